@@ -1,0 +1,1 @@
+"""What at least two Mailroom services share, in modules named by purpose."""

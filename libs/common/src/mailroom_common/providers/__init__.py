@@ -1,0 +1,1 @@
+"""Clients of the mail providers, behind one port."""

@@ -1,0 +1,253 @@
+"""The provider port: what Mailroom asks of a mail provider, in Mailroom's words, the same for Graph and Gmail.
+
+Every call may raise `Throttled`, `ProviderUnavailable`, `TokenRefused`, `AccessDenied` or `MailboxGone` of
+`mailroom_common.errors`; what else a call raises stands at it.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from mailroom_common.events.terms import Access, Profile, Provider
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mailbox:
+    """Whom a call is for: one doc source's mailbox and the generation of the grant that opens it."""
+
+    doc_source_id: str
+    provider: Provider
+    access: Access
+    profile: Profile
+    address: str
+    provider_user_id: str | None = None
+    provider_tenant: str | None = None
+    grant_generation: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who consented: `user_id` is stable for the account, `address` its primary address as the provider knows it."""
+
+    user_id: str
+    address: str
+    aliases: tuple[str, ...] = ()
+    tenant: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """Our expiring registration at the provider; `subscription_id` is Graph's GUID, on Gmail the Pub/Sub topic."""
+
+    subscription_id: str
+    resource: str
+    expires_at: datetime
+    notification_url: str | None = None
+    lifecycle_url: str | None = None
+    history_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """`path` is display names joined by `/` from the mailbox root; `well_known` is Graph's name, e.g. `inbox`."""
+
+    folder_id: str
+    path: str
+    well_known: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageSummary:
+    """What a list or a delta says of a message. A member that the provider left out is None: unknown, not empty.
+
+    `labels` are Gmail's label ids; `folder_id` is Graph's. `version` changes with each change of the item (etag or
+    history id). `received_at` and `modified_at` are the provider's clock.
+    """
+
+    message_id: str
+    folder_id: str | None = None
+    labels: frozenset[str] = frozenset()
+    received_at: datetime | None = None
+    modified_at: datetime | None = None
+    internet_message_id: str | None = None
+    conversation_id: str | None = None
+    subject: str | None = None
+    sender_address: str | None = None
+    sender_name: str | None = None
+    is_read: bool | None = None
+    is_draft: bool | None = None
+    importance: str | None = None
+    has_attachments: bool | None = None
+    categories: tuple[str, ...] = ()
+    version: str | None = None
+    headers: dict[str, str] = field(default_factory=dict, hash=False)  # lower-case names; only those a filter needs
+
+
+class ChangeKind(StrEnum):
+    PRESENT = "present"  # created, changed, or replayed: which of them, only our own records can tell
+    REMOVED = "removed"  # left this folder or the mailbox: confirm before believing it
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """`summary` is None where the provider gave only an id (Gmail's history): fetch the message to know more."""
+
+    kind: ChangeKind
+    message_id: str
+    summary: MessageSummary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage:
+    """One page of a round. Exactly one of `page_token` (the round goes on) and `position` (it ended) is set.
+
+    `needs_relist`: the position starts at now, and what the mailbox already holds has to be listed beside it (Gmail);
+    where a round from nothing lists everything by itself (Graph) it is False.
+    """
+
+    changes: tuple[Change, ...]
+    page_token: str | None = None
+    position: str | None = None
+    needs_relist: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPage:
+    """One page of a list by value: `resume_after` is the greatest `modified_at` seen, None when the list is at its end."""
+
+    summaries: tuple[MessageSummary, ...]
+    resume_after: datetime | None = None
+
+
+class PartKind(StrEnum):
+    FILE = "file"
+    MESSAGE = "message"  # a mail, event or contact attached as an item
+    LINK = "link"  # a cloud link: there are no bytes to fetch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One attached part. `handle` is the provider's own way to its bytes, good only right after the fetch."""
+
+    part_path: str
+    kind: PartKind
+    filename: str | None
+    content_type: str | None
+    size_bytes: int | None = None
+    is_inline: bool = False
+    content_id: str | None = None
+    handle: str | bytes | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message with its parts. `html_body` is None when it was not needed to judge the parts."""
+
+    summary: MessageSummary
+    parts: tuple[Part, ...]
+    html_body: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What an exchanged code gave. `expires_at` is our clock. The tokens are secrets: never in a log."""
+
+    access_token: str = field(repr=False)
+    refresh_token: str | None = field(repr=False)
+    expires_at: datetime
+    scopes: frozenset[str]
+    id_claims: dict[str, object] = field(default_factory=dict, repr=False, hash=False)
+
+
+class MailProvider(Protocol):
+    """One provider. Scopes of cursors: a folder id on Graph; `history` and `relist` on Gmail."""
+
+    provider: Provider
+
+    async def create_subscription(
+        self, mailbox: Mailbox, *, client_state: str, notification_url: str, lifecycle_url: str, expires_at: datetime
+    ) -> Subscription:
+        """Store the answer's `expires_at`: the provider may grant another than was asked for."""
+        ...
+
+    async def renew_subscription(self, mailbox: Mailbox, subscription_id: str, *, expires_at: datetime) -> Subscription:
+        """Raises ItemGone when there is nothing to renew: create a new one."""
+        ...
+
+    async def end_subscription(self, mailbox: Mailbox, subscription_id: str) -> None:
+        """Tolerates that it is gone."""
+        ...
+
+    async def list_subscriptions(self, mailbox: Mailbox) -> Sequence[Subscription]:
+        """Ours at this mailbox, strays included; empty where the provider cannot tell (Gmail)."""
+        ...
+
+    async def folders(self, mailbox: Mailbox) -> Sequence[Folder]:
+        """All folders of the mailbox, hidden ones too; empty on Gmail, whose labels are on each message."""
+        ...
+
+    async def changes(
+        self, mailbox: Mailbox, scope: str, *, position: str | None, page_token: str | None, start_at: datetime
+    ) -> ChangePage:
+        """Sync since a cursor: the page at `page_token`, else the first page from `position`, else from nothing.
+
+        Raises:
+            CursorRefused: the position is too old; begin from nothing.
+            PageTokenRefused: the round cannot go on from this page; fall back to the position.
+        """
+        ...
+
+    async def modified_since(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
+        """The mailbox-wide hint list, oldest first (Graph). Gmail has none: its history is as cheap."""
+        ...
+
+    async def fetch_message(
+        self, mailbox: Mailbox, message_id: str, *, known: MessageSummary | None = None, with_body: bool = False
+    ) -> Message:
+        """A message with its parts, in the least calls; `known` spares the call for what a page already said.
+
+        Raises:
+            ItemGone: deleted meanwhile, which is no failure.
+        """
+        ...
+
+    def open_part(
+        self, mailbox: Mailbox, message_id: str, part: Part
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The part's bytes, streamed where the provider can; leaving the context early abandons the rest."""
+        ...
+
+
+class ConnectsMailboxes(Protocol):
+    """The consent side of a provider: what subscription-manager needs beside `MailProvider`."""
+
+    provider: Provider
+
+    async def authorize_url(
+        self,
+        *,
+        tenant: str | None,
+        profile: Profile,
+        redirect_uri: str,
+        state: str,
+        nonce: str,
+        code_challenge: str,
+        login_hint: str | None,
+    ) -> str: ...
+
+    async def exchange_code(
+        self, *, tenant: str | None, profile: Profile, code: str, redirect_uri: str, code_verifier: str, nonce: str
+    ) -> Grant:
+        """Raises Rejected when the code, the issuer, the nonce or the scopes are not what they must be."""
+        ...
+
+    async def identify(self, grant: Grant) -> Account:
+        """Who consented, asked of the provider itself with the new access token."""
+        ...
+
+    async def revoke(self, refresh_token: str) -> None:
+        """Ends the grant at the provider where it has such a call (Google: for the whole account); tolerates gone."""
+        ...

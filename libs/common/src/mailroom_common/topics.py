@@ -1,0 +1,111 @@
+"""Every topic of Mailroom, in one place: creation, Helm, compose, docs and tests derive from this list.
+
+The partition count is fixed for life: `resolves` offsets in `sync-requests` mean nothing after a change of it, and a
+key would move between owners. Migrate by a new topic instead.
+"""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+PARTITIONS = 48
+_DAY_MS = int(timedelta(days=1).total_seconds() * 1000)
+_HOUR_MS = _DAY_MS // 24
+
+
+def _deleted_after(days: int) -> dict[str, str]:
+    return {"cleanup.policy": "delete", "retention.ms": str(days * _DAY_MS)}
+
+
+# The active segment is never cleaned and is rolled only on an append, so without these a quiet compacted topic grows
+# without bound. The lag counts from record timestamps, hence LogAppendTime: a wrong clock must not shorten it, since
+# a successor has to see what a tombstone shadows (design 5.3).
+_COMPACTED = {
+    "cleanup.policy": "compact",
+    "segment.ms": str(_HOUR_MS),
+    "segment.bytes": str(64 * 1024 * 1024),
+    "min.cleanable.dirty.ratio": "0.1",
+    "min.compaction.lag.ms": str(6 * _HOUR_MS),
+    "max.compaction.lag.ms": str(_DAY_MS),
+    "delete.retention.ms": str(2 * _DAY_MS),
+    "message.timestamp.type": "LogAppendTime",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """`key` says in words what the record key is; `event` names the Avro schema folder, None for raw values."""
+
+    name: str
+    key: str
+    event: str | None
+    config: dict[str, str] = field(hash=False)
+    has_dead_letters: bool = True
+
+    @property
+    def dead_letters(self) -> str:
+        return f"{self.name}.dlq"
+
+
+NOTIFICATIONS = Topic("notifications", "doc source id", "notifications", _deleted_after(14))
+LIFECYCLE_EVENTS = Topic("lifecycle-events", "doc source id", "lifecycle-events", _deleted_after(14))
+DOC_SOURCES = Topic("doc-sources", "doc source id", "doc-sources", _COMPACTED)
+SYNC_REQUESTS = Topic("sync-requests", "doc source id", "sync-requests", _COMPACTED)
+CONNECTION_EVENTS = Topic("connection-events", "doc source id", "connection-events", _deleted_after(14))
+ATTACHMENTS = Topic("attachments", "doc source id:message id", "attachments", _deleted_after(14))
+INGESTION_RESULTS = Topic("ingestion-results", "document id", "ingestion-results", _deleted_after(30))
+MAIL_EVENTS = Topic("mail-events", "doc source id", "mail-events", _deleted_after(14))
+SCHEMAS = Topic("schemas", "fingerprint", None, _COMPACTED, has_dead_letters=False)
+SYNC_REQUESTS_BACKFILL = Topic("sync-requests-backfill", "doc source id", "sync-requests", _deleted_after(7))
+ATTACHMENTS_BACKFILL = Topic("attachments-backfill", "doc source id:message id", "attachments", _deleted_after(7))
+
+TOPICS = (
+    NOTIFICATIONS,
+    LIFECYCLE_EVENTS,
+    DOC_SOURCES,
+    SYNC_REQUESTS,
+    CONNECTION_EVENTS,
+    ATTACHMENTS,
+    INGESTION_RESULTS,
+    MAIL_EVENTS,
+    SCHEMAS,
+    SYNC_REQUESTS_BACKFILL,
+    ATTACHMENTS_BACKFILL,
+)
+
+# Faust derives its changelog and leader topics from the app id; they are listed so that an operator who grants ACLs
+# finds every name here. The coalescer declares them to Faust with the same prefix.
+COALESCER_APP_ID = "mailroom.sync-engine.coalescer"
+FAUST_CHANGELOG = f"{COALESCER_APP_ID}-pending-changelog"
+FAUST_LEADER = f"{COALESCER_APP_ID}-__assignor-__leader"
+
+
+@dataclass(frozen=True, slots=True)
+class DeployedTopic:
+    """A topic as a site has it: prefixed name, and what creation must say."""
+
+    name: str
+    partitions: int
+    replication: int
+    config: dict[str, str] = field(hash=False)
+
+
+def deployed(prefix: str, replication: int) -> list[DeployedTopic]:
+    """All topics of a site with their dead-letter topics; `min.insync.replicas` follows the replication."""
+    in_sync = {"min.insync.replicas": str(max(1, replication - 1))}
+    found = []
+    for topic in TOPICS:
+        found.append(DeployedTopic(prefix + topic.name, PARTITIONS, replication, {**topic.config, **in_sync}))
+        if topic.has_dead_letters:
+            found.append(
+                DeployedTopic(prefix + topic.dead_letters, PARTITIONS, replication, {**_deleted_after(30), **in_sync})
+            )
+    found.append(
+        DeployedTopic(
+            prefix + FAUST_CHANGELOG,
+            PARTITIONS,
+            replication,
+            # compact only: recovery waits for ever when retention removed the changelog's head by time.
+            {"cleanup.policy": "compact", **in_sync},
+        )
+    )
+    return found
