@@ -24,7 +24,7 @@ ASKS_FOR_ALL = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncRequest(Event):
-    """Look at this mailbox. It carries nothing that decides what a run does: reasons are for people, and for `full_due`."""
+    """Look at this mailbox. Nothing in it decides what a run does: reasons are for people, and for `full_due`."""
 
     reasons: list[SyncReason]
     first_requested_at: datetime

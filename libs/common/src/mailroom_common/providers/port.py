@@ -116,7 +116,7 @@ class ChangePage:
 
 @dataclass(frozen=True, slots=True)
 class SummaryPage:
-    """One page of a list by value: `resume_after` is the greatest `modified_at` seen, None when the list is at its end."""
+    """One page of a list by value: `resume_after` is the greatest `modified_at` seen, None at the end of the list."""
 
     summaries: tuple[MessageSummary, ...]
     resume_after: datetime | None = None
