@@ -1,0 +1,81 @@
+"""What the worker asks of a sync run and of the tables behind it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from mailroom_common.events import ConnectionKind, DocSource, SyncReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Done:
+    """The run came to its end. `unannounced` counts what it found new though no notification had asked for it."""
+
+    found_new: int = 0
+    unannounced: int = 0
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RetryAt:
+    """The run failed in a way that passes; `not_before` is in `sync_state` already. `detail` may be logged."""
+
+    not_before: datetime
+    detail: str
+    failing: bool = True  # False: we were merely asked for patience (429), which is nobody's failure
+
+
+@dataclass(frozen=True, slots=True)
+class NotSyncable:
+    """No run can help until somebody acts; whoever ends that state asks anew.
+
+    `kind` is what subscription-manager must learn, each time it is found so (the event's id is derived, a repeat does
+    no harm); None when it knows by itself: the source is paused, being deleted, or not ours.
+    """
+
+    detail: str
+    kind: ConnectionKind | None = None
+
+
+RunOutcome = Done | RetryAt | NotSyncable
+
+
+class SyncsMailboxes(Protocol):
+    async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
+        """Bring one mailbox up to date. May be cancelled at any await, and run again by another process meanwhile.
+
+        Provider failures become outcomes (`states.put_off` first for what passes). Raises only `Unavailable` when
+        Postgres or the blob store is away, and what nobody foresaw: the worker then puts the source off itself.
+        """
+        ...
+
+
+class SyncStates(Protocol):
+    """Rows of `sync_state`. Every call may raise Unavailable."""
+
+    async def mark_full_due(self, doc_source_ids: Iterable[str]) -> None:
+        """Durably: the next run of these is a full one. Works for sources that have no row yet.
+
+        A mark set while a full run is under way outlives that run: it clears only the mark that it began with.
+        """
+        ...
+
+    async def not_before(self, doc_source_ids: Iterable[str]) -> dict[str, datetime]:
+        """Times in the future only; a source that may run now is left out."""
+        ...
+
+    async def put_off(self, source: DocSource, *, detail: str, retry_after_s: float | None = None) -> datetime:
+        """Count one more failed attempt, store `not_before` (backoff with jitter, or the provider's word) and tell it."""
+        ...
+
+    async def observe(self, source: DocSource) -> None:
+        """Raise `source_version` and `state` to this version; never down. A page of a run that began before is refused."""
+        ...
+
+    async def forget(self, source: DocSource) -> None:
+        """Remove what we hold of a `deleting` source but for its grave, and say `forgotten`, in one transaction.
+
+        Documents and their blobs are ingestion's and stay. Saying it twice does no harm; a grave does not say it again.
+        """
+        ...
