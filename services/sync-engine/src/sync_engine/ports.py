@@ -61,8 +61,8 @@ class SyncStates(Protocol):
         """
         ...
 
-    async def not_before(self, doc_source_ids: Iterable[str]) -> dict[str, datetime]:
-        """Times in the future only; a source that may run now is left out."""
+    async def not_before(self, source: DocSource) -> datetime | None:
+        """When the source may run next; None when it may now. A newer grant generation than the row's clears it."""
         ...
 
     async def put_off(self, source: DocSource, *, detail: str, retry_after_s: float | None = None) -> datetime:
