@@ -1,0 +1,89 @@
+"""API keys: who is calling, for which tenant, and what a role may do."""
+
+import hmac
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from hashlib import sha256
+from typing import Self
+
+from fastapi import Request
+
+from mailroom_common.errors import SettingsError
+from mailroom_common.web import Problem
+
+
+class Role(IntEnum):
+    """Each may do what those before it may."""
+
+    VIEWER = 1
+    OPERATOR = 2
+    ADMIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    tenant_id: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    digest: bytes = field(repr=False)
+    caller: Caller
+
+
+@dataclass(frozen=True, slots=True)
+class APIKeys:
+    """Only digests are configured and held: no setting, dump or log can give a key away."""
+
+    _keys: tuple[_Key, ...]
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Comma-separated `tenant:role:sha256-hex-of-the-key`; a tenant may have any number of keys.
+
+        Raises:
+            SettingsError: an entry has another form.
+        """
+        return cls(
+            tuple(_key(number, entry.strip()) for number, entry in enumerate(text.split(","), 1) if entry.strip())
+        )
+
+    def caller(self, key: str) -> Caller | None:
+        digest = sha256(key.encode()).digest()
+        found = None
+        # All of them, always: how long it takes tells nothing of which matched.
+        for candidate in self._keys:
+            if hmac.compare_digest(candidate.digest, digest):
+                found = candidate.caller
+        return found
+
+
+def _key(number: int, entry: str) -> _Key:
+    try:
+        tenant, role, digest = entry.rsplit(":", 2)
+        parsed = _Key(bytes.fromhex(digest), Caller(tenant, Role[role.upper()]))
+    except (ValueError, KeyError):
+        parsed = None
+    if parsed is None or not parsed.caller.tenant_id or len(parsed.digest) != sha256().digest_size:
+        raise SettingsError(
+            f"MAILROOM_API_KEYS is wrong in entry {number}: tenant:role:sha256-hex-of-the-key is needed, "
+            "with the role viewer, operator or admin."
+        )
+    return parsed
+
+
+def requires(keys: APIKeys, role: Role) -> Callable[[Request], Awaitable[Caller]]:
+    """A FastAPI dependency: `caller: Annotated[Caller, Depends(requires(keys, Role.VIEWER))]`."""
+
+    async def authenticated(request: Request) -> Caller:
+        scheme, _, key = request.headers.get("authorization", "").partition(" ")
+        caller = keys.caller(key.strip()) if scheme.lower() == "bearer" else None
+        if caller is None:
+            raise Problem(401, "An API key is needed", headers={"WWW-Authenticate": 'Bearer realm="mailroom"'})
+        if caller.role < role:
+            raise Problem(403, "This key may not do that", f"The role {role.name.lower()} is needed.")
+        return caller
+
+    return authenticated

@@ -1,0 +1,33 @@
+"""Whether a process is alive and ready, asked of checks that answer from memory."""
+
+from collections.abc import Callable
+
+Check = Callable[[], str | None]
+"""None when all is well, else a sentence that says what is not. It must answer at once: no I/O."""
+
+
+class Health:
+    """Readiness says "send me work"; liveness says "do not restart me". A dependency that is down is no reason for
+    a restart, so it belongs to the former, if to any."""
+
+    def __init__(self) -> None:
+        self._ready: dict[str, Check] = {}
+        self._alive: dict[str, Check] = {}
+
+    def add(self, name: str, check: Check) -> None:
+        self._ready[name] = check
+
+    def add_liveness(self, name: str, check: Check) -> None:
+        self._alive[name] = check
+
+    def not_ready(self) -> dict[str, str]:
+        """The sentences of the checks that are not content, by name."""
+        return _complaints(self._ready)
+
+    def not_alive(self) -> dict[str, str]:
+        return _complaints(self._alive)
+
+
+def _complaints(checks: dict[str, Check]) -> dict[str, str]:
+    asked = {name: check() for name, check in checks.items()}
+    return {name: sentence for name, sentence in asked.items() if sentence is not None}

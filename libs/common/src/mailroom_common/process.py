@@ -1,0 +1,136 @@
+"""One service process from start to end: settings, logs, signals, the deadline of a stop, the exit code.
+
+Exit codes: 0 stopped cleanly; 1 something failed, and the log says what; 75 the deadline of a stop passed (kill -9 is
+safe by design, so this is); 78 a setting is missing or wrong, and stderr says which.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import TypeVar
+
+import uvloop
+
+from mailroom_common.errors import Fatal, SettingsError
+from mailroom_common.health import Health
+from mailroom_common.logs import configure_logging, get_logger
+from mailroom_common.settings import ProcessSettings, load
+
+log = get_logger()
+
+EXIT_FAILED = 1
+EXIT_DEADLINE = 75
+EXIT_SETTINGS = 78
+
+DEADLINE_S = 8.0
+# What does not end by itself is cancelled before the deadline, so that most of a stuck stop still closes properly.
+GRACE_S = 5.0
+
+S = TypeVar("S", bound=ProcessSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """What a composition root is given: when to stop, and where to say how it is."""
+
+    name: str
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    health: Health = field(default_factory=Health)
+
+
+def run_process(
+    name: str,
+    settings_type: type[S],
+    compose: Callable[[S, Process], Awaitable[None]],
+    *,
+    loop_factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop,
+) -> int:
+    """Run `compose` until it returns, which it does once `stopping` is set and everything it opened is closed.
+
+    Returns:
+        the exit code, for `sys.exit`.
+    """
+    try:
+        settings = load(settings_type)
+        configure_logging(name, level=settings.log_level, instance_id=settings.instance_id)
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            runner.run(_run(name, settings, compose))
+    except SettingsError as error:
+        return _settings_are_wrong(name, error)
+    except BaseExceptionGroup as group:
+        if settings_error := group.subgroup(SettingsError):
+            return _settings_are_wrong(name, _first(settings_error))
+        return _failed(group)
+    except Exception as error:  # noqa: BLE001  # the edge of the process: whatever it was, the exit code says so
+        return _failed(error)
+    log.info("process_stopped")
+    return 0
+
+
+def arm_deadline(seconds: float = DEADLINE_S) -> None:
+    """End the process in `seconds`, whatever hangs: clients of a frozen Kafka or Postgres do."""
+    timer = threading.Timer(seconds, lambda: os._exit(EXIT_DEADLINE))
+    timer.daemon = True
+    timer.start()
+
+
+async def _run(name: str, settings: S, compose: Callable[[S, Process], Awaitable[None]]) -> None:
+    process = Process(name)
+    _stop_on_signals(process)
+    log.info("process_starting", http_host=settings.http_host, http_port=settings.http_port)
+    work = asyncio.ensure_future(compose(settings, process))
+    stop = asyncio.ensure_future(process.stopping.wait())
+    try:
+        await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            # A start-up that waits for something that is away never looks at `stopping`; it is cancelled.
+            await asyncio.wait({work}, timeout=GRACE_S)
+    finally:
+        stop.cancel()
+        if not work.done():
+            work.cancel()
+    try:
+        await work
+    except asyncio.CancelledError:
+        log.warning("stop_was_forced", grace_s=GRACE_S)
+    finally:
+        # Closing the loop waits for threads too, also when the end was not asked for.
+        arm_deadline()
+
+
+def _stop_on_signals(process: Process) -> None:
+    loop = asyncio.get_running_loop()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        # Arming is the first act: nothing that follows may be able to prevent the end. A plain handler, not the
+        # loop's: it must work when the loop does not.
+        arm_deadline()
+        loop.call_soon_threadsafe(process.stopping.set)
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, on_signal)
+
+
+def _first(group: BaseExceptionGroup[SettingsError]) -> SettingsError:
+    found: BaseException = group
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found if isinstance(found, SettingsError) else SettingsError(str(found))
+
+
+def _settings_are_wrong(name: str, error: SettingsError) -> int:
+    sys.stderr.write(f"{name}: {error}\n")
+    return EXIT_SETTINGS
+
+
+def _failed(error: BaseException) -> int:
+    if isinstance(error, Fatal):
+        log.error("process_failed", reason=str(error))
+    else:
+        log.error("process_failed", exc_info=error)
+    return EXIT_FAILED

@@ -1,0 +1,181 @@
+"""Settings from the environment, prefix `MAILROOM_`: mixins that each service combines into its one frozen class.
+
+`class Settings(ProcessSettings, KafkaSettings, DatabaseSettings): http_port: int = 8081`. A value that is missing or
+wrong stops the process with a sentence that names the variable, and never repeats the value: it may be a secret.
+"""
+
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from mailroom_common.errors import SettingsError
+
+PREFIX = "MAILROOM_"
+
+
+class MailroomSettings(BaseSettings):
+    """Unknown variables are ignored: the processes of a site share one environment. An empty one counts as not set."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
+    )
+
+
+S = TypeVar("S", bound=BaseSettings)
+
+
+def load(kind: type[S]) -> S:
+    """The settings of the environment.
+
+    Raises:
+        SettingsError: one sentence for each variable that is missing or wrong.
+    """
+    try:
+        return kind()
+    except ValidationError as error:
+        # `from None`: the original repeats what was typed, which may be a key or a password.
+        raise SettingsError(" ".join(_sentence(kind, detail) for detail in error.errors(include_input=False))) from None
+    except ValueError as error:  # pydantic-settings: a variable that should hold JSON does not
+        raise SettingsError(f"{_unparsable(kind, str(error))} is not valid JSON.") from None
+
+
+def _sentence(kind: type[BaseSettings], detail: Any) -> str:  # Any: pydantic's ErrorDetails
+    where = [str(step) for step in detail["loc"]]
+    if not where:
+        return f"{kind.__name__}: {detail['msg']}."
+    inside = f" at {'.'.join(where[1:])}" if len(where) > 1 else ""
+    if detail["type"] == "missing" and not inside:
+        return f"{PREFIX}{where[0].upper()} is not set."
+    return f"{PREFIX}{where[0].upper()} is wrong{inside}: {detail['msg'].removeprefix('Value error, ')}."
+
+
+def _unparsable(kind: type[BaseSettings], said: str) -> str:
+    named = [name for name in kind.model_fields if f'"{name}"' in said]
+    return PREFIX + named[0].upper() if named else "a variable"
+
+
+class ProcessSettings(MailroomSettings):
+    """What every service process has. A service overrides `http_port` with its own default (design 7.1)."""
+
+    http_host: str = "127.0.0.1"
+    http_port: int = Field(ge=0, le=65535)
+    instance_id: str | None = None
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+
+class KafkaSettings(MailroomSettings):
+    kafka_bootstrap: str
+    kafka_replication: int = Field(default=3, ge=1)
+    topic_prefix: str = ""
+
+
+class DatabaseSettings(MailroomSettings):
+    database_url: SecretStr
+    database_pool_size: int = Field(default=10, ge=2)
+
+
+class TokenSettings(DatabaseSettings):
+    """`token_keys` are comma-separated `id:base64 of 32 bytes`; the first seals, all open (`tokens/sealing.py`)."""
+
+    token_database_url: SecretStr
+    token_store: str = "postgres"  # noqa: S105  # the kind of store, not a secret
+    token_keys: SecretStr
+
+    @model_validator(mode="before")
+    @classmethod
+    def _same_database_by_default(cls, values: Any) -> Any:  # Any: what pydantic hands to a "before" validator
+        if isinstance(values, dict) and not values.get("token_database_url") and values.get("database_url"):
+            return {**values, "token_database_url": values["database_url"]}
+        return values
+
+    @field_validator("token_store")
+    @classmethod
+    def _known_store(cls, value: str) -> str:
+        if value != "postgres":
+            raise ValueError("only postgres is there yet")
+        return value
+
+
+class BlobSettings(MailroomSettings):
+    """`file:///folder` or `s3://bucket/prefix`."""
+
+    blob_url: str
+
+
+class TenantReach(BaseModel):
+    """Where application access may take a tenant: provider tenants (Microsoft's GUIDs or domains) and mail domains."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    provider_tenants: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _list_counts_for_both(cls, value: Any) -> Any:
+        return {"provider_tenants": value, "domains": value} if isinstance(value, list) else value
+
+    @field_validator("provider_tenants", "domains")
+    @classmethod
+    def _caseless(cls, value: frozenset[str]) -> frozenset[str]:
+        return frozenset(entry.lower() for entry in value)
+
+
+class APISettings(MailroomSettings):
+    """`api_keys` are comma-separated `tenant:role:sha256-hex-of-the-key` (`auth.py`)."""
+
+    api_keys: SecretStr
+    tenants: dict[str, TenantReach] = {}
+
+
+class PublicSettings(MailroomSettings):
+    """`public_url` is where providers and browsers reach us; `trusted_proxies` are comma-separated networks."""
+
+    public_url: str
+    trusted_proxies: str = ""
+
+    @field_validator("public_url")
+    @classmethod
+    def _no_trailing_slash(cls, value: str) -> str:
+        if not value.startswith(("https://", "http://")):
+            raise ValueError("an http or https URL is needed")
+        return value.rstrip("/")
+
+
+class TLSSettings(MailroomSettings):
+    """Given to every client as an explicit context; the environment's own variables are not trusted."""
+
+    ca_bundle: Path | None = None
+    https_proxy: str | None = None
+
+    @field_validator("ca_bundle")
+    @classmethod
+    def _readable(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_file():
+            raise ValueError("there is no such file")
+        return value
+
+
+class ProviderSettings(TLSSettings):
+    """Where the providers are. A provider without client id and secret is absent, and callers say what is missing."""
+
+    microsoft_authority: str = "https://login.microsoftonline.com"
+    graph_url: str = "https://graph.microsoft.com/v1.0"
+    microsoft_client_id: str | None = None
+    microsoft_client_secret: SecretStr | None = None
+    google_authorize_url: str = "https://accounts.google.com/o/oauth2/v2/auth"
+    google_token_url: str = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address, not a secret
+    google_certs_url: str = "https://www.googleapis.com/oauth2/v3/certs"
+    gmail_url: str = "https://gmail.googleapis.com"
+    google_client_id: str | None = None
+    google_client_secret: SecretStr | None = None
+    google_service_account_key: SecretStr | None = None  # the JSON key, for delegation (application access)
+    pubsub_topic: str | None = None
+    provider_timeout_s: float = 30.0
+
+    @field_validator("microsoft_authority", "graph_url", "gmail_url")
+    @classmethod
+    def _base_url(cls, value: str) -> str:
+        return value.rstrip("/")

@@ -1,0 +1,160 @@
+"""The HTTP side of a service process: health, metrics, problem details, and a server that stops when told."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Generator
+from typing import Generic, TypeVar
+
+import uvicorn
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from mailroom_common.errors import Fatal, Retryable
+from mailroom_common.logs import get_logger
+from mailroom_common.process import Process
+
+log = get_logger()
+
+# In-flight requests get this long after a stop; streams that never end are cut then.
+_STREAMS_CUT_AFTER_S = 3
+
+
+class Problem(Exception):
+    """An answer by RFC 9457: raise it anywhere below a route. `extra` members stand beside the usual ones."""
+
+    def __init__(
+        self,
+        status: int,
+        title: str,
+        detail: str | None = None,
+        *,
+        headers: dict[str, str] | None = None,
+        **extra: object,
+    ) -> None:
+        super().__init__(title)
+        self.status = status
+        self.title = title
+        self.detail = detail
+        self.headers = headers
+        self.extra = extra
+
+    def response(self) -> JSONResponse:
+        body: dict[str, object] = {"type": "about:blank", "title": self.title, "status": self.status}
+        if self.detail is not None:
+            body["detail"] = self.detail
+        return JSONResponse(
+            {**body, **self.extra}, self.status, headers=self.headers, media_type="application/problem+json"
+        )
+
+
+T = TypeVar("T")
+
+
+class Page(BaseModel, Generic[T]):
+    """A part of a list; `next_cursor` is opaque and None at the end."""
+
+    items: list[T]
+    next_cursor: str | None = None
+
+
+def service_app(process: Process, *, title: str) -> FastAPI:
+    """An app with `/livez`, `/readyz` and `/metrics`, whose every error is a problem document."""
+    # No schema and no docs pages are served: every call but webhooks, OAuth pages and health needs a key.
+    app = FastAPI(title=title, openapi_url=None)
+
+    @app.get("/livez", include_in_schema=False)
+    async def livez() -> Response:
+        return _health_answer(process.health.not_alive())
+
+    @app.get("/readyz", include_in_schema=False)
+    async def readyz() -> Response:
+        complaints = {"process": "stopping"} if process.stopping.is_set() else {}
+        return _health_answer(complaints | process.health.not_ready())
+
+    @app.get("/metrics", include_in_schema=False)
+    async def metrics() -> Response:
+        return Response(generate_latest(), headers={"content-type": CONTENT_TYPE_LATEST})
+
+    @app.exception_handler(Problem)
+    async def problem(_request: Request, error: Problem) -> Response:
+        return error.response()
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_request: Request, error: RequestValidationError) -> Response:
+        # Without the input: an answer does not repeat what may be a secret.
+        wrong = [{"loc": [str(step) for step in at["loc"]], "msg": at["msg"]} for at in error.errors()]
+        return Problem(422, "The request is not valid", errors=wrong).response()
+
+    @app.exception_handler(HTTPException)
+    async def refused(_request: Request, error: HTTPException) -> Response:
+        return Problem(error.status_code, error.detail, headers=dict(error.headers or {})).response()
+
+    @app.exception_handler(Retryable)
+    async def unavailable(_request: Request, error: Retryable) -> Response:
+        log.warning("request_unavailable", reason=str(error))
+        after = {"Retry-After": str(max(1, round(error.retry_after_s or 5)))}
+        return Problem(503, "A dependency did not answer in time", "Try again later.", headers=after).response()
+
+    @app.exception_handler(Exception)
+    async def failed(_request: Request, _error: Exception) -> Response:
+        return Problem(500, "Something failed here").response()  # starlette raises it again, and the log has it
+
+    return app
+
+
+def _health_answer(complaints: dict[str, str]) -> Response:
+    if complaints:
+        return JSONResponse({"status": "failing", "reasons": complaints}, 503)
+    return JSONResponse({"status": "ok"})
+
+
+async def serve(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Event) -> None:
+    """Serve until `stopping`, then let requests in flight end and cut what is left.
+
+    Raises:
+        Fatal: the address cannot be had.
+    """
+    config = uvicorn.Config(
+        app,
+        access_log=False,  # it would hold query strings, and those hold tickets, codes and tokens
+        log_config=None,
+        lifespan="off",
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_STREAMS_CUT_AFTER_S,
+    )
+    with _listen(host, port) as listener:
+        server = _Server(config)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        asked = asyncio.create_task(stopping.wait())
+        try:
+            await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asked.cancel()
+            server.should_exit = True
+            await serving
+
+
+class _Server(uvicorn.Server):
+    """Signals belong to the process (`process.py`), not to one of its parts."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    # Bound here, since uvicorn ends the process by SystemExit in the middle of everything when it cannot.
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise Fatal(
+            f"MAILROOM_HTTP_HOST, MAILROOM_HTTP_PORT: cannot listen on {host}:{port}: {error.strerror}"
+        ) from error
