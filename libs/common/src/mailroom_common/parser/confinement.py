@@ -1,0 +1,136 @@
+"""What a parser process may not do: reach the network, start programs, touch other processes, rearrange files.
+
+Three layers, each by itself enough for the ordinary case:
+
+- a seccomp filter (Linux on x86-64 and arm64) refuses sockets, fork and exec, signals and ptrace to others, io_uring
+  (which would get round the rest), and the calls that remove or rename files. It holds against native code too, needs
+  no privilege, and works in containers;
+- a user and network namespace of its own where the kernel lets us: no interface to talk over, and without a place in
+  our user namespace it cannot read the environment of the service in /proc, where the tokens are;
+- an audit hook, always: the Python ways to all this raise PermissionError. Alone (no Linux, an odd kernel) it stops
+  what a document makes a reader do, not one that has taken over the interpreter.
+
+Sources: seccomp(2), Linux `include/uapi/linux/{seccomp,filter,audit}.h`, the tables of system calls of x86-64 and arm64.
+"""
+
+import ctypes
+import os
+import platform
+import signal
+import struct
+import sys
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_SECCOMP = 22
+_PR_SET_NO_NEW_PRIVS = 38
+_SECCOMP_MODE_FILTER = 2
+_CLONE_NEWUSER = 0x10000000
+_CLONE_NEWNET = 0x40000000
+_CLONE_THREAD = 0x00010000
+
+_EPERM = 1
+_ENOSYS = 38
+
+_ALLOW = 0x7FFF0000
+_REFUSE = 0x00050000 | _EPERM
+_UNKNOWN = 0x00050000 | _ENOSYS
+_KILL = 0x80000000
+
+# Byte offsets in struct seccomp_data.
+_NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
+_LOAD, _JUMP_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x45, 0x06
+
+# Same names for both, so that one list can be compared with the other.
+_REFUSED = {
+    "x86_64": {
+        "socket": 41, "connect": 42, "bind": 49, "listen": 50, "socketpair": 53, "fork": 57, "vfork": 58, "execve": 59,
+        "execveat": 322, "kill": 62, "tkill": 200, "tgkill": 234, "rt_sigqueueinfo": 129, "pidfd_open": 434,
+        "pidfd_send_signal": 424, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311,
+        "io_uring_setup": 425, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "keyctl": 250, "add_key": 248,
+        "request_key": 249, "mount": 165, "umount2": 166, "setns": 308, "unshare": 272, "unlink": 87, "unlinkat": 263,
+        "rmdir": 84, "rename": 82, "renameat": 264, "renameat2": 316, "truncate": 76, "mknod": 133, "mknodat": 259,
+    },
+    "aarch64": {
+        "socket": 198, "connect": 203, "bind": 200, "listen": 201, "socketpair": 199, "execve": 221, "execveat": 281,
+        "kill": 129, "tkill": 130, "tgkill": 131, "rt_sigqueueinfo": 138, "pidfd_open": 434, "pidfd_send_signal": 424,
+        "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "io_uring_setup": 425, "bpf": 280,
+        "perf_event_open": 241, "userfaultfd": 282, "keyctl": 219, "add_key": 217, "request_key": 218, "mount": 40,
+        "umount2": 39, "setns": 268, "unshare": 97, "unlinkat": 35, "renameat": 38, "renameat2": 276, "truncate": 45,
+        "mknodat": 33,
+    },
+}  # fmt: skip
+_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_CLONE = {"x86_64": 56, "aarch64": 220}
+_CLONE3 = 435
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def confine() -> list[str]:
+    """Shut this process in for the rest of its life and return the layers that took hold."""
+    layers = ["audit_hook"]
+    if sys.platform == "linux":
+        libc = ctypes.CDLL(None, use_errno=True)
+        # Namespaces first: the filter refuses `unshare` along with the rest.
+        if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:
+            layers.append("namespaces")
+        if _filter_system_calls(libc):
+            layers.append("seccomp")
+    sys.addaudithook(_refuse)
+    return layers
+
+
+def die_with_parent(parent: int) -> None:
+    """Be killed when the service is, however that one ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # The parent may have gone before we asked.
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def _filter_system_calls(libc: ctypes.CDLL) -> bool:
+    machine = platform.machine()
+    if machine not in _REFUSED:
+        return False
+    code = _instructions(machine)
+    program = _Program(len(code) // 8, code)
+    # Without new privileges a filter needs none: exec of a setuid program can then gain nothing either.
+    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        return False
+    return bool(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) == 0)
+
+
+def _instructions(machine: str) -> bytes:
+    """The filter as classic BPF. Calls of a foreign architecture (32-bit on x86-64) kill: they have other numbers."""
+    program = [
+        (_LOAD, 0, 0, _ARCH),
+        (_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[machine]),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER),
+    ]
+    for number in sorted(_REFUSED[machine].values()):
+        program += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE)]
+    program += [
+        # The flags of clone3 lie behind a pointer; glibc falls back to clone when there is no such call.
+        (_JUMP_EQUAL, 0, 1, _CLONE3),
+        (_RETURN, 0, 0, _UNKNOWN),
+        (_JUMP_EQUAL, 0, 3, _CLONE[machine]),
+        (_LOAD, 0, 0, _FIRST_ARGUMENT),
+        (_JUMP_SET, 1, 0, _CLONE_THREAD),  # a thread of ours is no new process
+        (_RETURN, 0, 0, _REFUSE),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
+
+
+_REFUSED_EVENTS = ("socket.", "subprocess.", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.kill",
+                   "os.remove", "os.rename", "os.rmdir", "os.startfile", "pty.", "shutil.", "ftplib.", "http.client.",
+                   "urllib.", "smtplib.", "poplib.", "imaplib.", "telnetlib.", "webbrowser.", "syslog.")  # fmt: skip
+
+
+def _refuse(event: str, _arguments: object) -> None:
+    if event.startswith(_REFUSED_EVENTS):
+        raise PermissionError(f"a parser process may not do {event}")
