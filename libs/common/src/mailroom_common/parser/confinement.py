@@ -10,7 +10,7 @@ Three layers, each by itself enough for the ordinary case:
 - an audit hook, always: the Python ways to all this raise PermissionError. Alone (no Linux, an odd kernel) it stops
   what a document makes a reader do, not one that has taken over the interpreter.
 
-Sources: seccomp(2), Linux `include/uapi/linux/{seccomp,filter,audit}.h`, the tables of system calls of x86-64 and arm64.
+Sources: seccomp(2), Linux `include/uapi/linux/{seccomp,filter,audit}.h`, both tables of system calls.
 """
 
 import ctypes

@@ -98,8 +98,11 @@ class _Slot:
         if starting.cancelled() or starting.exception() is not None:
             self._starting = None  # the next caller starts it: no loop round a machine that cannot
         elif starting.result().is_spent(self._jobs_per_process):
-            starting.result().kill()
-            self.start()
+            self._starting = asyncio.create_task(self._replace(starting.result()))
+
+    async def _replace(self, spent: "_Child") -> "_Child":
+        await spent.end()
+        return await _Child.start(self._preload, self._search_path)
 
     async def close(self) -> None:
         if self._starting is None:
@@ -145,7 +148,7 @@ class _Child:
             await child.end()
             raise Unavailable("a parser process did not start") from error
         except BaseException:
-            child.kill()
+            await child.end()
             raise
         return child
 
@@ -154,12 +157,16 @@ class _Child:
 
     def kill(self) -> None:
         self._is_broken = True
+        self._jobs.close()
         with contextlib.suppress(ProcessLookupError):
             # Its own session, so its whole group: also what it may have started after all.
             os.killpg(self._process.pid, signal.SIGKILL)
 
     async def end(self) -> None:
         self.kill()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1):
+                await self._answers.read()  # what is left in the pipe would keep it open
         await self._process.wait()
 
     async def run(self, function: str, source: Path | bytes, arguments: Mapping[str, JSON], limits: Limits) -> JSON:
