@@ -40,7 +40,11 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """Our expiring registration at the provider; `subscription_id` is Graph's GUID, on Gmail the Pub/Sub topic."""
+    """Our expiring registration at the provider; `subscription_id` is Graph's GUID, on Gmail the Pub/Sub topic.
+
+    `doc_source_id` is whom its client state names, None where the provider does not repeat the client state: doc
+    sources of one mailbox see each other's subscriptions in a list.
+    """
 
     subscription_id: str
     resource: str
@@ -48,6 +52,7 @@ class Subscription:
     notification_url: str | None = None
     lifecycle_url: str | None = None
     history_id: str | None = None
+    doc_source_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +88,7 @@ class MessageSummary:
     has_attachments: bool | None = None
     categories: tuple[str, ...] = ()
     version: str | None = None
-    headers: dict[str, str] = field(default_factory=dict, hash=False)  # lower-case names; only those a filter needs
+    headers: dict[str, str] | None = field(default=None, hash=False)  # lower-case names; only those a filter needs
 
 
 class ChangeKind(StrEnum):
@@ -144,7 +149,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message with its parts. `html_body` is None when it was not needed to judge the parts."""
+    """A message with its parts. `html_body` is None when it was not asked for, empty when the mail has none."""
 
     summary: MessageSummary
     parts: tuple[Part, ...]
@@ -197,6 +202,7 @@ class MailProvider(Protocol):
         Raises:
             CursorRefused: the position is too old; begin from nothing.
             PageTokenRefused: the round cannot go on from this page; fall back to the position.
+            ItemGone: the folder is no more (Graph); its cursor goes too.
         """
         ...
 
@@ -205,9 +211,18 @@ class MailProvider(Protocol):
         ...
 
     async def fetch_message(
-        self, mailbox: Mailbox, message_id: str, *, known: MessageSummary | None = None, with_body: bool = False
+        self,
+        mailbox: Mailbox,
+        message_id: str,
+        *,
+        known: MessageSummary | None = None,
+        with_body: bool = False,
+        with_parts: bool | None = None,
     ) -> Message:
         """A message with its parts, in the least calls; `known` spares the call for what a page already said.
+
+        `with_parts` None lists the parts where the provider says there are attachments. Graph says so of no mail that
+        has inline parts only: True asks all the same, False never. `observation` mailboxes get no parts and no body.
 
         Raises:
             ItemGone: deleted meanwhile, which is no failure.
