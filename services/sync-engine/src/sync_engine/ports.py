@@ -1,11 +1,13 @@
-"""What the worker asks of a sync run and of the tables behind it."""
+"""What the handlers of the worker ask for: a sync run, the tables behind it, Kafka, the directory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from mailroom_common.events import ConnectionKind, DocSource, SyncReason
+from mailroom_common.events import ConnectionKind, DocSource, IngestionResult, SyncReason
+from mailroom_common.topics import Topic
+from sync_engine.domain.work_table import Append
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,4 +80,42 @@ class SyncStates(Protocol):
 
         Documents and their blobs are ingestion's and stay. Saying it twice does no harm; a grave does not say it again.
         """
+        ...
+
+
+class KnowsSources(Protocol):
+    """The `doc-sources` topic in memory (`mailroom_common.kafka.directory`)."""
+
+    def get(self, doc_source_id: str) -> DocSource | None: ...
+
+    async def catch_up(self, timeout_s: float) -> bool:
+        """Read `doc-sources` to the end it has now; False when that took too long."""
+        ...
+
+
+class RequestLog(Protocol):
+    """The partition that a work table mirrors, as its owner writes it."""
+
+    async def append(self, topic: Topic, append: Append, *, occurred_at: datetime) -> int:
+        """Append one record to the key's partition and tell its offset. Raises Unavailable: then it may come yet."""
+        ...
+
+
+class TellsConnections(Protocol):
+    """`connection-events`, through the outbox. Every call may raise Unavailable."""
+
+    async def synced(self, source: DocSource, done: Done) -> None:
+        """A run came to its end: `recovered` if we had said otherwise, and `synced`, at most one a minute."""
+        ...
+
+    async def failing(self, source: DocSource, detail: str) -> None:
+        """`provider_failing`, once until it recovers."""
+        ...
+
+    async def unsyncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None: ...
+
+
+class ClosesMessages(Protocol):
+    async def record_result(self, result: IngestionResult) -> None:
+        """A taken part has its result; the message is closed when all have. Repeats change nothing."""
         ...
