@@ -1,0 +1,101 @@
+"""Advisory locks of a session of its own: never a pool's, and a holder that is frozen loses it.
+
+Postgres ends the session after `idle_session_timeout`, so the lock of a process that hangs, is stopped, or sits behind
+a dead network is free again within seconds. A holder proves that it lives by speaking; see `HeldLock`.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from hashlib import sha256
+
+import asyncpg
+from pydantic import SecretStr
+
+from mailroom_common.errors import Unavailable
+from mailroom_common.postgres import passing_errors, plain_url
+
+LEASE_S = 10.0
+_PING_S = 2.0
+
+
+def lock_key(*parts: str) -> int:
+    """The 64-bit key of a named advisory lock."""
+    return int.from_bytes(sha256("\x1f".join(("mailroom", *parts)).encode()).digest()[:8], "big", signed=True)
+
+
+@asynccontextmanager
+async def own_session(
+    url: SecretStr | str, *, application_name: str, lease_s: float = LEASE_S
+) -> AsyncIterator[asyncpg.Connection]:
+    """A connection outside any pool, which Postgres ends when it says nothing for `lease_s` seconds."""
+    with passing_errors():
+        conn = await asyncpg.connect(
+            plain_url(url),
+            timeout=5,
+            command_timeout=lease_s / 2,
+            server_settings={
+                "application_name": application_name,
+                "timezone": "UTC",
+                "idle_session_timeout": f"{round(lease_s * 1000)}ms",
+            },
+        )
+    try:
+        yield conn
+    finally:
+        with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+            await conn.close(timeout=1)
+
+
+class HeldLock:
+    """A lock that was had. Ask `still_held` before each step that only the holder may take."""
+
+    def __init__(self, name: str, lease_s: float) -> None:
+        self._name = name
+        self._lease_s = lease_s
+        self._spoken_at = _now()
+
+    def spoke(self) -> None:
+        self._spoken_at = _now()
+
+    def still_held(self) -> None:
+        """Raises Unavailable when the session has been silent for so long that another may hold the lock by now."""
+        if _now() - self._spoken_at > self._lease_s * 0.8:
+            raise Unavailable(f"the lock {self._name} may be lost")
+
+
+@asynccontextmanager
+async def session_lock(
+    url: SecretStr | str, *parts: str, application_name: str, wait_s: float = 30, lease_s: float = LEASE_S
+) -> AsyncIterator[HeldLock]:
+    """Hold the lock named by `parts` for the block.
+
+    Raises:
+        Unavailable: it could not be had within `wait_s`, or Postgres is away.
+    """
+    key = lock_key(*parts)
+    async with own_session(url, application_name=application_name, lease_s=lease_s) as conn:
+        with passing_errors():
+            await conn.execute(f"set lock_timeout = '{round(wait_s * 1000)}ms'")
+            await conn.execute("select pg_advisory_lock($1)", key, timeout=wait_s + 5)
+        held = HeldLock(":".join(parts), lease_s)
+        pinging = asyncio.create_task(_ping(conn, held))
+        try:
+            yield held
+        finally:
+            pinging.cancel()
+            with suppress(asyncio.CancelledError):
+                await pinging
+
+
+async def _ping(conn: asyncpg.Connection, held: HeldLock) -> None:
+    # When it fails the holder finds out by `still_held`: nothing here could give the lock back to it.
+    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+        while True:
+            await asyncio.sleep(_PING_S)
+            await conn.execute("select 1")
+            held.spoke()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

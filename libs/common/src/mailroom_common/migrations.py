@@ -1,0 +1,129 @@
+"""Numbered, forward-only migrations: `NNNN_name.sql` inside the package that owns the schema.
+
+Packages announce them under the entry point group `mailroom.migrations` (schema name → package), so that an image or a
+wheel carries the tables its code needs.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import entry_points
+from importlib.resources import files
+
+import asyncpg
+from pydantic import SecretStr
+
+from mailroom_common.errors import Fatal
+from mailroom_common.locks import lock_key
+from mailroom_common.postgres import passing_errors, plain_url
+
+GROUP = "mailroom.migrations"
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    schema: str
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def digest(self) -> str:
+        return sha256(self.sql.encode()).hexdigest()
+
+
+def shipped() -> dict[str, list[Migration]]:
+    """The migrations of every installed package, in order, by schema."""
+    return {
+        entry.name: sorted(_in_package(entry.name, entry.value), key=_number) for entry in entry_points(group=GROUP)
+    }
+
+
+async def migrate(url: SecretStr | str, only: Collection[str] | None = None) -> list[str]:
+    """Bring the schemas (`only` these) up to date, and say what was done: `schema/NNNN_name` each.
+
+    Two at once wait for each other. Each migration is one transaction under a lock timeout: a busy table makes it fail
+    and be tried again by a person, not everybody queue behind it.
+
+    Raises:
+        Fatal: a migration that was applied is no longer what is shipped.
+        Unavailable: Postgres does not answer, or a lock could not be had.
+    """
+    done: list[str] = []
+    with passing_errors():
+        conn = await asyncpg.connect(
+            plain_url(url), timeout=10, server_settings={"application_name": "mailroom-migrate"}
+        )
+        try:
+            for schema, migrations in sorted(shipped().items()):
+                if only is None or schema in only:
+                    done += await _migrate_schema(conn, schema, migrations)
+        finally:
+            await conn.close(timeout=5)
+    return done
+
+
+async def require_current(pool: asyncpg.Pool, schema: str) -> None:
+    """Raises Fatal when the schema lacks a migration this code needs. A newer schema is fine: changes only expand."""
+    newest = max((migration.number for migration in shipped().get(schema, [])), default=0)
+    with passing_errors():
+        try:
+            # The schema's name is ours, never a caller's.
+            at = await pool.fetchval(f'select max(number) from "{schema}".schema_migrations') or 0  # noqa: S608
+        except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
+            at = 0
+    if at < newest:
+        raise Fatal(f"schema {schema} is at migration {at} and this version needs {newest}: run `mailroom migrate`")
+
+
+async def _migrate_schema(conn: asyncpg.Connection, schema: str, migrations: list[Migration]) -> list[str]:
+    key = lock_key("migrations", schema)
+    await conn.execute("set lock_timeout = '60s'")
+    await conn.execute("select pg_advisory_lock($1)", key)
+    try:
+        await conn.execute("set lock_timeout = '5s'")
+        applied = await _applied(conn, schema)
+        return [await _apply(conn, migration) for migration in migrations if not _is_applied(migration, applied)]
+    finally:
+        await conn.execute("select pg_advisory_unlock($1)", key)
+
+
+async def _applied(conn: asyncpg.Connection, schema: str) -> dict[int, str]:
+    await conn.execute(
+        f'create schema if not exists "{schema}";'
+        f'create table if not exists "{schema}".schema_migrations ('
+        " number int primary key, name text not null, digest text not null,"
+        " applied_at timestamptz not null default now())"
+    )
+    rows = await conn.fetch(f'select number, digest from "{schema}".schema_migrations')  # noqa: S608
+    return {row["number"]: row["digest"] for row in rows}
+
+
+def _is_applied(migration: Migration, applied: dict[int, str]) -> bool:
+    digest = applied.get(migration.number)
+    if digest is not None and digest != migration.digest:
+        raise Fatal(f"migration {migration.schema}/{migration.name} was changed after it had been applied")
+    return digest is not None
+
+
+async def _apply(conn: asyncpg.Connection, migration: Migration) -> str:
+    async with conn.transaction():
+        await conn.execute(migration.sql)
+        await conn.execute(
+            f'insert into "{migration.schema}".schema_migrations (number, name, digest) values ($1, $2, $3)',  # noqa: S608
+            migration.number,
+            migration.name,
+            migration.digest,
+        )
+    return f"{migration.schema}/{migration.name}"
+
+
+def _in_package(schema: str, package: str) -> Iterator[Migration]:
+    for file in files(package).iterdir():
+        stem, _, suffix = file.name.rpartition(".")
+        if suffix == "sql":
+            yield Migration(schema, int(stem.partition("_")[0]), stem, file.read_text())
+
+
+def _number(migration: Migration) -> int:
+    return migration.number

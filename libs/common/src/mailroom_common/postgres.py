@@ -1,0 +1,98 @@
+"""Postgres: one way to open a pool, and transactions whose errors are ours."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import asyncpg
+import orjson
+from asyncpg.pool import PoolConnectionProxy
+from pydantic import SecretStr
+
+from mailroom_common.errors import Unavailable
+
+# Another moment may well do better: the server went away, is starting or stopping, or two transactions met.
+_PASSING = (
+    asyncpg.PostgresConnectionError,
+    asyncpg.InterfaceError,
+    asyncpg.exceptions.OperatorInterventionError,
+    asyncpg.exceptions.InsufficientResourcesError,
+    asyncpg.exceptions.TransactionRollbackError,
+    asyncpg.exceptions.LockNotAvailableError,
+    asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
+    OSError,
+    TimeoutError,
+)
+
+Connection = PoolConnectionProxy
+"""What handlers are given; a plain `asyncpg.Connection` serves as well."""
+
+
+@asynccontextmanager
+async def open_pool(
+    url: SecretStr | str, *, application_name: str, max_size: int = 10, command_timeout_s: float = 30
+) -> AsyncIterator[asyncpg.Pool]:
+    """A pool whose sessions speak UTC, read `jsonb` as Python values and give up on locks and forgotten transactions.
+
+    Raises:
+        Unavailable: Postgres does not answer.
+    """
+    with passing_errors():
+        pool = await asyncpg.create_pool(
+            plain_url(url),
+            min_size=1,
+            max_size=max_size,
+            timeout=10,
+            command_timeout=command_timeout_s,
+            init=speak_json,
+            server_settings={
+                "application_name": application_name,
+                "timezone": "UTC",
+                "idle_in_transaction_session_timeout": "60s",
+            },
+        )
+    try:
+        yield pool
+    finally:
+        await pool.close()
+
+
+@asynccontextmanager
+async def connection(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
+    """A connection, each statement its own transaction.
+
+    Raises:
+        Unavailable: for what may pass, so that a consumer waits and nothing is dead-lettered for it.
+    """
+    with passing_errors():
+        async with pool.acquire(timeout=10) as conn:
+            yield conn
+
+
+@asynccontextmanager
+async def transaction(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
+    """One transaction: committed at the end of the block, rolled back by an error. Raises as `connection` does."""
+    async with connection(pool) as conn, conn.transaction():
+        yield conn
+
+
+class passing_errors:  # noqa: N801  # reads as the statement it is: `with passing_errors():`
+    """Turns errors of Postgres that may pass into Unavailable and leaves the others alone."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: object) -> None:
+        if isinstance(error, _PASSING):
+            # By its kind only: the server's detail quotes values of rows.
+            raise Unavailable(f"Postgres: {type(error).__name__}") from error
+
+
+async def speak_json(conn: asyncpg.Connection) -> None:
+    """Have `jsonb` columns read and written as Python values."""
+    await conn.set_type_codec(
+        "jsonb", encoder=lambda value: orjson.dumps(value).decode(), decoder=orjson.loads, schema="pg_catalog"
+    )
+
+
+def plain_url(url: SecretStr | str) -> str:
+    return url.get_secret_value() if isinstance(url, SecretStr) else url
