@@ -1,0 +1,1 @@
+"""Tokens: sealed at rest, one refresher per connection."""

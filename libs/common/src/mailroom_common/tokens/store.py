@@ -1,0 +1,170 @@
+"""The token store: grants of doc sources in Postgres, sealed, with one refresher at a time for each."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import orjson
+from asyncpg.pool import PoolConnectionProxy
+from pydantic import SecretStr
+
+from mailroom_common.events import Provider
+from mailroom_common.locks import HeldLock, session_lock
+from mailroom_common.postgres import connection, transaction
+from mailroom_common.tokens.sealing import SealingKeys
+
+SCHEMA = "mailroom_tokens"
+
+_COLUMNS = "doc_source_id, provider, account_id, sealed_tokens, generation, scopes, refreshed_at, refused_at"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTokens:
+    """`expires_at` is the access token's, by our clock. Application access has no refresh token."""
+
+    access_token: str = field(repr=False)
+    refresh_token: str | None = field(repr=False)
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class StoredGrant:
+    doc_source_id: str
+    provider: Provider
+    account_id: str
+    tokens: StoredTokens
+    generation: int
+    scopes: frozenset[str]
+    refreshed_at: datetime
+    refused_at: datetime | None
+
+
+class Refreshing:
+    """One grant, locked: what is read here is what any refresh starts from, and what is written is the next's start."""
+
+    def __init__(self, conn: PoolConnectionProxy, keys: SealingKeys, grant: StoredGrant) -> None:
+        self._conn = conn
+        self._keys = keys
+        self.grant = grant
+
+    async def replace(self, tokens: StoredTokens) -> None:
+        """Store what a refresh gave. It counts once the block ends: use the access token only then."""
+        await self._conn.execute(
+            'update mailroom_tokens."grant" set sealed_tokens = $2, expires_at = $3, refreshed_at = now(), '
+            "refused_at = null where doc_source_id = $1 and generation = $4",
+            self.grant.doc_source_id,
+            _seal(self._keys, self.grant.doc_source_id, tokens),
+            tokens.expires_at,
+            self.grant.generation,
+        )
+
+    async def mark_refused(self) -> None:
+        """The provider refused this generation. The tokens stay: a policy may have been the cause."""
+        await self._conn.execute(
+            'update mailroom_tokens."grant" set refused_at = now() where doc_source_id = $1 and generation = $2',
+            self.grant.doc_source_id,
+            self.grant.generation,
+        )
+
+
+class TokenStore:
+    """`url` is where the account lock opens its own session; it leads to the pool's database."""
+
+    def __init__(self, pool: asyncpg.Pool, keys: SealingKeys, *, url: SecretStr | str) -> None:
+        self._pool = pool
+        self._keys = keys
+        self._url = url
+
+    async def put_grant(
+        self, doc_source_id: str, provider: Provider, account_id: str, tokens: StoredTokens, scopes: frozenset[str]
+    ) -> int:
+        """Store a new consent over whatever was there, and return its generation, greater than any before."""
+        async with connection(self._pool) as conn:
+            generation: int = await conn.fetchval(
+                'insert into mailroom_tokens."grant" '
+                "(doc_source_id, provider, account_id, sealed_tokens, generation, scopes, expires_at, refreshed_at) "
+                "values ($1, $2, $3, $4, 1, $5, $6, now()) on conflict (doc_source_id) do update set "
+                "provider = $2, account_id = $3, sealed_tokens = $4, scopes = $5, expires_at = $6, "
+                'refreshed_at = now(), refused_at = null, generation = "grant".generation + 1 returning generation',
+                doc_source_id,
+                provider.value,
+                account_id,
+                _seal(self._keys, doc_source_id, tokens),
+                sorted(scopes),
+                tokens.expires_at,
+            )
+        return generation
+
+    async def read(self, doc_source_id: str) -> StoredGrant | None:
+        async with connection(self._pool) as conn:
+            row = await conn.fetchrow(
+                f'select {_COLUMNS} from mailroom_tokens."grant" '  # noqa: S608
+                "where doc_source_id = $1 and sealed_tokens is not null",
+                doc_source_id,
+            )
+        return None if row is None else _grant(self._keys, row)
+
+    async def forget(self, doc_source_id: str) -> None:
+        """Remove the secrets. The row and its generation stay: a later consent must not begin again at 1."""
+        async with connection(self._pool) as conn:
+            await conn.execute(
+                "update mailroom_tokens.\"grant\" set sealed_tokens = null, account_id = '' where doc_source_id = $1",
+                doc_source_id,
+            )
+
+    async def grants_of_account(self, provider: Provider, account_id: str) -> frozenset[str]:
+        """The doc sources, of every tenant, that hold a grant of this account."""
+        async with connection(self._pool) as conn:
+            rows = await conn.fetch(
+                'select doc_source_id from mailroom_tokens."grant" '
+                "where provider = $1 and account_id = $2 and sealed_tokens is not null",
+                provider.value,
+                account_id,
+            )
+        return frozenset(str(row["doc_source_id"]) for row in rows)
+
+    @asynccontextmanager
+    async def account_lock(self, provider: Provider, account_id: str) -> AsyncIterator[HeldLock]:
+        """Connecting an account and ending its last connection exclude each other, over all tenants and instances."""
+        async with session_lock(self._url, "account", provider, account_id, application_name="account-lock") as held:
+            yield held
+
+    @asynccontextmanager
+    async def refreshing(self, doc_source_id: str) -> AsyncIterator[Refreshing | None]:
+        """The row's lock for one refresh; None when there is no grant. Who waited finds what the first one stored."""
+        async with transaction(self._pool) as conn:
+            row = await conn.fetchrow(
+                f'select {_COLUMNS} from mailroom_tokens."grant" '  # noqa: S608
+                "where doc_source_id = $1 and sealed_tokens is not null for update",
+                doc_source_id,
+            )
+            yield None if row is None else Refreshing(conn, self._keys, _grant(self._keys, row))
+
+
+def _bound_to(doc_source_id: str) -> str:
+    return f"mailroom_tokens.grant:{doc_source_id}"
+
+
+def _seal(keys: SealingKeys, doc_source_id: str, tokens: StoredTokens) -> str:
+    secret = orjson.dumps(
+        {"access": tokens.access_token, "refresh": tokens.refresh_token, "expires_at": tokens.expires_at.timestamp()}
+    )
+    return keys.seal(secret, bound_to=_bound_to(doc_source_id))
+
+
+def _grant(keys: SealingKeys, row: Any) -> StoredGrant:  # Any: asyncpg's Record
+    doc_source_id = str(row["doc_source_id"])
+    secret = orjson.loads(keys.open(row["sealed_tokens"], bound_to=_bound_to(doc_source_id)))
+    return StoredGrant(
+        doc_source_id=doc_source_id,
+        provider=Provider(row["provider"]),
+        account_id=row["account_id"],
+        tokens=StoredTokens(secret["access"], secret["refresh"], datetime.fromtimestamp(secret["expires_at"], UTC)),
+        generation=row["generation"],
+        scopes=frozenset(row["scopes"]),
+        refreshed_at=row["refreshed_at"],
+        refused_at=row["refused_at"],
+    )
