@@ -37,10 +37,11 @@ from mailroom_common.locks import LEASE_S, HeldLock, lock_key, own_session
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import OUTBOX_DELAY_S, OUTBOX_FAILED_SENDS, OUTBOX_LEADER, OUTBOX_PUBLISHED
 from mailroom_common.postgres import passing_errors
-from mailroom_common.topics import Topic
+from mailroom_common.topics import TOPICS, Topic
 
 log = get_logger()
 
+_TOPICS = {topic.name: topic for topic in TOPICS}
 _BATCH_ROWS = 500
 _MOST_AGGREGATES_IN_FLIGHT = 200
 _SEND_TIMEOUT_S = 10.0
@@ -51,6 +52,8 @@ _LAST_SENDS_S = 1.0
 
 class Publishes(Protocol):
     """`EventProducer` of `kafka/producer.py`: returns when Kafka has acknowledged, raises Unavailable in time."""
+
+    def name_of(self, topic: Topic) -> str: ...
 
     async def send_raw(
         self,
@@ -105,7 +108,7 @@ class Outbox:
 @dataclass(frozen=True, slots=True)
 class _Row:
     id: int
-    topic: str
+    topic: Topic
     key: str
     value: bytes | None
     headers: RawHeaders
@@ -115,7 +118,7 @@ class _Row:
 
 def _row(record: asyncpg.Record) -> _Row:
     headers = [(name, text.encode()) for name, text in orjson.loads(record["headers"]).items()]
-    return _Row(**{**record, "headers": headers})
+    return _Row(**{**record, "topic": _TOPICS[record["topic"]], "headers": headers})
 
 
 class OutboxRelay:
@@ -215,7 +218,11 @@ class OutboxRelay:
             held.still_held()
             try:
                 await self._producer.send_raw(
-                    row.topic, row.key.encode(), row.value, row.headers, timeout_s=_SEND_TIMEOUT_S
+                    self._producer.name_of(row.topic),
+                    row.key.encode(),
+                    row.value,
+                    row.headers,
+                    timeout_s=_SEND_TIMEOUT_S,
                 )
             except MailroomError as error:
                 # Whatever Kafka says, the row stays and is sent again: an outbox has no dead letters.

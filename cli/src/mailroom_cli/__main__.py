@@ -1,0 +1,25 @@
+"""`mailroom`: the command of operators and engineers. Each group of commands is a module of its own."""
+
+import sys
+
+import typer
+
+from mailroom_cli import migrations
+from mailroom_common.errors import MailroomError
+
+app = typer.Typer(
+    name="mailroom", no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False
+)
+app.command("migrate")(migrations.migrate)
+
+
+def main() -> None:
+    try:
+        app()
+    except MailroomError as error:
+        sys.stderr.write(f"mailroom: {error}\n")
+        sys.exit(78)
+
+
+if __name__ == "__main__":
+    main()
