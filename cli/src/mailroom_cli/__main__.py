@@ -7,10 +7,13 @@ import typer
 from mailroom_cli import migrations
 from mailroom_common.errors import MailroomError
 
-app = typer.Typer(
-    name="mailroom", no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False
-)
+app = typer.Typer(name="mailroom", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("migrate")(migrations.migrate)
+
+
+@app.callback()
+def _groups() -> None:
+    """The command of operators and engineers; its settings are those of the services, from the environment."""
 
 
 def main() -> None:
