@@ -6,7 +6,7 @@ import typer
 from pydantic import SecretStr
 
 from mailroom_common.migrations import migrate as bring_up_to_date
-from mailroom_common.migrations import shipped
+from mailroom_common.migrations import schemas
 from mailroom_common.settings import DatabaseSettings, load
 from mailroom_common.tokens.store import SCHEMA as TOKENS
 
@@ -23,10 +23,10 @@ def migrate() -> None:
     done = asyncio.run(_all(settings))
     for name in done:
         typer.echo(f"applied {name}")
-    typer.echo(f"{len(done)} applied; {', '.join(sorted(shipped()))} are up to date")
+    typer.echo(f"{len(done)} applied; {', '.join(sorted(schemas()))} are up to date")
 
 
 async def _all(settings: Settings) -> list[str]:
-    services = set(shipped()) - {TOKENS}
+    services = schemas() - {TOKENS}
     done = await bring_up_to_date(settings.token_database_url or settings.database_url, {TOKENS})
     return done + await bring_up_to_date(settings.database_url, services)

@@ -32,11 +32,15 @@ class Migration:
         return sha256(self.sql.encode()).hexdigest()
 
 
-def shipped() -> dict[str, list[Migration]]:
-    """The migrations of every installed package, in order, by schema."""
-    return {
-        entry.name: sorted(_in_package(entry.name, entry.value), key=_number) for entry in entry_points(group=GROUP)
-    }
+def schemas() -> frozenset[str]:
+    """The names of the schemas that the installed packages own."""
+    return frozenset(entry.name for entry in entry_points(group=GROUP))
+
+
+def shipped(schema: str) -> list[Migration]:
+    """The schema's migrations in order, from the package that owns it."""
+    (entry,) = entry_points(group=GROUP, name=schema)
+    return sorted(_in_package(schema, entry.value), key=_number)
 
 
 async def migrate(url: SecretStr | str, only: Collection[str] | None = None) -> list[str]:
@@ -55,9 +59,8 @@ async def migrate(url: SecretStr | str, only: Collection[str] | None = None) -> 
             plain_url(url), timeout=10, server_settings={"application_name": "mailroom-migrate"}
         )
         try:
-            for schema, migrations in sorted(shipped().items()):
-                if only is None or schema in only:
-                    done += await _migrate_schema(conn, schema, migrations)
+            for schema in sorted(schemas() if only is None else only):
+                done += await _migrate_schema(conn, schema, shipped(schema))
         finally:
             await conn.close(timeout=5)
     return done
@@ -65,7 +68,7 @@ async def migrate(url: SecretStr | str, only: Collection[str] | None = None) -> 
 
 async def require_current(pool: asyncpg.Pool, schema: str) -> None:
     """Raises Fatal when the schema lacks a migration this code needs. A newer schema is fine: changes only expand."""
-    newest = max((migration.number for migration in shipped().get(schema, [])), default=0)
+    newest = max((migration.number for migration in shipped(schema)), default=0)
     with passing_errors():
         try:
             # The schema's name is ours, never a caller's.
