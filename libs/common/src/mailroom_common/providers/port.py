@@ -135,7 +135,12 @@ class PartKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One attached part. `handle` is the provider's own way to its bytes, good only right after the fetch."""
+    """One attached part. `handle` is the provider's own way to its bytes, good only right after the fetch.
+
+    `is_inline`: meant to be shown in the body. Graph says so itself; on Gmail it is a disposition of `inline`, or a part
+    of `multipart/related` that has a Content-ID and no disposition. `disposition` is the mail's own word in lower case,
+    None where it has none or the provider does not tell (Graph).
+    """
 
     part_path: str
     kind: PartKind
@@ -144,6 +149,7 @@ class Part:
     size_bytes: int | None = None
     is_inline: bool = False
     content_id: str | None = None
+    disposition: str | None = None
     handle: str | bytes | None = field(default=None, repr=False)
 
 
