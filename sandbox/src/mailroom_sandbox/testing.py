@@ -35,7 +35,7 @@ def kafka_bootstrap(_stack_folder: Path) -> Iterator[str]:
     port = free_port()
     kafka = Kafka(
         _stack_folder / "kafka",
-        jars.provide(home().jars),
+        _wait(jars.provide(home().jars)),
         port=port,
         controller_port=free_port(avoid=[port]),
         log=_stack_folder / "kafka.log",

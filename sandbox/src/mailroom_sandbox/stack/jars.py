@@ -1,24 +1,26 @@
 """Apache Kafka's jars: brought by Maven, checked against the committed list before the first one is run."""
 
+import asyncio
 import hashlib
 import shutil
-import subprocess
 from importlib import resources
 from pathlib import Path
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.stack import lock
+from mailroom_sandbox.stack import child, lock
 
 FILES = resources.files("mailroom_sandbox.stack") / "kafka_files"
 
 
-def provide(folder: Path) -> Path:
+async def provide(folder: Path) -> Path:
     """The folder with exactly the listed jars; fetched into it when it does not hold them yet."""
     expected = listed()
-    if _hashes(folder) != expected:
-        with lock.hold(folder.with_name("jars.lock"), wait=True):
-            if _hashes(folder) != expected:
-                _fetch(folder, expected)
+    while _hashes(folder) != expected:
+        try:
+            with lock.hold(folder.with_name("jars.lock")):
+                await _fetch(folder, expected)
+        except lock.AlreadyRunning:  # somebody else is just fetching them
+            await asyncio.sleep(0.2)
     return folder
 
 
@@ -38,29 +40,21 @@ def _hashes(folder: Path) -> dict[str, str]:
     return {jar.name: hashlib.sha256(jar.read_bytes()).hexdigest() for jar in folder.glob("*.jar")}
 
 
-def _fetch(folder: Path, expected: dict[str, str]) -> None:
+async def _fetch(folder: Path, expected: dict[str, str]) -> None:
     if shutil.which("mvn") is None:
         raise Fatal("Kafka's jars come through Maven: install the Debian package `maven`")
-    fresh = folder.with_name("jars.new")
+    fresh, log = folder.with_name("jars.new"), folder.with_name("jars.log")
     shutil.rmtree(fresh, ignore_errors=True)
+    child.rotate(log)
     with resources.as_file(FILES / "pom.xml") as pom:
-        copied = subprocess.run(
-            [
-                "mvn",
-                "-q",
-                "-B",
-                "-f",
-                pom,
-                "dependency:copy-dependencies",
-                "-DincludeScope=runtime",
-                f"-DoutputDirectory={fresh}",
-            ],
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    if copied.returncode != 0:
-        raise Fatal(f"Maven could not bring Kafka's jars:\n{copied.stdout[-2000:]}{copied.stderr[-2000:]}")
+        command: list[str | Path] = ["mvn", "-B", "-f", pom, "dependency:copy-dependencies", "-DincludeScope=runtime"]
+        maven = child.spawn("maven", [*command, f"-DoutputDirectory={fresh}"], log=log)
+        try:
+            code = await maven.exited()
+        finally:
+            maven.kill()
+    if code != 0:
+        raise Fatal(f"Maven could not bring Kafka's jars; the end of {log}:\n{child.tail(log)}")
     check(_hashes(fresh), expected)
     shutil.rmtree(folder, ignore_errors=True)
     fresh.replace(folder)

@@ -21,12 +21,12 @@ class AlreadyRunning(Fatal):
 
 
 @contextmanager
-def hold(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Raises AlreadyRunning, which names the holder, when another process holds it and we are not to wait."""
+def hold(path: Path) -> Iterator[None]:
+    """Raises AlreadyRunning, which names the holder, when another process holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as file:  # not inherited by children: the lock is this process's alone
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as busy:
             raise AlreadyRunning(
                 f"{_holder(path)} already runs on {path.parent}; stop it first, or set MAILROOM_HOME"
