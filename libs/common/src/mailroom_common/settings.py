@@ -60,9 +60,17 @@ class ProcessSettings(MailroomSettings):
     """What every service process has. A service overrides `http_port` with its own default (design 7.1)."""
 
     http_host: str = "127.0.0.1"
-    http_port: int = Field(ge=0, le=65535)
+    http_port: int
     instance_id: str | None = None
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    # A validator and not a bound of the field: a service that gives its own default would drop the bound.
+    @field_validator("http_port")
+    @classmethod
+    def _a_port(cls, value: int) -> int:
+        if not 0 < value < 65536:
+            raise ValueError("a port is between 1 and 65535")
+        return value
 
 
 class KafkaSettings(MailroomSettings):

@@ -1,0 +1,63 @@
+import json
+import logging
+
+import pytest
+
+from mailroom_common.logs import configure_logging, get_logger
+
+
+def _lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_event_and_facts_are_one_json_line(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("gateway", instance_id="g-1")
+    get_logger().info("thing_done", doc_source_id="d", count=2)
+    (line,) = _lines(capsys)
+    assert (
+        line.items()
+        >= {
+            "event": "thing_done",
+            "doc_source_id": "d",
+            "count": 2,
+            "level": "info",
+            "process": "gateway",
+            "instance_id": "g-1",
+        }.items()
+    )
+    assert str(line["timestamp"]).endswith("Z")
+
+
+def test_libraries_speak_the_same_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("gateway")
+    logging.getLogger("some.library").warning("it %s", "happened")
+    (line,) = _lines(capsys)
+    assert (line["event"], line["logger"], line["level"]) == ("it happened", "some.library", "warning")
+
+
+def test_urls_of_requests_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("manager")
+    logging.getLogger("httpx").info("HTTP Request: POST https://login.example/?code=secret")
+    assert _lines(capsys) == []
+
+
+def test_traceback_has_no_local_variables(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("manager")
+
+    def fail(token: str) -> None:
+        raise ValueError(f"length {len(token)}")
+
+    try:
+        fail("canary-secret")
+    except ValueError:
+        get_logger().exception("failed")
+    (line,) = _lines(capsys)
+    assert "length 13" in str(line["exception"])
+    assert "canary-secret" not in str(line["exception"]).replace('fail("canary-secret")', "")
+
+
+def test_level_is_a_threshold(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("gateway", level="warning")
+    get_logger().info("quiet")
+    get_logger().warning("loud")
+    assert [line["event"] for line in _lines(capsys)] == ["loud"]

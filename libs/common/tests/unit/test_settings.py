@@ -1,0 +1,120 @@
+import pytest
+from pydantic import SecretStr
+
+from mailroom_common.errors import SettingsError
+from mailroom_common.settings import (
+    APISettings,
+    BlobSettings,
+    KafkaSettings,
+    MailroomSettings,
+    ProcessSettings,
+    ProviderSettings,
+    PublicSettings,
+    TokenSettings,
+    load,
+)
+
+
+class Service(ProcessSettings, KafkaSettings):
+    http_port: int = 8081
+
+
+@pytest.fixture(autouse=True)
+def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for kind in (Service, TokenSettings, BlobSettings, APISettings, PublicSettings, ProviderSettings):
+        for name in kind.model_fields:
+            monkeypatch.delenv(f"MAILROOM_{name.upper()}", raising=False)
+
+
+def _refusal(kind: type[MailroomSettings]) -> str:
+    with pytest.raises(SettingsError) as refused:
+        load(kind)
+    return str(refused.value)
+
+
+def test_missing_value_is_named() -> None:
+    assert _refusal(Service) == "MAILROOM_KAFKA_BOOTSTRAP is not set."
+
+
+def test_empty_value_counts_as_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "")
+    assert _refusal(Service) == "MAILROOM_KAFKA_BOOTSTRAP is not set."
+
+
+def test_every_wrong_value_is_named_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_HTTP_PORT", "eighty")
+    monkeypatch.setenv("MAILROOM_LOG_LEVEL", "loud")
+    said = _refusal(Service)
+    assert "MAILROOM_HTTP_PORT is wrong" in said
+    assert "MAILROOM_LOG_LEVEL is wrong" in said
+    assert "MAILROOM_KAFKA_BOOTSTRAP is not set." in said
+
+
+def test_refusal_never_repeats_what_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_HTTP_PORT", "canary-value")
+    monkeypatch.setenv("MAILROOM_TENANTS", "{canary-value")
+    monkeypatch.setenv("MAILROOM_PUBLIC_URL", "canary-value")
+    for kind in (Service, APISettings, PublicSettings):
+        assert "canary-value" not in _refusal(kind)
+
+
+def test_json_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_API_KEYS", "")
+    monkeypatch.setenv("MAILROOM_TENANTS", "acme=example.com")
+    assert _refusal(APISettings) == "MAILROOM_TENANTS is not valid JSON."
+
+
+def test_wrong_shape_in_json_is_named_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_API_KEYS", "acme:viewer:00")
+    monkeypatch.setenv("MAILROOM_TENANTS", '{"acme": {"domain": ["example.com"]}}')
+    assert _refusal(APISettings).startswith("MAILROOM_TENANTS is wrong at acme.domain")
+
+
+def test_defaults_are_those_of_the_design(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "kafka:9092")
+    settings = load(Service)
+    assert (settings.http_host, settings.http_port, settings.kafka_replication) == ("127.0.0.1", 8081, 3)
+
+
+def test_settings_are_frozen_and_ignore_what_other_services_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "kafka:9092")
+    monkeypatch.setenv("MAILROOM_SOMETHING_ELSE", "1")
+    settings = load(Service)
+    with pytest.raises(ValueError, match="frozen"):
+        settings.kafka_bootstrap = "other"
+
+
+def test_tokens_live_in_the_database_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_DATABASE_URL", "postgresql://one")
+    monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "k:v")
+    assert load(TokenSettings).token_database_url == SecretStr("postgresql://one")
+    monkeypatch.setenv("MAILROOM_TOKEN_DATABASE_URL", "postgresql://two")
+    assert load(TokenSettings).token_database_url == SecretStr("postgresql://two")
+
+
+def test_unknown_token_store_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_DATABASE_URL", "postgresql://one")
+    monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "k:v")
+    monkeypatch.setenv("MAILROOM_TOKEN_STORE", "shoebox")
+    assert _refusal(TokenSettings).startswith("MAILROOM_TOKEN_STORE is wrong")
+
+
+def test_reach_of_a_tenant_is_caseless_and_may_be_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_API_KEYS", "x")
+    monkeypatch.setenv("MAILROOM_TENANTS", '{"a": ["Example.COM"], "b": {"domains": ["B.example"]}}')
+    tenants = load(APISettings).tenants
+    assert tenants["a"].domains == tenants["a"].provider_tenants == {"example.com"}
+    assert tenants["b"].domains == {"b.example"}
+    assert tenants["b"].provider_tenants == frozenset()
+
+
+def test_urls_lose_their_trailing_slash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_PUBLIC_URL", "https://mail.example/")
+    monkeypatch.setenv("MAILROOM_GRAPH_URL", "https://graph.example/v1.0/")
+    assert load(PublicSettings).public_url == "https://mail.example"
+    assert load(ProviderSettings).graph_url == "https://graph.example/v1.0"
+
+
+def test_missing_bundle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_CA_BUNDLE", "nowhere/ca.pem")
+    assert _refusal(ProviderSettings).startswith("MAILROOM_CA_BUNDLE is wrong")
