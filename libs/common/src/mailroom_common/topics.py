@@ -72,11 +72,10 @@ TOPICS = (
     ATTACHMENTS_BACKFILL,
 )
 
-# Faust derives its changelog and leader topics from the app id; they are listed so that an operator who grants ACLs
-# finds every name here. The coalescer declares them to Faust with the same prefix.
+# Faust derives the changelog topic from the app id; it is listed so that an operator who grants ACLs finds every name
+# here. The coalescer declares it to Faust with the same prefix. There is no leader topic: nothing runs on a leader only.
 COALESCER_APP_ID = "mailroom.sync-engine.coalescer"
 FAUST_CHANGELOG = f"{COALESCER_APP_ID}-pending-changelog"
-FAUST_LEADER = f"{COALESCER_APP_ID}-__assignor-__leader"
 
 
 @dataclass(frozen=True, slots=True)

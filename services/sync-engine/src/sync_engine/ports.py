@@ -1,4 +1,4 @@
-"""What the handlers of the worker ask for: a sync run, the tables behind it, Kafka, the directory."""
+"""What the handlers ask for: sync runs, the tables behind them, Kafka, the directory."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from typing import Protocol
 
 from mailroom_common.events import ConnectionKind, DocSource, IngestionResult, SyncReason
 from mailroom_common.topics import Topic
+from sync_engine.domain.coalescing import Window, Wish
 from sync_engine.domain.work_table import Append
 
 
@@ -118,4 +119,26 @@ class TellsConnections(Protocol):
 class ClosesMessages(Protocol):
     async def record_result(self, result: IngestionResult) -> None:
         """A taken part has its result; the message is closed when all have. Repeats change nothing."""
+        ...
+
+
+class KeepsWindows(Protocol):
+    """The coalescer's table: one window per doc source that was heard of lately, kept over restarts."""
+
+    def get(self, doc_source_id: str) -> Window | None: ...
+
+    async def put(self, doc_source_id: str, window: Window | None) -> None:
+        """Returns when it is kept; `get` shows it at once. Raises Unavailable."""
+        ...
+
+    def items(self) -> Iterable[tuple[str, Window]]: ...
+
+    def owns(self, doc_source_id: str) -> bool:
+        """False for what a partition that moved away has left behind here."""
+        ...
+
+
+class AsksForSyncs(Protocol):
+    async def ask(self, doc_source_id: str, wish: Wish) -> None:
+        """Write the request to `sync-requests`. Raises Unavailable: then it may come yet."""
         ...

@@ -1,0 +1,51 @@
+"""The three processes of sync-engine, each on one page."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.dead_letters import DeadLetters, Failure
+from mailroom_common.kafka.producer import EventProducer
+from mailroom_common.kafka.record import RawRecord
+from mailroom_common.process import Process
+from mailroom_common.topics import NOTIFICATIONS
+from mailroom_common.web import serve, service_app
+from sync_engine.adapters.coalesced_requests import CoalescedRequests
+from sync_engine.adapters.faust_host import FaustHost, FaustWindows, faust_app
+from sync_engine.handlers.coalesce_notifications import CoalesceNotifications
+from sync_engine.settings import CoalescerSettings
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+async def coalescer(settings: CoalescerSettings, process: Process) -> None:
+    """notifications ──▶ windows per doc source (Faust table) ──▶ sync-requests"""
+    codec = Codec()
+    web = service_app(process, title="Mailroom sync-engine: coalescer")
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(serve(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
+        async with EventProducer(settings, codec, client_id=process.name) as producer:
+            dead_letters = DeadLetters(producer, process.name)
+
+            async def bury(record: RawRecord, error: Exception) -> None:
+                await dead_letters.put(NOTIFICATIONS, record, Failure(error, 1, utc_now()))
+
+            app = faust_app(settings)
+            topic = producer.name_of(NOTIFICATIONS)
+            windows = FaustWindows(app, topic)
+            length = timedelta(seconds=settings.coalesce_window_s)
+            coalesce = CoalesceNotifications(
+                windows, CoalescedRequests(producer, utc_now), length=length, clock=utc_now
+            )
+            windows.on_recover(coalesce.recovered)
+            host = FaustHost(app, topic, codec, heard=coalesce.heard, flush=coalesce.flush, bury=bury)
+            process.health.add("faust", host.ready)
+            await host.run(process.stopping)
+
+
+async def worker() -> None: ...
+
+
+async def api() -> None: ...

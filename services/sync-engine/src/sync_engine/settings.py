@@ -1,0 +1,29 @@
+"""What each process of sync-engine reads from the environment."""
+
+from pydantic import Field
+
+from mailroom_common.settings import (
+    APISettings,
+    BlobSettings,
+    DatabaseSettings,
+    KafkaSettings,
+    ProcessSettings,
+    ProviderSettings,
+    TokenSettings,
+)
+
+
+class CoalescerSettings(ProcessSettings, KafkaSettings):
+    http_port: int = 8083
+    # Short, since the worker folds what comes while it works: this bounds records, not runs.
+    coalesce_window_s: float = Field(default=0.5, gt=0)
+
+
+class WorkerSettings(ProcessSettings, KafkaSettings, TokenSettings, BlobSettings, ProviderSettings):
+    http_port: int = 8084
+    max_concurrent_syncs: int = Field(default=32, ge=1)
+    stop_grace_s: float = Field(default=3.0, ge=0)  # for runs under way, of the 8 s that a stopping process has
+
+
+class MessagesAPISettings(ProcessSettings, DatabaseSettings, APISettings):
+    http_port: int = 8086
