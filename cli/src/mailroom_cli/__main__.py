@@ -4,11 +4,12 @@ import sys
 
 import typer
 
-from mailroom_cli import migrations
+from mailroom_cli import migrations, topics
 from mailroom_common.errors import MailroomError
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("migrate")(migrations.migrate)
+app.add_typer(topics.app)
 
 
 @app.callback()

@@ -23,3 +23,57 @@ OUTBOX_DELAY_S = Histogram(
     ["schema"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120, 600),
 )
+
+# Calls of the providers (providers/calls.py)
+PROVIDER_CALLS = Counter(
+    "mailroom_provider_calls_total",
+    "Calls of a provider's API by what came back: a status, or `unreachable`.",
+    ["provider", "call", "outcome"],
+)
+PROVIDER_CALL_S = Histogram(
+    "mailroom_provider_call_seconds",
+    "From sending a call to the end of its answer, streamed bytes included.",
+    ["provider", "call"],
+    buckets=(0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 120),
+)
+TOKEN_REFRESHES = Counter(
+    "mailroom_token_refreshes_total",
+    "Refreshes of access tokens by outcome: `fresh`, `refused`, `failed`.",
+    ["provider", "outcome"],
+)
+
+# Kafka clients (kafka/)
+KAFKA_PRODUCERS_REPLACED = Counter(
+    "mailroom_kafka_producers_replaced_total", "Producers that died of a fatal error (fenced, out of sequence). Alarm."
+)
+KAFKA_SCHEMAS_UNREADABLE = Counter(
+    "mailroom_kafka_schemas_unreadable_total", "Records of `schemas` whose value is not the schema that the key names."
+)
+KAFKA_RECORDS_HANDLED = Counter(
+    "mailroom_kafka_records_handled_total",
+    "Records that a consumer finished, dead letters included.",
+    ["group", "topic"],
+)
+KAFKA_RETRIES = Counter(
+    "mailroom_kafka_retries_total", "Attempts at a record that failed and are made again.", ["group", "topic"]
+)
+KAFKA_DEAD_LETTERS = Counter(
+    "mailroom_kafka_dead_letters_total",
+    "Records put into `<topic>.dlq`; reason `bug` is our own failure after all attempts. Alarm.",
+    ["group", "topic", "reason"],
+)
+KAFKA_WAITING_FOR_SCHEMA = Gauge(
+    "mailroom_kafka_partitions_waiting_for_schema",
+    "Partitions that stand still because `schemas` does not explain a fingerprint yet. Alarm.",
+    ["group"],
+)
+KAFKA_PARTITIONS_LOST = Counter(
+    "mailroom_kafka_partitions_lost_total",
+    "Partitions whose commit was refused since another member has them: their work in hand was dropped.",
+    ["group"],
+)
+DIRECTORY_SOURCES = Gauge("mailroom_directory_sources", "Doc sources that this process holds in memory.")
+DIRECTORY_UNREADABLE = Gauge(
+    "mailroom_directory_unreadable",
+    "Doc sources whose newest record this process cannot read: corrupt, or written by a schema not known yet.",
+)

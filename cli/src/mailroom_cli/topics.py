@@ -1,0 +1,44 @@
+"""`mailroom topics`: the Kafka topics of a site."""
+
+import asyncio
+
+import typer
+
+from mailroom_common.kafka.admin import apply_topics
+from mailroom_common.settings import KafkaSettings, load
+from mailroom_common.topics import deployed
+
+app = typer.Typer(name="topics", no_args_is_help=True, help="The Kafka topics of a site.")
+
+_EXAMPLES = """Examples:
+
+  MAILROOM_KAFKA_BOOTSTRAP=127.0.0.1:9092 MAILROOM_KAFKA_REPLICATION=1 mailroom topics apply
+
+  MAILROOM_KAFKA_BOOTSTRAP=kafka:9092 MAILROOM_TOPIC_PREFIX=staging. mailroom topics apply
+"""
+
+
+@app.command(epilog=_EXAMPLES)
+def apply() -> None:
+    """Create the topics that are missing and correct the settings of those that differ.
+
+    Safe to run again and again: the second run changes nothing. Partition counts are fixed for life, so a topic that
+    has another is an error. Settings: MAILROOM_KAFKA_BOOTSTRAP, MAILROOM_KAFKA_REPLICATION (3), MAILROOM_TOPIC_PREFIX.
+    """
+    settings = load(KafkaSettings)
+    applied = asyncio.run(apply_topics(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_replication))
+    for name in applied.created:
+        typer.echo(f"created   {name}")
+    for name in applied.changed:
+        typer.echo(f"changed   {name}")
+    typer.echo(f"{len(applied.created)} created, {len(applied.changed)} changed, {len(applied.unchanged)} as they were")
+
+
+@app.command("list", epilog="Example:\n\n  mailroom topics list")
+def list_topics() -> None:
+    """Show what `apply` would make: names, partitions, cleanup and retention. Asks Kafka nothing."""
+    settings = load(KafkaSettings)
+    for topic in deployed(settings.topic_prefix, settings.kafka_replication):
+        kept = topic.config.get("retention.ms")
+        days = f"{int(kept) // 86_400_000} d" if kept else "-"
+        typer.echo(f"{topic.name:60} {topic.partitions:4} {topic.config['cleanup.policy']:8} {days}")

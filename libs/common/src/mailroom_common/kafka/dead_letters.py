@@ -1,0 +1,84 @@
+"""`<topic>.dlq`: records that no retry can help, as they came, with cause and origin in headers (kafka.md 3.4)."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from mailroom_common.errors import MailroomError
+from mailroom_common.kafka.headers import RawHeaders
+from mailroom_common.kafka.record import RawRecord
+from mailroom_common.topics import Topic
+
+_PREFIX = "dlq-"
+_LONGEST_ERROR = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a record is given up. `first_failed_at` is our clock."""
+
+    error: BaseException
+    attempts: int
+    first_failed_at: datetime
+
+
+class DeadLetterSender(Protocol):
+    """`EventProducer` of `producer.py`."""
+
+    def name_of_dead_letters(self, topic: Topic) -> str: ...
+    async def send_raw(
+        self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
+    ) -> object: ...
+
+
+class DeadLetters:
+    """`service` names who gave up."""
+
+    def __init__(self, producer: DeadLetterSender, service: str) -> None:
+        self._producer = producer
+        self._service = service
+
+    async def put(self, topic: Topic, record: RawRecord, failure: Failure) -> None:
+        """Returns once Kafka has acknowledged it: only then may the record's offset count as done.
+
+        Raises:
+            Unavailable: not acknowledged in time; the record must not be stepped over.
+        """
+        await self._producer.send_raw(
+            self._producer.name_of_dead_letters(topic),
+            record.key,
+            record.value,
+            dead_letter_headers(record, failure, self._service),
+            timeout_s=10.0,
+        )
+
+
+def dead_letter_headers(record: RawRecord, failure: Failure, service: str) -> RawHeaders:
+    """The record's own headers as they were; `dlq-` ones of an earlier death give way to those of this one."""
+    told = {
+        "topic": record.topic,
+        "partition": str(record.partition),
+        "offset": str(record.offset),
+        "timestamp": str(record.timestamp),
+        "error-class": type(failure.error).__name__,
+        "error": _told_of(failure.error),
+        "attempts": str(failure.attempts),
+        "service": service,
+        "first-failed-at": failure.first_failed_at.isoformat(timespec="milliseconds"),
+    }
+    original = [(name, value) for name, value in record.headers if not name.startswith(_PREFIX)]
+    return original + [(_PREFIX + name, text.encode()) for name, text in told.items()]
+
+
+def _told_of(error: BaseException) -> str:
+    """The text of our own errors carries ids and never contents. Anybody else's may quote what it choked on, so of
+    those only the place is told."""
+    if isinstance(error, MailroomError):
+        return str(error)[:_LONGEST_ERROR]
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    if place is None:
+        return "raised nowhere"
+    code = place.tb_frame.f_code
+    return f"in {code.co_name}, {place.tb_frame.f_globals.get('__name__', '?')}:{place.tb_lineno}"

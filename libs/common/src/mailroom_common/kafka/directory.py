@@ -1,0 +1,149 @@
+"""The `doc-sources` topic in memory: which doc sources there are, as of the newest version that we have read."""
+
+import asyncio
+from collections.abc import Callable
+
+from mailroom_common.errors import Undecodable, UnknownSchema
+from mailroom_common.events import DocSource, Provider
+from mailroom_common.kafka.client import KafkaAddress
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.headers import VERSION
+from mailroom_common.kafka.record import RawRecord, decoded
+from mailroom_common.kafka.schemas_topic import SchemaDirectory
+from mailroom_common.kafka.topic_reader import TopicReader
+from mailroom_common.logs import get_logger
+from mailroom_common.metrics import DIRECTORY_SOURCES, DIRECTORY_UNREADABLE
+from mailroom_common.topics import DOC_SOURCES
+
+log = get_logger()
+
+OnChange = Callable[[str, DocSource | None], None]
+
+
+class DocSourceDirectory:
+    """Keeps the highest version per doc source, tombstones included: a record that was repeated late, or written by
+    a process that should have been dead, brings nothing old back.
+
+    What it cannot read is counted; what it cannot read *yet* is kept and read once its schema is known.
+    """
+
+    def __init__(
+        self,
+        settings: KafkaAddress,
+        codec: Codec,
+        *,
+        schemas: SchemaDirectory | None = None,
+        client_id: str = "mailroom-directory",
+    ) -> None:
+        self._codec = codec
+        self._reader = TopicReader(settings, DOC_SOURCES, self.apply, client_id=client_id)
+        self._sources: dict[str, DocSource] = {}
+        self._versions: dict[str, int] = {}  # of what is deleted too
+        self._by_address: dict[tuple[Provider, str], dict[str, DocSource]] = {}
+        self._unreadable: dict[bytes, RawRecord] = {}
+        self._listeners: list[OnChange] = []
+        if schemas is not None:
+            schemas.on_learned(self._read_again)
+
+    def get(self, doc_source_id: str) -> DocSource | None:
+        return self._sources.get(doc_source_id)
+
+    def by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+        """All doc sources of a mailbox, by its address or an alias of it; one mailbox can belong to several."""
+        return tuple(self._by_address.get((provider, _caseless(address)), {}).values())
+
+    def all(self) -> tuple[DocSource, ...]:
+        return tuple(self._sources.values())
+
+    def __len__(self) -> int:
+        return len(self._sources)
+
+    def on_change(self, listener: OnChange) -> None:
+        """Called with the id and the new version, or None for one that is gone. It must not raise."""
+        self._listeners.append(listener)
+
+    def ready(self) -> str | None:
+        """A check for `Health.add`."""
+        return None if self._reader.is_loaded else "doc-sources is not read to its end yet"
+
+    async def load(self) -> None:
+        """Read to the end that the topic has now; waits while Kafka is away."""
+        await self._reader.load()
+        log.info("directory_loaded", sources=len(self._sources), unreadable=len(self._unreadable))
+
+    async def follow(self, stopping: asyncio.Event) -> None:
+        await self._reader.follow(stopping)
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        await self.load()
+        await self.follow(stopping)
+
+    async def close(self) -> None:
+        await self._reader.close()
+
+    async def catch_up(self, timeout_s: float) -> bool:
+        """Ask Kafka for the end of the topic, and wait until it is read so far. False: it could not be, in time."""
+        return await self._reader.catch_up(timeout_s)
+
+    def apply(self, record: RawRecord) -> None:
+        key = record.key or b""
+        try:
+            incoming = decoded(record, DOC_SOURCES, self._codec)
+            source = incoming.event
+            if not isinstance(source, DocSource | None):
+                raise Undecodable("a record of doc-sources is no doc source")
+            version = source.version if source is not None else _version_in(incoming.headers)
+        except (Undecodable, UnknownSchema) as error:
+            log.warning(
+                "directory_record_unreadable", partition=record.partition, offset=record.offset, reason=str(error)
+            )
+            self._unreadable[key] = record
+            DIRECTORY_UNREADABLE.set(len(self._unreadable))
+            return
+        if self._unreadable.pop(key, None) is not None:
+            DIRECTORY_UNREADABLE.set(len(self._unreadable))
+        self._keep(incoming.key, source, version)
+
+    def _keep(self, doc_source_id: str, source: DocSource | None, version: int | None) -> None:
+        known = self._versions.get(doc_source_id, -1)
+        # A tombstone that says no version (one that an operator wrote by hand) is taken at its word.
+        if version is not None and version < known:
+            return
+        self._versions[doc_source_id] = known if version is None else version
+        if previous := self._sources.pop(doc_source_id, None):
+            self._forget_addresses(previous)
+        if source is not None:
+            self._sources[doc_source_id] = source
+            for address in _addresses(source):
+                self._by_address.setdefault((source.provider, address), {})[doc_source_id] = source
+        DIRECTORY_SOURCES.set(len(self._sources))
+        for listener in self._listeners:
+            listener(doc_source_id, source)
+
+    def _forget_addresses(self, source: DocSource) -> None:
+        for address in _addresses(source):
+            owners = self._by_address.get((source.provider, address), {})
+            owners.pop(source.doc_source_id, None)
+            if not owners:
+                self._by_address.pop((source.provider, address), None)
+
+    def _read_again(self) -> None:
+        for record in list(self._unreadable.values()):
+            self.apply(record)
+
+
+def _addresses(source: DocSource) -> set[str]:
+    return {_caseless(address) for address in (source.address, *source.aliases) if address}
+
+
+def _caseless(address: str) -> str:
+    return address.strip().casefold()
+
+
+def _version_in(headers: dict[str, str]) -> int | None:
+    text = headers.get(VERSION, "")
+    if not text:
+        return None
+    if not text.isdecimal():
+        raise Undecodable("the version header of a doc-sources tombstone is no number")
+    return int(text)

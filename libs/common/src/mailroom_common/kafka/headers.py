@@ -1,0 +1,52 @@
+"""The headers of a record (kafka.md 3.6): CloudEvents in binary mode, trace context, and our own few.
+
+Headers hold ids and never contents. They are most of a small record's size, so there are no more of them than these.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from mailroom_common.events import Event
+from mailroom_common.kafka.codec import EventKind
+from mailroom_common.tracing import traceparent
+
+RESOLVES = "resolves"  # on a tombstone of sync-requests: the highest offset that it settles
+VERSION = "version"  # on a tombstone of doc-sources, which has no value to carry it
+TRACEPARENT = "traceparent"
+
+RawHeaders = list[tuple[str, bytes]]
+
+_SPEC = ("ce_specversion", b"1.0")
+_CONTENT_TYPE = ("content-type", b"application/avro")
+
+
+def event_headers(event: Event, kind: EventKind, source: bytes) -> RawHeaders:
+    """`source` is the writer as CloudEvents names it, e.g. `/mailroom/webhook-gateway`."""
+    return [
+        _SPEC,
+        _CONTENT_TYPE,
+        ("ce_type", kind.ce_type),
+        ("ce_dataschema", kind.schema_urn),
+        ("ce_source", source),
+        ("ce_id", event.event_id.encode()),
+        ("ce_time", event.occurred_at.isoformat(timespec="milliseconds").encode()),
+        ("ce_subject", event.doc_source_id.encode()),
+        (TRACEPARENT, traceparent().encode()),
+    ]
+
+
+def tombstone_headers(source: bytes) -> RawHeaders:
+    return [("ce_source", source), (TRACEPARENT, traceparent().encode())]
+
+
+def with_own(headers: RawHeaders, own: Mapping[str, str]) -> RawHeaders:
+    """Ours on top; one of the same name replaces, so that an outbox can hand on the trace that it stored."""
+    if not own:
+        return headers
+    return [header for header in headers if header[0] not in own] + [
+        (name, text.encode()) for name, text in own.items()
+    ]
+
+
+def readable(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str]:
+    """For handlers; what is not UTF-8 is shown with replacement characters, the original stays in the record."""
+    return {name: (value or b"").decode("utf-8", errors="replace") for name, value in headers}

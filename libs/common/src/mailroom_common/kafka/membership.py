@@ -1,0 +1,227 @@
+"""One member of a consumer group, with what aiokafka leaves to its users (kafka.md 2.3) settled in one place.
+
+- A record is returned only while its partition is ours: aiokafka holds `getmany` back during a rebalance, and hands
+  over what it drained without letting anything run in between. Records may come before `on_partitions_assigned` ends.
+- Every rebalance takes all partitions away first, so `revoked` gets all of them, each time.
+- A commit that another member's ownership refuses means the partitions are lost: drop the work, do not try again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
+
+from mailroom_common.errors import Fatal
+from mailroom_common.kafka.client import MemberSettings, closed, connected
+from mailroom_common.kafka.record import Partition, RawRecord
+from mailroom_common.kafka.watchdog import StallDetector
+from mailroom_common.logs import get_logger
+from mailroom_common.metrics import KAFKA_PARTITIONS_LOST
+from mailroom_common.topics import Topic
+
+log = get_logger()
+
+POLL_MS = 500
+_MOST_RECORDS = 500
+_COMMIT_S = 5.0
+_LOOK_EVERY_S = 10.0
+_STATIC_SESSION_MS = 45_000  # a restart inside this time moves no partition
+_DYNAMIC_SESSION_MS = 10_000
+REBALANCE_MS = 30_000  # the drain in `revoked` has to fit in it
+# Work in flight is bounded by our own windows, and a full window may last as long as an outage: leaving the group for
+# not polling would only move the same trouble to another member. The watchdog finds the process that fell asleep.
+_NO_POLL_LIMIT_MS = 24 * 60 * 60 * 1000
+
+
+class AssignmentListener(Protocol):
+    """What a runner does as partitions come and go. `revoked` returns when nothing of them is worked on any more."""
+
+    def assigned(self, partitions: Sequence[Partition]) -> None: ...
+    async def revoked(self) -> None: ...
+
+
+class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
+    """`group` and the topics get the site's prefix. Open with `join`, close with `leave`."""
+
+    def __init__(
+        self,
+        settings: MemberSettings,
+        *,
+        group: str,
+        topics: Sequence[Topic],
+        listener: AssignmentListener,
+        fetch_max_wait_ms: int = 50,
+    ) -> None:
+        self.group = group
+        self._settings = settings
+        self._topics = {settings.topic_prefix + topic.name: topic for topic in topics}
+        self._listener = listener
+        self._fetch_max_wait_ms = fetch_max_wait_ms
+        self._joined: AIOKafkaConsumer | None = None
+        self._stalls: StallDetector[Partition] = StallDetector()
+        self._commits = asyncio.Lock()
+        self._failure: Exception | None = None
+
+    async def join(self) -> None:
+        """Waits while Kafka or one of the topics is not there."""
+        self._joined = await connected(self._make, self.group)
+        await self._topics_exist()
+        self._consumer.subscribe(list(self._topics), listener=self)
+
+    async def leave(self) -> None:
+        if self._joined is not None:
+            await closed(self._joined)
+            self._joined = None
+
+    async def poll(self, only: Collection[Partition] | None = None) -> dict[Partition, list[RawRecord]]:
+        """Records that came, after at most `POLL_MS`; `only` leaves the others where they are, None asks for all.
+
+        Raises:
+            Fatal: this member cannot go on (fenced, not authorised); a new process may.
+        """
+        if self._failure is not None:
+            raise self._failure
+        wanted = () if only is None else [self._theirs(partition) for partition in only]
+        try:
+            found = await self._consumer.getmany(*wanted, timeout_ms=POLL_MS, max_records=_MOST_RECORDS)
+        except KafkaError as error:
+            # Error 82, a static member fenced by a twin, comes as a bare KafkaError "Unexpected…".
+            if not error.retriable:
+                raise Fatal(f"{self.group}: Kafka refuses us: {type(error).__name__} {error}") from error
+            log.warning("kafka_poll_failed", group=self.group, error=type(error).__name__)
+            await asyncio.sleep(0.5)
+            return {}
+        return {self._ours(partition): records for partition, records in found.items()}
+
+    def assignment(self) -> set[Partition]:
+        return {self._ours(partition) for partition in self._consumer.assignment()}
+
+    async def position(self, partition: Partition) -> int:
+        """The offset that is read next; waits until aiokafka knows it."""
+        position: int = await self._consumer.position(self._theirs(partition))
+        return position
+
+    def known_end(self, partition: Partition) -> int | None:
+        """The end of the partition as the last fetch told it; None before the first."""
+        try:
+            end: int | None = self._consumer.highwater(self._theirs(partition))
+        except AssertionError:  # not ours any more
+            return None
+        return end
+
+    async def commit(self, offsets: Mapping[Partition, int]) -> set[Partition]:
+        """Commit, and return the partitions that turned out to be lost. An absent Kafka is no loss: later again."""
+        if not offsets:
+            return set()
+        async with self._commits:
+            owned = self.assignment()
+            lost = offsets.keys() - owned
+            wanted = {self._theirs(partition): offset for partition, offset in offsets.items() if partition in owned}
+            if wanted:
+                try:
+                    async with asyncio.timeout(_COMMIT_S):
+                        await self._consumer.commit(wanted)
+                except (CommitFailedError, IllegalStateError) as error:
+                    log.warning("partitions_lost", group=self.group, count=len(wanted), error=type(error).__name__)
+                    lost = set(offsets)
+                except (TimeoutError, KafkaError) as error:
+                    log.warning("commit_failed", group=self.group, error=type(error).__name__)
+            if lost:
+                KAFKA_PARTITIONS_LOST.labels(self.group).inc(len(lost))
+            return set(lost)
+
+    async def watch(self, held: Callable[[], Iterable[Partition]]) -> None:
+        """Never returns.
+
+        Raises:
+            Fatal: Kafka has more for a partition that is not held on purpose, and nothing comes.
+        """
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            await self._look(set(held()))
+
+    async def _look(self, held: set[Partition]) -> None:
+        watched = [partition for partition in self.assignment() if partition not in held]
+        if not watched:
+            return
+        try:
+            async with asyncio.timeout(_LOOK_EVERY_S):
+                ends = await self._consumer.end_offsets([self._theirs(partition) for partition in watched])
+        except (TimeoutError, KafkaError, OSError):
+            return  # Kafka itself is away: that is not a consumer that fell asleep
+        positions = {partition: await self._position_or_none(partition) for partition in watched}
+        known_ends = {self._ours(partition): end for partition, end in ends.items()}
+        if stalled := self._stalls.stalled(asyncio.get_running_loop().time(), positions, known_ends):
+            raise Fatal(f"{self.group}: {stalled[0]} has more to read and nothing comes: restarting")
+
+    async def _position_or_none(self, partition: Partition) -> int:
+        try:
+            async with asyncio.timeout(0.5):
+                return await self.position(partition)
+        except (TimeoutError, KafkaError):
+            return -1  # not even known where to read from: that counts as standing still
+
+    # aiokafka's callbacks. It only logs what they raise, so a failure is kept and met by the next poll.
+
+    async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        self._stalls = StallDetector()
+        await self._guarded(self._listener.revoked(), len(revoked))
+
+    async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        self._stalls = StallDetector()
+        log.info("partitions_assigned", group=self.group, count=len(assigned))
+        try:
+            self._listener.assigned([self._ours(partition) for partition in sorted(assigned)])
+        except Exception as error:
+            self._failure = error
+            raise
+
+    async def _guarded(self, revoking: Awaitable[None], count: int) -> None:
+        log.info("partitions_revoked", group=self.group, count=count)
+        try:
+            await revoking
+        except Exception as error:
+            self._failure = error
+            raise
+
+    @property
+    def _consumer(self) -> AIOKafkaConsumer:
+        if self._joined is None:
+            raise IllegalStateError(f"{self.group} has not joined")
+        return self._joined
+
+    def _ours(self, partition: TopicPartition) -> Partition:
+        return Partition(self._topics[partition.topic], partition.partition)
+
+    def _theirs(self, partition: Partition) -> TopicPartition:
+        return TopicPartition(self._settings.topic_prefix + partition.topic.name, partition.number)
+
+    def _make(self) -> AIOKafkaConsumer:
+        instance = self._settings.instance_id
+        return AIOKafkaConsumer(
+            bootstrap_servers=self._settings.kafka_bootstrap,
+            client_id=self.group,
+            group_id=self._settings.topic_prefix + self.group,
+            group_instance_id=instance,
+            session_timeout_ms=_STATIC_SESSION_MS if instance else _DYNAMIC_SESSION_MS,
+            heartbeat_interval_ms=3_000,
+            rebalance_timeout_ms=REBALANCE_MS,
+            max_poll_interval_ms=_NO_POLL_LIMIT_MS,
+            # One assignor only, and range: it gives the partitions of equal number of two topics to one member.
+            partition_assignment_strategy=(RangePartitionAssignor,),
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",  # with `latest` a record older than the group's first join is never read
+            fetch_max_wait_ms=self._fetch_max_wait_ms,
+            request_timeout_ms=10_000,
+            metadata_max_age_ms=60_000,
+        )
+
+    async def _topics_exist(self) -> None:
+        wait_s = 0.2
+        while missing := self._topics.keys() - await self._consumer.topics():
+            log.warning("kafka_topic_missing", topics=sorted(missing), again_in_s=wait_s)
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 2, 5.0)

@@ -1,0 +1,217 @@
+"""Writes events to Kafka: `acks=all`, idempotent, our own time-outs (an idempotent producer has none), and the
+schemas announced before the first record."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import (
+    KafkaError,
+    MessageSizeTooLargeError,
+    RecordTooLargeError,
+    TopicAuthorizationFailedError,
+    UnknownTopicOrPartitionError,
+)
+
+from mailroom_common.errors import Rejected, Unavailable
+from mailroom_common.events import Event
+from mailroom_common.kafka.client import Client, KafkaAddress, closed, connected
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.group_commit import GroupCommit, RawOutgoing
+from mailroom_common.kafka.headers import RawHeaders, event_headers, tombstone_headers, with_own
+from mailroom_common.kafka.schemas_topic import announce_schemas
+from mailroom_common.logs import get_logger
+from mailroom_common.metrics import KAFKA_PRODUCERS_REPLACED
+from mailroom_common.topics import Topic
+
+log = get_logger()
+
+# How long a frozen leader holds every partition of the producer: at 10 s one freeze stalled all writers for 20 s.
+REQUEST_TIMEOUT_MS = 3_000
+MAX_BATCH_BYTES = 131_072  # one batch per partition and request, so the batch is the pipe
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    partition: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    topic: Topic
+    key: str
+    event: Event
+    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+
+class EventProducer:
+    """`client_id` names the writer, in Kafka's logs and in the headers (`/mailroom/<client_id>`)."""
+
+    def __init__(self, settings: KafkaAddress, codec: Codec, *, client_id: str, linger_ms: int = 0) -> None:
+        self.codec = codec
+        self._settings = settings
+        self._client_id = client_id
+        self._linger_ms = linger_ms
+        self._source = f"/mailroom/{client_id}".encode()
+        self._client: AIOKafkaProducer | None = None
+        self._partitions: dict[str, int] = {}
+        self._replacing = asyncio.Lock()
+        self._group = GroupCommit(lambda: self._started(), self._partitions.__getitem__)
+
+    async def __aenter__(self) -> Self:
+        self._client = await connected(self._make, self._client_id)
+        try:
+            await announce_schemas(self)
+        except BaseException:
+            await self.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        if client := self._client:
+            await closed(client)
+
+    async def send(
+        self,
+        topic: Topic,
+        key: str,
+        event: Event | None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 10.0,
+    ) -> Position:
+        """Write an event, or a tombstone for None, and return where Kafka acknowledged it.
+
+        Raises:
+            Unavailable: not acknowledged in time. The record may still be written: readers drop repeats by event id.
+        """
+        return await self.send_raw(
+            self.name_of(topic),
+            key.encode(),
+            None if event is None else self.codec.encode(event),
+            with_own(self._headers(event), headers or {}),
+            timeout_s=timeout_s,
+        )
+
+    async def send_raw(
+        self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float = 10.0
+    ) -> Position:
+        """As `send`, for bytes that are ready; `topic_name` is the whole name, prefix and all."""
+        client = self._started()
+        try:
+            async with asyncio.timeout(timeout_s):
+                written = await client.send_and_wait(topic_name, value, key, headers=headers)
+        except TimeoutError as error:
+            raise Unavailable(f"Kafka did not acknowledge a record of {topic_name} within {timeout_s} s") from error
+        except KafkaError as error:
+            raise await self._translated(client, error, topic_name) from error
+        return Position(written.partition, written.offset)
+
+    async def prepare(self, *topics: Topic) -> None:
+        """Learn the partitions of the topics that `send_all` is going to be given. Waits until they exist."""
+        for topic in topics:
+            name = self.name_of(topic)
+            self._partitions[name] = len(await self._partitions_of(name))
+
+    async def send_all(self, records: Sequence[Outgoing], *, timeout_s: float = 10.0) -> None:
+        """Write records with those of concurrent callers, one batch per partition; returns when all are acknowledged.
+
+        Raises:
+            Unavailable: not all were acknowledged in time. Some may be written, and the others still may be.
+        """
+        client = self._started()
+        ready = [
+            RawOutgoing(
+                self.name_of(record.topic),
+                record.key.encode(),
+                self.codec.encode(record.event),
+                with_own(self._headers(record.event), record.headers),
+            )
+            for record in records
+        ]
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._group.send(ready)
+        except TimeoutError as error:
+            raise Unavailable(f"Kafka did not acknowledge {len(ready)} records within {timeout_s} s") from error
+        except KafkaError as error:
+            raise await self._translated(client, error, ready[0].topic) from error
+
+    def name_of(self, topic: Topic) -> str:
+        return self._settings.topic_prefix + topic.name
+
+    def name_of_dead_letters(self, topic: Topic) -> str:
+        return self._settings.topic_prefix + topic.dead_letters
+
+    def _headers(self, event: Event | None) -> RawHeaders:
+        if event is None:
+            return tombstone_headers(self._source)
+        return event_headers(event, self.codec.kind_of(event), self._source)
+
+    def _make(self) -> AIOKafkaProducer:
+        return AIOKafkaProducer(
+            bootstrap_servers=self._settings.kafka_bootstrap,
+            client_id=self._client_id,
+            acks="all",
+            enable_idempotence=True,
+            linger_ms=self._linger_ms,
+            max_batch_size=MAX_BATCH_BYTES,
+            request_timeout_ms=REQUEST_TIMEOUT_MS,
+            metadata_max_age_ms=60_000,
+        )
+
+    def _started(self) -> AIOKafkaProducer:
+        if self._client is None:
+            raise Unavailable("the Kafka producer is not connected yet")
+        return self._client
+
+    async def _partitions_of(self, name: str) -> set[int]:
+        wait_s = 0.2
+        while True:
+            try:
+                known: set[int] = await self._started().partitions_for(name)
+            except KafkaError as error:
+                log.warning("kafka_topic_missing", topic=name, error=type(error).__name__, again_in_s=wait_s)
+                await asyncio.sleep(wait_s)
+                wait_s = min(wait_s * 2, 5.0)
+            else:
+                return known
+
+    async def _translated(self, client: AIOKafkaProducer, error: KafkaError, topic_name: str) -> Exception:
+        """What a caller can act on; a client that is dead for good is replaced on the way."""
+        if isinstance(error, MessageSizeTooLargeError | RecordTooLargeError):
+            return Rejected(f"a record of {topic_name} is too large for Kafka")
+        if isinstance(error, UnknownTopicOrPartitionError):
+            return Unavailable(f"Kafka has no topic {topic_name}: run `mailroom topics apply`")
+        if isinstance(error, TopicAuthorizationFailedError):
+            return Unavailable(f"Kafka does not let us write to {topic_name}")
+        if not error.retriable:
+            await self._replace(client, error)
+        return Unavailable(f"Kafka refused a record of {topic_name}: {type(error).__name__}")
+
+    async def _replace(self, dead: Client, error: KafkaError) -> None:
+        """After a fatal error (fenced, out of sequence) every later send on the same client fails as well."""
+        async with self._replacing:
+            if self._client is not dead:
+                return  # another caller met the same error first
+            log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
+            KAFKA_PRODUCERS_REPLACED.inc()
+            replacement = self._make()
+            try:
+                await replacement.start()
+            except (KafkaError, OSError) as again:
+                # The dead client stays in place: the next send fails the same way and tries again.
+                log.warning("kafka_unreachable", client_id=self._client_id, error=type(again).__name__)
+                await closed(replacement)
+                return
+            self._client = replacement
+            await closed(dead)

@@ -1,0 +1,90 @@
+"""The `schemas` topic: who writes announces its schemas first, so that any reader can decode what a newer writer
+wrote. Keys are fingerprints in hex (the wire bytes), values the schemas as plain JSON text."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from mailroom_common.kafka.client import KafkaAddress
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.headers import RawHeaders
+from mailroom_common.kafka.record import RawRecord
+from mailroom_common.kafka.schema_files import packaged_schemas
+from mailroom_common.kafka.topic_reader import TopicReader
+from mailroom_common.logs import get_logger
+from mailroom_common.metrics import KAFKA_SCHEMAS_UNREADABLE
+from mailroom_common.topics import SCHEMAS, Topic
+
+log = get_logger()
+
+
+class RawSender(Protocol):
+    def name_of(self, topic: Topic) -> str: ...
+    async def send_raw(
+        self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
+    ) -> object: ...
+
+
+async def announce_schemas(producer: RawSender) -> None:
+    """Write every schema of this build. A repeat overwrites itself: the topic is compacted."""
+    name = producer.name_of(SCHEMAS)
+    headers: RawHeaders = [("content-type", b"application/json")]
+    async with asyncio.TaskGroup() as tasks:
+        for versions in packaged_schemas().values():
+            for version in versions:
+                key, text = version.fingerprint.hex().encode(), version.text.encode()
+                tasks.create_task(producer.send_raw(name, key, text, headers, timeout_s=30.0))
+
+
+class SchemaDirectory:
+    """Teaches a codec what the topic holds, and tells those who wait for a fingerprint when it comes."""
+
+    def __init__(self, settings: KafkaAddress, codec: Codec, *, client_id: str = "mailroom-schemas") -> None:
+        self._codec = codec
+        self._reader = TopicReader(settings, SCHEMAS, self.apply, client_id=client_id)
+        self._listeners: list[Callable[[], None]] = []
+
+    def on_learned(self, listener: Callable[[], None]) -> None:
+        """Called after each schema that was not known before."""
+        self._listeners.append(listener)
+
+    async def load(self) -> None:
+        await self._reader.load()
+
+    async def follow(self, stopping: asyncio.Event) -> None:
+        await self._reader.follow(stopping)
+
+    async def run(self, stopping: asyncio.Event) -> None:
+        await self.load()
+        await self.follow(stopping)
+
+    async def close(self) -> None:
+        await self._reader.close()
+
+    def apply(self, record: RawRecord) -> None:
+        if record.value is None:
+            return  # what was once announced stays known: records of it may still be there
+        fingerprint = _fingerprint_in(record.key)
+        text = record.value.decode("utf-8", errors="replace")
+        if fingerprint is None or self._codec.knows(fingerprint):
+            if fingerprint is None:
+                self._count_unreadable(record)
+            return
+        if not self._codec.learn(fingerprint, text):
+            self._count_unreadable(record)
+            return
+        log.info("schema_learned", fingerprint=fingerprint.hex())
+        for listener in self._listeners:
+            listener()
+
+    def _count_unreadable(self, record: RawRecord) -> None:
+        KAFKA_SCHEMAS_UNREADABLE.inc()
+        log.warning("schema_unreadable", partition=record.partition, offset=record.offset)
+
+
+def _fingerprint_in(key: bytes | None) -> bytes | None:
+    try:
+        found = bytes.fromhex((key or b"").decode("ascii"))
+    except ValueError:
+        return None
+    return found if len(found) == 8 else None

@@ -1,0 +1,183 @@
+"""Reads a whole topic into memory and follows it: no group, from offset 0 each time, nothing kept on disk.
+
+Rebuilding is the point: compaction forgets tombstones, so a reader that resumed could keep what is deleted.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import KafkaError
+
+from mailroom_common.errors import Fatal
+from mailroom_common.kafka.client import KafkaAddress, closed, connected
+from mailroom_common.kafka.record import RawRecord
+from mailroom_common.kafka.watchdog import StallDetector
+from mailroom_common.logs import get_logger
+from mailroom_common.topics import Topic
+
+log = get_logger()
+
+_LOOK_EVERY_S = 10.0
+
+
+class TopicReader:
+    """Hands every record to `apply`, in offset order per partition. `apply` must not raise and must not block."""
+
+    def __init__(
+        self, settings: KafkaAddress, topic: Topic, apply: Callable[[RawRecord], None], *, client_id: str
+    ) -> None:
+        self._settings = settings
+        self._topic = settings.topic_prefix + topic.name
+        self._apply = apply
+        self._client_id = client_id
+        self._consumer: AIOKafkaConsumer | None = None
+        self._positions: dict[TopicPartition, int] = {}
+        self._progress = asyncio.Event()
+        self._asking: asyncio.Task[dict[TopicPartition, int]] | None = None
+        self._next_asking: asyncio.Task[dict[TopicPartition, int]] | None = None
+        self.is_loaded = False
+
+    async def load(self) -> None:
+        """Read to the end that the topic has now. Waits while Kafka or the topic is not there."""
+        consumer = await connected(self._make, self._client_id)
+        self._consumer = consumer
+        partitions = await self._partitions(consumer)
+        consumer.assign(partitions)
+        ends = await self._patiently_asked_ends(partitions)
+        await consumer.seek_to_beginning(*partitions)
+        self._positions = {partition: await consumer.position(partition) for partition in partitions}
+        while not self._has_read(ends):
+            await self._read()
+        self.is_loaded = True
+
+    async def follow(self, stopping: asyncio.Event) -> None:
+        """Read on until `stopping`; `load` comes first.
+
+        Raises:
+            Fatal: Kafka has more and gives nothing: only a new process helps.
+        """
+        watching = asyncio.create_task(self._watch())
+        stopped = asyncio.create_task(stopping.wait())
+        try:
+            while not stopped.done():
+                reading = asyncio.create_task(self._read())
+                await asyncio.wait({reading, stopped, watching}, return_when=asyncio.FIRST_COMPLETED)
+                if watching.done():
+                    watching.result()
+                if not reading.done():
+                    reading.cancel()
+                    await asyncio.wait({reading})
+                if not reading.cancelled():
+                    reading.result()
+        finally:
+            for task in (watching, stopped):
+                task.cancel()
+            await self.close()
+
+    async def close(self) -> None:
+        if self._consumer is not None:
+            await closed(self._consumer)
+            self._consumer = None
+
+    async def catch_up(self, timeout_s: float) -> bool:
+        """Ask Kafka for the end, and wait until that is read; False when it took longer, or could not be asked."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                ends = await self._ends_from_now()
+                while not self._has_read(ends):
+                    self._progress.clear()
+                    await self._progress.wait()
+        except (TimeoutError, KafkaError, OSError) as error:
+            log.warning("catch_up_failed", topic=self._topic, error=type(error).__name__)
+            return False
+        return True
+
+    async def _ends_from_now(self) -> dict[TopicPartition, int]:
+        """The end offsets, asked after this call began. Callers that wait at the same time share one question, so
+        a flood of them costs Kafka one request at a time."""
+        if self._asking is None or self._asking.done():
+            self._asking = asyncio.create_task(self._ask_ends())
+            return await asyncio.shield(self._asking)
+        # The question under way may have been answered before we came: the next one is ours.
+        if self._next_asking is None:
+            self._next_asking = asyncio.create_task(self._ask_after(self._asking))
+        return await asyncio.shield(self._next_asking)
+
+    async def _ask_after(self, earlier: "asyncio.Task[dict[TopicPartition, int]]") -> dict[TopicPartition, int]:
+        await asyncio.wait({earlier})
+        self._asking, self._next_asking = self._next_asking, None
+        return await self._ask_ends()
+
+    async def _ask_ends(self) -> dict[TopicPartition, int]:
+        if self._consumer is None:
+            raise TimeoutError
+        ends: dict[TopicPartition, int] = await self._consumer.end_offsets(list(self._positions))
+        return ends
+
+    async def _patiently_asked_ends(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
+        self._positions = dict.fromkeys(partitions, 0)
+        while True:
+            try:
+                return await self._ask_ends()
+            except KafkaError as error:
+                log.warning("kafka_unreachable", client_id=self._client_id, error=type(error).__name__)
+                await asyncio.sleep(1.0)
+
+    def _has_read(self, ends: dict[TopicPartition, int]) -> bool:
+        return all(self._positions[partition] >= end for partition, end in ends.items())
+
+    async def _read(self) -> None:
+        consumer = self._consumer
+        if consumer is None:
+            return
+        try:
+            batches = await consumer.getmany(timeout_ms=500, max_records=5_000)
+        except KafkaError as error:
+            if not error.retriable:
+                raise Fatal(f"{self._topic} cannot be read: {type(error).__name__}") from error
+            log.warning("kafka_unreachable", client_id=self._client_id, error=type(error).__name__)
+            await asyncio.sleep(0.5)
+            return
+        for records in batches.values():
+            for record in records:
+                self._apply(record)
+        # Positions, not the last record's offset: compaction may have taken the records at the end.
+        for partition in self._positions:
+            self._positions[partition] = await consumer.position(partition)
+        self._progress.set()
+
+    async def _watch(self) -> None:
+        stalls: StallDetector[TopicPartition] = StallDetector()
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(_LOOK_EVERY_S)
+            try:
+                async with asyncio.timeout(_LOOK_EVERY_S):
+                    ends = await self._ends_from_now()
+            except (TimeoutError, KafkaError, OSError):
+                continue  # Kafka itself is away: that is not a reader that fell asleep
+            if stalls.stalled(loop.time(), dict(self._positions), ends):
+                raise Fatal(f"{self._topic} has more to read and nothing comes: restarting")
+
+    def _make(self) -> AIOKafkaConsumer:
+        return AIOKafkaConsumer(
+            bootstrap_servers=self._settings.kafka_bootstrap,
+            client_id=self._client_id,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            fetch_max_wait_ms=100,
+            request_timeout_ms=10_000,
+            metadata_max_age_ms=60_000,
+        )
+
+    async def _partitions(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
+        wait_s = 0.2
+        while True:
+            await consumer.topics()  # an unassigned consumer has no metadata of its own yet
+            known = consumer.partitions_for_topic(self._topic)
+            if known:
+                return [TopicPartition(self._topic, number) for number in sorted(known)]
+            log.warning("kafka_topic_missing", topic=self._topic, again_in_s=wait_s)
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 2, 5.0)
