@@ -1,0 +1,73 @@
+# Everything a newcomer, a developer and CI type. `make` alone says what there is.
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+
+BIN := .venv/bin
+SANDBOX := $(BIN)/mailroom-sandbox
+STAMP := .venv/.set-up
+PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml sandbox/pyproject.toml)
+
+# `s=sync-engine` narrows test, lint, types and fmt to one package.
+FOLDERS := $(if $(s),$(firstword $(wildcard services/$(s) libs/$(s) $(s))),libs services cli sandbox tests bench conftest.py)
+COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common
+
+.PHONY: help setup run up down logs test lint types fmt check bench lock clean
+
+help: ## this page
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  \033[1mmake %-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@printf '\nexamples\n'
+	@printf '  make run                         everything on this machine; Ctrl-C stops it, make run resumes it\n'
+	@printf '  make run ONCE=1                  ends with 0 when every sample mail has become its documents\n'
+	@printf '  make run MAILS=~/mails           the .eml files of a folder instead of the sample mails\n'
+	@printf '  make test s=ingestion k=factur   the tests of one package whose names match\n'
+	@printf '  MAILROOM_HOME=/tmp/m make run    state elsewhere than in .mailroom\n'
+
+setup: $(STAMP) ## what the machine lacks, and the Python environment in .venv
+	@:
+
+$(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt $(PYPROJECTS)
+	@./sandbox/set-up.sh
+	@touch $@
+
+run: setup ## the sandbox: mailboxes connected, mails delivered, documents shown as they appear
+	@exec $(SANDBOX) run $(if $(ONCE),--once) $(if $(MAILS),--mails '$(MAILS)')
+
+up: setup ## Kafka, Postgres, services and front on the settings of the environment or .env
+	@exec $(SANDBOX) up --without-providers
+
+down: setup ## stops what make run or make up started elsewhere
+	@$(SANDBOX) down
+
+logs: ## follows the logs of a running site
+	@tail -n 20 -F $(or $(MAILROOM_HOME),.mailroom)/logs/*.log
+
+test: setup ## every test, real Kafka and Postgres included, with branch coverage
+	@$(BIN)/coverage erase
+	@$(BIN)/coverage run -m pytest $(if $(s),$(FOLDERS)) $(if $(k),-k '$(k)')
+	@$(BIN)/coverage combine -q
+	@$(BIN)/coverage report $(if $(s)$(k),,--fail-under=85)
+
+lint: setup ## ruff: rules and format
+	@$(BIN)/ruff check $(FOLDERS)
+	@$(BIN)/ruff format --check $(FOLDERS)
+
+types: setup ## mypy, strict, tests included
+	@$(BIN)/mypy $(FOLDERS)
+
+check: lint types ## what CI runs beside the tests
+
+fmt: setup ## puts everything into the one format
+	@$(BIN)/ruff check -q --fix-only $(FOLDERS)
+	@$(BIN)/ruff format $(FOLDERS)
+
+bench: setup ## the figures of docs/performance.md
+	@for bench in bench/*/; do $(BIN)/python "$$bench"; done
+
+lock: $(STAMP) ## compiles requirements*.txt anew from the pyproject files
+	@$(COMPILE) $(PYPROJECTS) -o requirements.txt
+	@$(COMPILE) $(PYPROJECTS) requirements-dev.in -o requirements-dev.txt
+
+clean: ## forgets the state under .mailroom; the environment in .venv stays
+	@if [ -x $(SANDBOX) ]; then $(SANDBOX) clean; else rm -rf '$(or $(MAILROOM_HOME),.mailroom)'; fi
