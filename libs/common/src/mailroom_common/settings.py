@@ -182,6 +182,9 @@ class ProviderSettings(TLSSettings):
     google_service_account_key: SecretStr | None = None  # the JSON key, for delegation (application access)
     pubsub_topic: str | None = None
     provider_timeout_s: float = 30.0
+    # Of projects made since May 2026; older ones have 15,000 per user. This process keeps within them by itself.
+    gmail_user_units_per_minute: int = Field(default=6_000, ge=100)
+    gmail_project_units_per_minute: int = Field(default=1_200_000, ge=100)
 
     @field_validator("microsoft_authority", "graph_url", "gmail_url")
     @classmethod

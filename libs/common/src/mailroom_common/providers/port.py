@@ -137,9 +137,9 @@ class PartKind(StrEnum):
 class Part:
     """One attached part. `handle` is the provider's own way to its bytes, good only right after the fetch.
 
-    `is_inline`: meant to be shown in the body. Graph says so itself; on Gmail it is a disposition of `inline`, or a part
-    of `multipart/related` that has a Content-ID and no disposition. `disposition` is the mail's own word in lower case,
-    None where it has none or the provider does not tell (Graph).
+    `is_inline`: meant to be shown in the body. Graph says so itself; on Gmail it is a disposition of `inline`, or a
+    part of `multipart/related` that has a Content-ID and no disposition. `disposition` is the mail's own word in lower
+    case, None where it has none or the provider does not tell (Graph).
     """
 
     part_path: str

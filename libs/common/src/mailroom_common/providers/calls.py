@@ -1,0 +1,163 @@
+"""Calls of a provider's mail API with a mailbox's token: the one way from `GraphMail` and `GmailMail` to the wire.
+
+A call holds a slot of its mailbox, carries the token only to the configured address, and on 401 is repeated once with
+a token that is newer than the refused one. What the provider refuses becomes one of our errors by the provider's own
+table (`graph/errors.py`, `gmail/errors.py`).
+"""
+
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Protocol
+from urllib.parse import quote
+
+import httpx
+import orjson
+
+from mailroom_common.errors import MailroomError, Retryable
+from mailroom_common.events.terms import Provider
+from mailroom_common.metrics import PROVIDER_CALL_S, PROVIDER_CALLS
+from mailroom_common.providers.http import JSON_LIMIT_BYTES, Answer, BaseURL, opened, read_answer, retry_after_s
+from mailroom_common.providers.port import Mailbox
+from mailroom_common.providers.quota import Quota
+
+_PLAIN_IN_QUERY = "$,:'()/"
+
+
+class GivesTokens(Protocol):
+    async def bearer(self, mailbox: Mailbox, *, rejected: str | None = None) -> str: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """`name` is what logs, metrics and errors say; `path` begins with a slash, follows the configured address, and may
+    be a stored link with a query of its own. `units` is what the call costs (Gmail)."""
+
+    name: str
+    path: str
+    method: str = "GET"
+    query: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    units: int = 0
+    limit_bytes: int = JSON_LIMIT_BYTES
+    timeout_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refusal:
+    """An answer that is no success. `payload` may tell what a code alone does not; it is never logged."""
+
+    call: Call
+    status: int
+    headers: httpx.Headers
+    payload: dict[str, Any] = field(repr=False)
+    retry_after_s: float | None = None
+
+    def sentence(self, provider: str, code: str) -> str:
+        said = f"{self.status} {code}".rstrip()
+        request_id = self.headers.get("request-id", "")[:64]
+        return f"{provider} answered {said} to {self.call.name}" + (f" (request {request_id})" if request_id else "")
+
+
+Judge = Callable[[Mailbox, Refusal], MailroomError]
+
+
+def query_text(query: Mapping[str, str | Sequence[str]]) -> str:
+    """OData's way: `$` stays as it is in names, and a blank is `%20`, never a plus."""
+    pairs = [
+        f"{name}={quote(value, safe=_PLAIN_IN_QUERY)}"
+        for name, values in query.items()
+        for value in ([values] if isinstance(values, str) else values)
+    ]
+    return f"?{'&'.join(pairs)}" if pairs else ""
+
+
+class ProviderCalls:
+    def __init__(
+        self,
+        provider: Provider,
+        http: httpx.AsyncClient,
+        base: BaseURL,
+        tokens: GivesTokens,
+        quota: Quota,
+        judge: Judge,
+        *,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        self._provider = provider
+        self._http = http
+        self._base = base
+        self._tokens = tokens
+        self._quota = quota
+        self._judge = judge
+        self._headers = dict(headers or {})
+
+    async def json(self, mailbox: Mailbox, call: Call, *, judge: Judge | None = None) -> dict[str, Any]:
+        return (await self.answer(mailbox, call, judge=judge)).json()
+
+    async def answer(self, mailbox: Mailbox, call: Call, *, judge: Judge | None = None) -> Answer:
+        async with self.stream(mailbox, call, judge=judge) as response:
+            return await read_answer(response, limit_bytes=call.limit_bytes)
+
+    @asynccontextmanager
+    async def stream(
+        self, mailbox: Mailbox, call: Call, *, judge: Judge | None = None
+    ) -> AsyncIterator[httpx.Response]:
+        """A successful answer with its body unread.
+
+        `judge` may judge a refusal otherwise than the provider's table: what a 404 means depends on the call.
+        """
+        async with self._quota.slot(mailbox, units=call.units):
+            token = await self._tokens.bearer(mailbox)
+            async with self._sent(call, token) as response:
+                if response.status_code != httpx.codes.UNAUTHORIZED:
+                    yield await self._successful(mailbox, call, response, judge)
+                    return
+                await read_answer(response)  # read to its end, so that the connection can be used again
+            token = await self._tokens.bearer(mailbox, rejected=token)
+            async with self._sent(call, token) as response:
+                yield await self._successful(mailbox, call, response, judge)
+
+    @asynccontextmanager
+    async def _sent(self, call: Call, token: str) -> AsyncIterator[httpx.Response]:
+        request = self._http.build_request(
+            call.method,
+            self._base.join(call.path) + query_text(call.query),
+            content=None if call.body is None else orjson.dumps(call.body),
+            headers={
+                **self._headers,
+                **({} if call.body is None else {"Content-Type": "application/json"}),
+                **call.headers,
+                "Authorization": f"Bearer {token}",
+            },
+            timeout=httpx.USE_CLIENT_DEFAULT if call.timeout_s is None else call.timeout_s,
+        )
+        outcome, started = "unreachable", time.monotonic()
+        try:
+            async with opened(self._http, request) as response:
+                outcome = str(response.status_code)
+                yield response
+        finally:
+            PROVIDER_CALLS.labels(self._provider, call.name, outcome).inc()
+            PROVIDER_CALL_S.labels(self._provider, call.name).observe(time.monotonic() - started)
+
+    async def _successful(
+        self, mailbox: Mailbox, call: Call, response: httpx.Response, judge: Judge | None
+    ) -> httpx.Response:
+        if response.is_success:
+            return response
+        answer = await read_answer(response)
+        refusal = Refusal(
+            call=call,
+            status=answer.status,
+            headers=answer.headers,
+            payload=answer.json_or_nothing(),
+            retry_after_s=retry_after_s(answer.headers, now=datetime.now(UTC)),
+        )
+        error = (judge or self._judge)(mailbox, refusal)
+        if isinstance(error, Retryable) and error.retry_after_s:
+            self._quota.pause(mailbox, error.retry_after_s)
+        raise error

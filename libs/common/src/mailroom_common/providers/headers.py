@@ -1,0 +1,50 @@
+"""Which internet headers a filter needs, the same for both providers."""
+
+from collections.abc import Iterable, Mapping
+from email.errors import HeaderParseError
+from email.header import decode_header, make_header
+from email.utils import parseaddr
+from typing import Any
+
+# Newsletters, machines, bounces, invitations. The rest of the headers is not ours to keep.
+FILTER_HEADERS = frozenset(
+    {
+        "auto-submitted",
+        "content-class",
+        "content-type",
+        "feedback-id",
+        "list-id",
+        "list-post",
+        "list-unsubscribe",
+        "precedence",
+        "return-path",
+        "x-auto-response-suppress",
+        "x-failed-recipients",
+    }
+)
+
+
+def filter_headers(headers: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """From the providers' lists of `{name, value}`; the first of equal names counts. Any: a provider's payload."""
+    kept: dict[str, str] = {}
+    for header in headers:
+        name = str(header.get("name", "")).lower()
+        if name in FILTER_HEADERS:
+            kept.setdefault(name, decoded(str(header.get("value") or "")))
+    return kept
+
+
+def decoded(value: str) -> str:
+    """A header's text with its encoded words read, where some are left."""
+    if "=?" not in value:
+        return value
+    try:
+        return str(make_header(decode_header(value)))
+    except (HeaderParseError, LookupError, ValueError):  # an unknown charset or bytes that are not in it
+        return value
+
+
+def address_of(value: str) -> tuple[str | None, str | None]:
+    """(address, name) of a From header. Encoded words are read after the split: a name may decode to a comma."""
+    name, address = parseaddr(value)
+    return (address if "@" in address else None), (decoded(name) or None)

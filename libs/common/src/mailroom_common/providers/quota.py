@@ -1,0 +1,143 @@
+"""How much this process asks of each mailbox at once and per minute, and the pauses that providers ask for.
+
+One `Quota` per provider and process, shared by everything that calls it. Counted in this process only: the number of
+concurrent calls of several processes at one mailbox is held down by `sharers`, by which the doc sources of one mailbox
+divide its slots.
+Sources: four concurrent calls per mailbox, providers/graph.md 12; units per minute, providers/gmail.md 10.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from mailroom_common.errors import Throttled
+from mailroom_common.providers.port import Mailbox
+
+_WINDOW_S = 60.0
+
+
+class UnitWindow:
+    """At most `limit` units within any minute; who asks for more waits, in the order of asking."""
+
+    def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limit = limit
+        self._clock = clock
+        self._spent: deque[tuple[float, int]] = deque()
+        self._total = 0
+        self._turn = asyncio.Lock()
+
+    @property
+    def is_idle(self) -> bool:
+        self._forget_old()
+        return not self._spent and not self._turn.locked()
+
+    async def spend(self, units: int) -> None:
+        async with self._turn:
+            while (wait_s := self._wait_s(units)) > 0:
+                await asyncio.sleep(wait_s)  # only time brings units back
+            self._spent.append((self._clock(), units))
+            self._total += units
+
+    def _wait_s(self, units: int) -> float:
+        self._forget_old()
+        excess = self._total + units - self._limit
+        if excess <= 0 or not self._spent:  # a single call above the limit goes alone rather than never
+            return 0.0
+        for at, spent in self._spent:
+            excess -= spent
+            if excess <= 0:
+                return max(at + _WINDOW_S - self._clock(), 0.001)
+        return max(self._spent[-1][0] + _WINDOW_S - self._clock(), 0.001)
+
+    def _forget_old(self) -> None:
+        horizon = self._clock() - _WINDOW_S
+        while self._spent and self._spent[0][0] <= horizon:
+            self._total -= self._spent.popleft()[1]
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What one mailbox has in use. `users` are the calls that hold or await a slot: the lane stays while any does."""
+
+    slots: asyncio.Semaphore
+    units: UnitWindow | None
+    users: int = 0
+    paused_until: float = 0.0
+    shares: dict[tuple[str, int], asyncio.Semaphore] = field(default_factory=dict)
+
+
+class Quota:
+    """Slots and units for each mailbox of one provider."""
+
+    def __init__(
+        self,
+        *,
+        slots: int,
+        units_per_minute: int | None = None,
+        project: UnitWindow | None = None,
+        sharers: Callable[[Mailbox], int] = lambda _mailbox: 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._slots = slots
+        self._units_per_minute = units_per_minute
+        self._project = project
+        self._sharers = sharers
+        self._clock = clock
+        self._lanes: dict[str, _Lane] = {}
+
+    @asynccontextmanager
+    async def slot(self, mailbox: Mailbox, *, units: int = 0) -> AsyncIterator[None]:
+        """Hold a slot for one call.
+
+        Raises:
+            Throttled: the provider asked for a pause that has not passed; no call is made before.
+        """
+        key = mailbox_key(mailbox)
+        lane = self._lane(key)
+        lane.users += 1
+        try:
+            async with AsyncExitStack() as held:
+                self._refuse_while_paused(lane)
+                await held.enter_async_context(self._share(lane, mailbox))
+                await held.enter_async_context(lane.slots)
+                if lane.units and units:
+                    await lane.units.spend(units)
+                if self._project and units:
+                    await self._project.spend(units)
+                self._refuse_while_paused(lane)  # asked for while this call waited its turn
+                yield
+        finally:
+            lane.users -= 1
+            self._drop_if_idle(key, lane)
+
+    def pause(self, mailbox: Mailbox, seconds: float) -> None:
+        lane = self._lane(mailbox_key(mailbox))
+        lane.paused_until = max(lane.paused_until, self._clock() + seconds)
+
+    def _refuse_while_paused(self, lane: _Lane) -> None:
+        left_s = lane.paused_until - self._clock()
+        if left_s > 0:
+            raise Throttled("the provider asked for a pause at this mailbox", retry_after_s=left_s)
+
+    def _share(self, lane: _Lane, mailbox: Mailbox) -> asyncio.Semaphore:
+        most = max(1, self._slots // max(1, self._sharers(mailbox)))
+        return lane.shares.setdefault((mailbox.doc_source_id, most), asyncio.Semaphore(most))
+
+    def _lane(self, key: str) -> _Lane:
+        lane = self._lanes.get(key)
+        if lane is None:
+            units = UnitWindow(self._units_per_minute, self._clock) if self._units_per_minute else None
+            lane = self._lanes[key] = _Lane(asyncio.Semaphore(self._slots), units)
+        return lane
+
+    def _drop_if_idle(self, key: str, lane: _Lane) -> None:
+        if lane.users == 0 and lane.paused_until <= self._clock() and (lane.units is None or lane.units.is_idle):
+            self._lanes.pop(key, None)
+
+
+def mailbox_key(mailbox: Mailbox) -> str:
+    """One mailbox, whichever doc source it belongs to."""
+    return (mailbox.provider_user_id or mailbox.address).lower()

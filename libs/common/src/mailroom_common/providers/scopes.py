@@ -1,0 +1,45 @@
+"""Which permissions each profile asks for at each provider, and whether they were given."""
+
+from mailroom_common.errors import Rejected
+from mailroom_common.events.terms import Profile
+
+_MICROSOFT_READ = {Profile.OBSERVATION: "Mail.ReadBasic"}
+_GOOGLE = "https://www.googleapis.com/auth/"
+# A Gmail token with both `readonly` and `metadata` is refused `q` and full messages: never ask for both.
+_GOOGLE_READ = {Profile.OBSERVATION: f"{_GOOGLE}gmail.metadata"}
+
+_MICROSOFT_SERVES = {
+    "mail.read": {"mail.read", "mail.readwrite"},
+    "mail.readbasic": {"mail.readbasic", "mail.read", "mail.readwrite"},
+}
+_GOOGLE_FULL = {f"{_GOOGLE}gmail.readonly", f"{_GOOGLE}gmail.modify", "https://mail.google.com/"}
+
+
+def microsoft_scopes(profile: Profile) -> tuple[str, ...]:
+    """Beside `openid profile offline_access`, which msal adds by itself and refuses to be given."""
+    return ("User.Read", _MICROSOFT_READ.get(profile, "Mail.Read"))
+
+
+def google_mail_scope(profile: Profile) -> str:
+    return _GOOGLE_READ.get(profile, f"{_GOOGLE}gmail.readonly")
+
+
+def google_scopes(profile: Profile) -> tuple[str, ...]:
+    return ("openid", "email", google_mail_scope(profile))
+
+
+def check_microsoft(profile: Profile, granted: frozenset[str]) -> None:
+    """Granted scopes come as short names or as addresses, in any case. Raises Rejected when reading is not allowed."""
+    names = {scope.rsplit("/", 1)[-1].lower() for scope in granted}
+    wanted = _MICROSOFT_READ.get(profile, "Mail.Read")
+    if not names & _MICROSOFT_SERVES[wanted.lower()]:
+        raise Rejected(f"the permission {wanted} was not given")
+
+
+def check_google(profile: Profile, granted: frozenset[str]) -> None:
+    """The user can untick permissions on Google's page. Raises Rejected when reading is not allowed."""
+    wanted = google_mail_scope(profile)
+    if wanted not in granted and (profile is Profile.OBSERVATION or not granted & _GOOGLE_FULL):
+        raise Rejected(f"the permission {wanted.removeprefix(_GOOGLE)} was not given")
+    if profile is not Profile.OBSERVATION and f"{_GOOGLE}gmail.metadata" in granted:
+        raise Rejected("gmail.metadata was given beside gmail.readonly, which keeps messages from being read")
