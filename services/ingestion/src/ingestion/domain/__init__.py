@@ -1,0 +1,1 @@
+"""What ingestion means by its words: rules without I/O and without a clock."""

@@ -1,0 +1,137 @@
+"""An invoice as Mailroom knows it: the fields of `extraction` (design 7.2), of which any may be unknown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, Literal, Self
+
+LineAmounts = Literal["net", "gross"]
+
+INVOICE = "invoice"
+CREDIT_NOTE = "credit_note"
+CORRECTED_INVOICE = "corrected_invoice"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvoiceLine:
+    description: str | None = None
+    quantity: Decimal | None = None
+    unit_price: Decimal | None = None
+    amount: Decimal | None = None
+    tax_rate: Decimal | None = None
+
+    def to_json(self) -> dict[str, str | None]:
+        return {
+            "description": self.description,
+            "quantity": _number(self.quantity),
+            "unit_price": _number(self.unit_price),
+            "amount": _amount(self.amount),
+            "tax_rate": _number(self.tax_rate),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        return cls(
+            description=value["description"],
+            quantity=_decimal(value["quantity"]),
+            unit_price=_decimal(value["unit_price"]),
+            amount=_decimal(value["amount"]),
+            tax_rate=_decimal(value["tax_rate"]),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invoice:
+    """`line_amounts` says whether the amounts of `lines` are without tax (`net`) or with it (`gross`)."""
+
+    supplier_name: str | None = None
+    invoice_number: str | None = None
+    issue_date: date | None = None
+    due_date: date | None = None
+    currency: str | None = None
+    total_gross: Decimal | None = None
+    total_net: Decimal | None = None
+    total_tax: Decimal | None = None
+    vat_id: str | None = None
+    iban: str | None = None
+    lines: tuple[InvoiceLine, ...] = ()
+    line_amounts: LineAmounts = "net"
+    amount_due: Decimal | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "supplier_name": self.supplier_name,
+            "invoice_number": self.invoice_number,
+            "issue_date": _iso(self.issue_date),
+            "due_date": _iso(self.due_date),
+            "currency": self.currency,
+            "total_gross": _amount(self.total_gross),
+            "total_net": _amount(self.total_net),
+            "total_tax": _amount(self.total_tax),
+            "vat_id": self.vat_id,
+            "iban": self.iban,
+            "lines": [line.to_json() for line in self.lines],
+            "line_amounts": self.line_amounts,
+            "amount_due": _amount(self.amount_due),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`: how an invoice comes back from the parser process."""
+        return cls(
+            supplier_name=value["supplier_name"],
+            invoice_number=value["invoice_number"],
+            issue_date=_date(value["issue_date"]),
+            due_date=_date(value["due_date"]),
+            currency=value["currency"],
+            total_gross=_decimal(value["total_gross"]),
+            total_net=_decimal(value["total_net"]),
+            total_tax=_decimal(value["total_tax"]),
+            vat_id=value["vat_id"],
+            iban=value["iban"],
+            lines=tuple(InvoiceLine.from_json(line) for line in value["lines"]),
+            line_amounts=value["line_amounts"],
+            amount_due=_decimal(value["amount_due"]),
+        )
+
+    def kind(self, type_code: str | None = None) -> str:
+        """Invoice, credit note or correction. The sign does not follow from the type code, so both are asked."""
+        if type_code == "381":
+            return CREDIT_NOTE
+        if type_code == "384" or (self.total_gross is not None and self.total_gross < 0):
+            return CORRECTED_INVOICE
+        return INVOICE
+
+    def adds_up(self) -> bool | None:
+        """Whether net and tax make the gross total, to a cent or two of rounding; None when one is unknown."""
+        if self.total_gross is None or self.total_net is None or self.total_tax is None:
+            return None
+        return abs(self.total_net + self.total_tax - self.total_gross) <= Decimal("0.02")
+
+
+def _iso(value: date | None) -> str | None:
+    return None if value is None else value.isoformat()
+
+
+def _amount(value: Decimal | None) -> str | None:
+    """Two decimals at least, as money is written; more where the document has them."""
+    if value is None:
+        return None
+    shortened = value.normalize()
+    exponent = shortened.as_tuple().exponent
+    return f"{shortened:.2f}" if not isinstance(exponent, int) or exponent > -2 else f"{shortened:f}"
+
+
+def _number(value: Decimal | None) -> str | None:
+    if value is None:
+        return None
+    return f"{value.normalize():f}" if value else "0"
+
+
+def _decimal(value: str | None) -> Decimal | None:
+    return None if value is None else Decimal(value)
+
+
+def _date(value: str | None) -> date | None:
+    return None if value is None else date.fromisoformat(value)

@@ -1,0 +1,210 @@
+"""What invoices call their fields, in English, German, French, Dutch and Polish.
+
+Within a group the order matters: a label that can mean nothing else stands before one that also means other things.
+"""
+
+import re
+
+
+def _any(*patterns: str) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+
+
+_NO = r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|#|id\b|nummer|numéro|numer)"
+_DOCUMENT = (
+    r"(?:tax\s+invoice|invoice|credit\s*note|credit\s+memo|bill(?!\s+to|ing|ed)|receipt|\w{0,20}(?<!ab)(?<!be)(?<!ver)rechnung"
+    r"|rechnungs-?\s?korrektur|korrekturrechnung|gutschrift|beleg|facture|avoir|note\s+de\s+crédit|(?:credit)?factuur"
+    r"|creditnota|faktura(?:\s+vat)?(?:\s+korygująca)?|faktury)",
+)
+
+# The number stands behind its label ...
+INVOICE_NUMBER = _any(
+    rf"\b{_DOCUMENT}s?[-\s.]*{_NO}",
+    rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’])?{_DOCUMENT}\b",
+    r"\bfactuur\s?nummer",
+)
+# ... or behind the headline itself.
+HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*:?\s*)?", re.IGNORECASE)
+BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
+BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|no\.|nr\.|n°)\s*", re.IGNORECASE)
+
+ISSUE_DATE = _any(
+    r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b",
+    r"\bdate\s+(?:of\s+)?(?:issue|invoice)\b",
+    r"\bissued\s+(?:on|at)\b",
+    r"\b(?:rechnungs|beleg|ausstellungs)-?\s?datum\b",
+    r"\bdate\s+(?:de\s+(?:la\s+)?)?(?:facture|facturation|l['’]avoir)\b",
+    r"\bdate\s+d['’]émission\b",
+    r"\bfactuur\s?datum\b",
+    r"\bdata\s+(?:wystawienia|faktury)\b",
+)
+ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia)\b", re.IGNORECASE)
+BARE_DATE = re.compile(r"^\W*(?:date|datum|data|dated)\b\W*(?=$|\d|[a-z]+\s)", re.IGNORECASE)
+
+DUE_DATE = _any(
+    r"\b(?:payment\s+)?due\s+(?:date|on|by)\b",
+    r"\bdate\s+due\b",
+    r"\bpay(?:ment)?\s+(?:due|by)\b",
+    r"\bplease\s+(?:remit|pay)\s+(?:until|by|before)\b",
+    r"\bfällig(?:keit)?(?:s-?\s?datum)?(?:\s+(?:am|bis|zum))?\b",
+    r"\bzahlbar\s+bis\b",
+    r"\b(?:zu\s+zahlen|überweisen\s+sie|zahlung)\s+bis\b",
+    r"\bzahlungsziel\b",
+    r"\bdate\s+(?:limite\s+)?d['’]échéance\b",
+    r"\béchéance\b",
+    r"\bà\s+payer\s+avant\b",
+    r"\bverval\s?datum\b",
+    r"\b(?:uiterste\s+)?betaal\s?datum\b",
+    r"\b(?:te\s+betalen|betalen)\s+(?:voor|vóór|uiterlijk)\b",
+    r"\btermin\s+(?:płatności|zapłaty)\b",
+    r"\bpłatn[ea]\s+do\b",
+)
+
+# Certainly the sum to the last cent, tax included.
+TOTAL_GROSS = _any(
+    r"\bgrand\s+total\b",
+    r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
+    r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|for\s+this\s+invoice))\b",
+    r"\b(?:balance|payable)\s+due\b|\bdue\s+payable\b",
+    r"\btotal\b.{0,20}\b(?:incl(?:uding|usive|\.)?|inc\.?|with)\b.{0,12}\b(?:vat|tax|gst)\b",
+    r"\b(?:gesamt|rechnungs|end|brutto|zahl)-?\s?(?:betrag|summe)\b(?!\s+(?:der|ohne|netto))",
+    r"\b(?:summe|gesamt|total)\s*(?:inkl|incl|brutto)",
+    r"\bsumme\s+brutto\b|\bbruttosumme\b|\bgesamtpreis\b",
+    r"\b(?:total|montant)\s+(?:t\.?t\.?c|toutes)",
+    r"\b(?:net|total|montant|reste)\s+à\s+payer\b",
+    r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
+    r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
+    r"\b(?:należność|razem|suma)\s+(?:ogółem|brutto|do\s+zapłaty)\b|\bdo\s+zapłaty\b|\bwartość\s+brutto\b",
+)
+TOTAL_GROSS_MAYBE = re.compile(
+    r"^\W*(?:total|totaal|gesamt|summe|somme|razem|suma|ogółem)\b[\s:*()€$£A-Z]*$",
+    re.IGNORECASE,
+)
+
+TOTAL_NET = _any(
+    r"\bsub\s?-?\s?total\b",
+    r"\bnet\s*(?:total|amount|value)\b|\btotal\s+net\b",
+    r"\btotal\b.{0,12}\b(?:excl(?:uding|\.)?|ex\.?|before|without|w/o)\b.{0,8}\b(?:vat|tax|gst)\b",
+    r"\b(?:taxable|tax\s+base|tax\s+basis)\b",
+    r"\bnetto-?\s?(?:betrag|summe|wert)?\b|\b(?:summe|gesamt)\s+netto\b|\bzwischensumme\b|\bwarenwert\b",
+    r"\b(?:rechnungs|gesamt)-?(?:summe|betrag)\s+(?:ohne|netto)\b",
+    r"\b(?:total|montant|sous-total)\s+h\.?t\b|\bsous-total\b|\bbase\s+h\.?t\b",
+    r"\bexcl(?:usief|\.)?\s*(?:btw|vat)\b|\bsubtotaal\b|\bgrondslag\b|\btotaal\s+excl",
+    r"\bwartość\s+netto\b|\b(?:razem|kwota)\s+netto\b",
+    r"^\W*(?:charges|base)\W*$",
+)
+_TAX_WORD = (
+    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek)",
+)
+TOTAL_TAX = _any(
+    rf"\b(?:total|kwota|totaal|montant|gesamt|summe)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
+    rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
+    r"^\W*steuerbetrag\W*$",
+    rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?)?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
+)
+NOT_A_TAX_AMOUNT = _any(
+    rf"\b{_TAX_WORD}[\s.-]*(?:id|nr|no|reg|number|nummer|base|basis|intra|ident|code|exempt|%)",
+    r"customer|kunde|client",
+    rf"\b(?:excl|incl|ex|without|w/o|hors)\w*\.?\s*{_TAX_WORD}",
+    r"capital|siret",
+)
+AMOUNT_DUE = _any(
+    r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
+    r"\bbalance\s+due\b|\btotal\s+due\b|\bdue\s+payable\b|\bresidual\b|\boutstanding\b",
+    r"\bzahlbetrag\b|\b(?:noch\s+)?zu\s+zahlen\b|\brestbetrag\b|\boffener\s+betrag\b",
+    r"\b(?:net|reste|solde|montant)\s+(?:à|dû)\s*(?:payer)?\b|\bsolde\b",
+    r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bopenstaand\b",
+    r"\b(?:pozostało\s+)?do\s+zapłaty\b",
+)
+
+VAT_ID = _any(
+    r"\b(?:v\.?a\.?t\.?|tax)\b",
+    r"\bu?st[\s.-]*id",
+    r"\bumsatzsteuer",
+    r"\bmwst",
+    r"\btva\b",
+    r"\bbtw\b",
+    r"\bnip\b",
+    r"\bvat",
+)
+POLISH_TAX_ID = re.compile(r"\bNIP\b", re.IGNORECASE)
+
+SELLER = _any(
+    r"\bsprzedawca\b",
+    r"\bwystawca\b",
+    r"\bverkäufer\b",
+    r"^\W*lieferant\b",
+    r"\brechnungs(?:steller|aussteller)\b",
+    r"^\W*(?:seller|vendor|supplier|from|remit\s+to|service\s+provider)\b",
+    r"\b(?:issued|sold)\s+by\b",
+    r"^\W*(?:vendeur|fournisseur|émetteur|prestataire)\b",
+    r"^\W*(?:leverancier|verkoper|afzender)\b",
+)
+BUYER = _any(
+    r"\bbill(?:ed|ing)?\s+(?:to|address)\b",
+    r"\bship(?:ped|ping)?\s+(?:to|address)\b",
+    r"\bsold\s+to\b",
+    r"\binvoice\s+(?:to|address)\b",
+    r"\bdelivery\s+address\b",
+    r"\b(?:customer|client|buyer|recipient)\b",
+    r"\byour\b",
+    r"\b(?:kunden?|käufer|empfänger|rechnungsempfänger|warenempfänger|auftraggeber)\b",
+    r"\b(?:liefer|rechnungs)(?:adresse|anschrift)\b",
+    r"\bihre?\b",
+    r"\b(?:acheteur|destinataire|votre)\b",
+    r"\badresse\s+de\s+(?:livraison|facturation)\b",
+    r"\bfacturé\s+à\b",
+    r"\b(?:klant|koper|afnemer|factuuradres|afleveradres|uw)\b",
+    r"\b(?:nabywca|odbiorca|kupujący|płatnik)\b",
+)
+
+COMPANY = re.compile(
+    r"(?:\b(?:GmbH(?:\s*&\s*Co\.?\s*KG(?:aA)?)?|mbH|AG|KG|OHG|GbR|UG(?:\s*\(haftungsbeschränkt\))?|e\.\s?K\.|B\.?V\.?|N\.V\.?|V\.?O\.?F\.?"
+    r"|Ltd\.?|Limited|LLC|L\.L\.C\.|LLP|Inc\.?|Corp\.?|Corporation|PLC|Pty|SARL|S\.A\.R\.L\.?|SASU?|EURL|S\.A\.S?\.?|SA|SE"
+    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.)|\bsp\.\s*z\s*o\.\s*o\.?|\bsp\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
+)
+
+DESCRIPTION = _any(
+    r"^\W*(?:description|item|product|service|article|details)\b",
+    r"^\W*(?:artikel|bezeichnung|beschreibung|produkt|leistung|position)",
+    r"^\W*(?:désignation|libellé|prestation)",
+    r"^\W*(?:omschrijving)",
+    r"^\W*(?:nazwa|opis|towar|usługa)",
+)
+QUANTITY = _any(
+    r"\b(?:quantity|qty|hours|units)\b",
+    r"\b(?:menge|anzahl)\b",
+    r"\bquantité|\bqté",
+    r"\b(?:aantal|hoeveelheid)\b",
+    r"\bilość\b",
+)
+LINE_AMOUNT = _any(
+    r"\b(?:amount|total|price)\b",
+    r"\b(?:betrag|summe|gesamt|gesamtbetrag|gesamtpreis|nettowert|entgelt)\b",
+    r"\b(?:montant|prix)\b",
+    r"\b(?:bedrag|totaal|prijs)\b",
+    r"\b(?:wartość|kwota)\b",
+)
+
+INVOICE_WORD = _any(rf"\b{_DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b")
+CREDIT_WORD = _any(
+    r"\bcredit\s*(?:note|memo)\b",
+    r"\bgutschrift\b",
+    r"\bavoir\b",
+    r"\bcreditnota\b",
+    r"\bcreditfactuur\b",
+    r"\bnote\s+de\s+crédit\b",
+)
+CORRECTION_WORD = _any(
+    r"\brechnungs-?\s?korrektur\b",
+    r"\bkorrekturrechnung\b",
+    r"\bfacture\s+rectificative\b",
+    r"\bcorrected\s+invoice\b",
+    r"\bkorygująca\b",
+)
+NO_INVOICE_TITLE = re.compile(
+    r"^\W*(?:quote|quotation|offer|order\s+confirmation|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)|reminder|statement\s+of\s+account"
+    r"|angebot|auftragsbestätigung|bestellung|lieferschein|mahnung|zahlungserinnerung|kontoauszug|wertpapier\w*|dividenden\w*|ertrags\w*"
+    r"|devis|bon\s+de\s+(?:commande|livraison)|relevé|offerte|orderbevestiging|pakbon|aanmaning|oferta|zamówienie)\b[^:]*$",
+    re.IGNORECASE,
+)

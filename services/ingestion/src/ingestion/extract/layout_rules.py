@@ -1,0 +1,247 @@
+"""Invoice fields from the lines of a page: what is written behind a label, to its right, or below it.
+
+First rules, made to be right rather than complete: what they are not sure of stays unknown. Totals must add up or be
+the only candidate; the order of day and month is read off the other dates; an IBAN needs its check digits; lines count
+only if their amounts make a total of the page.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import TypeVar
+
+from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
+from ingestion.domain.transcript import Cell, Line, Transcript
+from ingestion.extract import labels, values
+from ingestion.extract.parties import supplier_name, written_to_buyer
+from ingestion.extract.positions import lines_of
+from ingestion.extract.totals import Totals, totals_of
+
+T = TypeVar("T")
+
+_MAX_LINES = 1500
+_MAX_CELL = 300
+
+
+def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
+    """The invoice on these pages and its kind: `invoice`, `credit_note` or `corrected_invoice`."""
+    page = bounded(transcript)
+    currency = values.currency_of(line.text for line in page)
+    totals = totals_of(page)
+    day_first = _day_first(page, currency)
+    issued = _issue_date(page, day_first)
+    due = _first(_beside(page, labels.DUE_DATE), lambda text: _only_date(text, day_first))
+    invoice = Invoice(
+        supplier_name=supplier_name(page),
+        invoice_number=_invoice_number(page),
+        issue_date=issued,
+        # Due before it was written: one of the two is something else.
+        due_date=due if due is None or issued is None or due >= issued else None,
+        currency=currency,
+        total_gross=totals.gross,
+        total_net=totals.net,
+        total_tax=totals.tax,
+        vat_id=_vat_id(page),
+        iban=_iban(page),
+        amount_due=totals.due,
+    )
+    return _with_lines(invoice, page, totals), _kind(page, invoice)
+
+
+def is_invoice(transcript: Transcript) -> bool:
+    """Whether these pages may be an invoice at all. In doubt they are: a person can say no, nobody can say yes to what
+    was thrown away."""
+    page = bounded(transcript)
+    head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
+    if any(labels.NO_INVOICE_TITLE.match(text) for text in head) and not any(labels.HEADLINE.match(t) for t in head):
+        return any(labels.INVOICE_NUMBER.search(line.text) for line in page)
+    has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)
+    has_total = totals_of(page).gross is not None
+    return has_word or (has_total and any(values.is_money(line.text) for line in page))
+
+
+def bounded(transcript: Transcript) -> list[Line]:
+    """Rules take time by the length of what they read; no invoice needs more than this."""
+    return [
+        replace(line, cells=tuple(replace(cell, text=cell.text[:_MAX_CELL]) for cell in line.cells[:40]))
+        for line in transcript.lines[:_MAX_LINES]
+    ]
+
+
+def _kind(page: Sequence[Line], invoice: Invoice) -> str:
+    head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
+    if any(labels.CORRECTION_WORD.search(text) for text in head):
+        return CORRECTED_INVOICE
+    if any(labels.HEADLINE.match(text) and labels.CREDIT_WORD.search(text) for text in head):
+        return CREDIT_NOTE
+    return invoice.kind() if invoice.total_gross is not None else INVOICE
+
+
+def _with_lines(invoice: Invoice, page: Sequence[Line], totals: Totals) -> Invoice:
+    lines, line_amounts = lines_of(page, totals)
+    return replace(invoice, lines=lines, line_amounts=line_amounts) if lines else invoice
+
+
+# Number
+
+
+def _invoice_number(page: Sequence[Line]) -> str | None:
+    labelled = _first(_beside(page, labels.INVOICE_NUMBER), _number)
+    return labelled or _number_in_headline(page)
+
+
+def _number_in_headline(page: Sequence[Line]) -> str | None:
+    cells = [cell.text for line in page[: max(20, len(page) // 2)] for cell in line.cells]
+    for text in cells:
+        if (match := labels.HEADLINE.match(text)) and (number := _number(text[match.end() :])):
+            return number
+    if any(labels.BARE_DOCUMENT.match(text) for text in cells[:10]):
+        for text in cells[:15]:
+            if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _number(text[match.end() :])):
+                return number
+    below = _first(_below_all(page, labels.BARE_DOCUMENT), _number)
+    return below if below and re.search(r"\d{3}", below) else None
+
+
+_NUMBER = re.compile(r"[A-Za-z0-9][\w/.\\-]{0,30}")
+
+
+def _number(text: str) -> str | None:
+    """The first word behind a label, if it looks like a document's number: with a digit, no date, no money."""
+    words = text.strip(" :#.\t").split()
+    if not words:
+        return None
+    # `F 1234K20/1234/12`: a short prefix stands apart.
+    joined = " ".join(words[:2]) if len(words) > 1 and re.fullmatch(r"[A-Z]{1,4}", words[0]) else words[0]
+    joined = joined.rstrip(".,;:")
+    word = joined.rpartition(" ")[2]
+    if not _NUMBER.fullmatch(word) or not any(letter.isdigit() for letter in word):
+        return None
+    if values.dates_in(joined) or re.fullmatch(r"\d+[.,]\d{2}", word) or len(word) < 2:
+        return None
+    return joined
+
+
+# Dates
+
+
+def _day_first(page: Sequence[Line], currency: str | None) -> bool | None:
+    """The order of day and month: what the dates of this document say, else its language, else its currency."""
+    said = {date.says_day_first for line in page for date in values.dates_in(line.text)} - {None}
+    if len(said) == 1:
+        return said.pop()
+    if said:
+        return None
+    text = "\n".join(line.text for line in page).lower()
+    if re.search(r"\b(?:rechnung|factuur|faktura|facture|avoir|gutschrift|betrag|bedrag|montant|datum)\b", text):
+        return True
+    return {"USD": False, "GBP": True, "CHF": True, "PLN": True, "AUD": True}.get(currency or "")
+
+
+def _issue_date(page: Sequence[Line], day_first: bool | None) -> date | None:
+    def read(text: str) -> date | None:
+        return _only_date(text, day_first)
+
+    labelled = _first(_beside(page, labels.ISSUE_DATE), read)
+    if labelled:
+        return labelled
+    for line in page:
+        for cell in line.cells:
+            # "Rechnung Nr. 7 vom 22.05.2014"
+            match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if labels.HEADLINE.match(cell.text) else None
+            if match and (found := read(cell.text[match.end() :])):
+                return found
+    return _first(_beside(page, labels.BARE_DATE), read) or _lone_date(page, day_first)
+
+
+def _lone_date(page: Sequence[Line], day_first: bool | None) -> date | None:
+    """A date that stands alone near the top, when it is the only one that does."""
+    alone = [
+        found
+        for line in page[: max(12, len(page) // 3)]
+        for cell in line.cells[:1]  # what has words to its left is the date of those
+        if len(cell.text) <= 20 and (found := _only_date(cell.text, day_first)) and len(values.dates_in(cell.text)) == 1
+    ]
+    return alone[0] if len(set(alone)) == 1 else None
+
+
+def _only_date(text: str, day_first: bool | None) -> date | None:
+    written = values.dates_in(text)
+    return written[0].read(day_first=day_first) if written else None
+
+
+# Numbers of the supplier
+
+
+def _vat_id(page: Sequence[Line]) -> str | None:
+    found: list[str] = []
+    for index, line in enumerate(page):
+        for number, cell in enumerate(line.cells):
+            match = labels.VAT_ID.search(cell.text)
+            if not match or written_to_buyer(page, index, number):
+                continue
+            behind = cell.text[match.start() :]
+            beside = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
+            for text in (behind, beside):
+                ids = values.vat_ids_in(text)
+                if not ids and labels.POLISH_TAX_ID.search(cell.text):
+                    ids = values.polish_tax_ids_in(text)
+                found += ids[:1]
+                if ids:
+                    break
+    distinct = list(dict.fromkeys(found))
+    return distinct[0] if len(distinct) == 1 else None
+
+
+def _iban(page: Sequence[Line]) -> str | None:
+    """The first whose check digits are right: suppliers list several accounts of theirs, customers none."""
+    for index, line in enumerate(page):
+        for iban in values.ibans_in(line.text):
+            if not any(labels.BUYER.search(cell.text) for cell in line.cells) and not written_to_buyer(page, index, 0):
+                return iban
+    return None
+
+
+# Where values stand
+
+
+def _first(texts: Iterator[str], read: Callable[[str], T | None]) -> T | None:
+    return next((found for text in texts if (found := read(text)) is not None), None)
+
+
+def _beside(page: Sequence[Line], label: re.Pattern[str]) -> Iterator[str]:
+    """The texts that a label may speak of, likeliest first: behind it, to its right, below it."""
+    for index, line in enumerate(page):
+        for number, cell in enumerate(line.cells):
+            match = label.search(cell.text)
+            if not match:
+                continue
+            rest = cell.text[match.end() :].strip(" :.#*\t")
+            if rest:
+                yield rest
+                continue
+            if number + 1 < len(line.cells) and not label.search(line.cells[number + 1].text):
+                yield line.cells[number + 1].text.lstrip(" :")
+            yield from below(page, index, cell)
+
+
+def _below_all(page: Sequence[Line], label: re.Pattern[str]) -> Iterator[str]:
+    for index, line in enumerate(page):
+        for cell in line.cells:
+            if label.search(cell.text):
+                yield from below(page, index, cell)
+
+
+def below(page: Sequence[Line], index: int, cell: Cell, rows: int = 1) -> Iterator[str]:
+    """Texts of the next rows under a cell, as far down as a table's row or two."""
+    seen = 0
+    for line in page[index + 1 : index + 6]:
+        if line.page != page[index].page or line.top - page[index].top > 4 * max(page[index].height, line.height):
+            return
+        under = [other for other in line.cells if min(other.right, cell.right) - max(other.left, cell.left) > 0]
+        if under:
+            yield under[0].text
+            seen += 1
+            if seen == rows:
+                return

@@ -1,0 +1,177 @@
+"""Who wrote an invoice: the one name on the page that is not the customer's."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ingestion.domain.transcript import Line
+from ingestion.extract import labels
+
+_WEB = re.compile(r"(?:www\.|https?://(?:www\.)?|@)([a-z0-9][a-z0-9-]{2,40})\.[a-z]{2,}", re.IGNORECASE)
+_FREE_MAIL = {
+    "gmail",
+    "outlook",
+    "hotmail",
+    "yahoo",
+    "gmx",
+    "web",
+    "example",
+    "orange",
+    "wanadoo",
+    "localhost",
+    "icloud",
+}
+_NO_NAME = re.compile(
+    r"^(?:page|seite|pagina|strona|tel|fax|fon|phone|mobile|e-?mail|web|iban|bic|swift|bank|vat|gln|kvk|siret|hrb|nip|regon|date|datum|www|number|nummer|numer|numéro)\b"
+    r"|@|https?:|www\.|^\W*\d|\d{3}|:\s*\S|:\s*$|[%€$£=]",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"\s+[-–—|●•·]\s+|\s*[●•|]\s*|,\s+(?=[A-ZÄÖÜ\d][^.]*$)|\t")
+
+_NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa)\W*$", re.IGNORECASE)
+
+# How sure a name must be, and how far ahead of the next.
+_ENOUGH = 3.0
+_AHEAD = 1.0
+
+
+@dataclass(slots=True)
+class _Candidate:
+    written: str
+    score: float = 0.0
+    reasons: set[str] = field(default_factory=set)
+
+    def add(self, reason: str, score: float) -> None:
+        if reason not in self.reasons:
+            self.reasons.add(reason)
+            self.score += score
+
+
+def supplier_name(page: Sequence[Line]) -> str | None:
+    """The supplier's name, None unless one name is clearly ahead of all others."""
+    candidates: dict[str, _Candidate] = {}
+    domains = _domains(page)
+    last = max((line.page for line in page), default=0)
+    for index, line in enumerate(page):
+        for number, cell in enumerate(line.cells):
+            labelled = _behind_seller_label(page, index, number)
+            if labelled:
+                _candidate(candidates, labelled).add("label", 4.0)
+            if written_to_buyer(page, index, number):
+                continue
+            name = _name(cell.text)
+            if name:
+                _weigh(_candidate(candidates, name), page, index, domains, last)
+    ranked = sorted(candidates.values(), key=lambda candidate: -candidate.score)
+    if not ranked or ranked[0].score < _ENOUGH:
+        return None
+    if len(ranked) > 1 and ranked[0].score - ranked[1].score < _AHEAD:
+        return None
+    return ranked[0].written
+
+
+def written_to_buyer(page: Sequence[Line], index: int, number: int) -> bool:
+    """Whether a cell belongs to the customer: by a word beside it, or by the nearest heading above in its column."""
+    line = page[index]
+    cell = line.cells[number]
+    beside = " ".join(other.text for other in line.cells[max(0, number - 1) : number + 1])
+    if labels.SELLER.search(cell.text):
+        return False
+    if labels.BUYER.search(beside):
+        return True
+    for above in reversed(page[max(0, index - 8) : index]):
+        if above.page != line.page or line.top - above.top > 9 * max(line.height, above.height):
+            return False
+        for other in above.cells:
+            if abs(other.left - cell.left) > 12:
+                continue
+            if labels.SELLER.search(other.text):
+                return False
+            if labels.BUYER.search(other.text) and len(other.text) < 40:
+                return True
+    return False
+
+
+def _weigh(candidate: _Candidate, page: Sequence[Line], index: int, domains: set[str], last_page: int) -> None:
+    line = page[index]
+    if labels.COMPANY.search(candidate.written):
+        candidate.add("company", 3.0)
+    if key_of(candidate.written) in domains:
+        candidate.add("domain", 3.0)
+    if index < 3 and line.page == 0:
+        candidate.add("top", 1.0)
+    if line.page in (0, last_page) and index > len(page) * 0.8:
+        candidate.add("foot", 0.5)
+    if "seen" in candidate.reasons:
+        candidate.add("again", 1.0)
+    candidate.add("seen", 0.0)
+    if _has_own_mail_below(page, index, candidate.written):
+        candidate.add("mail", 3.0)
+
+
+def _has_own_mail_below(page: Sequence[Line], index: int, name: str) -> bool:
+    """`Sammy Maystone` over `smaystone4@…`: an address that the last word of the name is in."""
+    words = [word.lower() for word in re.findall(r"[^\W\d_]{4,}", name)]
+    return any(
+        words and words[-1] in match[1].lower()
+        for line in page[index + 1 : index + 3]
+        for match in re.finditer(r"([\w.+-]+)@", line.text)
+    )
+
+
+def _candidate(candidates: dict[str, _Candidate], name: str) -> _Candidate:
+    return candidates.setdefault(key_of(name), _Candidate(name))
+
+
+def key_of(name: str) -> str:
+    """The name without its legal form, for comparing: a footer may have it and the head not."""
+    return re.sub(r"[^a-z0-9]", "", labels.COMPANY.sub("", name).lower())
+
+
+def _domains(page: Sequence[Line]) -> set[str]:
+    found = {match[1].lower() for line in page for match in _WEB.finditer(line.text)}
+    return {re.sub(r"[^a-z0-9]", "", domain) for domain in found - _FREE_MAIL}
+
+
+def _name(text: str) -> str | None:
+    """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
+    for part in _PARTS.split(text):
+        if labels.COMPANY.search(part) and len(part) < 70 and not _NO_NAME.search(part):
+            return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
+    first = _PARTS.split(text)[0].strip()
+    words = first.split()
+    if not 1 <= len(words) <= 5 or len(first) < 4 or _NO_NAME.search(first):
+        return None
+    is_label = any(
+        label.search(first)
+        for label in (labels.INVOICE_WORD, labels.ISSUE_DATE, labels.DUE_DATE, labels.TOTAL_NET, labels.TOTAL_GROSS)
+    )
+    return None if is_label or not first[0].isupper() else first
+
+
+def _behind_seller_label(page: Sequence[Line], index: int, number: int) -> str | None:
+    cell = page[index].cells[number]
+    match = labels.SELLER.search(cell.text)
+    if not match or labels.BUYER.search(cell.text):
+        return None
+    for text in _places(page, index, number, match.end()):
+        if name := _name(text.lstrip(" :")):
+            return name
+    return None
+
+
+def _places(page: Sequence[Line], index: int, number: int, end: int) -> Iterator[str]:
+    line = page[index]
+    cell = line.cells[number]
+    rest = cell.text[end:].strip(" :")
+    if len(rest) > 1:
+        yield rest
+        return
+    if cell.text.rstrip().endswith(":") and number + 1 < len(line.cells):
+        yield line.cells[number + 1].text
+    for below in page[index + 1 : index + 5]:
+        for position, other in enumerate(below.cells):
+            if abs(other.left - cell.left) < 12:
+                # A form: `Name:` and the name beside it.
+                is_form = _NAME_LABEL.match(other.text) and position + 1 < len(below.cells)
+                yield below.cells[position + 1].text if is_form else other.text

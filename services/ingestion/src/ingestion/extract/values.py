@@ -1,0 +1,226 @@
+"""Amounts, dates, currencies, IBANs and VAT numbers as people write them in five languages."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+import stdnum
+from stdnum import iban as stdnum_iban
+from stdnum.exceptions import InvalidChecksum, InvalidComponent, ValidationError
+
+_BLANKS = " \u00a0\u2009\u202f"
+_NUMBER = (
+    rf"\d{{1,3}}(?:(?P<group>[.,'’{_BLANKS}])\d{{3}}(?:(?P=group)\d{{3}})*)?(?:[.,]\d{{1,4}})?|\d+(?:[.,]\d{{1,4}})?"
+)
+_SIGN = r"[-−–]"
+_MONEY = r"(?:EUR|USD|GBP|CHF|PLN|CAD|AUD|DKK|SEK|NOK|CZK|zł|Kč|kr\.?|US\$|C\$|A\$|[€$£])"
+_AMOUNT = re.compile(
+    rf"(?<![\w.,/-])(?P<open>\()?(?P<sign>{_SIGN}\s?)?(?:{_MONEY}\s?)?(?P<inner>{_SIGN}\s?)?(?P<number>{_NUMBER})"
+    rf"(?P<after>\s?{_SIGN}(?=\s|$))?(?(open)\))(?!\s?%)(?![\w/:]|[.,]\d|{_SIGN}\w)",
+    re.IGNORECASE,
+)
+_ONLY_AMOUNT = re.compile(
+    rf"\s*{_MONEY}?\s*{_SIGN}?\s*{_MONEY}?\s*(?:{_NUMBER})\s*{_SIGN}?\s*{_MONEY}?\s*", re.IGNORECASE
+)
+
+
+def amounts_in(text: str) -> list[Decimal]:
+    """Every number that may be money, in reading order; percentages, dates and codes are not."""
+    return [_decimal(match) for match in _AMOUNT.finditer(_without_dates(text))]
+
+
+def amount_of(text: str) -> Decimal | None:
+    """The amount that a text consists of, with or without its currency; None when it says more, or less."""
+    if not _ONLY_AMOUNT.fullmatch(text):
+        return None
+    found = amounts_in(re.sub(rf"(?<=\d)\s*{_MONEY}\s*$", "", text, flags=re.IGNORECASE))
+    return found[0] if len(found) == 1 else None
+
+
+def is_money(text: str) -> bool:
+    """Whether an amount is written with its cents, as money is and quantities or codes seldom are."""
+    return re.search(r"\d[.,]\d{2}(?!\d)", text) is not None
+
+
+def _decimal(match: re.Match[str]) -> Decimal:
+    written = re.sub(rf"[{_BLANKS}'’]", "", match["number"])
+    separators = re.sub(r"\d", "", written)
+    if len(set(separators)) == 2:
+        # The later one parts the cents: 1.234,56 and 1,234.56.
+        written = written.replace(separators[0], "").replace(separators[-1], ".")
+    elif separators:
+        last = written.rpartition(separators[-1])[2]
+        # One kind only: several of it, or three digits after it, make thousands; 0.052 does not.
+        thousands = len(separators) > 1 or (len(last) == 3 and not written.startswith("0"))
+        written = written.replace(separators[0], "" if thousands else ".")
+    value = Decimal(written)
+    return -value if match["sign"] or match["inner"] or match["after"] or match["open"] else value
+
+
+_MONTHS = {
+    1: "january jan januar jänner jän janvier janv januari stycznia styczeń sty",
+    2: "february feb februar février févr fév februari lutego luty lut",
+    3: "march mar märz mrz mars maart mrt marca marzec",
+    4: "april apr avril avr kwietnia kwiecień kwi",
+    5: "may mai mei maja maj",
+    6: "june jun juni juin czerwca czerwiec cze",
+    7: "july jul juli juillet juil lipca lipiec lip",
+    8: "august aug août aout augustus sierpnia sierpień sie",
+    9: "september sep sept septembre września wrzesień wrz",
+    10: "october oct oktober okt octobre października październik paź",
+    11: "november nov novembre listopada listopad lis",
+    12: "december dec dezember dez décembre déc grudnia grudzień gru",
+}
+_MONTH_OF = {name: month for month, names in _MONTHS.items() for name in names.split()}
+_MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
+_YEAR = r"(?:19|20)\d\d"
+_DATES = re.compile(
+    rf"(?<!\d)(?P<iso>(?P<y1>{_YEAR})[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?))(?!\d)"
+    rf"|(?<![\d.,])(?P<numeric>(?P<a>\d\d?)\s?(?P<mark>[./-])\s?(?P<b>\d\d?)\s?(?P=mark)\s?(?P<y2>{_YEAR}|\d\d))(?![\d.,]\d|\d)"
+    rf"|(?<!\d)(?P<d3>\d\d?)(?:st|nd|rd|th|er|\.)?\s*(?:of\s+|de\s+)?(?P<m3>{_MONTH})\b\.?,?\s*(?P<y3>{_YEAR})(?!\d)"
+    rf"|\b(?P<m4>{_MONTH})\b\.?\s*(?P<d4>\d\d?)(?:st|nd|rd|th)?\s*,?\s*(?P<y4>{_YEAR})(?!\d)",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenDate:
+    """A date as written. `first` and `second` are day and month in an order that the date alone may not tell."""
+
+    year: int
+    first: int
+    second: int
+    is_settled: bool  # the order is known: ISO, or a month by name
+
+    def read(self, *, day_first: bool | None) -> date | None:
+        """The date, None if there is no such day, or none of the two orders can be told from the other."""
+        readings = {
+            True: _date(self.year, self.second, self.first),
+            False: None if self.is_settled else _date(self.year, self.first, self.second),
+        }
+        possible = {found for found in readings.values() if found is not None}
+        if len(possible) == 1:
+            return possible.pop()
+        return None if day_first is None else readings[day_first]
+
+    @property
+    def says_day_first(self) -> bool | None:
+        """What this date says of the order of all numeric ones in its document; None when nothing."""
+        if self.is_settled or self.first == self.second:
+            return None
+        if self.first > 12 >= self.second:
+            return True
+        return False if self.second > 12 >= self.first else None
+
+
+def dates_in(text: str) -> list[WrittenDate]:
+    return [_written_date(match) for match in _DATES.finditer(text)]
+
+
+def _written_date(match: re.Match[str]) -> WrittenDate:
+    if match["iso"]:
+        return WrittenDate(int(match["y1"]), int(match["d1"]), int(match["m1"]), is_settled=True)
+    if match["numeric"]:
+        year = int(match["y2"])
+        # Points part day and month in the whole of Europe, and nowhere month and day.
+        settled = match["mark"] == "." and int(match["b"]) <= 12
+        return WrittenDate(year + 2000 if year < 100 else year, int(match["a"]), int(match["b"]), is_settled=settled)
+    day, month, year_text = (
+        (match["d3"], match["m3"], match["y3"]) if match["m3"] else (match["d4"], match["m4"], match["y4"])
+    )
+    return WrittenDate(int(year_text), int(day), _MONTH_OF[month.lower()], is_settled=True)
+
+
+def _date(year: int, month: int, day: int) -> date | None:
+    try:
+        return date(year, month, day)
+    except ValueError:
+        return None
+
+
+def _without_dates(text: str) -> str:
+    return _DATES.sub(" \u2022 ", text)
+
+
+_SYMBOLS = {"€": "EUR", "£": "GBP", "zł": "PLN", "kč": "CZK", "us$": "USD", "c$": "CAD", "a$": "AUD", "$": "USD"}
+_CODES = {"EUR", "USD", "GBP", "CHF", "PLN", "CAD", "AUD", "DKK", "SEK", "NOK", "CZK"}
+_DOLLARS = {"USD", "CAD", "AUD"}
+_WORDS = {"us dollars": "USD", "euros": "EUR", "euro": "EUR", "pound sterling": "GBP", "złotych": "PLN"}
+_CURRENCY = re.compile(rf"{_MONEY}(?![a-z])", re.IGNORECASE)
+
+
+def currencies_in(text: str) -> list[str]:
+    """ISO codes of the currencies written in a text, in order, with repeats. `kr` names three, and so none."""
+    found = []
+    for match in _CURRENCY.finditer(text):
+        word = match[0].lower()
+        code = match[0] if match[0] in _CODES else _SYMBOLS.get(word)
+        before = text[match.start() - 1 : match.start()]
+        if code and not (before.isalpha() and match[0][0].isalpha()):
+            found.append(code)
+    lowered = text.lower()
+    found += [code for word, code in _WORDS.items() if re.search(rf"\b{word}\b", lowered)]
+    return found
+
+
+def currency_of(texts: Iterable[str]) -> str | None:
+    """The currency of a document: the one written most often. A bare dollar is another country's if it is named."""
+    counts: dict[str, int] = {}
+    for text in texts:
+        for code in currencies_in(text):
+            counts[code] = counts.get(code, 0) + 1
+    named = [code for code in counts if code in _DOLLARS - {"USD"}]
+    if "USD" in counts and len(named) == 1:
+        counts[named[0]] += counts.pop("USD")
+    best = sorted(counts.items(), key=lambda item: -item[1])
+    if not best or (len(best) > 1 and best[0][1] == best[1][1]):
+        return None
+    return best[0][0]
+
+
+_IBAN_START = re.compile(r"\b[A-Z]{2}\d{2}(?=[ \u00a0]?[A-Z0-9])")
+
+
+def ibans_in(text: str) -> Iterator[str]:
+    """Account numbers whose check digits are right, without blanks."""
+    for start in _IBAN_START.finditer(text):
+        # Groups after it, as many as still make a valid number: what follows may look like one more.
+        letters = re.match(r"[A-Z0-9 \u00a0]{15,46}", text[start.start() :])
+        compact = re.sub(r"\s", "", letters[0]) if letters else ""
+        for length in range(min(34, len(compact)), 14, -1):
+            if stdnum_iban.is_valid(compact[:length]):
+                yield compact[:length]
+                break
+
+
+_VAT_ID = re.compile(r"\b([A-Z]{2})[ ]?([0-9A-Z](?:[ .-]?[0-9A-Z]){6,12})\b")
+_NIP = re.compile(r"\b\d{3}-?\d{3}-?\d{2}-?\d{2}\b|\b\d{3}-?\d{2}-?\d{2}-?\d{3}\b")
+
+
+def vat_ids_in(text: str) -> list[str]:
+    """VAT numbers in the form of their country. A wrong check digit is let pass: the page says what it says."""
+    found = []
+    for match in _VAT_ID.finditer(text):
+        country, digits = match[1], re.sub(r"[ .-]", "", match[2])
+        if sum(letter.isdigit() for letter in digits) >= 6 and _has_form(country, digits):
+            found.append(country + digits)
+    return found
+
+
+def polish_tax_ids_in(text: str) -> list[str]:
+    return [re.sub(r"-", "", match[0]) for match in _NIP.finditer(text)]
+
+
+def _has_form(country: str, digits: str) -> bool:
+    module = stdnum.get_cc_module("GR" if country == "EL" else country, "vat")
+    if module is None:
+        return False
+    try:
+        module.validate(country + digits)
+    except (InvalidChecksum, InvalidComponent):
+        return True
+    except ValidationError:
+        return False
+    return True

@@ -1,0 +1,237 @@
+"""Electronic invoices inside PDFs: Factur-X and ZUGFeRD, from the draft of 2013 to EN 16931 (UN/CEFACT CII).
+
+The XML is the invoice, exactly; nothing is guessed here. The three generations differ in the names of their containers
+(`ApplicableHeaderTradeSettlement`, `ApplicableSupplyChainTradeSettlement`) and in namespaces (the draft has none), so
+elements are found by local name.
+
+Source: ZUGFeRD 1.0 and 2.3 specifications; facturx 7.8 finds the file.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from decimal import Decimal, InvalidOperation
+from typing import Any, BinaryIO
+
+from facturx import get_xml_from_pdf
+from lxml import etree
+from lxml.etree import _Element as Element
+
+from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
+
+_ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice"}
+_UBL = "urn:oasis:names:specification:ubl"
+
+
+def _parser() -> etree.XMLParser:
+    return etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
+    )
+
+
+def embedded(file: BinaryIO) -> dict[str, Any] | None:
+    """The e-invoice in a PDF as JSON: `invoice`, `type_code`, `profile`, `buyer_name`; None when there is none."""
+    # facturx parses with the default parser before it hands anything out.
+    etree.set_default_parser(_parser())
+    name, xml = get_xml_from_pdf(file, check_xsd=False)
+    return parse(xml) if name else None
+
+
+def parse(xml: bytes) -> dict[str, Any] | None:
+    """Read CII XML. None for XML that is no such invoice, that carries a DTD, or that has no number."""
+    try:
+        root = etree.fromstring(xml, _parser())
+    except etree.XMLSyntaxError:
+        return None
+    info: Any = root.getroottree().docinfo  # Any: the stubs do not know its members
+    if info.doctype or _local(root) not in _ROOTS or _UBL in (etree.QName(root).namespace or ""):
+        return None
+    document = _child(root, "ExchangedDocument", "HeaderExchangedDocument")
+    trade = _child(root, "SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")
+    if document is None or trade is None:
+        return None
+    type_code = _text(document, "TypeCode")
+    invoice = _invoice(document, trade)
+    agreement = _part(trade, "Agreement")
+    context = _child(root, "ExchangedDocumentContext", "SpecifiedExchangedDocumentContext")
+    return {
+        "invoice": invoice.to_json(),
+        "type_code": type_code,
+        "document_type": invoice.kind(type_code),
+        "profile": _text(context, "GuidelineSpecifiedDocumentContextParameter/ID"),
+        "buyer_name": _party_name(_text(agreement, "BuyerTradeParty/Name")),
+    }
+
+
+def _invoice(document: Element, trade: Element) -> Invoice:
+    agreement, settlement = _part(trade, "Agreement"), _part(trade, "Settlement")
+    totals = _child(
+        settlement, "SpecifiedTradeSettlementHeaderMonetarySummation", "SpecifiedTradeSettlementMonetarySummation"
+    )
+    currency = _text(settlement, "InvoiceCurrencyCode") or None
+    line_total, net = _decimal(totals, "LineTotalAmount"), _decimal(totals, "TaxBasisTotalAmount")
+    lines = tuple(line for item in _children(trade, "IncludedSupplyChainTradeLineItem") if (line := _line(item)))
+    return Invoice(
+        supplier_name=_party_name(_text(agreement, "SellerTradeParty/Name")),
+        invoice_number=_text(document, "ID") or None,
+        issue_date=_date(_child(document, "IssueDateTime")),
+        due_date=_earliest(settlement, "SpecifiedTradePaymentTerms/DueDateDateTime"),
+        currency=currency,
+        total_gross=_decimal(totals, "GrandTotalAmount"),
+        total_net=net if net is not None else line_total,
+        total_tax=_tax(totals, currency),
+        vat_id=_vat_id(agreement),
+        iban=_iban(settlement),
+        lines=lines,
+        line_amounts=_line_amounts(lines, line_total),
+        amount_due=_decimal(totals, "DuePayableAmount"),
+    )
+
+
+def _line(item: Element) -> InvoiceLine | None:
+    """One position; None for a mere note, which has neither product nor amount."""
+    settlement = _part(item, "Settlement")
+    amount = _decimal(
+        _child(
+            settlement, "SpecifiedTradeSettlementLineMonetarySummation", "SpecifiedTradeSettlementMonetarySummation"
+        ),
+        "LineTotalAmount",
+    )
+    description = _text(item, "SpecifiedTradeProduct/Name")
+    if amount is None or not description:
+        return None
+    price = _find(_part(item, "Agreement"), "NetPriceProductTradePrice")
+    tax = _child(settlement, "ApplicableTradeTax")
+    return InvoiceLine(
+        description=" ".join(description.split()),
+        quantity=_decimal(_part(item, "Delivery"), "BilledQuantity"),
+        unit_price=_unit_price(price),
+        amount=amount,
+        tax_rate=_decimal(tax, "RateApplicablePercent") or _decimal(tax, "ApplicablePercent"),
+    )
+
+
+def _unit_price(price: Element | None) -> Decimal | None:
+    charge = _decimal(price, "ChargeAmount")
+    basis = _decimal(price, "BasisQuantity")
+    # A price per 100 pieces is given with a basis of 100.
+    return charge if charge is None or not basis else charge / basis
+
+
+def _line_amounts(lines: tuple[InvoiceLine, ...], line_total: Decimal | None) -> LineAmounts:
+    """`LineTotalAmount` is without tax by the standard; some write their lines with tax, and then the sums differ."""
+    if not lines or line_total is None:
+        return "net"
+    written = sum((line.amount or Decimal(0) for line in lines), Decimal(0))
+    untaxed = sum((_untaxed(line) for line in lines), Decimal(0))
+    return "gross" if abs(untaxed - line_total) < abs(written - line_total) else "net"
+
+
+def _untaxed(line: InvoiceLine) -> Decimal:
+    return (line.amount or Decimal(0)) / (1 + (line.tax_rate or Decimal(0)) / 100)
+
+
+def _tax(totals: Element | None, currency: str | None) -> Decimal | None:
+    """There may be a second tax total in the currency of the tax office."""
+    amounts = list(_children(totals, "TaxTotalAmount"))
+    ours = [amount for amount in amounts if amount.get("currencyID") in (currency, None)] or amounts
+    return _number(ours[0].text) if ours else None
+
+
+def _vat_id(agreement: Element | None) -> str | None:
+    for registration in _find_all(agreement, "SellerTradeParty/SpecifiedTaxRegistration/ID"):
+        if registration.get("schemeID") == "VA" and (value := _clean(registration.text)):
+            return re.sub(r"[\s.-]", "", value)
+    return None
+
+
+def _iban(settlement: Element | None) -> str | None:
+    for account in _find_all(
+        settlement, "SpecifiedTradeSettlementPaymentMeans/PayeePartyCreditorFinancialAccount/IBANID"
+    ):
+        if value := re.sub(r"\s", "", account.text or ""):
+            return value
+    return None
+
+
+def _party_name(written: str | None) -> str | None:
+    """The name alone: small profiles put numbers of the party (`GLN 433…`, `Lief-Nr: 5…`) on lines of the name."""
+    lines = [line.strip() for line in (written or "").splitlines() if line.strip()]
+    named = [line for line in lines if not re.fullmatch(r"[\w.\- ]{2,20}?[:\s]+[\d ]+", line)]
+    return " ".join((named or lines)[-1].split()) if lines else None
+
+
+def _earliest(settlement: Element | None, path: str) -> date | None:
+    dates = [found for element in _find_all(settlement, path) if (found := _date(element))]
+    return min(dates, default=None)
+
+
+def _date(element: Element | None) -> date | None:
+    """Format 102 is `YYYYMMDD`, in the element or in one inside it; drafts and old files write ISO."""
+    if element is None:
+        return None
+    for written in (element.text, *(inner.text for inner in element.iterdescendants("{*}*"))):
+        if match := re.match(r"\s*(\d{4})-?(\d{2})-?(\d{2})", written or ""):
+            try:
+                return date(*map(int, match.groups()))
+            except ValueError:
+                return None
+    return None
+
+
+def _part(parent: Element | None, ending: str) -> Element | None:
+    """The container of agreement, delivery or settlement, whatever its generation calls it."""
+    for child in _elements(parent):
+        if _local(child).endswith(f"Trade{ending}"):
+            return child
+    return None
+
+
+def _child(parent: Element | None, *names: str) -> Element | None:
+    return next((child for child in _elements(parent) if _local(child) in names), None)
+
+
+def _children(parent: Element | None, name: str) -> Iterator[Element]:
+    return (child for child in _elements(parent) if _local(child) == name)
+
+
+def _elements(parent: Element | None) -> Iterator[Element]:
+    # "{*}*" leaves out processing instructions and unresolved entities, whose tag is no string.
+    return iter(()) if parent is None else parent.iterchildren("{*}*")
+
+
+def _find(parent: Element | None, path: str) -> Element | None:
+    return next(iter(_find_all(parent, path)), None)
+
+
+def _find_all(parent: Element | None, path: str) -> list[Element]:
+    if parent is None:
+        return []
+    return parent.findall("/".join(f"{{*}}{step}" for step in path.split("/")))
+
+
+def _text(parent: Element | None, path: str) -> str | None:
+    found = _find(parent, path)
+    return _clean(found.text) if found is not None else None
+
+
+def _clean(text: str | None) -> str | None:
+    return text.strip() or None if text else None
+
+
+def _decimal(parent: Element | None, name: str) -> Decimal | None:
+    child = _child(parent, name)
+    return _number(child.text) if child is not None else None
+
+
+def _number(text: str | None) -> Decimal | None:
+    try:
+        value = Decimal((text or "").strip())
+    except InvalidOperation:
+        return None
+    # Neither NaN nor a number that takes a page to write: no amount is.
+    return value if value.is_finite() and abs(value.adjusted()) < 15 else None
+
+
+def _local(element: Element) -> str:
+    return etree.QName(element).localname
