@@ -38,6 +38,15 @@ def hold(path: Path) -> Iterator[None]:
         file.truncate(0)
 
 
+def holder(path: Path) -> int | None:
+    """The process that holds it now, None when nobody does."""
+    try:
+        with hold(path):
+            return None
+    except AlreadyRunning:
+        return int(json.loads(path.read_text())["pid"])
+
+
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
