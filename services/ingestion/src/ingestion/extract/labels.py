@@ -14,7 +14,7 @@ _NO = r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|#|id\b|nummer|numéro|n
 _DOCUMENT = (
     r"(?:tax\s+invoice|invoice|credit\s*note|credit\s+memo|bill(?!\s+to|ing|ed)|receipt|\w{0,20}(?<!ab)(?<!be)(?<!ver)rechnung"
     r"|rechnungs-?\s?korrektur|korrekturrechnung|gutschrift|beleg|facture|avoir|note\s+de\s+crédit|(?:credit)?factuur"
-    r"|creditnota|faktura(?:\s+vat)?(?:\s+korygująca)?|faktury)",
+    r"|creditnota|faktura(?:\s+vat)?(?:\s+korygująca)?|faktury)"
 )
 
 # The number stands behind its label ...
