@@ -94,7 +94,7 @@ TOTAL_NET = _any(
     r"^\W*(?:charges|base)\W*$",
 )
 _TAX_WORD = (
-    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek)",
+    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek)"
 )
 TOTAL_TAX = _any(
     rf"\b(?:total|kwota|totaal|montant|gesamt|summe)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
