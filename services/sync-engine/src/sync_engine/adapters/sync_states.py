@@ -1,0 +1,150 @@
+"""Rows of `sync_state`: whether a mailbox may be synced, when, and what it is owed."""
+
+import random
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+import asyncpg
+
+from mailroom_common.errors import Fatal
+from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derived_id
+from mailroom_common.outbox import Outbox
+from mailroom_common.postgres import Connection, connection, transaction
+from mailroom_common.topics import CONNECTION_EVENTS
+from sync_engine.domain.records import Standing
+
+_FIRST_PAUSE_S = 2.0
+_LONGEST_PAUSE_S = 900.0
+
+_STANDING = """
+select state, source_version, grant_generation, not_before, refused_generation, listed_until, last_full_at, full_due,
+       forgotten_at
+from sync_engine.sync_state where doc_source_id = $1
+"""
+# Version, state and generation only rise; what an older grant did wrong is forgiven to a newer one.
+_RAISE = """
+insert into sync_engine.sync_state as old (doc_source_id, tenant_id, source_version, state, grant_generation)
+values ($1, $2, $3, $4, $5)
+on conflict (doc_source_id) do update set
+    tenant_id = excluded.tenant_id,
+    source_version = greatest(old.source_version, excluded.source_version),
+    state = case when excluded.source_version > old.source_version then excluded.state else old.state end,
+    grant_generation = greatest(old.grant_generation, excluded.grant_generation),
+    not_before = case when excluded.grant_generation > old.grant_generation then null else old.not_before end,
+    attempts = case when excluded.grant_generation > old.grant_generation then 0 else old.attempts end,
+    refused_generation =
+        case when excluded.grant_generation > old.grant_generation then null else old.refused_generation end
+"""
+_MARK_FULL_DUE = """
+insert into sync_engine.sync_state (doc_source_id, full_due)
+select id, nextval('sync_engine.full_due_mark') from unnest($1::text[]) as id order by id
+on conflict (doc_source_id) do update set full_due = excluded.full_due
+"""
+_PUT_OFF = """
+insert into sync_engine.sync_state as old (doc_source_id, tenant_id, attempts, not_before)
+values ($1, $2, 1, $3::timestamptz + coalesce($4, least($6::float8, $5::float8) * $7) * interval '1 second')
+on conflict (doc_source_id) do update set
+    attempts = old.attempts + 1,
+    not_before = $3::timestamptz
+        + coalesce($4, least($6::float8, $5::float8 * 2 ^ least(old.attempts, 20)) * $7) * interval '1 second'
+returning not_before
+"""
+_FORGET = (
+    """delete from sync_engine.blob_upload u using sync_engine.message_part p
+       where p.doc_source_id = $1 and u.attachment_id = p.attachment_id""",
+    "delete from sync_engine.message where doc_source_id = $1",
+    "delete from sync_engine.cursor where doc_source_id = $1",
+    "delete from sync_engine.folder where doc_source_id = $1",
+    "delete from sync_engine.parked_item where doc_source_id = $1",
+    "delete from sync_engine.sync_run where doc_source_id = $1",
+)
+_GRAVE = """
+update sync_engine.sync_state
+set forgotten_at = $2, listed_until = null, last_full_at = null, full_due = null, not_before = null, attempts = 0
+where doc_source_id = $1 and forgotten_at is null
+returning doc_source_id
+"""
+
+
+class PgSyncStates:
+    """`SyncStates` of ports.py."""
+
+    def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
+        self._pool = pool
+        self._outbox = outbox
+        self._clock = clock
+
+    async def mark_full_due(self, doc_source_ids: Iterable[str]) -> None:
+        async with connection(self._pool) as conn:
+            await conn.execute(_MARK_FULL_DUE, list(doc_source_ids))
+
+    async def not_before(self, source: DocSource) -> datetime | None:
+        async with connection(self._pool) as conn:
+            return (await raised(conn, source)).not_before
+
+    async def put_off(self, source: DocSource, *, detail: str, retry_after_s: float | None = None) -> datetime:  # noqa: ARG002
+        async with connection(self._pool) as conn:
+            not_before: datetime = await conn.fetchval(
+                _PUT_OFF,
+                source.doc_source_id,
+                source.tenant_id,
+                self._clock(),
+                retry_after_s,
+                _FIRST_PAUSE_S,
+                _LONGEST_PAUSE_S,
+                random.uniform(0.5, 1.0),  # noqa: S311  # jitter
+            )
+            return not_before
+
+    async def observe(self, source: DocSource) -> None:
+        async with connection(self._pool) as conn:
+            await raised(conn, source)
+
+    async def forget(self, source: DocSource) -> None:
+        async with transaction(self._pool) as conn:
+            await raised(conn, source)
+            # The row is locked before anything is removed: pages under way wait, and find a source that is deleting.
+            now = self._clock()
+            if await conn.fetchval(_GRAVE, source.doc_source_id, now) is None:
+                return
+            for statement in _FORGET:
+                await conn.execute(statement, source.doc_source_id)
+            await self._say_forgotten(conn, source, now)
+
+    async def _say_forgotten(self, conn: Connection, source: DocSource, now: datetime) -> None:
+        event = ConnectionEvent(
+            event_id=derived_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN),
+            occurred_at=now,
+            tenant_id=source.tenant_id,
+            doc_source_id=source.doc_source_id,
+            kind=ConnectionKind.FORGOTTEN,
+            grant_generation=source.grant_generation,
+        )
+        await self._outbox.add(
+            conn, CONNECTION_EVENTS, source.doc_source_id, event, aggregate=f"connection:{source.doc_source_id}"
+        )
+
+
+async def raised(conn: Connection, source: DocSource) -> Standing:
+    """The row as it stands once it knows this version of the source. Written only when it did not."""
+    row = await conn.fetchrow(_STANDING, source.doc_source_id)
+    if row is None or row["source_version"] < source.version or row["grant_generation"] < source.grant_generation:
+        await conn.execute(
+            _RAISE,
+            source.doc_source_id,
+            source.tenant_id,
+            source.version,
+            str(source.state),
+            source.grant_generation,
+        )
+        row = await conn.fetchrow(_STANDING, source.doc_source_id)
+    if row is None:
+        raise Fatal(f"the row of doc source {source.doc_source_id} was removed by other hands")
+    return Standing(
+        state="deleting" if row["forgotten_at"] else row["state"],
+        not_before=row["not_before"],
+        refused_generation=row["refused_generation"],
+        listed_until=row["listed_until"],
+        last_full_at=row["last_full_at"],
+        full_due=row["full_due"],
+    )
