@@ -1,38 +1,87 @@
 """`mailroom-sandbox`: all of Mailroom on one machine."""
 
 import asyncio
+import os
+import shutil
+import signal
 import sys
+import time
+from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from mailroom_common.errors import Fatal
-from mailroom_sandbox import environment, site
+from mailroom_common.errors import Fatal, MailroomError
+from mailroom_sandbox import environment, sandbox_providers, site
 from mailroom_sandbox.endpoints import Endpoints
+from mailroom_sandbox.main_job.job import MainJob
 from mailroom_sandbox.stack import lock
 from mailroom_sandbox.stack.home import home
+
+_STOP_S = 30
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
 
 
-@app.callback()
-def _sandbox() -> None:
-    """All of Mailroom on one machine."""
+@app.command()
+def run(
+    once: Annotated[bool, typer.Option(help="End when every expected document has arrived: 0, else 1.")] = False,
+    mails: Annotated[Path | None, typer.Option(help="Deliver the .eml files below this folder instead.")] = None,
+) -> None:
+    """Everything: two mailboxes connected, mails delivered, documents shown as they appear. `make run`."""
+    console = Console()
+    with lock.hold(home().lock):
+        plan = _sandbox_plan()
+        folder = mails.expanduser().resolve() if mails else None
+        sys.exit(asyncio.run(site.run(plan, console, MainJob(plan, console, folder, once))))
 
 
 @app.command()
-def up() -> None:
-    """Kafka, Postgres, the services and the front, on the settings of the environment or `.env`; until Ctrl-C."""
+def up(
+    without_providers: Annotated[
+        bool, typer.Option("--without-providers", help="On the environment's or .env's providers. `make up`.")
+    ] = False,
+) -> None:
+    """Kafka, Postgres, the services and the front, until Ctrl-C; with the sandbox's providers if not said otherwise."""
     console = Console()
     with lock.hold(home().lock):
-        plan = site.plan(home(), environment.given())
+        plan = site.plan(home(), environment.given()) if without_providers else _sandbox_plan()
         sys.exit(asyncio.run(site.run(plan, console, lambda endpoints: _stay(console, endpoints))))
 
 
+@app.command()
+def down() -> None:
+    """Stop what runs on this state, and wait until it has stopped."""
+    holder = lock.holder(home().lock)
+    if holder is None:
+        raise Fatal(f"nothing runs on {home().path}")
+    os.kill(holder, signal.SIGTERM)
+    deadline = time.monotonic() + _STOP_S
+    while lock.holder(home().lock) == holder:
+        if time.monotonic() > deadline:
+            raise Fatal(f"process {holder} is still there after {_STOP_S} s")
+        time.sleep(0.1)
+
+
+@app.command()
+def clean() -> None:
+    """Forget the state: mailboxes, documents, topics, tables, ports, keys."""
+    with lock.hold(home().lock):
+        for path in home().path.iterdir():
+            if path == home().lock:
+                continue
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _sandbox_plan() -> site.Plan:
+    plan = site.plan(home(), environment.given(), more_ports=sandbox_providers.PORT_NAMES)
+    return sandbox_providers.with_sandbox_providers(plan)
+
+
 async def _stay(console: Console, endpoints: Endpoints) -> int:
-    console.print(
-        f"Mailroom is up: {endpoints.public} (addresses and key in {home().endpoints}); Ctrl-C stops it", soft_wrap=True
-    )
+    console.print(f"Mailroom is up: {endpoints.public}, and all addresses in {home().endpoints}", soft_wrap=True)
+    console.print("Ctrl-C stops it")
     await asyncio.Event().wait()
     return 0
 
@@ -40,8 +89,8 @@ async def _stay(console: Console, endpoints: Endpoints) -> int:
 def main() -> None:
     try:
         app()
-    except Fatal as fatal:
-        Console(stderr=True).print(f"[red]{type(fatal).__name__}[/]: {fatal}", highlight=False)
+    except MailroomError as error:
+        Console(stderr=True).print(f"[red]{error}[/]", highlight=False, soft_wrap=True)
         sys.exit(1)
 
 

@@ -11,7 +11,6 @@ from dotenv import dotenv_values
 
 from mailroom_common.errors import SettingsError
 from mailroom_sandbox.services import SERVICES, Service
-from mailroom_sandbox.stack.ca import Certificates
 from mailroom_sandbox.stack.home import Home, checkout
 
 TENANT = "sandbox"
@@ -71,11 +70,6 @@ def compose(
     if database:
         defaults["MAILROOM_DATABASE_URL"] = database
     return SiteEnvironment({**defaults, **environment, "PYTHONUNBUFFERED": "1"}, api_key)
-
-
-def sandbox_provider_environment(certificates: Certificates) -> dict[str, str]:
-    """What each process that speaks to the sandbox's providers trusts."""
-    return {"MAILROOM_CA_BUNDLE": str(certificates.bundle)}
 
 
 def _token_key(home: Home) -> str:

@@ -1,0 +1,74 @@
+"""What became of each delivered mail, judged from what the APIs say. No I/O here."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+_UNFINISHED = {"pending", "processing"}
+
+Item = Mapping[str, Any]  # Any: a JSON object of the API
+
+
+class Outcome(StrEnum):
+    DOCUMENT = "document"
+    DUPLICATE = "duplicate"
+    LEFT = "left"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`reason` says why it was left; `document` is what it became or repeats."""
+
+    part_path: str
+    filename: str | None
+    outcome: Outcome
+    reason: str | None
+    document: Item | None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """`missing` says what is not accounted for yet, None when everything is."""
+
+    message_id: str
+    parts: tuple[Part, ...]
+    reason: str | None
+    missing: str | None
+
+
+def account_for(message_id: str, messages: Mapping[str, Item], documents: Mapping[str, Item]) -> Account:
+    message = messages.get(message_id)
+    if message is None:
+        return Account(message_id, (), None, "not seen by the sync yet")
+    parts = tuple(_part(part, documents) for part in message["parts"])
+    return Account(message_id, parts, message["reason"], _missing(message, parts))
+
+
+def _part(part: Item, documents: Mapping[str, Item]) -> Part:
+    document = documents.get(part["document_id"] or "")
+    return Part(part["part_path"], part["filename"], _outcome(part, document), part["reason"], document)
+
+
+def _outcome(part: Item, document: Item | None) -> Outcome:
+    if not part["taken"]:
+        return Outcome.LEFT
+    if document is None or document["status"] in _UNFINISHED:
+        return Outcome.WAITING
+    # A document has the id of the first attachment with its content; every further one repeats it.
+    return Outcome.DOCUMENT if part["attachment_id"] == part["document_id"] else Outcome.DUPLICATE
+
+
+def _missing(message: Item, parts: Iterable[Part]) -> str | None:
+    if message["state"] == "parked":
+        return f"parked: {message['reason'] or 'see /parked-items'}"
+    waiting = [part.filename or part.part_path for part in parts if part.outcome is Outcome.WAITING]
+    if waiting:
+        return f"no result yet for {', '.join(waiting)}"
+    unexplained = [
+        part.filename or part.part_path for part in parts if part.outcome is Outcome.LEFT and not part.reason
+    ]
+    if unexplained:
+        return f"left without a reason: {', '.join(unexplained)}"
+    return None if message["state"] == "closed" else f"message is {message['state']}"

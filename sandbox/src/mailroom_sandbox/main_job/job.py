@@ -1,0 +1,165 @@
+"""The main job from connected mailboxes to an account of every mail."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from mailroom_sandbox.endpoints import Endpoints
+from mailroom_sandbox.main_job import expectations
+from mailroom_sandbox.main_job.accounting import Account, Item, account_for
+from mailroom_sandbox.main_job.api import MailroomAPI
+from mailroom_sandbox.main_job.connect import connect
+from mailroom_sandbox.main_job.deliver import deliver
+from mailroom_sandbox.main_job.mails import SAMPLES, Mail, find
+from mailroom_sandbox.main_job.tables import DocumentRows, account_table, document_table
+from mailroom_sandbox.providers.client import ControlClient
+from mailroom_sandbox.sandbox_providers import control_url
+from mailroom_sandbox.site import Plan
+
+MAILBOXES = {"outlook": "ap@outlook.test", "gmail": "ap@gmail.test"}
+_POLL_S = 0.4
+_PATIENCE_S = 120.0  # without any progress
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    provider: str
+    address: str
+    doc_source_id: str
+    delivered: Mapping[Mail, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the APIs say of one mailbox: messages by the provider's id, documents by ours."""
+
+    messages: Mapping[str, Item]
+    documents: Mapping[str, Item]
+
+
+@dataclass(frozen=True, slots=True)
+class MainJob:
+    """`folder` is None for the repository's own mails, whose documents are known beforehand."""
+
+    plan: Plan
+    console: Console
+    folder: Path | None
+    once: bool
+
+    async def __call__(self, endpoints: Endpoints) -> int:
+        assert endpoints.api_key is not None  # noqa: S101  # the sandbox makes its own
+        trusted = self.plan.certificates.client_context()
+        mails = find(self.folder or SAMPLES)
+        async with (
+            MailroomAPI(endpoints.public, endpoints.api_key, trusted) as api,
+            ControlClient(control_url(self.plan)) as control,
+        ):
+            connected = [await self._connect(api, control, provider, mails) for provider in MAILBOXES]
+            rows = DocumentRows(self.console, {mailbox.doc_source_id: mailbox.address for mailbox in connected})
+            seen = await self._follow(api, connected, rows)
+            accounts = {mailbox.address: _accounts(mailbox, seen[mailbox.address]) for mailbox in connected}
+            code = self._judge(connected, seen, accounts)
+            if self.once or self.folder:
+                return code
+            self._explain(endpoints)
+            await self._stay(api, rows)
+            return 0
+
+    async def _connect(self, api: MailroomAPI, control: ControlClient, provider: str, mails: Sequence[Mail]) -> Mailbox:
+        address = MAILBOXES[provider]
+        await control.create_mailbox(provider, address)
+        doc_source_id = await connect(api, provider, address, self.plan.certificates.client_context())
+        self.console.print(f"[green]✓[/] {address} connected through {provider}'s consent page")
+        delivered, new = await deliver(control, provider, address, mails, self.plan.home.deliveries)
+        self.console.print(f"[green]✓[/] {new} mails delivered to {address}, {len(delivered) - new} were there already")
+        return Mailbox(provider, address, doc_source_id, delivered)
+
+    async def _follow(self, api: MailroomAPI, mailboxes: Sequence[Mailbox], rows: DocumentRows) -> dict[str, Seen]:
+        """Shows documents as they appear until every mail is accounted for, or nothing moves any more."""
+        loop = asyncio.get_running_loop()
+        moved_at_s, last = loop.time(), ""
+        while True:
+            seen = {mailbox.address: await _look(api, mailbox) for mailbox in mailboxes}
+            for each in seen.values():
+                rows.show(each.documents.values())
+            state = repr([account for mailbox in mailboxes for account in _accounts(mailbox, seen[mailbox.address])])
+            if state != last:
+                moved_at_s, last = loop.time(), state
+            missing = [
+                account
+                for mailbox in mailboxes
+                for _, account in _accounts(mailbox, seen[mailbox.address])
+                if account.missing
+            ]
+            if not missing or loop.time() - moved_at_s > _PATIENCE_S:
+                return seen
+            await asyncio.sleep(_POLL_S)
+
+    def _judge(
+        self,
+        mailboxes: Sequence[Mailbox],
+        seen: Mapping[str, Seen],
+        accounts: Mapping[str, list[tuple[str, Account]]],
+    ) -> int:
+        differences = [
+            f"{mailbox.address}: {mail}: {account.missing}"
+            for mailbox in mailboxes
+            for mail, account in accounts[mailbox.address]
+            if account.missing
+        ]
+        for mailbox in mailboxes:
+            if self.folder:
+                self.console.print(account_table(mailbox.address, accounts[mailbox.address]))
+            else:
+                self.console.print(document_table(mailbox.address, seen[mailbox.address].documents.values()))
+                differences += [
+                    f"{mailbox.address}: {line}"
+                    for line in expectations.differences(SAMPLES, accounts[mailbox.address])
+                ]
+        for difference in differences:
+            self.console.print(f"[red]✗[/] {difference}", soft_wrap=True)
+        if not differences:
+            self.console.print(f"[green]✓[/] every mail is accounted for in {len(mailboxes)} mailboxes")
+        return 1 if differences else 0
+
+    def _explain(self, endpoints: Endpoints) -> None:
+        url = endpoints.public.replace("https://", "http://")
+        lines = (
+            ("documents", f"curl -H 'Authorization: Bearer {endpoints.api_key}' {url}/documents"),
+            ("as they come", f"curl -N -H 'Authorization: Bearer {endpoints.api_key}' {url}/documents/events"),
+            ("drop a mail in", f".venv/bin/mailroom-sandbox send FILE.eml --to {MAILBOXES['outlook']}"),
+            ("", f".venv/bin/mailroom-sandbox send FILE.eml --to {MAILBOXES['gmail']}"),
+            ("addresses", str(self.plan.home.endpoints)),
+            ("logs", f"{self.plan.home.logs}/ (make logs)"),
+            ("stop", "Ctrl-C; make run resumes, make clean forgets"),
+        )
+        self.console.print()
+        for name, text in lines:
+            self.console.print(f"[bold]{name:16}[/]{text}", soft_wrap=True, highlight=False)
+
+    async def _stay(self, api: MailroomAPI, rows: DocumentRows) -> None:
+        """Shows what arrives from now on, until somebody stops us."""
+        while True:
+            async for _ in api.changes():
+                rows.show(await api.items("/documents"))
+            await asyncio.sleep(1)  # the stream broke, since its service is just being started again
+
+
+async def _look(api: MailroomAPI, mailbox: Mailbox) -> Seen:
+    messages, documents = await asyncio.gather(
+        api.items("/messages", doc_source_id=mailbox.doc_source_id),
+        api.items("/documents", doc_source_id=mailbox.doc_source_id),
+    )
+    return Seen(
+        {message["message_id"]: message for message in messages}, {document["id"]: document for document in documents}
+    )
+
+
+def _accounts(mailbox: Mailbox, seen: Seen) -> list[tuple[str, Account]]:
+    return [
+        (mail.name, account_for(message_id, seen.messages, seen.documents))
+        for mail, message_id in mailbox.delivered.items()
+    ]

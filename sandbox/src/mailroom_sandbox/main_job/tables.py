@@ -1,0 +1,93 @@
+"""What the main job shows: documents as they appear, and the account of the mails."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mailroom_sandbox.main_job.accounting import Account, Item, Outcome
+
+_COLUMNS = (
+    ("mailbox", 16),
+    ("status", 12),
+    ("supplier", 26),
+    ("number", 20),
+    ("date", 10),
+    ("total", 14),
+    ("file", 28),
+)
+_STYLES = {"completed": "green", "needs_review": "yellow", "skipped": "dim", "failed": "red"}
+_OUTCOMES = {Outcome.DOCUMENT: "green", Outcome.DUPLICATE: "cyan", Outcome.LEFT: "dim", Outcome.WAITING: "red"}
+
+
+class DocumentRows:
+    """A table that grows at its foot; each document comes once it is finished, and again when that changes."""
+
+    def __init__(self, console: Console, mailboxes: Mapping[str, str]) -> None:
+        self._console = console
+        self._mailboxes = mailboxes
+        self._shown: dict[str, str] = {}
+
+    def show(self, documents: Iterable[Item]) -> None:
+        for document in documents:
+            status = document["status"]
+            if status in ("pending", "processing") or self._shown.get(document["id"]) == status:
+                continue
+            if not self._shown:
+                self._print([name for name, _ in _COLUMNS], "bold")
+            self._shown[document["id"]] = status
+            cells = _cells(document, self._mailboxes.get(document["doc_source_id"], "?"))
+            self._print(cells, _STYLES.get(status, ""))
+
+    def _print(self, cells: list[str], style: str) -> None:
+        line = "  ".join(_fit(cell, width) for cell, (_, width) in zip(cells, _COLUMNS, strict=True))
+        self._console.print(Text(line, style=style), soft_wrap=True)
+
+
+def document_table(title: str, documents: Iterable[Item]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for name, _ in _COLUMNS[1:]:
+        table.add_column(name, justify="right" if name == "total" else "left", overflow="fold")
+    for document in documents:
+        table.add_row(*_cells(document, "")[1:], style=_STYLES.get(document["status"], ""))
+    return table
+
+
+def account_table(title: str, accounts: Iterable[tuple[str, Account]]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for name in ("mail", "part", "what became of it", "why"):
+        table.add_column(name, overflow="fold")
+    for mail, account in accounts:
+        if not account.parts:
+            table.add_row(mail, "", Text("no part", style="dim"), account.missing or account.reason or "")
+        for part in account.parts:
+            status = part.document["status"] if part.document and part.outcome is not Outcome.WAITING else ""
+            outcome = Text(" ".join(filter(None, (part.outcome, status))), style=_OUTCOMES[part.outcome])
+            table.add_row(mail, part.filename or part.part_path, outcome, part.reason or _why(part.document))
+    return table
+
+
+def _cells(document: Item, mailbox: str) -> list[str]:
+    extraction: Mapping[str, Any] = document["extraction"] or {}  # Any: JSON
+    total = " ".join(filter(None, (extraction.get("total_gross"), extraction.get("currency"))))
+    return [
+        mailbox,
+        document["status"],
+        extraction.get("supplier_name") or _why(document),
+        extraction.get("invoice_number") or "",
+        extraction.get("issue_date") or "",
+        total,
+        (document["source_metadata"] or {}).get("attachment_filename") or "",
+    ]
+
+
+def _why(document: Item | None) -> str:
+    return str((document and (document["skip_reason"] or document["review_reason"])) or "")
+
+
+def _fit(text: str, width: int) -> str:
+    text = " ".join(text.split())
+    return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"

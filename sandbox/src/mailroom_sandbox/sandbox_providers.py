@@ -1,0 +1,48 @@
+"""The sandbox's providers as part of a site: their process, and what the services must know to speak to them."""
+
+import sys
+from dataclasses import replace
+
+from mailroom_sandbox.providers.endpoints import mailroom_environment
+from mailroom_sandbox.providers.settings import ProvidersSettings
+from mailroom_sandbox.site import Companion, Plan
+
+PORT_NAMES = ("sandbox_microsoft", "sandbox_google", "sandbox_control")
+# Settings of a site with real providers; here they would only send a run astray.
+_NOT_OURS = {"MAILROOM_API_KEYS", "MAILROOM_PUBLIC_URL", "MAILROOM_HTTPS_PROXY"}
+
+
+def control_url(plan: Plan) -> str:
+    return f"http://127.0.0.1:{plan.ports['sandbox_control']}"
+
+
+def with_sandbox_providers(plan: Plan) -> Plan:
+    """The plan with the providers' process, and with services that are pointed at it whatever the environment says."""
+    kept = {name: value for name, value in plan.environment.items() if name not in _NOT_OURS}
+    fields = _fields(plan)
+    own = {f"MAILROOM_SANDBOX_{name.upper()}": str(value) for name, value in fields.items()}
+    companion = Companion(
+        "sandbox_providers",
+        [sys.executable, "-m", "mailroom_sandbox.providers"],
+        {**kept, **own, "PYTHONUNBUFFERED": "1"},
+        f"{control_url(plan)}/sandbox/mailboxes",
+    )
+    services = mailroom_environment(ProvidersSettings.model_validate(fields))
+    return replace(plan, environment={**kept, **services}, companion=companion)
+
+
+def _fields(plan: Plan) -> dict[str, object]:
+    public = f"https://127.0.0.1:{plan.ports['front']}"
+    return {
+        "state": plan.home.providers,
+        "microsoft_port": plan.ports["sandbox_microsoft"],
+        "google_port": plan.ports["sandbox_google"],
+        "control_port": plan.ports["sandbox_control"],
+        "tls_certificate": plan.certificates.server,
+        "tls_key": plan.certificates.server,
+        "ca_bundle": plan.certificates.bundle,
+        "redirect_uris": f"{public}/oauth/outlook/callback,{public}/oauth/gmail/callback",
+        "pubsub_push_url": f"{public}/webhooks/gmail",
+        "pubsub_token": plan.home.secret("pubsub_token"),
+        "pubsub_service_account": "gmail-push@mailroom-sandbox.iam.gserviceaccount.com",
+    }
