@@ -36,8 +36,8 @@ class UnitWindow:
 
     async def spend(self, units: int) -> None:
         async with self._turn:
-            while (wait_s := self._wait_s(units)) > 0:
-                await asyncio.sleep(wait_s)  # only time brings units back
+            while (wait_s := self._wait_s(units)) > 0:  # noqa: ASYNC110  # only time brings units back
+                await asyncio.sleep(wait_s)
             self._spent.append((self._clock(), units))
             self._total += units
 

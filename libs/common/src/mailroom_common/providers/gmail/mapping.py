@@ -81,7 +81,8 @@ def handle_of(part: Payload) -> str | bytes | None:
         return attachment_id
     if isinstance(data := body.get("data"), str):
         return decode(data)
-    return b"" if not body.get("size") else None
+    # Nothing at all is an empty part; but a nested message may be given by its parts alone.
+    return None if body.get("size") or _type(part) == "message/rfc822" else b""
 
 
 def changes_of(records: list[Payload]) -> tuple[Change, ...]:

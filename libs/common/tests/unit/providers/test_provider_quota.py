@@ -1,0 +1,120 @@
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from mailroom_common.errors import Throttled
+from mailroom_common.providers.port import Mailbox
+from mailroom_common.providers.quota import Quota, UnitWindow
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+async def most_at_once(quota: Quota, mailboxes: list[Mailbox]) -> int:
+    running = most = 0
+
+    async def call(mailbox: Mailbox) -> None:
+        nonlocal running, most
+        async with quota.slot(mailbox):
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0)
+            running -= 1
+
+    async with asyncio.TaskGroup() as tasks:
+        for mailbox in mailboxes:
+            tasks.create_task(call(mailbox))
+    return most
+
+
+async def test_one_mailbox_has_four_calls_at_once(outlook: Mailbox) -> None:
+    assert await most_at_once(Quota(slots=4), [outlook] * 20) == 4
+
+
+async def test_doc_sources_of_one_mailbox_share_its_slots_by_their_number(outlook: Mailbox) -> None:
+    second = replace(outlook, doc_source_id="another")
+    quota = Quota(slots=4, sharers=lambda _mailbox: 2)
+    assert await most_at_once(quota, [outlook] * 20) == 2
+    assert await most_at_once(quota, [outlook] * 20 + [second] * 20) == 4
+
+
+async def test_mailboxes_do_not_wait_for_each_other(outlook: Mailbox) -> None:
+    others = [replace(outlook, provider_user_id=f"user-{number}") for number in range(10)]
+    assert await most_at_once(Quota(slots=4), others * 4) == 40
+
+
+async def test_no_call_is_made_before_the_pause_is_over(outlook: Mailbox) -> None:
+    clock = Clock()
+    quota = Quota(slots=4, clock=clock)
+    quota.pause(outlook, 30)
+    with pytest.raises(Throttled) as caught:
+        async with quota.slot(outlook):
+            pytest.fail("a call was let through")
+    assert caught.value.retry_after_s == 30
+    clock.now += 30
+    async with quota.slot(outlook):
+        pass
+
+
+async def test_shorter_pause_does_not_end_a_longer_one(outlook: Mailbox) -> None:
+    clock = Clock()
+    quota = Quota(slots=4, clock=clock)
+    quota.pause(outlook, 30)
+    quota.pause(outlook, 1)
+    clock.now += 2
+    with pytest.raises(Throttled):
+        async with quota.slot(outlook):
+            pytest.fail("a call was let through")
+
+
+async def test_who_waits_for_a_slot_when_the_pause_begins_does_not_call(outlook: Mailbox) -> None:
+    quota = Quota(slots=1)
+    async with quota.slot(outlook):
+        waiting = asyncio.create_task(quota.slot(outlook).__aenter__())
+        await asyncio.sleep(0)
+        quota.pause(outlook, 30)
+    with pytest.raises(Throttled):
+        await waiting
+
+
+async def test_failed_call_gives_its_slot_back(outlook: Mailbox) -> None:
+    quota = Quota(slots=1)
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            async with quota.slot(outlook):
+                raise ZeroDivisionError
+    async with quota.slot(outlook):
+        pass
+
+
+async def test_units_of_any_minute_stay_within_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        clock.now += seconds
+
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    window = UnitWindow(100, clock)
+    spent: list[tuple[float, int]] = []
+    for units in (60, 20, 20, 20, 60, 100):
+        await window.spend(units)
+        spent.append((clock.now, units))
+        clock.now += 1
+        recent = sum(units for at, units in spent if at > clock.now - 60)
+        assert recent <= 100
+    assert waits
+    assert clock.now < 1000 + 60 * 4
+
+
+async def test_call_above_the_whole_limit_goes_alone() -> None:
+    window = UnitWindow(10)
+    await asyncio.wait_for(window.spend(20), 1)
+    assert not window.is_idle
