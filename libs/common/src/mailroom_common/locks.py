@@ -16,7 +16,7 @@ from mailroom_common.errors import Unavailable
 from mailroom_common.postgres import passing_errors, plain_url
 
 LEASE_S = 10.0
-_PING_S = 2.0
+_QUIET = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
 
 
 def lock_key(*parts: str) -> int:
@@ -43,7 +43,7 @@ async def own_session(
     try:
         yield conn
     finally:
-        with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+        with suppress(*_QUIET):
             await conn.close(timeout=1)
 
 
@@ -79,7 +79,7 @@ async def session_lock(
             await conn.execute(f"set lock_timeout = '{round(wait_s * 1000)}ms'")
             await conn.execute("select pg_advisory_lock($1)", key, timeout=wait_s + 5)
         held = HeldLock(":".join(parts), lease_s)
-        pinging = asyncio.create_task(_ping(conn, held))
+        pinging = asyncio.create_task(_ping(conn, held, lease_s / 5))
         try:
             yield held
         finally:
@@ -88,11 +88,11 @@ async def session_lock(
                 await pinging
 
 
-async def _ping(conn: asyncpg.Connection, held: HeldLock) -> None:
+async def _ping(conn: asyncpg.Connection, held: HeldLock, every_s: float) -> None:
     # When it fails the holder finds out by `still_held`: nothing here could give the lock back to it.
-    with suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
+    with suppress(*_QUIET):
         while True:
-            await asyncio.sleep(_PING_S)
+            await asyncio.sleep(every_s)
             await conn.execute("select 1")
             held.spoke()
 

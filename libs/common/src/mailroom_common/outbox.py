@@ -45,7 +45,6 @@ _TOPICS = {topic.name: topic for topic in TOPICS}
 _BATCH_ROWS = 500
 _MOST_AGGREGATES_IN_FLIGHT = 200
 _SEND_TIMEOUT_S = 10.0
-_POLL_S = 2.0  # NOTIFY wakes the relay; this is the ping that keeps the lock, and the net below a lost NOTIFY
 _STANDBY_S = 0.5
 _LAST_SENDS_S = 1.0
 
@@ -135,6 +134,8 @@ class OutboxRelay:
         self._schema = schema
         self._producer = producer
         self._lease_s = lease_s
+        # NOTIFY wakes the relay; the poll is what keeps the lock, and the net below a NOTIFY that was lost.
+        self._poll_s = lease_s / 5
         self._wake = asyncio.Event()
         self._flights: dict[str, asyncio.Task[None]] = {}
         self._acknowledged: list[int] = []
@@ -174,7 +175,7 @@ class OutboxRelay:
                 self._wake.clear()
                 await self._settle(conn)
                 if not await self._start_flights(conn, held):
-                    await _first_of(self._wake, stopping, timeout_s=_POLL_S)
+                    await _first_of(self._wake, stopping, timeout_s=self._poll_s)
             await self._land(conn)
         finally:
             for flight in self._flights.values():

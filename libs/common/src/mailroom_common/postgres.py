@@ -14,6 +14,7 @@ from mailroom_common.errors import Unavailable
 _PASSING = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
+    asyncpg.InternalClientError,  # what asyncpg says of a session that the server ended while it was idle
     asyncpg.exceptions.OperatorInterventionError,
     asyncpg.exceptions.InsufficientResourcesError,
     asyncpg.exceptions.TransactionRollbackError,

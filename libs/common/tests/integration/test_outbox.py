@@ -359,3 +359,18 @@ async def _row_locks(pool: asyncpg.Pool) -> int:
         f"{SCHEMA}-outbox",
     )
     return count
+
+
+async def test_holder_that_thaws_finds_its_session_ended_and_stands_in_line_again(
+    pool: asyncpg.Pool, kafka: KafkaSettings, postgres_url: str
+) -> None:
+    with _instance(postgres_url, kafka, lease_s=2) as frozen:
+        await _change_all(pool, THINGS, 1)
+        await _emptied(pool)
+        frozen.send_signal(signal.SIGSTOP)
+        await asyncio.sleep(3)
+        frozen.send_signal(signal.SIGCONT)
+        await _change_all(pool, THINGS, 1)
+        await _emptied(pool)
+        assert frozen.poll() is None
+    assert all(_in_order(numbers) for numbers in (await _published(kafka, THINGS, 2)).values())

@@ -125,13 +125,15 @@ async def test_stop_cuts_open_streams_in_time(process: Process) -> None:
     port = _free_port()
     serving = asyncio.create_task(serve(_app(process), host="127.0.0.1", port=port, stopping=process.stopping))
     transport = httpx.AsyncHTTPTransport(retries=5)  # of connecting, until the server listens
-    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", transport=transport) as client:
-        async with client.stream("GET", "/stream") as streamed:
-            assert await anext(streamed.aiter_bytes())
-            process.stopping.set()
-            began = time.monotonic()
-            await serving
-            assert time.monotonic() - began < 6
+    async with (
+        httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", transport=transport) as client,
+        client.stream("GET", "/stream") as streamed,
+    ):
+        assert await anext(streamed.aiter_bytes())
+        process.stopping.set()
+        began = time.monotonic()
+        await serving
+        assert time.monotonic() - began < 6
 
 
 async def test_address_in_use_is_fatal_and_names_the_setting(process: Process) -> None:
