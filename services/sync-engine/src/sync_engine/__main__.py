@@ -4,21 +4,26 @@ import asyncio
 import sys
 
 from mailroom_common.process import run_process
-from sync_engine import app
 from sync_engine.settings import CoalescerSettings, MessagesAPISettings, WorkerSettings
 
 
 def main(arguments: list[str]) -> int:
+    # Each process imports what it needs: Faust, say, takes a second that a restarted worker need not lose.
     match arguments:
         case ["coalescer"]:
+            from sync_engine.app import coalescer
+
             # Faust runs its consumer in a thread with a loop of its own, and was measured on asyncio's.
-            return run_process(
-                "sync_engine_coalescer", CoalescerSettings, app.coalescer, loop_factory=asyncio.new_event_loop
-            )
+            loop = asyncio.new_event_loop
+            return run_process("sync_engine_coalescer", CoalescerSettings, coalescer.run, loop_factory=loop)
         case ["worker"]:
-            return run_process("sync_engine_worker", WorkerSettings, app.worker)
+            from sync_engine.app import worker
+
+            return run_process("sync_engine_worker", WorkerSettings, worker.run)
         case ["api"]:
-            return run_process("sync_engine_api", MessagesAPISettings, app.api)
+            from sync_engine.app import api
+
+            return run_process("sync_engine_api", MessagesAPISettings, api.run)
         case _:
             sys.stderr.write("usage: python -m sync_engine coalescer | worker | api\n")
             return 2

@@ -86,6 +86,7 @@ class Mailroom(RuleBasedStateMachine):
     @rule()
     def time_passes(self) -> None:
         self.now += timedelta(seconds=1)
+        self.owner.table.wake_rested(self.now)
 
     @precondition(lambda self: self._is_all_read() and not self.owner.on_the_way)
     @rule()
@@ -118,7 +119,7 @@ class Mailroom(RuleBasedStateMachine):
 
     @rule()
     def the_owner_puts_a_claim_back(self) -> None:
-        if claim := self.owner.table.claim(self.now):
+        if claim := self.owner.table.claim():
             self.owner.table.put_back(claim, not_before=self.now + timedelta(seconds=2))
 
     @precondition(lambda self: self.owner.runs)
@@ -212,7 +213,7 @@ class Mailroom(RuleBasedStateMachine):
         return not self.log or self.log[-1].offset < self.owner.table.position
 
     def _claim(self, owner: Owner) -> bool:
-        claim = owner.table.claim(self.now)
+        claim = owner.table.claim()
         if claim is None:
             return False
         assert claim.key not in owner.runs

@@ -1,4 +1,4 @@
-"""Hosts the coalescer in Faust, under the rules without which Faust loses records (docs: kafka, "what is acknowledged").
+"""Hosts the coalescer in Faust, under the rules without which Faust loses records (`kafka.md` 1.3 has them measured).
 
 Faust acknowledges a record whether or not its agent succeeded. So: one agent, concurrency 1, raw values that our own
 code decodes, one try around the whole body whose except path awaits a dead letter, and an end of the process, with the
@@ -103,7 +103,9 @@ class FaustWindows:
     def on_recover(self, recovered: Callable[[], None]) -> None:
         async def on_recover() -> None:
             # Faust partitions at once and by what its producer knows, which is nothing of a topic it did not declare.
-            await self._app.producer._ensure_producer().partitions_for(self._table.changelog_topic.get_topic_name())
+            # The driver's own producer is not part of Faust's interface.
+            client = self._app.producer._ensure_producer()  # type: ignore[attr-defined]
+            await client.partitions_for(self._table.changelog_topic.get_topic_name())
             recovered()
 
         self._table.on_recover(on_recover)

@@ -12,7 +12,7 @@ exhaustive model; the tests break each of them here and see a change lost:
 """
 
 import heapq
-from collections.abc import Iterable
+from collections.abc import Container
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -24,9 +24,10 @@ _NEVER = -1
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run one key once. `asked_for_all_at` is the first request since the last claim that wants a full run.
+    """The right to run one key once; its `offset` is S.
 
-    Whoever holds it makes that wish durable before the claim may end in `finish` or `fail`.
+    `asked_for_all_at` is the first request since the last claim that wants a full run: whoever holds the claim makes
+    that wish durable before it may end in `finish` or `fail`.
     """
 
     key: str
@@ -127,13 +128,16 @@ class WorkTable:
         self._shadowed.clear()
         return owed
 
-    def claim(self, now: datetime, *, busy: Iterable[str] = ()) -> Claim | None:
-        """The next key that may run and is not `busy` elsewhere. Its offset is S."""
+    def wake_rested(self, now: datetime) -> None:
+        """Keys whose `not_before` has come may be claimed again."""
         while self._held and self._held[0][0] <= now:
             _, key = heapq.heappop(self._held)
             if (row := self._rows.get(key)) and row.not_before and row.not_before <= now:
                 row.not_before = None
                 self._settle(key, row)
+
+    def claim(self, *, busy: Container[str] = ()) -> Claim | None:
+        """The next key that may run and is not `busy` elsewhere. Its offset is S."""
         key = next((key for key in self._ready if key not in busy), None)
         if key is None:
             return None
@@ -181,7 +185,7 @@ class WorkTable:
         self._settle(key, row)
 
     def next_due_at(self) -> datetime | None:
-        """When the first resting key may run again."""
+        """When to call `wake_rested` next."""
         return self._held[0][0] if self._held else None
 
     @property

@@ -5,6 +5,7 @@ import heapq
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
+from mailroom_common.metrics import COALESCER_NOTIFICATIONS, COALESCER_REQUESTS
 from sync_engine.domain.coalescing import Decision, Window, Wish, on_end, on_notification
 from sync_engine.ports import AsksForSyncs, KeepsWindows
 
@@ -27,6 +28,7 @@ class CoalesceNotifications:
 
     async def heard(self, doc_source_id: str, tenant_id: str) -> None:
         """`tenant_id` is empty where the notification could not be read: it wakes all the same."""
+        COALESCER_NOTIFICATIONS.inc()
         window = self._windows.get(doc_source_id)
         decision = on_notification(window, Wish(self._clock(), tenant_id), self._length)
         await self._carry_out(doc_source_id, window, decision)
@@ -56,6 +58,7 @@ class CoalesceNotifications:
     async def _carry_out(self, doc_source_id: str, before: Window | None, decision: Decision) -> None:
         if decision.request is not None:
             await self._requests.ask(doc_source_id, decision.request)
+            COALESCER_REQUESTS.labels("trailing" if before and before.held_back else "first").inc()
         if decision.window == before:
             return
         if decision.window is not None and (before is None or before.ends_at != decision.window.ends_at):

@@ -4,14 +4,18 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
+from time import perf_counter
 from typing import Any
 
 from mailroom_common.errors import Retryable, Unavailable
 from mailroom_common.events import DocSource, DocSourceState, SyncRequest
-from mailroom_common.kafka.headers import RESOLVES
+from mailroom_common.kafka.headers import RESOLVES, TRACEPARENT
 from mailroom_common.kafka.record import Incoming, Partition
 from mailroom_common.logs import get_logger
-from mailroom_common.topics import SYNC_REQUESTS_BACKFILL, Topic
+from mailroom_common.metrics import SYNC_REQUESTS_PENDING, SYNC_REQUESTS_REARMED, SYNC_RUN_S
+from mailroom_common.topics import SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL, Topic
+from mailroom_common.tracing import traced
 from sync_engine.domain.work_table import Append, Claim, WorkTable
 from sync_engine.ports import (
     Done,
@@ -45,6 +49,7 @@ class Lane:
     table: WorkTable = field(default_factory=WorkTable)
     is_caught_up: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    traces: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_backfill(self) -> bool:
@@ -53,8 +58,10 @@ class Lane:
     def read(self, record: Incoming) -> None:
         if isinstance(record.event, SyncRequest):
             self.table.read_request(record.offset, record.key, record.event)
+            self.traces[record.key] = record.headers.get(TRACEPARENT, "")
         else:
             self.table.read_tombstone(record.offset, record.key, _resolves(record))
+            self.traces.pop(record.key, None)
         self.wake()
 
     def committable(self, position: int) -> int:
@@ -96,6 +103,8 @@ class WorkOffRequests:
         self._lanes: dict[Partition, Lane] = {}
         self._running: dict[str, Lane] = {}  # at most one run per doc source, whichever lane it was claimed in
         self._wake = asyncio.Event()
+        for topic in (SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL):
+            SYNC_REQUESTS_PENDING.labels(topic.name).set_function(partial(self._pending_in, topic))
 
     # The assignment.
 
@@ -127,7 +136,9 @@ class WorkOffRequests:
     def _start_what_is_due(self) -> None:
         for lane in self._lanes.values():
             for append in lane.table.rearms():
+                SYNC_REQUESTS_REARMED.inc()
                 self._start(lane, self._append(lane, append))
+            lane.table.wake_rested(self._clock())
         while len(self._running) < self._max_concurrent and (found := self._claim()):
             lane, claim = found
             self._running[claim.key] = lane
@@ -141,7 +152,7 @@ class WorkOffRequests:
             for partition, lane in self._lanes.items():
                 if lane.is_backfill is not wants_backfill or not lane.is_caught_up:
                     continue
-                if claim := lane.table.claim(self._clock(), busy=self._running):
+                if claim := lane.table.claim(busy=self._running):
                     self._lanes[partition] = self._lanes.pop(partition)  # to the end of the row
                     return lane, claim
         return None
@@ -165,48 +176,52 @@ class WorkOffRequests:
 
     async def _work(self, lane: Lane, claim: Claim) -> None:
         """From claim to answer. When cancelled it answers nothing, which is an answer too: the request stays."""
+        began = perf_counter()
         try:
-            answer = await self._answer(lane.table, claim)
+            with traced(lane.traces.get(claim.key)):
+                word, append = await self._answer(lane.table, claim)
         except Retryable as error:
             log.warning("sync_postponed", doc_source_id=claim.key, reason=str(error))
-            answer = None
+            word, append = "postponed", None
             lane.table.put_back(claim, not_before=self._in(error.retry_after_s or _REST_S))
         except Exception:
             log.exception("request_not_answered", doc_source_id=claim.key)
-            answer = None
+            word, append = "postponed", None
             lane.table.put_back(claim, not_before=self._in(_REST_AFTER_CRASH_S))
         finally:
             self._running.pop(claim.key, None)
-        if answer:
+        SYNC_RUN_S.labels(word).observe(perf_counter() - began)
+        if append:
             self._wake.set()  # the slot is free, whatever the append takes
-            await self._append(lane, answer)
+            await self._append(lane, append)
 
-    async def _answer(self, table: WorkTable, claim: Claim) -> Append | None:
+    async def _answer(self, table: WorkTable, claim: Claim) -> tuple[str, Append | None]:
+        """What came of the claim, in a word, and what to append for it."""
         source = await self._source(claim)
         if source is None:
             log.info("sync_request_of_unknown_source", doc_source_id=claim.key)
-            return table.finish(claim)
+            return "not_syncable", table.finish(claim)
         if claim.asked_for_all_at is not None:
             await self._states.mark_full_due([claim.key])
         not_before = await self._states.not_before(source)
         if not_before is not None and not_before > self._clock():
             table.put_back(claim, not_before=not_before)
-            return None
+            return "resting", None
         outcome, source = await self._outcome(source, claim)
         match outcome:
             case Done():
                 await self._connections.synced(source, outcome)
-                return table.finish(claim)
+                return "done", table.finish(claim)
             case RetryAt(not_before, detail, failing):
                 log.warning("sync_failed", doc_source_id=claim.key, not_before=not_before.isoformat(), reason=detail)
                 if failing:
                     await self._connections.failing(source, detail)
-                return table.fail(claim, not_before=not_before)
+                return "retry", table.fail(claim, not_before=not_before)
             case NotSyncable(detail, kind):
                 log.info("source_not_syncable", doc_source_id=claim.key, kind=kind, reason=detail)
                 if kind:
                     await self._connections.unsyncable(source, kind, detail)
-                return table.finish(claim)
+                return "not_syncable", table.finish(claim)
 
     async def _source(self, claim: Claim) -> DocSource | None:
         """The source as the directory has it; what would end the request is believed only of a directory up to date."""
@@ -240,6 +255,9 @@ class WorkOffRequests:
             log.exception("sync_run_crashed", doc_source_id=source.doc_source_id)
             not_before = await self._states.put_off(source, detail="the run crashed; the worker's log has the trace")
             return RetryAt(not_before, "the run crashed", failing=False)
+
+    def _pending_in(self, topic: Topic) -> int:
+        return sum(lane.table.pending_count for lane in self._lanes.values() if lane.topic is topic)
 
     def _in(self, seconds: float) -> datetime:
         return self._clock() + timedelta(seconds=seconds)

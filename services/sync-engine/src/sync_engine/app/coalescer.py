@@ -1,7 +1,7 @@
-"""The three processes of sync-engine, each on one page."""
+"""`python -m sync_engine coalescer`, on one page."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetters, Failure
@@ -12,15 +12,12 @@ from mailroom_common.topics import NOTIFICATIONS
 from mailroom_common.web import serve, service_app
 from sync_engine.adapters.coalesced_requests import CoalescedRequests
 from sync_engine.adapters.faust_host import FaustHost, FaustWindows, faust_app
+from sync_engine.clock import utc_now
 from sync_engine.handlers.coalesce_notifications import CoalesceNotifications
 from sync_engine.settings import CoalescerSettings
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
-async def coalescer(settings: CoalescerSettings, process: Process) -> None:
+async def run(settings: CoalescerSettings, process: Process) -> None:
     """notifications ──▶ windows per doc source (Faust table) ──▶ sync-requests"""
     codec = Codec()
     web = service_app(process, title="Mailroom sync-engine: coalescer")
@@ -43,9 +40,3 @@ async def coalescer(settings: CoalescerSettings, process: Process) -> None:
             host = FaustHost(app, topic, codec, heard=coalesce.heard, flush=coalesce.flush, bury=bury)
             process.health.add("faust", host.ready)
             await host.run(process.stopping)
-
-
-async def worker() -> None: ...
-
-
-async def api() -> None: ...
