@@ -1,0 +1,150 @@
+"""Delivers what the providers push: kept until accepted, repeated with growing pauses, given up in time."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+import orjson
+
+from mailroom_sandbox.providers.store import Store
+from mailroom_sandbox.providers.wire import to_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """`attempts` counts those already made."""
+
+    seq: int
+    user_id: str
+    body: dict[str, object]
+    created_ms: int
+    attempts: int
+
+
+class Channel(Protocol):
+    """How one kind of push travels."""
+
+    name: str
+    together: int  # so many parcels for one address may share a post
+    at_once: int  # so many posts may be under way to one address
+    gives_up_after_s: float
+
+    async def post(self, url: str, parcels: Sequence[Parcel]) -> str:
+        """Tries once and returns `accepted`, or what went wrong."""
+        ...
+
+    def pause_s(self, attempts: int) -> float: ...
+
+
+class Courier:
+    def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
+        self._store = store
+        self._now = now
+        self._channels: dict[str, Channel] = {}
+        self._wake = asyncio.Event()
+        self._under_way: set[int] = set()
+        self._posts: defaultdict[tuple[str, str], set[asyncio.Task[None]]] = defaultdict(set)
+
+    def add(self, channel: Channel) -> None:
+        self._channels[channel.name] = channel
+
+    def hand_in(self, channel: str, url: str, user_id: str, body: dict[str, object], *, due_in_s: float = 0.0) -> None:
+        now_ms = to_ms(self._now())
+        self._store.run(
+            "insert into outgoing (channel, url, user_id, body, created_ms, due_ms) values (?,?,?,?,?,?)",
+            channel,
+            url,
+            user_id,
+            orjson.dumps(body).decode(),
+            now_ms,
+            now_ms + int(due_in_s * 1000),
+        )
+        self._wake.set()
+
+    def send_again(self, last: int, user_id: str | None = None) -> int:
+        """Hands in once more the last `last` parcels that were accepted or given up."""
+        rows = self._store.all(
+            "select * from delivered where user_id = coalesce(?, user_id) order by seq desc limit ?", user_id, last
+        )
+        for row in reversed(rows):
+            self.hand_in(row["channel"], row["url"], row["user_id"], orjson.loads(row["body"]))
+        return len(rows)
+
+    def waiting(self) -> int:
+        return self._store.number("select count(*) from outgoing")
+
+    def forget(self, channel: str, url: str) -> None:
+        self._store.run("delete from outgoing where channel = ? and url = ?", channel, url)
+
+    async def run(self) -> None:
+        """Until cancelled; what is under way is then cut and, unanswered, tried again by the next process."""
+        try:
+            while True:
+                self._wake.clear()
+                pause_s = self._start_what_is_due()
+                try:
+                    await asyncio.wait_for(self._wake.wait(), pause_s)
+                except TimeoutError:
+                    continue
+        finally:
+            for task in [task for tasks in self._posts.values() for task in tasks]:
+                task.cancel()
+
+    def _start_what_is_due(self) -> float | None:
+        """Returns after how long something else falls due, None when nothing waits."""
+        now_ms = to_ms(self._now())
+        next_due: int | None = None
+        ready: defaultdict[tuple[str, str], list[Parcel]] = defaultdict(list)
+        for row in self._store.all("select * from outgoing order by due_ms, seq limit 2000"):
+            if row["seq"] in self._under_way:
+                continue
+            if row["due_ms"] > now_ms:
+                next_due = row["due_ms"]
+                break
+            parcel = Parcel(row["seq"], row["user_id"], orjson.loads(row["body"]), row["created_ms"], row["attempts"])
+            ready[row["channel"], row["url"]].append(parcel)
+        for (channel_name, url), parcels in ready.items():
+            channel = self._channels[channel_name]
+            while parcels and len(self._posts[channel_name, url]) < channel.at_once:
+                batch, parcels = parcels[: channel.together], parcels[channel.together :]
+                self._under_way.update(parcel.seq for parcel in batch)
+                task = asyncio.create_task(self._deliver(channel, url, batch))
+                self._posts[channel_name, url].add(task)
+                task.add_done_callback(self._posts[channel_name, url].discard)
+        return None if next_due is None else max(0.0, (next_due - now_ms) / 1000)
+
+    async def _deliver(self, channel: Channel, url: str, parcels: Sequence[Parcel]) -> None:
+        try:
+            outcome = await channel.post(url, parcels)
+            self._settle(channel, url, parcels, outcome)
+        finally:
+            self._under_way.difference_update(parcel.seq for parcel in parcels)
+            self._wake.set()
+
+    def _settle(self, channel: Channel, url: str, parcels: Sequence[Parcel], outcome: str) -> None:
+        now_ms = to_ms(self._now())
+        with self._store.transaction():
+            for parcel in parcels:
+                given_up = now_ms - parcel.created_ms > channel.gives_up_after_s * 1000
+                if outcome != "accepted" and not given_up:
+                    self._store.run(
+                        "update outgoing set attempts = attempts + 1, due_ms = ? where seq = ?",
+                        now_ms + int(channel.pause_s(parcel.attempts + 1) * 1000),
+                        parcel.seq,
+                    )
+                    continue
+                self._store.run("delete from outgoing where seq = ?", parcel.seq)
+                self._store.run(
+                    "insert into delivered (channel, url, user_id, body, at_ms, status, attempts)"
+                    " values (?,?,?,?,?,?,?)",
+                    channel.name,
+                    url,
+                    parcel.user_id,
+                    orjson.dumps(parcel.body).decode(),
+                    now_ms,
+                    outcome,
+                    parcel.attempts + 1,
+                )

@@ -1,0 +1,1 @@
+"""Google OAuth 2.0, the Gmail API and Pub/Sub push."""

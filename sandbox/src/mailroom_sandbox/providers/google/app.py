@@ -1,0 +1,44 @@
+"""The Google side as one ASGI application: accounts, token, certificates and Gmail share a host here."""
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mailroom_sandbox.providers.asgi import call_of, response_of
+from mailroom_sandbox.providers.google.accounts import GmailMailboxes
+from mailroom_sandbox.providers.google.gmail import JSON, Gmail
+from mailroom_sandbox.providers.google.oauth import GoogleOAuth
+from mailroom_sandbox.providers.google.pubsub import PubSubChannel, Watches
+from mailroom_sandbox.providers.world import World
+
+
+class Google:
+    def __init__(self, world: World) -> None:
+        world.courier.add(PubSubChannel(world.http, world.settings, world.google_key, world.now))
+        watches = Watches.of(world)
+        self.mailboxes = GmailMailboxes(world.store, world.now, watches)
+        self.app = _app(GoogleOAuth(world, self.mailboxes), Gmail(world, self.mailboxes, watches))
+
+
+def _app(oauth: GoogleOAuth, gmail: Gmail) -> Starlette:
+    async def on_gmail(request: Request) -> Response:
+        return response_of(await gmail.answer(await call_of(request)), JSON)
+
+    async def on_batch(request: Request) -> Response:
+        return response_of(await gmail.batch(await call_of(request)), JSON)
+
+    both = ["GET", "POST"]
+    return Starlette(
+        routes=[
+            Route("/o/oauth2/v2/auth", oauth.authorize, methods=both),
+            Route("/o/oauth2/auth", oauth.authorize, methods=both),
+            Route("/token", oauth.token, methods=["POST"]),
+            Route("/revoke", oauth.revoke, methods=["POST"]),
+            Route("/oauth2/v1/certs", oauth.certificates_pem),
+            Route("/oauth2/v3/certs", oauth.certificates_jwk),
+            Route("/batch", on_batch, methods=["POST"]),
+            Route("/batch/gmail/v1", on_batch, methods=["POST"]),
+            Route("/gmail/v1/{path:path}", on_gmail, methods=["GET", "POST", "PUT", "DELETE"]),
+        ]
+    )

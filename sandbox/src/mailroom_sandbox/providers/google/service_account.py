@@ -1,0 +1,24 @@
+"""The service account that may act for the domain's users: its key file, as Google hands them out."""
+
+import orjson
+
+from mailroom_sandbox.providers.google.oauth import SERVICE_ACCOUNT
+from mailroom_sandbox.providers.world import World
+
+FILE_NAME = "google-service-account.json"
+
+
+def write_service_account_file(world: World) -> None:
+    settings = world.settings
+    content = {
+        "type": "service_account",
+        "project_id": "mailroom-sandbox",
+        "private_key_id": world.service_account_key.kid,
+        "private_key": world.service_account_key.private_pem(),
+        "client_email": SERVICE_ACCOUNT,
+        "client_id": "100000000000000000001",
+        "token_uri": f"https://{settings.host}:{settings.google_port}/token",
+    }
+    file = settings.state / FILE_NAME
+    file.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+    file.chmod(0o600)

@@ -1,0 +1,52 @@
+"""The Microsoft side as one ASGI application: identity platform and Graph share a host here."""
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mailroom_sandbox.providers.asgi import call_of, response_of
+from mailroom_sandbox.providers.microsoft.access import Access
+from mailroom_sandbox.providers.microsoft.delta import Delta
+from mailroom_sandbox.providers.microsoft.directory import Directory
+from mailroom_sandbox.providers.microsoft.errors import Errors
+from mailroom_sandbox.providers.microsoft.graph import JSON, Graph
+from mailroom_sandbox.providers.microsoft.identity import MicrosoftIdentity
+from mailroom_sandbox.providers.microsoft.mailbox import GraphMailboxes
+from mailroom_sandbox.providers.microsoft.messages import Messages
+from mailroom_sandbox.providers.microsoft.notifications import GraphChannel, GraphNotifications
+from mailroom_sandbox.providers.microsoft.subscriptions import Subscriptions
+from mailroom_sandbox.providers.world import World
+
+
+class Microsoft:
+    def __init__(self, world: World) -> None:
+        directory = Directory(world.store, world.now)
+        errors = Errors(world.now)
+        access = Access(world.tokens, directory, errors)
+        messages = Messages(world.store, directory, errors)
+        delta = Delta(world.store, world.seal, world.faults, world.now, messages, errors)
+        subscriptions = Subscriptions(world, access, directory, errors)
+        world.courier.add(GraphChannel(world.http, world.settings))
+        self.directory = directory
+        self.notifications = GraphNotifications(world.store, world.courier, world.faults, directory, world.now)
+        self.mailboxes = GraphMailboxes(world.store, world.now, directory, self.notifications)
+        self.app = _app(
+            MicrosoftIdentity(world, directory),
+            Graph(world, directory, access, messages, delta, subscriptions, errors),
+        )
+
+
+def _app(identity: MicrosoftIdentity, graph: Graph) -> Starlette:
+    async def on_graph(request: Request) -> Response:
+        return response_of(await graph.answer(await call_of(request)), JSON)
+
+    return Starlette(
+        routes=[
+            Route("/v1.0/{path:path}", on_graph, methods=["GET", "POST", "PATCH", "PUT", "DELETE"]),
+            Route("/{tenant}/v2.0/.well-known/openid-configuration", identity.configuration),
+            Route("/{tenant}/discovery/v2.0/keys", identity.keys),
+            Route("/{tenant}/oauth2/v2.0/authorize", identity.authorize, methods=["GET", "POST"]),
+            Route("/{tenant}/oauth2/v2.0/token", identity.token, methods=["POST"]),
+        ]
+    )

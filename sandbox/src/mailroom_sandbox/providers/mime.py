@@ -1,0 +1,171 @@
+"""A mail's source as a tree of parts: parsed leniently and never refused, as a provider has to.
+
+The standard library's parser with `email.policy.default` reads names in every form that mail programs write (RFC 2231
+pieces, encoded words in parameters, raw UTF-8). What it raises on hopeless headers is caught header by header.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from email.message import Message
+from email.utils import getaddresses, parsedate_to_datetime
+from functools import lru_cache
+
+# Header parsing fails on hostile input in all of these ways; the raw text is then better than no mail at all.
+_HEADER_ERRORS = (ValueError, LookupError, AttributeError, TypeError, AssertionError)
+_AS_RECEIVED = policy.default.clone(refold_source="none", linesep="\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """`part_id` is Gmail's: empty for the root, then `0`, `0.1`. `content` is decoded; of a nested message the source."""
+
+    part_id: str
+    content_type: str
+    headers: tuple[tuple[str, str], ...]
+    filename: str | None
+    disposition: str | None
+    content_id: str | None
+    charset: str | None
+    content: bytes
+    parts: tuple["Part", ...] = ()
+    is_related_child: bool = False
+
+    @property
+    def is_multipart(self) -> bool:
+        return self.content_type.startswith("multipart/") and bool(self.parts)
+
+    @property
+    def is_message(self) -> bool:
+        return self.content_type == "message/rfc822"
+
+    def header(self, name: str) -> str | None:
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), None)
+
+    def text(self) -> str:
+        for charset in (self.charset, "utf-8", "cp1252"):
+            if charset:
+                try:
+                    return self.content.decode(charset).replace("\x00", "")
+                except (LookupError, ValueError):
+                    continue
+        return self.content.decode("latin-1").replace("\x00", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    name: str
+    address: str
+
+
+@lru_cache(maxsize=256)
+def parse(source: bytes) -> Part:
+    return _part(message_from_bytes(source, policy=policy.default), "", is_related_child=False)
+
+
+def people(root: Part, header: str) -> list[Person]:
+    values = [value for name, value in root.headers if name.lower() == header]
+    return [Person(name or address, address) for name, address in getaddresses(values) if name or address]
+
+
+def sent_at(root: Part) -> datetime | None:
+    value = root.header("date")
+    try:
+        moment = parsedate_to_datetime(value) if value else None
+    except (ValueError, TypeError):
+        return None
+    if moment is None:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
+
+
+def leaves(part: Part) -> list[Part]:
+    """Everything that is not a mere container, in order; a nested message is one leaf."""
+    if part.is_multipart:
+        return [leaf for child in part.parts for leaf in leaves(child)]
+    return [part]
+
+
+def body_part(root: Part, content_type: str) -> Part | None:
+    return next((leaf for leaf in leaves(root) if leaf.content_type == content_type and is_body(leaf)), None)
+
+
+def is_body(leaf: Part) -> bool:
+    """Text that a mail program shows rather than offers as a file, and what only describes a delivery."""
+    if leaf.disposition == "attachment" or leaf.filename:
+        return False
+    kind = leaf.content_type
+    return kind.startswith("text/") or (kind.startswith("message/") and not leaf.is_message)
+
+
+def _part(message: Message, part_id: str, *, is_related_child: bool) -> Part:
+    content_type = _tried(message.get_content_type) or "text/plain"
+    nested = message.get_payload()
+    children: tuple[Part, ...] = ()
+    if isinstance(nested, list) and not _is_opaque(content_type):
+        related = content_type == "multipart/related"
+        children = tuple(
+            _part(child, f"{part_id}.{index}" if part_id else str(index), is_related_child=related and index > 0)
+            for index, child in enumerate(nested)
+            if isinstance(child, Message)
+        )
+    content_id = _clean(_tried(lambda: str(message.get("content-id") or "")) or "").strip().strip("<>")
+    return Part(
+        part_id=part_id,
+        content_type=content_type,
+        headers=tuple(_headers(message)),
+        filename=_clean(_tried(message.get_filename) or "").strip() or None,
+        disposition=_tried(message.get_content_disposition),
+        content_id=content_id or None,
+        charset=_tried(message.get_content_charset),
+        content=_content(message, content_type),
+        parts=children,
+        is_related_child=is_related_child,
+    )
+
+
+def _is_opaque(content_type: str) -> bool:
+    """Python takes every message/* apart; only a nested message really has parts."""
+    return content_type.startswith("message/") and content_type != "message/rfc822"
+
+
+def _content(message: Message, content_type: str) -> bytes:
+    payload = message.get_payload()
+    if isinstance(payload, list):
+        if not content_type.startswith("message/"):
+            return b""
+        return b"\r\n".join(_source(child) for child in payload if isinstance(child, Message))
+    decoded = message.get_payload(decode=True)
+    return decoded if isinstance(decoded, bytes) else b""
+
+
+def _source(message: Message) -> bytes:
+    try:
+        return message.as_bytes(policy=_AS_RECEIVED)
+    except _HEADER_ERRORS:
+        return message.as_bytes(policy=policy.compat32)
+
+
+def _headers(message: Message) -> list[tuple[str, str]]:
+    found = []
+    for name, raw in message.raw_items():
+        try:
+            value = str(policy.default.header_fetch_parse(name, raw))
+        except _HEADER_ERRORS:
+            value = str(raw)
+        found.append((_clean(name), _clean(value)))
+    return found
+
+
+def _tried(read: Callable[[], str | None]) -> str | None:
+    try:
+        return read()
+    except _HEADER_ERRORS:
+        return None
+
+
+def _clean(text: str) -> str:
+    """No lone surrogates: JSON cannot carry the bytes that no charset explained."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\x00", "")

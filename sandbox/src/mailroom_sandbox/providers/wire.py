@@ -1,0 +1,108 @@
+"""One call and one answer, whether they came over a connection of their own or inside a batch."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+import orjson
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`headers` have lower-case names; `base_url` is scheme and host as the caller wrote them."""
+
+    method: str
+    path: str
+    query: Mapping[str, tuple[str, ...]]
+    headers: Mapping[str, str]
+    body: bytes
+    base_url: str
+    batched: bool = False
+
+    def arg(self, name: str) -> str | None:
+        values = self.query.get(name)
+        return values[0] if values else None
+
+    def preferences(self) -> dict[str, str]:
+        """The `Prefer` header: `odata.maxpagesize=5, IdType="ImmutableId"`, names in lower case."""
+        wishes = {}
+        for wish in self.headers.get("prefer", "").split(","):
+            name, _, value = wish.partition("=")
+            wishes[name.strip().lower()] = value.strip().strip('"')
+        return wishes
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """`body` is JSON when it is a dict, sent as it is when bytes, absent when None."""
+
+    status: int = 200
+    body: Mapping[str, object] | bytes | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    media_type: str | None = None
+
+    def content(self) -> bytes:
+        if self.body is None:
+            return b""
+        return self.body if isinstance(self.body, bytes) else orjson.dumps(self.body)
+
+    def content_type(self, for_json: str) -> str | None:
+        if self.body is None:
+            return None
+        return self.media_type or ("application/octet-stream" if isinstance(self.body, bytes) else for_json)
+
+    def with_headers(self, **more: str) -> "Reply":
+        return replace(
+            self, headers={**self.headers, **{name.replace("_", "-"): value for name, value in more.items()}}
+        )
+
+
+class Refused(Exception):
+    """Ends a call with this answer; raised wherever a rule says no."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__(f"refused with {reply.status}")
+        self.reply = reply
+
+
+def to_ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1000)
+
+
+def from_ms(milliseconds: int) -> datetime:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC)
+
+
+def graph_time(milliseconds: int) -> str:
+    """Whole seconds, as Graph writes them although it compares with more."""
+    return from_ms(milliseconds).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+class Seal:
+    """Makes and reads opaque tokens (page tokens, delta tokens, attachment ids) that survive a restart."""
+
+    def __init__(self, key: bytes) -> None:
+        self._key = key
+
+    def close(self, kind: str, content: Mapping[str, object]) -> str:
+        text = orjson.dumps([secrets.token_hex(3), kind, content])
+        return base64.urlsafe_b64encode(self._tag(text) + text).decode().rstrip("=")
+
+    def open(self, kind: str, token: str) -> dict[str, object] | None:
+        """None for what this sandbox never gave out."""
+        try:
+            sealed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        except ValueError:
+            return None
+        tag, text = sealed[:10], sealed[10:]
+        if not hmac.compare_digest(tag, self._tag(text)):
+            return None
+        _, found, content = orjson.loads(text)
+        return dict(content) if found == kind else None
+
+    def _tag(self, text: bytes) -> bytes:
+        return hmac.new(self._key, text, hashlib.sha256).digest()[:10]
