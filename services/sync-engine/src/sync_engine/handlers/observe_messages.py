@@ -41,8 +41,7 @@ class ObserveMessages:
         summary = item.summary
         if summary is not None and known is None and run.is_before_start(summary):
             return None
-        # Headers tell newsletters and machines: worth a call once, when a mail is received.
-        if summary is None or (known is None and summary.headers is None):
+        if summary is None or _says_too_little(summary, known):
             try:
                 fetched = await run.provider.fetch_message(run.mailbox, item.message_id)
             except ItemGone:
@@ -83,3 +82,8 @@ class ObserveMessages:
             folder=place.name,
             told=(event,),
         )
+
+
+def _says_too_little(summary: MessageSummary, known: KnownMessage | None) -> bool:
+    """Headers tell newsletters and machines: worth a call once, when a mail is received."""
+    return None in (summary.received_at, summary.version) or (known is None and summary.headers is None)

@@ -1,0 +1,359 @@
+"""Mailboxes in memory behind the provider port, counting calls; faults are switched on by the test."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from mailroom_common.errors import CursorRefused, ItemGone, MailroomError, PageTokenRefused
+from mailroom_common.events import Provider
+from mailroom_common.providers.port import (
+    Change,
+    ChangeKind,
+    ChangePage,
+    Folder,
+    Mailbox,
+    Message,
+    MessageSummary,
+    Part,
+    PartKind,
+    Subscription,
+    SummaryPage,
+)
+
+NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+PDF = b"%PDF-1.7\nfake\n%%EOF"
+
+
+@dataclass(slots=True)
+class FakeClock:
+    now: datetime = NOON
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def pass_by(self, **duration: float) -> datetime:
+        self.now += timedelta(**duration)
+        return self.now
+
+
+@dataclass(slots=True)
+class File:
+    """An attached file with its bytes; what a provider says of it can be made to differ."""
+
+    content: bytes = PDF
+    filename: str | None = "invoice.pdf"
+    content_type: str | None = "application/pdf"
+    size_bytes: int | None = None
+    is_inline: bool = False
+    content_id: str | None = None
+    disposition: str | None = None
+    kind: PartKind = PartKind.FILE
+
+    def part(self, path: str) -> Part:
+        return Part(
+            part_path=path,
+            kind=self.kind,
+            filename=self.filename,
+            content_type=self.content_type,
+            size_bytes=len(self.content) if self.size_bytes is None else self.size_bytes,
+            is_inline=self.is_inline,
+            content_id=self.content_id,
+            disposition=self.disposition,
+            handle=path,
+        )
+
+
+@dataclass(slots=True)
+class StoredMail:
+    summary: MessageSummary
+    files: list[File] = field(default_factory=list)
+    html: str = ""
+
+
+class Mailroom:
+    """What both fakes share: the mails, the calls that were made, and the errors that are due."""
+
+    provider: Provider
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.clock = clock
+        self.mails: dict[str, StoredMail] = {}
+        self.calls: Counter[str] = Counter()
+        self.errors: dict[str, list[MailroomError]] = {}  # by call name: raised one after the other
+        self.item_errors: dict[str, Exception] = {}  # by message id: raised by every fetch
+        self._version = 0
+
+    @property
+    def call_count(self) -> int:
+        return self.calls.total()
+
+    def _called(self, name: str) -> None:
+        self.calls[name] += 1
+        if self.errors.get(name):
+            raise self.errors[name].pop(0)
+
+    def next_version(self) -> int:
+        self._version += 1
+        return self._version
+
+    async def fetch_message(
+        self,
+        mailbox: Mailbox,
+        message_id: str,
+        *,
+        known: MessageSummary | None = None,
+        with_body: bool = False,
+        with_parts: bool | None = None,
+    ) -> Message:
+        self._called("fetch")
+        if error := self.item_errors.get(message_id):
+            raise error
+        if message_id not in self.mails:
+            raise ItemGone("no such message")
+        mail = self.mails[message_id]
+        lists_parts = bool(mail.summary.has_attachments) if with_parts is None else with_parts
+        parts = tuple(file.part(f"part-{index}") for index, file in enumerate(mail.files)) if lists_parts else ()
+        return Message(mail.summary, parts, mail.html if with_body else None)
+
+    @asynccontextmanager
+    async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:
+        self._called("open_part")
+        if message_id not in self.mails:
+            raise ItemGone("no such message")
+        yield self._chunks(self.mails[message_id].files[int(part.part_path.removeprefix("part-"))].content)
+
+    async def _chunks(self, content: bytes) -> AsyncIterator[bytes]:
+        for start in range(0, len(content), 65536):
+            self.calls["chunk"] += 0  # bytes are no calls
+            yield content[start : start + 65536]
+
+    # The consent side and subscriptions are no business of a sync run.
+
+    async def create_subscription(
+        self, mailbox: Mailbox, *, client_state: str, notification_url: str, lifecycle_url: str, expires_at: datetime
+    ) -> Subscription:
+        raise AssertionError("a sync run creates no subscription")
+
+    async def renew_subscription(self, mailbox: Mailbox, subscription_id: str, *, expires_at: datetime) -> Subscription:
+        raise AssertionError("a sync run renews no subscription")
+
+    async def end_subscription(self, mailbox: Mailbox, subscription_id: str) -> None:
+        raise AssertionError("a sync run ends no subscription")
+
+    async def list_subscriptions(self, mailbox: Mailbox) -> Sequence[Subscription]:
+        raise AssertionError("a sync run lists no subscriptions")
+
+
+@dataclass(frozen=True, slots=True)
+class _Logged:
+    folder_id: str
+    change: Change
+
+
+class FakeOutlook(Mailroom):
+    """Deltas per folder over a log of changes; a link is an index into that log."""
+
+    provider = Provider.OUTLOOK
+
+    def __init__(self, clock: FakeClock, *, page_size: int = 3) -> None:
+        super().__init__(clock)
+        self.page_size = page_size
+        self.tree: list[Folder] = [
+            Folder("f-inbox", "Posteingang", "inbox"),
+            Folder("f-invoices", "Posteingang/Rechnungen"),
+            Folder("f-junk", "Junk", "junkemail"),
+            Folder("f-deleted", "Geloescht", "deleteditems"),
+            Folder("f-sent", "Gesendet", "sentitems"),
+        ]
+        self.lags = False  # deltas show nothing new
+        self.hidden_from_list: set[str] = set()
+        self.lost_by_delta: set[str] = set()
+        self._log: list[_Logged] = []
+        self._delta_end = 0
+
+    def deliver(
+        self,
+        message_id: str,
+        *files: File,
+        folder_id: str = "f-inbox",
+        subject: str = "Invoice 17",
+        received_at: datetime | None = None,
+        html: str = "",
+        headers: dict[str, str] | None = None,
+        sender_address: str = "billing@supplier.example",
+    ) -> StoredMail:
+        at = received_at or self.clock()
+        summary = MessageSummary(
+            message_id=message_id,
+            folder_id=folder_id,
+            received_at=at,
+            modified_at=self.clock(),
+            internet_message_id=f"<{message_id}@supplier.example>",
+            subject=subject,
+            sender_address=sender_address,
+            has_attachments=any(not file.is_inline for file in files),
+            version=str(self.next_version()),
+            headers=headers or {},
+        )
+        mail = self.mails[message_id] = StoredMail(summary, list(files), html)
+        self._log.append(_Logged(folder_id, Change(ChangeKind.PRESENT, message_id, summary)))
+        return mail
+
+    def touch(self, message_id: str, **changed: object) -> None:
+        mail = self.mails[message_id]
+        mail.summary = replace(
+            mail.summary,
+            modified_at=self.clock(),
+            version=str(self.next_version()),
+            **changed,  # type: ignore[arg-type]
+        )
+        folder = mail.summary.folder_id or ""
+        self._log.append(_Logged(folder, Change(ChangeKind.PRESENT, message_id, mail.summary)))
+
+    def move(self, message_id: str, folder_id: str) -> None:
+        source = self.mails[message_id].summary.folder_id or ""
+        self._log.append(_Logged(source, Change(ChangeKind.REMOVED, message_id)))
+        self.touch(message_id, folder_id=folder_id)
+
+    def delete(self, message_id: str) -> None:
+        folder = self.mails.pop(message_id).summary.folder_id or ""
+        self._log.append(_Logged(folder, Change(ChangeKind.REMOVED, message_id)))
+
+    async def folders(self, mailbox: Mailbox) -> Sequence[Folder]:
+        self._called("folders")
+        return list(self.tree)
+
+    async def changes(
+        self, mailbox: Mailbox, scope: str, *, position: str | None, page_token: str | None, start_at: datetime
+    ) -> ChangePage:
+        self._called("delta")
+        if scope not in {folder.folder_id for folder in self.tree}:
+            raise ItemGone("no such folder")
+        if page_token is not None:
+            self._called("page")
+            start = int(page_token)
+        else:
+            start = int(position) if position is not None else 0
+        if not self.lags:
+            self._delta_end = len(self._log)
+        entries = [
+            (index, logged.change)
+            for index, logged in enumerate(self._log[: self._delta_end])
+            if index >= start and logged.folder_id == scope and logged.change.message_id not in self.lost_by_delta
+        ]
+        if position is None and page_token is None or (position is None and page_token is not None):
+            # From nothing: what is there now, once, and no removals.
+            latest = {change.message_id: index for index, change in entries}
+            entries = [
+                (index, change)
+                for index, change in entries
+                if change.kind is ChangeKind.PRESENT
+                and latest[change.message_id] == index
+                and change.message_id in self.mails
+            ]
+        page, rest = entries[: self.page_size], entries[self.page_size :]
+        changes = tuple(change for _, change in page)
+        if rest:
+            return ChangePage(changes, page_token=str(rest[0][0]))
+        return ChangePage(changes, position=str(max(start, self._delta_end)))
+
+    async def modified_since(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
+        self._called("list")
+        shown = sorted(
+            (
+                mail.summary
+                for mail in self.mails.values()
+                if mail.summary.modified_at is not None
+                and mail.summary.modified_at >= since
+                and mail.summary.message_id not in self.hidden_from_list
+            ),
+            key=lambda summary: (summary.modified_at or since, summary.message_id),
+        )
+        page = shown[: self.page_size]
+        return SummaryPage(tuple(page), page[-1].modified_at if len(shown) > len(page) else None)
+
+
+class FakeGmail(Mailroom):
+    provider = Provider.GMAIL
+
+    def __init__(self, clock: FakeClock, *, page_size: int = 3) -> None:
+        super().__init__(clock)
+        self.page_size = page_size
+        self.labels: list[Folder] = []
+        self.oldest_history = 0
+        self._history: list[Change] = []
+
+    def deliver(
+        self,
+        message_id: str,
+        *files: File,
+        labels: frozenset[str] = frozenset({"INBOX"}),
+        subject: str = "Invoice 17",
+        received_at: datetime | None = None,
+        in_history: bool = True,
+        html: str = "",
+    ) -> None:
+        summary = MessageSummary(
+            message_id=message_id,
+            labels=labels,
+            received_at=received_at or self.clock(),
+            subject=subject,
+            sender_address="billing@supplier.example",
+            has_attachments=bool(files),
+            version=str(self.next_version()),
+            headers={},
+        )
+        self.mails[message_id] = StoredMail(summary, list(files), html)
+        if in_history:
+            self._history.append(Change(ChangeKind.PRESENT, message_id))
+
+    def relabel(self, message_id: str, labels: frozenset[str]) -> None:
+        mail = self.mails[message_id]
+        mail.summary = replace(mail.summary, labels=labels, version=str(self.next_version()))
+        self._history.append(Change(ChangeKind.PRESENT, message_id))
+
+    def delete(self, message_id: str) -> None:
+        del self.mails[message_id]
+        self._history.append(Change(ChangeKind.REMOVED, message_id))
+
+    async def folders(self, mailbox: Mailbox) -> Sequence[Folder]:
+        self._called("labels")
+        return list(self.labels)
+
+    async def changes(
+        self, mailbox: Mailbox, scope: str, *, position: str | None, page_token: str | None, start_at: datetime
+    ) -> ChangePage:
+        if scope == "relist":
+            return self._relist(page_token, start_at)
+        if position is None:
+            self._called("profile")
+            return ChangePage((), position=str(len(self._history)), needs_relist=True)
+        self._called("history")
+        if int(position) < self.oldest_history:
+            raise CursorRefused("the history does not reach back so far")
+        start = int(page_token or position)
+        page = self._history[start : start + self.page_size]
+        end = start + len(page)
+        if end < len(self._history):
+            return ChangePage(tuple(page), page_token=str(end))
+        return ChangePage(tuple(page), position=str(end))
+
+    def _relist(self, page_token: str | None, start_at: datetime) -> ChangePage:
+        self._called("relist")
+        ids = [
+            message_id
+            for message_id, mail in reversed(self.mails.items())
+            if mail.summary.received_at is not None and mail.summary.received_at >= start_at
+        ]
+        start = int(page_token or 0)
+        page = tuple(Change(ChangeKind.PRESENT, message_id) for message_id in ids[start : start + self.page_size])
+        end = start + self.page_size
+        return ChangePage(page, page_token=str(end)) if end < len(ids) else ChangePage(page, position="done")
+
+    async def modified_since(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
+        raise AssertionError("Gmail has no hint list")
+
+
+__all__ = ["NOON", "PDF", "CursorRefused", "FakeClock", "FakeGmail", "FakeOutlook", "File", "PageTokenRefused"]

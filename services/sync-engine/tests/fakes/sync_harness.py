@@ -1,0 +1,173 @@
+"""A sync engine around real tables: one doc source, a fake mailbox, a clock that the test moves."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import asyncpg
+from fake_mailbox import NOON, FakeClock, FakeGmail, FakeOutlook, Mailroom
+
+from mailroom_common.blobs.folder import open_folder
+from mailroom_common.blobs.store import BlobStore
+from mailroom_common.events import (
+    Access,
+    AttachmentStored,
+    ConnectionEvent,
+    DocSource,
+    DocSourceState,
+    Event,
+    MailEvent,
+    Profile,
+    Provider,
+    SourceFilter,
+    SyncReason,
+)
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.migrations import migrate
+from mailroom_common.outbox import Outbox
+from mailroom_common.postgres import open_pool
+from mailroom_common.providers.port import MailProvider
+from mailroom_common.topics import ATTACHMENTS, CONNECTION_EVENTS, MAIL_EVENTS, Topic
+from sync_engine.adapters.run_tables import PgRunTables
+from sync_engine.adapters.sync_states import PgSyncStates
+from sync_engine.domain.plan import Timings
+from sync_engine.handlers.run_sync import RunSync
+from sync_engine.ports import Done, RunOutcome
+from sync_engine.run_ports import RunTables
+
+START = NOON - timedelta(hours=1)
+
+
+def doc_source(
+    provider: Provider = Provider.OUTLOOK,
+    profile: Profile = Profile.INVOICE,
+    *,
+    doc_source_id: str | None = None,
+    folders: Sequence[str] = (),
+    rules: SourceFilter | None = None,
+    start_at: datetime | None = START,
+) -> DocSource:
+    return DocSource(
+        event_id=str(uuid4()),
+        occurred_at=NOON,
+        tenant_id="acme",
+        doc_source_id=doc_source_id or str(uuid4()),
+        version=1,
+        provider=provider,
+        profile=profile,
+        access=Access.DELEGATED,
+        address="ap@acme.example",
+        provider_user_id="user-1",
+        state=DocSourceState.ACTIVE,
+        folders=list(folders),
+        start_at=start_at,
+        filter=rules or SourceFilter(),
+        grant_generation=1,
+    )
+
+
+@dataclass(slots=True)
+class Engine:
+    pool: asyncpg.Pool
+    outbox: Outbox
+    codec: Codec
+    tables: RunTables
+    states: PgSyncStates
+    blobs: BlobStore
+    blob_folder: Path
+    mailbox: Mailroom
+    clock: FakeClock
+    source: DocSource
+
+    def sync_engine(self, provider: MailProvider | None = None) -> RunSync:
+        return RunSync(
+            providers={self.source.provider: provider or self.mailbox},
+            tables=self.tables,
+            states=self.states,
+            blobs=self.blobs,
+            clock=self.clock,
+            timings=Timings(),
+        )
+
+    async def run(self, *reasons: SyncReason) -> RunOutcome:
+        return await self.sync_engine().run(self.source, reasons=frozenset(reasons or {SyncReason.NOTIFICATION}))
+
+    async def done(self, *reasons: SyncReason) -> Done:
+        outcome = await self.run(*reasons)
+        assert isinstance(outcome, Done), outcome
+        return outcome
+
+    async def change_source(self, **changes: object) -> None:
+        """A new version of the source, as the directory would bring it to the worker."""
+        self.source = replace(self.source, version=self.source.version + 1, **changes)  # type: ignore[arg-type]
+        await self.states.observe(self.source)
+
+    async def told(self, topic: Topic) -> list[Event]:
+        rows = await self.pool.fetch(
+            "select value from sync_engine.outbox where topic = $1 and key like $2 || '%' order by id",
+            topic.name,
+            self.source.doc_source_id,
+        )
+        return [self.codec.decode(topic, row["value"]) for row in rows]
+
+    async def attachments(self) -> list[AttachmentStored]:
+        return [event for event in await self.told(ATTACHMENTS) if isinstance(event, AttachmentStored)]
+
+    async def taken_mails(self) -> list[str]:
+        return sorted(event.message_id for event in await self.attachments())
+
+    async def mail_events(self) -> list[MailEvent]:
+        return [event for event in await self.told(MAIL_EVENTS) if isinstance(event, MailEvent)]
+
+    async def connection_events(self) -> list[ConnectionEvent]:
+        return [event for event in await self.told(CONNECTION_EVENTS) if isinstance(event, ConnectionEvent)]
+
+    async def rows(self, table: str) -> list[asyncpg.Record]:
+        rows: list[asyncpg.Record] = await self.pool.fetch(
+            f"select * from sync_engine.{table} where doc_source_id = $1",  # noqa: S608
+            self.source.doc_source_id,
+        )
+        return rows
+
+    async def row(self, table: str) -> asyncpg.Record:
+        (row,) = await self.rows(table)
+        return row
+
+    async def reasons(self) -> dict[str | None, str | None]:
+        """What became of each part, by file name: None is taken."""
+        return {row["filename"]: row["reason"] for row in await self.rows("message_part")}
+
+    def stored_blobs(self) -> set[str]:
+        return {
+            str(path.relative_to(self.blob_folder)) for path in self.blob_folder.glob("documents/*") if path.is_file()
+        }
+
+
+@asynccontextmanager
+async def open_engine(
+    database_url: str, blob_folder: Path, source: DocSource, mailbox: Mailroom | None = None
+) -> AsyncIterator[Engine]:
+    await migrate(database_url, only=["sync_engine"])
+    clock = mailbox.clock if mailbox else FakeClock()
+    default = FakeOutlook(clock) if source.provider is Provider.OUTLOOK else FakeGmail(clock)
+    codec = Codec()
+    outbox = Outbox("sync_engine", codec)
+    async with (
+        open_pool(database_url, application_name="tests", max_size=4) as pool,
+        open_folder(str(blob_folder)) as blobs,
+    ):
+        yield Engine(
+            pool=pool,
+            outbox=outbox,
+            codec=codec,
+            tables=PgRunTables(pool, outbox),
+            states=PgSyncStates(pool, outbox, clock),
+            blobs=blobs,
+            blob_folder=blob_folder,
+            mailbox=mailbox or default,
+            clock=clock,
+            source=source,
+        )
