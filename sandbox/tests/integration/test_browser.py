@@ -18,7 +18,8 @@ FIRST = """<style>b{}</style><h1>Connect</h1><form method=post action="/go">
 <input type=hidden name=ticket value="a&amp;b">
 <button>Go on</button></form><form action="/other"><input name=never value=1></form>"""
 CONSENT = """<form method="post" action=""><input type=radio name=account value=one checked>
-<input type=radio name=account value=two><input type=checkbox name=scope value=read checked><input type=checkbox name=scope value=send>
+<input type=radio name=account value=two>
+<input type=checkbox name=scope value=read checked><input type=checkbox name=scope value=send>
 <button name=decision value=accept>Accept</button><button name=decision value=decline>Decline</button></form>"""
 
 
