@@ -42,11 +42,9 @@ class TopicReader:
         """Read to the end that the topic has now. Waits while Kafka or the topic is not there."""
         consumer = await connected(self._make, self._client_id)
         self._consumer = consumer
-        partitions = await self._partitions(consumer)
-        consumer.assign(partitions)
-        ends = await self._patiently_asked_ends(partitions)
-        await consumer.seek_to_beginning(*partitions)
-        self._positions = {partition: await consumer.position(partition) for partition in partitions}
+        # Without a group a consumer has all partitions of its topic from the start, and begins at the earliest.
+        self._positions = dict.fromkeys(consumer.assignment(), 0)
+        ends = await self._patiently_asked_ends()
         while not self._has_read(ends):
             await self._read()
         self.is_loaded = True
@@ -115,8 +113,7 @@ class TopicReader:
         ends: dict[TopicPartition, int] = await self._consumer.end_offsets(list(self._positions))
         return ends
 
-    async def _patiently_asked_ends(self, partitions: list[TopicPartition]) -> dict[TopicPartition, int]:
-        self._positions = dict.fromkeys(partitions, 0)
+    async def _patiently_asked_ends(self) -> dict[TopicPartition, int]:
         while True:
             try:
                 return await self._ask_ends()
@@ -162,6 +159,7 @@ class TopicReader:
 
     def _make(self) -> AIOKafkaConsumer:
         return AIOKafkaConsumer(
+            self._topic,
             bootstrap_servers=self._settings.kafka_bootstrap,
             client_id=self._client_id,
             enable_auto_commit=False,
@@ -170,14 +168,3 @@ class TopicReader:
             request_timeout_ms=10_000,
             metadata_max_age_ms=60_000,
         )
-
-    async def _partitions(self, consumer: AIOKafkaConsumer) -> list[TopicPartition]:
-        wait_s = 0.2
-        while True:
-            await consumer.topics()  # an unassigned consumer has no metadata of its own yet
-            known = consumer.partitions_for_topic(self._topic)
-            if known:
-                return [TopicPartition(self._topic, number) for number in sorted(known)]
-            log.warning("kafka_topic_missing", topic=self._topic, again_in_s=wait_s)
-            await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, 5.0)

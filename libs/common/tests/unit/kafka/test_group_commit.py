@@ -1,0 +1,176 @@
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import pytest
+from aiokafka.partitioner import DefaultPartitioner
+
+from mailroom_common.kafka.group_commit import Batch, GroupCommit, RawOutgoing, partition_of
+from mailroom_common.kafka.headers import RawHeaders
+
+
+@dataclass
+class FakeBatch:
+    capacity: int = 1_000
+    keys: list[bytes] = field(default_factory=list)
+
+    def append(
+        self, *, timestamp: int | None, key: bytes | None, value: bytes | None, headers: RawHeaders
+    ) -> object | None:
+        if len(self.keys) >= self.capacity:
+            return None
+        self.keys.append(key or b"")
+        return object()
+
+
+@dataclass
+class FakeKafka:
+    """Acknowledges when told to."""
+
+    capacity: int = 1_000
+    sent: list[tuple[int, list[bytes]]] = field(default_factory=list)
+    acks: dict[int, list["asyncio.Future[object]"]] = field(default_factory=lambda: defaultdict(list))
+    refuses: Exception | None = None
+
+    def create_batch(self) -> Batch:
+        return FakeBatch(self.capacity)
+
+    async def send_batch(self, batch: Batch, topic: str, *, partition: int) -> "asyncio.Future[object]":
+        if self.refuses:
+            raise self.refuses
+        assert isinstance(batch, FakeBatch)
+        self.sent.append((partition, batch.keys))
+        ack: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        self.acks[partition].append(ack)
+        return ack
+
+    def acknowledge(self, partition: int) -> None:
+        self.acks[partition].pop(0).set_result(None)
+
+
+def record(key: bytes) -> RawOutgoing:
+    return RawOutgoing("t", key, b"v", [])
+
+
+def group(kafka: FakeKafka, partitions: int = 4) -> GroupCommit:
+    return GroupCommit(lambda: kafka, lambda _topic: partitions)
+
+
+def keys_of(partition: int, count: int, partitions: int = 4) -> list[bytes]:
+    found = [key for number in range(1_000) if partition_of(key := b"k%d" % number, partitions) == partition]
+    return found[:count]
+
+
+async def turns(count: int = 5) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+def test_partitions_are_those_of_every_other_client() -> None:
+    for number in range(200):
+        key = b"doc-source-%d" % number
+        assert partition_of(key, 48) == DefaultPartitioner()(key, list(range(48)), list(range(48)))
+
+
+async def test_senders_of_one_turn_share_a_batch_and_its_acknowledgement() -> None:
+    kafka = FakeKafka()
+    commits = group(kafka)
+    keys = keys_of(0, 3)
+
+    waiting = [commits.send([record(key)]) for key in keys]
+    await turns()
+
+    assert kafka.sent == [(0, keys)]
+    assert not any(future.done() for future in waiting)
+    kafka.acknowledge(0)
+    await turns()
+    assert all(future.done() for future in waiting)
+
+
+async def test_a_sender_waits_for_all_its_partitions() -> None:
+    kafka = FakeKafka()
+    commits = group(kafka)
+
+    waiting = commits.send([record(keys_of(0, 1)[0]), record(keys_of(1, 1)[0])])
+    await turns()
+    kafka.acknowledge(0)
+    await turns()
+
+    assert not waiting.done()
+    kafka.acknowledge(1)
+    await turns()
+    assert waiting.done()
+
+
+async def test_one_batch_a_partition_is_on_its_way_and_what_comes_meanwhile_is_the_next() -> None:
+    """Order in a partition, and batches that grow with the load."""
+    kafka = FakeKafka()
+    commits = group(kafka)
+    first, *later = keys_of(0, 4)
+
+    commits.send([record(first)])
+    await turns()
+    for key in later:
+        commits.send([record(key)])
+        await turns()
+
+    assert kafka.sent == [(0, [first])]
+    kafka.acknowledge(0)
+    await turns()
+    assert kafka.sent == [(0, [first]), (0, later)]
+
+
+async def test_a_full_batch_is_followed_by_another_in_order() -> None:
+    kafka = FakeKafka(capacity=2)
+    commits = group(kafka)
+    keys = keys_of(0, 5)
+
+    waiting = commits.send([record(key) for key in keys])
+    for _ in range(3):
+        await turns()
+        kafka.acknowledge(0)
+    await turns()
+
+    assert [key for _, batch in kafka.sent for key in batch] == keys
+    assert [len(batch) for _, batch in kafka.sent] == [2, 2, 1]
+    assert waiting.done()
+
+
+async def test_a_refused_batch_fails_those_who_wait_for_it_and_nobody_else() -> None:
+    kafka = FakeKafka()
+    commits = group(kafka)
+    fine = commits.send([record(keys_of(1, 1)[0])])
+    await turns()
+
+    kafka.refuses = RuntimeError("fenced")
+    refused = commits.send([record(keys_of(0, 1)[0])])
+    await turns()
+    kafka.refuses = None
+    again = commits.send([record(keys_of(0, 1)[0])])
+    await turns()
+    kafka.acknowledge(1)
+    kafka.acknowledge(0)
+    await turns()
+
+    with pytest.raises(RuntimeError, match="fenced"):
+        await refused
+    await asyncio.gather(fine, again)
+
+
+async def test_nothing_to_send_is_done_at_once() -> None:
+    assert group(FakeKafka()).send([]).done()
+
+
+async def test_a_sender_that_gave_up_harms_nobody() -> None:
+    kafka = FakeKafka()
+    commits = group(kafka)
+    key = keys_of(0, 1)[0]
+    impatient, patient = commits.send([record(key)]), commits.send([record(key)])
+    await turns()
+
+    impatient.cancel()
+    kafka.acknowledge(0)
+    await turns()
+
+    assert patient.done()
+    assert not patient.cancelled()
