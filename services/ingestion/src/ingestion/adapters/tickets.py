@@ -1,0 +1,37 @@
+"""Tickets for event streams in Postgres: single use, short-lived, known to us by their hash only."""
+
+import secrets
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+import asyncpg
+
+from mailroom_common.postgres import connection, transaction
+
+_USE = "delete from ingestion.event_ticket where ticket_sha256 = $1 returning tenant_id, expires_at > now() as is_valid"
+
+
+class PgTickets:
+    def __init__(self, pool: asyncpg.Pool, *, lifetime: timedelta) -> None:
+        self._pool = pool
+        self._lifetime = lifetime
+
+    async def issue(self, tenant_id: str) -> tuple[str, datetime]:
+        """A new ticket and when it expires. Expired ones nobody used are swept on the way."""
+        ticket = secrets.token_urlsafe(32)
+        async with transaction(self._pool) as conn:
+            await conn.execute("delete from ingestion.event_ticket where expires_at < now()")
+            expires_at: datetime = await conn.fetchval(
+                "insert into ingestion.event_ticket (ticket_sha256, tenant_id, expires_at) "
+                "values ($1, $2, now() + $3::interval) returning expires_at",
+                sha256(ticket.encode()).digest(),
+                tenant_id,
+                self._lifetime,
+            )
+        return ticket, expires_at
+
+    async def use(self, ticket: str) -> str | None:
+        """The tenant of a valid ticket, which is then used up; None for any other."""
+        async with connection(self._pool) as conn:
+            row = await conn.fetchrow(_USE, sha256(ticket.encode()).digest())
+        return row["tenant_id"] if row is not None and row["is_valid"] else None

@@ -1,0 +1,1 @@
+"""The documents API (design 7.2)."""

@@ -1,0 +1,65 @@
+"""Where the archive keeps a copy, one rule for every source (design 6)."""
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+from email.utils import parseaddr
+from hashlib import sha256
+from urllib.parse import quote
+
+from ingestion.domain.document import Attachment, rfc3339
+from mailroom_common.events import Provider
+
+_LONGEST_NAME_BYTES = 120
+_SOURCES = {Provider.OUTLOOK: "graph_webhook", Provider.GMAIL: "gmail_push"}
+
+
+def archive_paths(attachment: Attachment, *, taken_on: date) -> Iterator[str]:
+    """The path of the copy, and the one to fall back to when another document has it: two files of one mail may well
+    have the same name."""
+    received = attachment.received_at.date() if attachment.received_at else taken_on
+    folder = "/".join(
+        (
+            "archive",
+            f"sender_email={encoded_address(attachment.sender)}",
+            f"received_date={received.isoformat()}",
+            unique_id(attachment.message_id),
+        )
+    )
+    stem = file_stem(attachment.filename)
+    yield f"{folder}/{stem}.pdf"
+    yield f"{folder}/{stem}-{attachment.attachment_id}.pdf"
+
+
+def unique_id(message_id: str) -> str:
+    """The first 16 hex digits of SHA-256 of the message's id: what is used where no trade names the copy."""
+    return sha256(message_id.encode()).hexdigest()[:16]
+
+
+def encoded_address(sender: str | None) -> str:
+    """The sender's address, percent-encoded so that only letters, digits, `-`, `_` and `~` stay."""
+    return quote(sender_address(sender) or "unknown", safe="").replace(".", "%2E")[:200]
+
+
+def sender_address(sender: str | None) -> str:
+    """`Anna <anna@a.example>` and `anna@a.example` are one sender."""
+    return parseaddr(sender or "")[1].strip().lower()
+
+
+def file_stem(filename: str | None) -> str:
+    """A name for a file from a stranger's: no path, no control characters, no ending, not too long."""
+    name = re.split(r"[/\\]", filename or "")[-1]
+    name = re.sub(r"[\x00-\x1f\x7f]", "", name).strip().strip(".")
+    stem = name.rpartition(".")[0] or name if re.search(r"\.\w{1,5}$", name) else name
+    short = stem.encode("utf-8", "replace")[:_LONGEST_NAME_BYTES].decode("utf-8", "ignore").strip(" .")
+    return short or "document"
+
+
+def archive_metadata(attachment: Attachment, *, processed_at: datetime) -> dict[str, str]:
+    """The object's metadata. ASCII, since that is all S3 takes."""
+    address = sender_address(attachment.sender)
+    return {
+        "sender-email": address if address.isascii() and address.isprintable() else quote(address, safe="@"),
+        "source": _SOURCES[attachment.provider],
+        "processed-at": rfc3339(processed_at),
+    }

@@ -1,0 +1,46 @@
+"""The result of one attachment, as the other services hear it."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from ingestion.domain.document import AttachmentId, DocumentId, Outcome
+from mailroom_common.events import IngestionResult, derived_id
+
+
+def result_of(
+    *,
+    attachment_id: AttachmentId,
+    document_id: DocumentId,
+    message_id: str,
+    tenant_id: str,
+    doc_source_id: str,
+    outcome: Outcome,
+    attempt: int,
+    occurred_at: datetime,
+) -> IngestionResult:
+    """A repeat of the same result has the same `event_id`: it follows from the attachment and the attempt."""
+    return IngestionResult(
+        event_id=derived_id("ingestion-results", attachment_id, attempt),
+        occurred_at=occurred_at,
+        tenant_id=tenant_id,
+        doc_source_id=doc_source_id,
+        attachment_id=attachment_id,
+        document_id=document_id,
+        duplicate_of=None if str(attachment_id) == str(document_id) else document_id,
+        message_id=message_id,
+        status=outcome.status,
+        reason=outcome.reason,
+        document_type=outcome.document_type,
+        confidence=outcome.confidence,
+        extraction=_json(outcome.extraction),
+        archive_path=outcome.archive_path,
+        reader=outcome.reader,
+        attempt=attempt,
+    )
+
+
+def _json(value: Mapping[str, Any] | None) -> str | None:
+    return None if value is None else orjson.dumps(value).decode()

@@ -1,0 +1,26 @@
+"""What each process of ingestion reads from the environment."""
+
+from pydantic import Field
+
+from mailroom_common.settings import APISettings, BlobSettings, DatabaseSettings, KafkaSettings, ProcessSettings
+
+_MiB = 1024 * 1024
+
+
+class WorkerSettings(ProcessSettings, KafkaSettings, DatabaseSettings, BlobSettings):
+    http_port: int = 8085
+    parser_processes: int = Field(default=2, ge=1)  # as many documents are read at once
+    parser_memory_bytes: int = Field(default=1024 * _MiB, ge=128 * _MiB)
+    parser_cpu_s: int = Field(default=30, ge=1)
+    parser_wall_s: float = Field(default=60, gt=0)
+    document_lease_s: float = Field(default=30, ge=1)  # a worker that died is taken over after at most so long
+    document_attempts: int = Field(default=5, ge=1)
+    document_pause_s: float = Field(default=5, gt=0)  # after the first failure; it doubles
+    document_longest_pause_s: float = Field(default=300, gt=0)
+    document_event_days: float = Field(default=30, gt=0)
+
+
+class DocumentsAPISettings(ProcessSettings, DatabaseSettings, BlobSettings, APISettings):
+    http_port: int = 8082
+    event_ticket_s: float = Field(default=60, gt=0)
+    event_heartbeat_s: float = Field(default=15, gt=0)
