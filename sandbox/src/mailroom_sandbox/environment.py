@@ -5,7 +5,6 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from dotenv import dotenv_values
 
@@ -17,9 +16,9 @@ TENANT = "sandbox"
 PORT_NAMES = ("kafka", "kafka_controller", "postgres", "front", *(service.name for service in SERVICES))
 
 
-def given(folder: Path | None = None) -> dict[str, str]:
-    """The environment, with what a `.env` beside the Makefile adds to it. Empty values count as not given."""
-    written = dotenv_values((folder or checkout()) / ".env")
+def given() -> dict[str, str]:
+    """The environment, with what a `.env` in the checkout adds to it. Empty values count as not given."""
+    written = dotenv_values(os.environ.get("MAILROOM_ENV_FILE", checkout() / ".env"))
     merged = {**{name: value for name, value in written.items() if value is not None}, **os.environ}
     return {name: value for name, value in merged.items() if value or not name.startswith("MAILROOM_")}
 

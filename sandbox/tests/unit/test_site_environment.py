@@ -50,7 +50,8 @@ def test_environment_goes_before_the_env_file_and_empty_is_not_given(
 ) -> None:
     (tmp_path / ".env").write_text("MAILROOM_GRAPH_URL=https://file\nMAILROOM_GMAIL_URL=https://file\nMAILROOM_X=\n")
     monkeypatch.setenv("MAILROOM_GRAPH_URL", "https://environment")
-    given = environment.given(tmp_path)
+    monkeypatch.setenv("MAILROOM_ENV_FILE", str(tmp_path / ".env"))
+    given = environment.given()
     assert given["MAILROOM_GRAPH_URL"] == "https://environment"
     assert given["MAILROOM_GMAIL_URL"] == "https://file"
     assert "MAILROOM_X" not in given
