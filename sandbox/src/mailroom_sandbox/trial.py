@@ -64,10 +64,10 @@ async def trial(folder: Path, *arguments: str, environment: Mapping[str, str]) -
 
 async def _ready(trial: Trial) -> Trial:
     async with asyncio.timeout(READY_S):
-        while trial.process.is_running and not trial.home.endpoints.exists():
+        while not trial.home.endpoints.exists():
+            if not trial.process.is_running:
+                raise RuntimeError(f"the site did not start:\n{child.tail(trial.log, 30)}")
             await asyncio.sleep(0.1)
-    if not trial.process.is_running:
-        raise RuntimeError(f"the site did not start:\n{child.tail(trial.log, 30)}")
     return trial
 
 
