@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -81,6 +81,7 @@ class Engine:
     mailbox: Mailroom
     clock: FakeClock
     source: DocSource
+    timings: Timings = field(default_factory=Timings)
 
     def sync_engine(self, provider: MailProvider | None = None) -> RunSync:
         return RunSync(
@@ -89,7 +90,7 @@ class Engine:
             states=self.states,
             blobs=self.blobs,
             clock=self.clock,
-            timings=Timings(),
+            timings=self.timings,
         )
 
     async def run(self, *reasons: SyncReason) -> RunOutcome:

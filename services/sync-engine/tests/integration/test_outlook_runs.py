@@ -44,3 +44,192 @@ async def test_a_stored_attachment_is_announced_as_it_lies_in_the_blob_store(
     assert (engine.blob_folder / event.blob_key).read_bytes() == File().content
     assert (await engine.row("message"))["state"] == "open"
     assert await engine.rows("blob_upload") == []
+
+
+async def test_a_mail_during_a_first_sync_that_takes_long_is_taken(engine: Engine, outlook: FakeOutlook) -> None:
+    for number in range(8):
+        outlook.deliver(f"m{number}", File())
+
+    changes = outlook.changes
+
+    async def changes_and_mail(*args: object, **kwargs: object) -> object:
+        page = await changes(*args, **kwargs)  # type: ignore[arg-type]
+        if outlook.calls["delta"] == 1:
+            outlook.deliver("meanwhile", File())
+        return page
+
+    outlook.changes = changes_and_mail  # type: ignore[assignment,method-assign]
+    await engine.done(SyncReason.CONNECT)
+    await engine.done(SyncReason.NOTIFICATION)
+    assert await engine.taken_mails() == sorted(["meanwhile", *(f"m{number}" for number in range(8))])
+
+
+async def test_a_woken_mailbox_with_nothing_new_costs_one_call(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File())
+    await engine.done()
+    outlook.calls.clear()
+    engine.clock.pass_by(seconds=30)
+    outcome = await engine.done()
+    assert not outcome.full
+    assert outlook.calls == {"list": 1}
+
+
+async def test_a_new_mail_costs_a_hinted_run_the_list_its_parts_and_their_bytes(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.done()
+    cursors = await engine.rows("cursor")
+    engine.clock.pass_by(seconds=30)
+    outlook.deliver("m1", File())
+    outlook.calls.clear()
+    await engine.done()
+    assert outlook.calls == {"list": 1, "fetch": 1, "open_part": 1}
+    assert await engine.taken_mails() == ["m1"]
+    assert await engine.rows("cursor") == cursors, "no cursor moves in a hinted run"
+
+
+async def test_a_mail_that_the_list_does_not_show_arrives_with_the_next_full_run(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.done()
+    engine.clock.pass_by(minutes=1)
+    outlook.deliver("unlisted", File())
+    outlook.hidden_from_list.add("unlisted")
+    await engine.done()
+    assert await engine.taken_mails() == []
+    engine.clock.pass_by(minutes=10)
+    assert (await engine.done(SyncReason.BACKSTOP)).full
+    assert await engine.taken_mails() == ["unlisted"]
+
+
+async def test_a_delta_that_lags_costs_nothing(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.done()
+    outlook.lags = True
+    engine.clock.pass_by(minutes=11)
+    outlook.deliver("m1", File())
+    assert (await engine.done(SyncReason.BACKSTOP)).full
+    assert await engine.taken_mails() == [], "the delta does not show it yet"
+    engine.clock.pass_by(seconds=5)
+    assert not (await engine.done()).full
+    assert await engine.taken_mails() == ["m1"]
+    outlook.lags = False
+    engine.clock.pass_by(minutes=11)
+    await engine.done(SyncReason.BACKSTOP)
+    assert await engine.taken_mails() == ["m1"], "when the delta catches up, the mail is known"
+
+
+async def test_missed_forces_a_full_run_though_a_notification_follows_it(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.done()
+    engine.clock.pass_by(minutes=1)
+    outlook.deliver("missed", File())
+    outlook.hidden_from_list.add("missed")
+    await engine.states.mark_full_due([engine.source.doc_source_id])
+    assert (await engine.done(SyncReason.NOTIFICATION)).full
+    assert await engine.taken_mails() == ["missed"]
+    assert not (await engine.done(SyncReason.NOTIFICATION)).full
+
+
+async def test_a_mark_set_during_a_full_run_outlives_that_run(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.states.mark_full_due([engine.source.doc_source_id])
+    outlook.deliver("m1", File())
+    fetch = outlook.fetch_message
+
+    async def marked_meanwhile(*args: object, **kwargs: object) -> object:
+        await engine.states.mark_full_due([engine.source.doc_source_id])
+        return await fetch(*args, **kwargs)  # type: ignore[arg-type]
+
+    outlook.fetch_message = marked_meanwhile  # type: ignore[assignment,method-assign]
+    await engine.done()
+    assert (await engine.done()).full
+    assert not (await engine.done()).full
+
+
+async def test_last_full_at_is_the_start_of_the_last_full_run(engine: Engine, outlook: FakeOutlook) -> None:
+    began_at = engine.clock.now
+    outlook.deliver("m1", File())
+    fetch = outlook.fetch_message
+
+    async def slow(*args: object, **kwargs: object) -> object:
+        assert (await engine.row("sync_state"))["last_full_at"] is None, "written at the end"
+        engine.clock.pass_by(minutes=30)
+        return await fetch(*args, **kwargs)  # type: ignore[arg-type]
+
+    outlook.fetch_message = slow  # type: ignore[assignment,method-assign]
+    await engine.done()
+    assert (await engine.row("sync_state"))["last_full_at"] == began_at
+
+
+async def test_a_mail_that_shows_in_list_delta_and_again_is_one_mail(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.done()
+    engine.clock.pass_by(seconds=10)
+    outlook.deliver("m1", File(), File(filename="second.pdf"))
+    for reason in (SyncReason.NOTIFICATION, SyncReason.MANUAL, SyncReason.NOTIFICATION):
+        await engine.states.mark_full_due([engine.source.doc_source_id] if reason is SyncReason.MANUAL else [])
+        engine.clock.pass_by(seconds=10)
+        outlook.touch("m1", is_read=True)
+        await engine.done(reason)
+    assert await engine.taken_mails() == ["m1", "m1"]
+    assert len({event.attachment_id for event in await engine.attachments()}) == 2
+
+
+async def test_only_watched_folders_are_taken_from(engine: Engine, outlook: FakeOutlook) -> None:
+    for folder in ("f-inbox", "f-invoices", "f-junk", "f-deleted", "f-sent"):
+        outlook.deliver(f"in-{folder}", File(), folder_id=folder)
+    await engine.done()
+    engine.clock.pass_by(seconds=30)
+    outlook.deliver("junk-again", File(), folder_id="f-junk")
+    await engine.done()
+    assert await engine.taken_mails() == ["in-f-inbox", "in-f-invoices"]
+
+
+async def test_a_mail_that_is_moved_out_of_junk_is_taken(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(), folder_id="f-junk")
+    await engine.done()
+    engine.clock.pass_by(seconds=30)
+    outlook.move("m1", "f-inbox")
+    await engine.done()
+    assert await engine.taken_mails() == ["m1"]
+
+
+async def test_a_folder_made_since_the_last_full_run_is_watched_at_once(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.done()
+    engine.clock.pass_by(seconds=30)
+    outlook.tree.append(type(outlook.tree[0])("f-new", "Projekte"))
+    outlook.deliver("m1", File(), folder_id="f-new")
+    await engine.done()
+    assert await engine.taken_mails() == ["m1"]
+
+
+async def test_a_removed_id_that_was_never_taken_is_fetched_by_its_id(engine: Engine, outlook: FakeOutlook) -> None:
+    """Deltas lose messages that move about: removed here, and shown nowhere else."""
+    await engine.done()
+    engine.clock.pass_by(minutes=11)
+    outlook.deliver("wanderer", File(), folder_id="f-inbox")
+    outlook.move("wanderer", "f-invoices")
+    outlook.hidden_from_list.add("wanderer")
+    outlook.lose_additions.add("wanderer")
+    outlook.deliver("gone", File())
+    outlook.delete("gone")
+    await engine.done(SyncReason.BACKSTOP)
+    assert await engine.taken_mails() == ["wanderer"]
+    assert await engine.rows("parked_item") == [], "what was removed and cannot be fetched is no failure"
+
+
+async def test_an_empty_page_of_a_delta_is_not_its_end(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.empty_pages = 2
+    outlook.deliver("m1", File())
+    await engine.done()
+    assert await engine.taken_mails() == ["m1"]
+
+
+async def test_a_list_whose_pages_do_not_progress_leaves_the_rest_to_the_full_run(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.done()
+    engine.clock.pass_by(minutes=1)
+    for number in range(7):  # one moment, more than two pages
+        outlook.deliver(f"m{number}", File())
+    await engine.done()
+    engine.clock.pass_by(minutes=11)
+    await engine.done(SyncReason.BACKSTOP)
+    assert await engine.taken_mails() == [f"m{number}" for number in range(7)]

@@ -1,0 +1,132 @@
+"""A sync run in a process of its own that kills itself, without a word, at the point it was given.
+
+Run as: sync_child.py DATABASE_URL BLOB_FOLDER DOC_SOURCE_ID PROVIDER STOP_AT
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+
+from crash_mailbox import crash_mailbox
+from fake_mailbox import Mailroom
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.blobs.store import BlobStore, StoredBlob
+from mailroom_common.events import DocSource, Event, Provider, SyncReason
+from mailroom_common.outbox import Outbox
+from mailroom_common.postgres import Connection
+from mailroom_common.providers.port import Mailbox, Part
+from mailroom_common.topics import Topic
+from sync_engine.adapters.run_tables import PgRunTables
+from sync_engine.domain.records import Committed, Page
+from sync_engine.handlers.run_sync import RunSync
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Countdown:
+    """Dies at the n-th passing of its own point, and lets all others pass."""
+
+    def __init__(self, stop_at: str) -> None:
+        self._point, _, number = stop_at.partition(":")
+        self._left = int(number)
+
+    def passes(self, point: str) -> None:
+        if point == self._point:
+            self._left -= 1
+            if self._left == 0:
+                die()
+
+
+class DyingTables(PgRunTables):
+    def __init__(self, engine: Engine, countdown: Countdown) -> None:
+        super().__init__(engine.pool, DyingOutbox(engine, countdown))
+        self._countdown = countdown
+
+    async def commit(self, source: DocSource, page: Page, now: datetime) -> Committed:
+        self._countdown.passes("before_commit")
+        committed = await super().commit(source, page, now)
+        self._countdown.passes("after_commit")
+        return committed
+
+    async def succeeded(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None:
+        self._countdown.passes("before_end")
+        await super().succeeded(source, full_since=full_since, full_due=full_due)
+
+
+class DyingOutbox(Outbox):
+    def __init__(self, engine: Engine, countdown: Countdown) -> None:
+        super().__init__("sync_engine", engine.codec)
+        self._countdown = countdown
+
+    async def add(
+        self,
+        conn: Connection,
+        topic: Topic,
+        key: str,
+        event: Event | None,
+        *,
+        aggregate: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        await super().add(conn, topic, key, event, aggregate=aggregate, headers=headers)
+        self._countdown.passes("mid_page")
+
+
+class DyingBlobs:
+    def __init__(self, blobs: BlobStore, countdown: Countdown) -> None:
+        self._blobs = blobs
+        self._countdown = countdown
+        self.read, self.delete, self.exists = blobs.read, blobs.delete, blobs.exists
+
+    async def write(
+        self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
+    ) -> StoredBlob:
+        async def passing() -> AsyncIterator[bytes]:
+            async for chunk in chunks:
+                self._countdown.passes("mid_blob")
+                yield chunk
+
+        stored = await self._blobs.write(key, passing(), content_type=content_type, metadata=metadata)
+        self._countdown.passes("after_blob")
+        return stored
+
+
+def dies_after_fetch(mailbox: Mailroom, countdown: Countdown) -> None:
+    open_part = mailbox.open_part
+
+    @asynccontextmanager
+    async def opened(box: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:
+        countdown.passes("after_fetch")
+        async with open_part(box, message_id, part) as chunks:
+            yield chunks
+
+    mailbox.open_part = opened  # type: ignore[method-assign]
+
+
+async def main(database_url: str, blobs: str, doc_source_id: str, provider: str, stop_at: str) -> None:
+    source = doc_source(Provider(provider), doc_source_id=doc_source_id)
+    countdown = Countdown(stop_at)
+    mailbox = crash_mailbox(source.provider)
+    dies_after_fetch(mailbox, countdown)
+    async with open_engine(database_url, Path(blobs), source, mailbox) as engine:
+        run = RunSync(
+            providers={source.provider: mailbox},
+            tables=DyingTables(engine, countdown),
+            states=engine.states,
+            blobs=DyingBlobs(engine.blobs, countdown),
+            clock=engine.clock,
+            timings=engine.timings,
+        )
+        await run.run(source, reasons=frozenset({SyncReason.CONNECT}))
+
+
+if __name__ == "__main__":
+    asyncio.run(main(*sys.argv[1:]))

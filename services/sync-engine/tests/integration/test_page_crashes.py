@@ -1,0 +1,75 @@
+"""kill -9 of the worker anywhere in a first sync: afterwards exactly the expected attachments, each once."""
+
+import asyncio
+import signal
+import sys
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from crash_mailbox import TAKEN, crash_mailbox
+from sync_harness import doc_source, open_engine
+
+from mailroom_common.events import Provider, SyncReason
+
+_TESTS = Path(__file__).parents[1]
+_STOPS = [
+    "after_fetch:1",
+    "after_fetch:5",
+    "mid_blob:2",
+    "after_blob:4",
+    "before_commit:1",
+    "before_commit:3",
+    "mid_page:2",
+    "mid_page:7",
+    "after_commit:1",
+    "after_commit:2",
+    "before_end:1",  # everything is committed, and the request is not answered yet
+]
+
+
+async def _run_and_die(database_url: str, blobs: Path, doc_source_id: str, provider: Provider, stop_at: str) -> int:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(_TESTS / "integration/sync_child.py"),
+        database_url,
+        str(blobs),
+        doc_source_id,
+        str(provider),
+        stop_at,
+        env={"PYTHONPATH": str(_TESTS / "fakes"), "PATH": ""},
+    )
+    return await child.wait()
+
+
+@pytest.mark.parametrize("provider", [Provider.OUTLOOK, Provider.GMAIL])
+@pytest.mark.parametrize("stop_at", _STOPS)
+async def test_a_worker_killed_at_any_point_leaves_nothing_out_and_does_nothing_twice(
+    postgres_url: str, tmp_path: Path, provider: Provider, stop_at: str
+) -> None:
+    source = doc_source(provider, doc_source_id=str(uuid4()))
+    mailbox = crash_mailbox(provider)
+    async with open_engine(postgres_url, tmp_path, source, mailbox) as engine:
+        died = await _run_and_die(postgres_url, tmp_path, source.doc_source_id, provider, stop_at)
+        assert died == -signal.SIGKILL
+        await engine.done(SyncReason.CONNECT)
+        assert await engine.taken_mails() == TAKEN
+        assert sorted(row["message_id"] for row in await engine.rows("message")) == TAKEN
+        parts = await engine.rows("message_part")
+        assert len(parts) == 2 * len(TAKEN)
+        assert engine.stored_blobs() == {row["blob_key"] for row in parts if row["taken"]}
+        assert await engine.rows("blob_upload") == [], "no announcement is left of what was taken in the end"
+        assert all(row["page_token"] is None for row in await engine.rows("cursor")), "every round came to its end"
+
+
+async def test_after_a_crash_the_round_goes_on_from_its_page_token(postgres_url: str, tmp_path: Path) -> None:
+    source = doc_source(Provider.OUTLOOK, doc_source_id=str(uuid4()))
+    mailbox = crash_mailbox(Provider.OUTLOOK)
+    async with open_engine(postgres_url, tmp_path, source, mailbox) as engine:
+        await _run_and_die(postgres_url, tmp_path, source.doc_source_id, Provider.OUTLOOK, "before_commit:3")
+        (inbox,) = [row for row in await engine.rows("cursor") if row["scope"] == "f-inbox"]
+        assert inbox["position"] is None
+        assert inbox["page_token"] is not None
+        fetched = mailbox.calls["fetch"]
+        await engine.done(SyncReason.CONNECT)
+        assert mailbox.calls["fetch"] - fetched == len(TAKEN) - 2 * 3, "two pages of three were through"
