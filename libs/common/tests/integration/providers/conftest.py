@@ -58,7 +58,7 @@ def connect(sandbox: RunningProviders, providers: Providers, store: TokenStore) 
     async def connected(
         provider: Provider, address: str, doc_source_id: str, profile: Profile = Profile.INVOICE
     ) -> Mailbox:
-        if address not in {box["address"] for box in await sandbox.control.mailboxes()}:
+        if (provider, address) not in {(box["provider"], box["address"]) for box in await sandbox.control.mailboxes()}:
             await sandbox.control.create_mailbox(provider, address)
         side = providers.connect[provider]
         verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
