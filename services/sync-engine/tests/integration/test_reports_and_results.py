@@ -140,8 +140,8 @@ def source(tenant_id: str = "acme", state: DocSourceState = DocSourceState.ACTIV
     )
 
 
-async def known(bench: Bench, **how: str) -> DocSource:
-    found = source(**how)
+async def known(bench: Bench, *, tenant_id: str = "acme", state: DocSourceState = DocSourceState.ACTIVE) -> DocSource:
+    found = source(tenant_id, state)
     await bench.states.observe(found)
     return found
 
@@ -242,6 +242,7 @@ async def test_a_repeated_result_changes_nothing_and_an_older_one_does_not_overw
         "join sync_engine.message m using (doc_source_id, message_id) where attachment_id = $1",
         a,
     )
+    assert row
     assert (row["result_status"], row["closed_at"]) == ("completed", closed_at)
 
 

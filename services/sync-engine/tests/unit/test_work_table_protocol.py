@@ -4,7 +4,6 @@ A change in a mailbox is followed by a request. It is lost when, with nothing le
 of the protocol is broken below, and the same machine must then find a loss: those variants were all seen to fail.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
@@ -52,7 +51,7 @@ class Owner:
 
 
 class Mailroom(RuleBasedStateMachine):
-    make_table: ClassVar[Callable[[], WorkTable]] = WorkTable
+    make_table: ClassVar[type[WorkTable]] = WorkTable
 
     def __init__(self) -> None:
         super().__init__()

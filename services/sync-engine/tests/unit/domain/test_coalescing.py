@@ -1,4 +1,5 @@
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,4 +78,4 @@ def test_each_notification_is_followed_by_a_request_within_a_window_and_requests
     assert window is None
     # Microseconds are what a datetime keeps.
     assert all(any(at_s - 1e-5 <= request <= at_s + 1 + 1e-5 for request in requests) for at_s in arrivals)
-    assert all(later - earlier >= 1 - 1e-5 for earlier, later in zip(requests, requests[1:], strict=False))
+    assert all(later - earlier >= 1 - 1e-5 for earlier, later in pairwise(requests))
