@@ -110,15 +110,14 @@ class MainJob:
             for mail, account in accounts[mailbox.address]
             if account.missing
         ]
+        expected = None if self.folder else expectations.load(SAMPLES)
         for mailbox in mailboxes:
-            if self.folder:
-                self.console.print(account_table(mailbox.address, accounts[mailbox.address]))
+            of_mailbox = accounts[mailbox.address]
+            if expected is None:
+                self.console.print(account_table(mailbox.address, of_mailbox))
             else:
                 self.console.print(document_table(mailbox.address, seen[mailbox.address].documents.values()))
-                differences += [
-                    f"{mailbox.address}: {line}"
-                    for line in expectations.differences(SAMPLES, accounts[mailbox.address])
-                ]
+                differences += [f"{mailbox.address}: {text}" for text in expectations.differences(expected, of_mailbox)]
         for difference in differences:
             self.console.print(f"[red]✗[/] {difference}", soft_wrap=True)
         if not differences:
