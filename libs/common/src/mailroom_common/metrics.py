@@ -81,7 +81,7 @@ DIRECTORY_UNREADABLE = Gauge(
 # sync-engine
 SYNC_RUN_S = Histogram(
     "mailroom_sync_run_seconds",
-    "From the claim of a sync request to its answer; outcome `done`, `retry`, `not_syncable`, `postponed` or `resting`.",
+    "From the claim of a sync request to its answer: `done`, `retry`, `not_syncable`, `postponed` or `resting`.",
     ["outcome"],
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1800),
 )

@@ -73,7 +73,7 @@ TOPICS = (
 )
 
 # Faust derives the changelog topic from the app id; it is listed so that an operator who grants ACLs finds every name
-# here. The coalescer declares it to Faust with the same prefix. There is no leader topic: nothing runs on a leader only.
+# here. The coalescer tells Faust the same prefix. There is no leader topic: nothing of it runs on one worker only.
 COALESCER_APP_ID = "mailroom.sync-engine.coalescer"
 FAUST_CHANGELOG = f"{COALESCER_APP_ID}-pending-changelog"
 

@@ -69,11 +69,11 @@ class SyncStates(Protocol):
         ...
 
     async def put_off(self, source: DocSource, *, detail: str, retry_after_s: float | None = None) -> datetime:
-        """Count one more failed attempt, store `not_before` (backoff with jitter, or the provider's word) and tell it."""
+        """Count one more failed attempt, store `not_before` (backoff, or the provider's word) and tell it."""
         ...
 
     async def observe(self, source: DocSource) -> None:
-        """Raise `source_version` and `state` to this version; never down. A page of a run that began before is refused."""
+        """Raise `source_version` and `state` to this version, never down: pages of runs begun before are refused."""
         ...
 
     async def forget(self, source: DocSource) -> None:
