@@ -93,11 +93,12 @@ def body_part(root: Part, content_type: str) -> Part | None:
 
 
 def is_body(leaf: Part) -> bool:
-    """Text that a mail program shows rather than offers as a file, and what only describes a delivery."""
+    """Text that a mail program shows rather than offers as a file, what only describes a delivery, and a container
+    that is too broken to be taken apart."""
     if leaf.disposition == "attachment" or leaf.filename:
         return False
     kind = leaf.content_type
-    return kind.startswith("text/") or (kind.startswith("message/") and not leaf.is_message)
+    return kind.startswith(("text/", "multipart/")) or (kind.startswith("message/") and not leaf.is_message)
 
 
 def _part(message: Message, part_id: str, *, is_related_child: bool) -> Part:
