@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
@@ -36,7 +37,7 @@ async def apply_topics(bootstrap: str, prefix: str, replication: int) -> Applied
         await admin.start()
         return await _apply(admin, wanted)
     except (KafkaError, OSError) as error:
-        raise Unavailable(f"Kafka at {bootstrap} does not answer: {type(error).__name__} {error}".rstrip()) from error
+        raise Unavailable(f"Kafka at {bootstrap} does not answer: {error or type(error).__name__}") from error
     finally:
         await admin.close()
 
@@ -111,6 +112,13 @@ async def _change(admin: AIOKafkaAdminClient, present: list[DeployedTopic]) -> l
         if any(current.get(name) != value for name, value in topic.config.items()):
             # The protocol that aiokafka speaks replaces all settings of a topic, so the others are sent along.
             resource = ConfigResource(ConfigResourceType.TOPIC, topic.name, configs={**current, **topic.config})
-            await admin.alter_configs([resource])
+            _accepted(topic, await admin.alter_configs([resource]))
             changed.append(topic.name)
     return changed
+
+
+def _accepted(topic: DeployedTopic, answers: list[Any]) -> None:  # Any: aiokafka's answers have no types
+    for answer in answers:
+        for code, message, *_ in answer.resources:
+            if code != 0:
+                raise Fatal(f"Kafka refuses the settings of {topic.name}: {for_code(code).__name__} {message or ''}")

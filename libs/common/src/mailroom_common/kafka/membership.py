@@ -7,6 +7,7 @@
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
@@ -30,6 +31,8 @@ _COMMIT_S = 5.0
 _LOOK_EVERY_S = 10.0
 _STATIC_SESSION_MS = 45_000  # a restart inside this time moves no partition
 _DYNAMIC_SESSION_MS = 10_000
+_TWIN_AFTER_LOSSES = 6
+_TWIN_WITHIN_S = 60.0
 REBALANCE_MS = 30_000  # the drain in `revoked` has to fit in it
 # Work in flight is bounded by our own windows, and a full window may last as long as an outage: leaving the group for
 # not polling would only move the same trouble to another member. The watchdog finds the process that fell asleep.
@@ -64,6 +67,7 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
         self._stalls: StallDetector[Partition] = StallDetector()
         self._commits = asyncio.Lock()
         self._failure: Exception | None = None
+        self._taken_at: deque[float] = deque(maxlen=_TWIN_AFTER_LOSSES)
 
     async def join(self) -> None:
         """Waits while Kafka or one of the topics is not there."""
@@ -90,7 +94,7 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
         except KafkaError as error:
             # Error 82, a static member fenced by a twin, comes as a bare KafkaError "Unexpected…".
             if not error.retriable:
-                raise Fatal(f"{self.group}: Kafka refuses us: {type(error).__name__} {error}") from error
+                raise Fatal(f"{self.group}: Kafka refuses us: {error}{self._perhaps_a_twin()}") from error
             log.warning("kafka_poll_failed", group=self.group, error=type(error).__name__)
             await asyncio.sleep(0.5)
             return {}
@@ -168,6 +172,8 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
 
     async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
         self._stalls = StallDetector()
+        if revoked and self._settings.instance_id is not None:
+            self._notice_twin()
         await self._guarded(self._listener.revoked(), len(revoked))
 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
@@ -178,6 +184,18 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
         except Exception as error:
             self._failure = error
             raise
+
+    def _notice_twin(self) -> None:
+        """Kafka tells a fenced static member only that it does not know it, and aiokafka joins again, which fences
+        the twin: the two would take turns for ever. A static member loses its partitions seldom, so often is that."""
+        now_s = asyncio.get_running_loop().time()
+        self._taken_at.append(now_s)
+        if len(self._taken_at) == self._taken_at.maxlen and now_s - self._taken_at[0] < _TWIN_WITHIN_S:
+            self._failure = Fatal(f"{self.group} is given its partitions again and again{self._perhaps_a_twin()}")
+
+    def _perhaps_a_twin(self) -> str:
+        instance_id = self._settings.instance_id
+        return "" if instance_id is None else f"; does another process run with MAILROOM_INSTANCE_ID={instance_id}?"
 
     async def _guarded(self, revoking: Awaitable[None], count: int) -> None:
         log.info("partitions_revoked", group=self.group, count=count)

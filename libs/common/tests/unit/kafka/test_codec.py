@@ -25,7 +25,7 @@ st.register_type_strategy(
 )
 st.register_type_strategy(int, st.integers(-(2**63), 2**63 - 1))
 st.register_type_strategy(float, st.floats(allow_nan=False))
-st.register_type_strategy(str, st.text(st.characters(exclude_categories=("Cs",))))
+st.register_type_strategy(str, st.text(st.characters(codec="utf-8")))
 
 
 def any_event() -> st.SearchStrategy[tuple[Topic, Event]]:

@@ -104,9 +104,8 @@ def test_every_version_reads_every_other(folder: str) -> None:
 
 
 def assert_reads(reader: AvroSchema, writer: AvroSchema) -> None:
-    verdict = ReaderWriterCompatibilityChecker().get_compatibility(
-        avro.schema.parse(json.dumps(reader)), avro.schema.parse(json.dumps(writer))
-    )
+    checker = ReaderWriterCompatibilityChecker()  # type: ignore[no-untyped-call]  # avro is half typed
+    verdict = checker.get_compatibility(avro.schema.parse(json.dumps(reader)), avro.schema.parse(json.dumps(writer)))
     assert verdict.compatibility is SchemaCompatibilityType.compatible, verdict.messages
 
 

@@ -1,0 +1,152 @@
+"""The producer on real Kafka: acknowledged means written, and nothing waits for ever."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import pytest
+from aiokafka.errors import OutOfOrderSequenceNumber
+
+from mailroom_common.errors import Rejected, Unavailable
+from mailroom_common.events import Notification, Provider
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.producer import EventProducer, Outgoing
+from mailroom_common.kafka.schema_files import packaged_schemas
+from mailroom_common.topics import MAIL_EVENTS, NOTIFICATIONS, SCHEMAS
+
+pytestmark = pytest.mark.stack
+
+
+class Site(Protocol):
+    kafka_bootstrap: str
+    topic_prefix: str
+
+    async def read_all(self, name: str) -> list[Any]: ...
+
+
+def notification(number: int, source: str = "ds-1") -> Notification:
+    return Notification(
+        event_id=f"e-{number}",
+        occurred_at=datetime(2026, 11, 28, tzinfo=UTC),
+        tenant_id="acme",
+        doc_source_id=source,
+        provider=Provider.OUTLOOK,
+        provider_event=str(number),
+    )
+
+
+@pytest.fixture
+async def producer(site: Site) -> AsyncIterator[EventProducer]:
+    async with EventProducer(site, Codec(), client_id="gateway") as producer:
+        yield producer
+
+
+async def test_schemas_are_announced_before_the_first_record(site: Site, producer: EventProducer) -> None:
+    announced = {record.key.decode(): record.value.decode() for record in await site.read_all(SCHEMAS.name)}
+
+    expected = {v.fingerprint.hex(): v.text for versions in packaged_schemas().values() for v in versions}
+    assert announced == expected
+
+
+async def test_send_returns_where_the_record_is(site: Site, producer: EventProducer) -> None:
+    positions = [await producer.send(NOTIFICATIONS, "ds-1", notification(number)) for number in range(3)]
+
+    records = await site.read_all(NOTIFICATIONS.name)
+    assert [(record.partition, record.offset) for record in records] == [(p.partition, p.offset) for p in positions]
+    assert [Codec().decode(NOTIFICATIONS, record.value) for record in records] == [notification(n) for n in range(3)]
+    assert dict(records[0].headers)["ce_source"] == b"/mailroom/gateway"
+    assert records[0].key == b"ds-1"
+
+
+async def test_a_tombstone_carries_its_headers(site: Site, producer: EventProducer) -> None:
+    await producer.send(NOTIFICATIONS, "ds-1", None, headers={"resolves": "5"})
+
+    [record] = await site.read_all(NOTIFICATIONS.name)
+    assert record.value is None
+    assert dict(record.headers)["resolves"] == b"5"
+
+
+async def test_records_of_concurrent_senders_are_all_written_in_order_per_key(
+    site: Site, producer: EventProducer
+) -> None:
+    await producer.prepare(NOTIFICATIONS)
+
+    async def sender(name: str) -> None:
+        for number in range(20):
+            await producer.send_all(
+                [
+                    Outgoing(NOTIFICATIONS, name, notification(2 * number, name)),
+                    Outgoing(NOTIFICATIONS, name, notification(2 * number + 1, name)),
+                ]
+            )
+
+    await asyncio.gather(*(sender(f"ds-{number}") for number in range(16)))
+
+    by_key: dict[bytes, list[int]] = {}
+    for record in await site.read_all(NOTIFICATIONS.name):
+        event = Codec().decode(NOTIFICATIONS, record.value)
+        assert isinstance(event, Notification)
+        by_key.setdefault(record.key, []).append(int(event.provider_event))
+    assert by_key == {f"ds-{number}".encode(): list(range(40)) for number in range(16)}
+
+
+async def test_group_commit_and_single_sends_choose_the_same_partition(site: Site, producer: EventProducer) -> None:
+    await producer.prepare(NOTIFICATIONS)
+    for number in range(20):
+        key = f"ds-{number}"
+        position = await producer.send(NOTIFICATIONS, key, notification(number, key))
+        await producer.send_all([Outgoing(NOTIFICATIONS, key, notification(number, key))])
+        assert position.partition in (0, 1)
+
+    partitions: dict[bytes, set[int]] = {}
+    for record in await site.read_all(NOTIFICATIONS.name):
+        partitions.setdefault(record.key, set()).add(record.partition)
+    assert all(len(found) == 1 for found in partitions.values())
+
+
+async def test_a_topic_that_is_not_there_is_unavailable_in_time_and_says_what_to_do(producer: EventProducer) -> None:
+    started = time.monotonic()
+
+    with pytest.raises(Unavailable, match=r"mailroom topics apply|did not acknowledge"):
+        await producer.send(MAIL_EVENTS, "ds-1", notification(1), timeout_s=5.0)
+
+    assert time.monotonic() - started < 6
+
+
+async def test_a_record_too_large_for_kafka_is_rejected(producer: EventProducer) -> None:
+    with pytest.raises(Rejected, match="too large"):
+        await producer.send_raw(producer.name_of(NOTIFICATIONS), b"k", bytes(2_000_000), [])
+
+
+async def test_a_producer_that_died_of_a_fatal_error_is_replaced(
+    site: Site, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a fatal error every later send on the same aiokafka client fails as well."""
+
+    async def dead(*_args: object, **_options: object) -> object:
+        raise OutOfOrderSequenceNumber
+
+    monkeypatch.setattr(producer._client, "send_and_wait", dead)
+    with pytest.raises(Unavailable):
+        await producer.send(NOTIFICATIONS, "ds-1", notification(1))
+
+    await producer.send(NOTIFICATIONS, "ds-1", notification(2))
+
+    assert len(await site.read_all(NOTIFICATIONS.name)) == 1
+
+
+async def test_closing_does_not_wait_for_a_kafka_that_is_away() -> None:
+    class Nowhere:
+        kafka_bootstrap = "127.0.0.1:1"
+        topic_prefix = ""
+
+    producer = EventProducer(Nowhere(), Codec(), client_id="test")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.5):
+            await producer.__aenter__()
+    started = time.monotonic()
+    await producer.close()
+
+    assert time.monotonic() - started < 3
