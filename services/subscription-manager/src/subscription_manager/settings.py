@@ -1,0 +1,23 @@
+"""Settings of subscription-manager."""
+
+from pydantic import Field
+
+from mailroom_common.settings import (
+    APISettings,
+    KafkaSettings,
+    ProcessSettings,
+    ProviderSettings,
+    PublicSettings,
+    TokenSettings,
+)
+
+
+class Settings(ProcessSettings, KafkaSettings, TokenSettings, APISettings, PublicSettings, ProviderSettings):
+    http_port: int = 8081
+    backstop_interval_s: float = Field(default=900, gt=0)
+    ticket_lifetime_s: float = Field(default=3600, gt=0)
+    flow_lifetime_s: float = Field(default=600, gt=0)
+    # Between the provider's clock and ours; mail that came this long before the consent is taken all the same.
+    start_margin_s: float = Field(default=60, ge=0)
+    attention_poll_s: float = Field(default=2, gt=0)
+    concurrent_subscriptions: int = Field(default=8, ge=1)
