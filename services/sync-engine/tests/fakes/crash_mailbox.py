@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from fake_mailbox import FakeClock, FakeGmail, FakeOutlook, File, Mailroom
+from fake_mailbox import FakeClock, FakeGmail, FakeMailbox, FakeOutlook, File
 from sync_harness import START
 
 from mailroom_common.events import Provider
@@ -11,7 +11,7 @@ MAILS = 8
 TAKEN = sorted(f"m{number}" for number in range(MAILS))
 
 
-def crash_mailbox(provider: Provider) -> Mailroom:
+def crash_mailbox(provider: Provider) -> FakeMailbox:
     """Eight mails with an invoice and a text each, over several pages; one is from before the start."""
     clock = FakeClock()
     mailbox = FakeOutlook(clock) if provider is Provider.OUTLOOK else FakeGmail(clock)

@@ -1,12 +1,13 @@
 """Mailboxes in memory behind the provider port, counting calls; faults are switched on by the test."""
 
+from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
-from mailroom_common.errors import CursorRefused, ItemGone, MailroomError, PageTokenRefused
+from mailroom_common.errors import ItemGone, MailroomError
 from mailroom_common.events import Provider
 from mailroom_common.providers.port import (
     Change,
@@ -72,7 +73,7 @@ class StoredMail:
     html: str = ""
 
 
-class Mailroom:
+class FakeMailbox(ABC):
     """What both fakes share: the mails, the calls that were made, and the errors that are due."""
 
     provider: Provider
@@ -82,6 +83,7 @@ class Mailroom:
         self.mails: dict[str, StoredMail] = {}
         self.calls: Counter[str] = Counter()
         self.errors: dict[str, list[MailroomError]] = {}  # by call name: raised one after the other
+        self.meanwhile: dict[str, Callable[[str], Awaitable[None]]] = {}  # by call name: awaited with what is asked for
         self.item_errors: dict[str, Exception] = {}  # by message id: raised by every fetch
         self._version = 0
 
@@ -89,14 +91,27 @@ class Mailroom:
     def call_count(self) -> int:
         return self.calls.total()
 
-    def _called(self, name: str) -> None:
+    async def _called(self, name: str, asked_for: str = "") -> None:
         self.calls[name] += 1
+        if meanwhile := self.meanwhile.get(name):
+            await meanwhile(asked_for)
         if self.errors.get(name):
             raise self.errors[name].pop(0)
 
     def next_version(self) -> int:
         self._version += 1
         return self._version
+
+    @abstractmethod
+    async def folders(self, mailbox: Mailbox) -> Sequence[Folder]: ...
+
+    @abstractmethod
+    async def changes(
+        self, mailbox: Mailbox, scope: str, *, position: str | None, page_token: str | None, start_at: datetime
+    ) -> ChangePage: ...
+
+    @abstractmethod
+    async def modified_since(self, mailbox: Mailbox, since: datetime) -> SummaryPage: ...
 
     async def fetch_message(
         self,
@@ -107,7 +122,7 @@ class Mailroom:
         with_body: bool = False,
         with_parts: bool | None = None,
     ) -> Message:
-        self._called("fetch")
+        await self._called("fetch", message_id)
         if error := self.item_errors.get(message_id):
             raise error
         if message_id not in self.mails:
@@ -119,7 +134,7 @@ class Mailroom:
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:
-        self._called("open_part")
+        await self._called("open_part", message_id)
         if message_id not in self.mails:
             raise ItemGone("no such message")
         yield self._chunks(self.mails[message_id].files[int(part.part_path.removeprefix("part-"))].content)
@@ -151,7 +166,7 @@ class _Logged:
     change: Change
 
 
-class FakeOutlook(Mailroom):
+class FakeOutlook(FakeMailbox):
     """Deltas per folder over a log of changes; a link is an index into that log."""
 
     provider = Provider.OUTLOOK
@@ -170,6 +185,7 @@ class FakeOutlook(Mailroom):
         self.hidden_from_list: set[str] = set()
         self.lose_additions: set[str] = set()  # deltas show the removal of these, and nothing else
         self.empty_pages = 0  # so many come before the next page with something on it
+        self.asked: list[tuple[str, str | None, str | None]] = []  # scope, position, page token of each delta
         self._log: list[_Logged] = []
         self._delta_end = 0
 
@@ -222,17 +238,18 @@ class FakeOutlook(Mailroom):
         self._log.append(_Logged(folder, Change(ChangeKind.REMOVED, message_id)))
 
     async def folders(self, mailbox: Mailbox) -> Sequence[Folder]:
-        self._called("folders")
+        await self._called("folders")
         return list(self.tree)
 
     async def changes(
         self, mailbox: Mailbox, scope: str, *, position: str | None, page_token: str | None, start_at: datetime
     ) -> ChangePage:
-        self._called("delta")
+        self.asked.append((scope, position, page_token))
+        await self._called("delta", scope)
         if scope not in {folder.folder_id for folder in self.tree}:
             raise ItemGone("no such folder")
         if page_token is not None:
-            self._called("page")
+            await self._called("page")
             start = int(page_token)
         else:
             start = int(position) if position is not None else 0
@@ -266,7 +283,7 @@ class FakeOutlook(Mailroom):
         return change.kind is ChangeKind.PRESENT and change.message_id in self.lose_additions
 
     async def modified_since(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
-        self._called("list")
+        await self._called("list")
         shown = sorted(
             (
                 mail.summary
@@ -281,14 +298,13 @@ class FakeOutlook(Mailroom):
         return SummaryPage(tuple(page), page[-1].modified_at if len(shown) > len(page) else None)
 
 
-class FakeGmail(Mailroom):
+class FakeGmail(FakeMailbox):
     provider = Provider.GMAIL
 
     def __init__(self, clock: FakeClock, *, page_size: int = 3) -> None:
         super().__init__(clock)
         self.page_size = page_size
         self.labels: list[Folder] = []
-        self.oldest_history = 0
         self._history: list[Change] = []
 
     def deliver(
@@ -325,20 +341,18 @@ class FakeGmail(Mailroom):
         self._history.append(Change(ChangeKind.REMOVED, message_id))
 
     async def folders(self, mailbox: Mailbox) -> Sequence[Folder]:
-        self._called("labels")
+        await self._called("labels")
         return list(self.labels)
 
     async def changes(
         self, mailbox: Mailbox, scope: str, *, position: str | None, page_token: str | None, start_at: datetime
     ) -> ChangePage:
         if scope == "relist":
-            return self._relist(page_token, start_at)
+            return await self._relist(page_token, start_at)
         if position is None:
-            self._called("profile")
+            await self._called("profile")
             return ChangePage((), position=str(len(self._history)), needs_relist=True)
-        self._called("history")
-        if int(position) < self.oldest_history:
-            raise CursorRefused("the history does not reach back so far")
+        await self._called("history")
         start = int(page_token or position)
         page = self._history[start : start + self.page_size]
         end = start + len(page)
@@ -346,8 +360,8 @@ class FakeGmail(Mailroom):
             return ChangePage(tuple(page), page_token=str(end))
         return ChangePage(tuple(page), position=str(end))
 
-    def _relist(self, page_token: str | None, start_at: datetime) -> ChangePage:
-        self._called("relist")
+    async def _relist(self, page_token: str | None, start_at: datetime) -> ChangePage:
+        await self._called("relist")
         ids = [
             message_id
             for message_id, mail in reversed(self.mails.items())
@@ -360,6 +374,3 @@ class FakeGmail(Mailroom):
 
     async def modified_since(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         raise AssertionError("Gmail has no hint list")
-
-
-__all__ = ["NOON", "PDF", "CursorRefused", "FakeClock", "FakeGmail", "FakeOutlook", "File", "PageTokenRefused"]

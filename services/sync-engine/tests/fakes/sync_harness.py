@@ -8,7 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import asyncpg
-from fake_mailbox import NOON, FakeClock, FakeGmail, FakeOutlook, Mailroom
+from fake_mailbox import NOON, FakeClock, FakeGmail, FakeMailbox, FakeOutlook
 
 from mailroom_common.blobs.folder import open_folder
 from mailroom_common.blobs.store import BlobStore
@@ -78,14 +78,15 @@ class Engine:
     states: PgSyncStates
     blobs: BlobStore
     blob_folder: Path
-    mailbox: Mailroom
+    mailbox: FakeMailbox
     clock: FakeClock
     source: DocSource
     timings: Timings = field(default_factory=Timings)
 
-    def sync_engine(self, provider: MailProvider | None = None) -> RunSync:
+    def sync_engine(self, *, is_configured: bool = True) -> RunSync:
+        providers: dict[Provider, MailProvider] = {self.source.provider: self.mailbox} if is_configured else {}
         return RunSync(
-            providers={self.source.provider: provider or self.mailbox},
+            providers=providers,
             tables=self.tables,
             states=self.states,
             blobs=self.blobs,
@@ -105,6 +106,12 @@ class Engine:
         """A new version of the source, as the directory would bring it to the worker."""
         self.source = replace(self.source, version=self.source.version + 1, **changes)  # type: ignore[arg-type]
         await self.states.observe(self.source)
+
+    async def change_behind_its_back(self, **changes: object) -> None:
+        """As `change_source`, of which the run under way knows nothing."""
+        before = self.source
+        await self.change_source(**changes)
+        self.source = before
 
     async def told(self, topic: Topic) -> list[Event]:
         rows = await self.pool.fetch(
@@ -149,7 +156,7 @@ class Engine:
 
 @asynccontextmanager
 async def open_engine(
-    database_url: str, blob_folder: Path, source: DocSource, mailbox: Mailroom | None = None
+    database_url: str, blob_folder: Path, source: DocSource, mailbox: FakeMailbox | None = None
 ) -> AsyncIterator[Engine]:
     await migrate(database_url, only=["sync_engine"])
     clock = mailbox.clock if mailbox else FakeClock()

@@ -8,19 +8,16 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
 from datetime import datetime
 from pathlib import Path
 
 from crash_mailbox import crash_mailbox
-from fake_mailbox import Mailroom
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.blobs.store import BlobStore, StoredBlob
 from mailroom_common.events import DocSource, Event, Provider, SyncReason
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import Connection
-from mailroom_common.providers.port import Mailbox, Part
 from mailroom_common.topics import Topic
 from sync_engine.adapters.run_tables import PgRunTables
 from sync_engine.domain.records import Committed, Page
@@ -99,23 +96,15 @@ class DyingBlobs:
         return stored
 
 
-def dies_after_fetch(mailbox: Mailroom, countdown: Countdown) -> None:
-    open_part = mailbox.open_part
-
-    @asynccontextmanager
-    async def opened(box: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:
-        countdown.passes("after_fetch")
-        async with open_part(box, message_id, part) as chunks:
-            yield chunks
-
-    mailbox.open_part = opened  # type: ignore[method-assign]
-
-
 async def main(database_url: str, blobs: str, doc_source_id: str, provider: str, stop_at: str) -> None:
     source = doc_source(Provider(provider), doc_source_id=doc_source_id)
     countdown = Countdown(stop_at)
     mailbox = crash_mailbox(source.provider)
-    dies_after_fetch(mailbox, countdown)
+
+    async def passes_fetch(_: str) -> None:
+        countdown.passes("after_fetch")
+
+    mailbox.meanwhile["open_part"] = passes_fetch
     async with open_engine(database_url, Path(blobs), source, mailbox) as engine:
         run = RunSync(
             providers={source.provider: mailbox},

@@ -94,8 +94,8 @@ class AdvanceCursor:
             read.at_position(page.position) if page.position is not None else read.at_page(page.page_token or "", now)
         )
         changes = _folded(page.changes)
-        if run.observes and page.position is not None and read.round_began_at is not None:
-            changes |= await self._missing(run, read.scope, read.round_began_at, changes)
+        if run.observes and read.is_from_nothing and page.position is not None:
+            changes |= await self._missing(run, read.scope, read.round_began_at or now, changes)
         taken = await self._work_on(run, watch, read.scope, list(changes.values()), hints, between)
         seen = tuple(change.message_id for change in changes.values() if change.kind is ChangeKind.PRESENT)
         await self._write(

@@ -1,0 +1,121 @@
+"""One mail that fails: tried again, parked with its reason, in nobody's way and not passed over in silence."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from fake_mailbox import FakeOutlook, File
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, Rejected, Throttled
+from mailroom_common.events import SyncReason
+from sync_engine.domain.plan import RETRY_AFTER
+from sync_engine.ports import RetryAt
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
+        yield engine
+
+
+@pytest.fixture
+def outlook(engine: Engine) -> FakeOutlook:
+    assert isinstance(engine.mailbox, FakeOutlook)
+    return engine.mailbox
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(Rejected("400"), "rejected"), (AccessDenied("403"), "access_denied"), (ValueError("what is this"), "crashed")],
+)
+async def test_an_item_that_fails_for_itself_is_parked_and_the_page_goes_on(
+    engine: Engine, outlook: FakeOutlook, error: Exception, reason: str
+) -> None:
+    outlook.deliver("bad", File())
+    outlook.deliver("good", File())
+    outlook.item_errors["bad"] = error
+    await engine.done()
+    assert await engine.taken_mails() == ["good"]
+    parked = await engine.row("parked_item")
+    assert (parked["message_id"], parked["reason"], parked["attempts"]) == ("bad", reason, 1)
+    assert all(row["position"] for row in await engine.rows("cursor"))
+
+
+async def test_a_provider_that_fails_over_one_item_holds_the_mailbox_up_for_one_run(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("bad", File())
+    outlook.deliver("good", File())
+    outlook.item_errors["bad"] = ProviderUnavailable("500")
+    outcome = await engine.run()
+    assert isinstance(outcome, RetryAt)
+    engine.clock.now = outcome.not_before
+    await engine.done()
+    assert await engine.taken_mails() == ["good"]
+    assert (await engine.row("parked_item"))["reason"] == "provider_unavailable"
+
+
+async def test_a_throttled_item_is_no_failure_of_that_item(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File())
+    outlook.item_errors["m1"] = Throttled("patience", retry_after_s=7)
+    assert isinstance(await engine.run(), RetryAt)
+    assert await engine.rows("parked_item") == []
+    del outlook.item_errors["m1"]
+    engine.clock.pass_by(seconds=8)
+    await engine.done()
+    assert await engine.taken_mails() == ["m1"]
+
+
+async def test_a_parked_item_is_tried_again_in_time_and_taken_when_it_can_be(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("late", File())
+    outlook.item_errors["late"] = ItemGone("announced, and not readable yet")
+    await engine.done()
+    assert (await engine.row("parked_item"))["reason"] == "gone"
+    del outlook.item_errors["late"]
+    outlook.calls.clear()
+    await engine.done()
+    assert outlook.calls["fetch"] == 0, "not before its time"
+    engine.clock.pass_by(seconds=31)
+    await engine.done()
+    assert await engine.taken_mails() == ["late"]
+    assert await engine.rows("parked_item") == []
+
+
+async def test_a_mail_that_stays_gone_is_done(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("gone", File())
+    outlook.item_errors["gone"] = ItemGone("announced, and then deleted")
+    await engine.done()
+    for wait in RETRY_AFTER[:2]:
+        engine.clock.now += wait
+        await engine.done(SyncReason.BACKSTOP)
+    assert await engine.rows("parked_item") == []
+    assert await engine.rows("message") == []
+
+
+async def test_an_item_that_fails_always_comes_to_rest_visibly(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("bad", File())
+    outlook.item_errors["bad"] = Rejected("400")
+    await engine.done()
+    for wait in RETRY_AFTER:
+        engine.clock.now += wait
+        await engine.done(SyncReason.BACKSTOP)
+    parked = await engine.row("parked_item")
+    assert (parked["attempts"], parked["next_attempt_at"]) == (len(RETRY_AFTER) + 1, None)
+    message = await engine.row("message")
+    assert (message["state"], message["reason"]) == ("parked", "rejected")
+    engine.clock.pass_by(days=30)
+    outlook.calls.clear()
+    await engine.done(SyncReason.BACKSTOP)
+    assert outlook.calls["fetch"] == 0
+
+
+async def test_a_request_for_all_tries_what_rests_once_more(engine: Engine, outlook: FakeOutlook) -> None:
+    await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
+    del outlook.item_errors["bad"]
+    await engine.done(SyncReason.MANUAL)
+    assert await engine.taken_mails() == ["bad"]
+    assert (await engine.row("message"))["state"] == "open"
+    assert await engine.rows("parked_item") == []

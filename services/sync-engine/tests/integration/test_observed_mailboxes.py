@@ -1,0 +1,157 @@
+"""Observation: what happens to mails is told, by metadata alone."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fake_mailbox import FakeGmail, FakeOutlook, File
+from sync_harness import START, Engine, doc_source, open_engine
+
+from mailroom_common.errors import CursorRefused
+from mailroom_common.events import MailKind, Profile, Provider, SyncReason
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source(profile=Profile.OBSERVATION)) as engine:
+        yield engine
+
+
+@pytest.fixture
+def outlook(engine: Engine) -> FakeOutlook:
+    assert isinstance(engine.mailbox, FakeOutlook)
+    return engine.mailbox
+
+
+@pytest.fixture
+async def observed_gmail(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source(Provider.GMAIL, Profile.OBSERVATION)) as engine:
+        yield engine
+
+
+async def _told(engine: Engine) -> list[tuple[MailKind, str]]:
+    return [(event.kind, event.message_id) for event in await engine.mail_events()]
+
+
+async def _full(engine: Engine) -> None:
+    engine.clock.pass_by(minutes=11)
+    assert (await engine.done(SyncReason.BACKSTOP)).full
+
+
+async def test_no_attachment_is_opened_and_none_is_told(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(), headers={"list-id": "<news>"})
+    await engine.done()
+    (event,) = await engine.mail_events()
+    assert (event.kind, event.newsletter, event.automated) == (MailKind.RECEIVED, True, False)
+    assert (event.from_domain, event.folder, event.folder_id) == ("supplier.example", "Posteingang", "f-inbox")
+    assert outlook.calls["open_part"] == 0
+    assert await engine.attachments() == []
+    assert (await engine.row("message"))["state"] == "observed"
+
+
+async def test_every_folder_is_observed_but_nothing_from_before_the_start(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("junk", folder_id="f-junk")
+    outlook.deliver("old", received_at=START - timedelta(days=1))
+    await engine.done()
+    outlook.touch("old", is_read=True)
+    await _full(engine)
+    assert await _told(engine) == [(MailKind.RECEIVED, "junk")]
+
+
+async def test_the_life_of_a_mail_is_told_in_order_and_once(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1")
+    await engine.done()
+    outlook.touch("m1", is_read=True)
+    await _full(engine)
+    outlook.move("m1", "f-deleted")
+    await _full(engine)
+    outlook.delete("m1")
+    await _full(engine)
+    await _full(engine)
+    assert await _told(engine) == [
+        (MailKind.RECEIVED, "m1"),
+        (MailKind.CHANGED, "m1"),
+        (MailKind.MOVED, "m1"),
+        (MailKind.REMOVED, "m1"),
+    ]
+    moved = (await engine.mail_events())[2]
+    assert (moved.previous_folder_id, moved.folder_id) == ("f-inbox", "f-deleted")
+    assert (await engine.row("message"))["state"] == "removed"
+
+
+async def test_a_removal_is_believed_only_when_the_mail_cannot_be_fetched(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1")
+    await engine.done()
+    outlook.lose_additions.add("m1")
+    outlook.move("m1", "f-invoices")
+    await _full(engine)
+    assert await _told(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.MOVED, "m1")]
+
+
+async def test_a_hinted_run_reads_only_the_folders_that_the_list_shows(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1")
+    await engine.done()
+    engine.clock.pass_by(minutes=3)
+    outlook.deliver("m2", folder_id="f-junk")
+    outlook.calls.clear()
+    await engine.done()
+    assert outlook.calls == {"list": 1, "delta": 1}
+    assert (MailKind.RECEIVED, "m2") in await _told(engine)
+
+
+async def test_a_woken_mailbox_with_nothing_new_costs_one_call(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1")
+    await engine.done()
+    engine.clock.pass_by(seconds=20)
+    outlook.calls.clear()
+    await engine.done()
+    assert outlook.calls == {"list": 1}, "what the overlap shows again is no news"
+
+
+async def test_what_was_deleted_while_the_cursor_was_lost_is_told_after_the_re_list(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    for message_id in ("stays", "goes"):
+        outlook.deliver(message_id)
+    await engine.done()
+    outlook.delete("goes")
+    outlook.errors["delta"] = [CursorRefused("410")]
+    await _full(engine)
+    assert (await _told(engine))[2:] == [(MailKind.REMOVED, "goes")]
+
+
+async def test_labels_are_the_folders_of_a_gmail_mailbox(observed_gmail: Engine) -> None:
+    gmail = observed_gmail.mailbox
+    assert isinstance(gmail, FakeGmail)
+    await observed_gmail.done()
+    gmail.deliver("m1")
+    await observed_gmail.done()
+    gmail.relabel("m1", frozenset({"INBOX", "STARRED"}))
+    await observed_gmail.done()
+    gmail.relabel("m1", frozenset({"TRASH"}))
+    await observed_gmail.done()
+    gmail.delete("m1")
+    await observed_gmail.done()
+    await observed_gmail.done()
+    assert await _told(observed_gmail) == [
+        (MailKind.RECEIVED, "m1"),
+        (MailKind.CHANGED, "m1"),
+        (MailKind.MOVED, "m1"),
+        (MailKind.REMOVED, "m1"),
+    ]
+
+
+async def test_what_was_deleted_while_gmails_history_was_lost_is_told_after_the_re_list(
+    observed_gmail: Engine,
+) -> None:
+    gmail = observed_gmail.mailbox
+    assert isinstance(gmail, FakeGmail)
+    for message_id in ("stays", "goes"):
+        gmail.deliver(message_id)
+    await observed_gmail.done()
+    observed_gmail.clock.pass_by(minutes=1)
+    gmail.delete("goes")
+    gmail.errors["history"] = [CursorRefused("404")]
+    await observed_gmail.done()
+    assert (await _told(observed_gmail))[2:] == [(MailKind.REMOVED, "goes")]

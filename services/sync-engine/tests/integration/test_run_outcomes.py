@@ -1,0 +1,290 @@
+"""Who may run, who is put off, and what a run that is no longer wanted can still write: nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fake_mailbox import FakeOutlook, File
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.errors import (
+    AccessDenied,
+    CursorRefused,
+    MailboxGone,
+    PageTokenRefused,
+    ProviderUnavailable,
+    Throttled,
+    TokenRefused,
+)
+from mailroom_common.events import ConnectionKind, DocSourceState, SyncReason
+from mailroom_common.providers.port import MessageSummary
+from sync_engine.domain.records import Cursor, JudgedMessage, MessageState, Page
+from sync_engine.ports import NotSyncable, RetryAt
+from sync_engine.run_ports import CursorMoved, NotToBeSynced
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
+        yield engine
+
+
+@pytest.fixture
+def outlook(engine: Engine) -> FakeOutlook:
+    assert isinstance(engine.mailbox, FakeOutlook)
+    return engine.mailbox
+
+
+@pytest.mark.parametrize("state", [DocSourceState.PENDING, DocSourceState.PAUSED, DocSourceState.DELETING])
+async def test_a_source_that_is_not_active_is_not_synced(engine: Engine, state: DocSourceState) -> None:
+    await engine.change_source(state=state)
+    outcome = await engine.run()
+    assert isinstance(outcome, NotSyncable)
+    assert outcome.kind is None
+    assert engine.mailbox.call_count == 0
+
+
+async def test_the_row_may_be_ahead_of_the_directory_that_the_caller_read(engine: Engine) -> None:
+    await engine.change_behind_its_back(state=DocSourceState.PAUSED)
+    assert isinstance(await engine.run(), NotSyncable)
+
+
+async def test_a_refused_grant_rests_until_a_newer_one(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.errors["folders"] = [TokenRefused("refused", grant_generation=1)]
+    outcome = await engine.run()
+    assert isinstance(outcome, NotSyncable)
+    assert outcome.kind is ConnectionKind.TOKEN_REFUSED
+    outlook.calls.clear()
+    again = await engine.run()
+    assert isinstance(again, NotSyncable)
+    assert again.kind is ConnectionKind.TOKEN_REFUSED
+    assert outlook.call_count == 0, "a dead grant is not tried"
+    await engine.change_source(grant_generation=2)
+    await engine.done(SyncReason.CONNECT)
+
+
+async def test_the_late_refusal_of_an_old_grant_does_not_condemn_a_newer_one(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.change_source(grant_generation=2)
+    outlook.errors["folders"] = [TokenRefused("refused", grant_generation=1)]
+    outcome = await engine.run()
+    assert isinstance(outcome, RetryAt)
+    assert (await engine.row("sync_state"))["refused_generation"] is None
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (AccessDenied("policy"), ConnectionKind.ACCESS_DENIED),
+        (MailboxGone("no mailbox"), ConnectionKind.MAILBOX_GONE),
+    ],
+)
+async def test_what_only_people_can_mend_is_told_as_such(
+    engine: Engine, outlook: FakeOutlook, error: AccessDenied | MailboxGone, kind: ConnectionKind
+) -> None:
+    outlook.errors["folders"] = [error]
+    outcome = await engine.run()
+    assert isinstance(outcome, NotSyncable)
+    assert outcome.kind is kind
+
+
+async def test_the_providers_wait_is_kept_whatever_a_request_says(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.errors["folders"] = [Throttled("patience", retry_after_s=90)]
+    outcome = await engine.run()
+    assert isinstance(outcome, RetryAt)
+    assert not outcome.failing
+    assert outcome.not_before == engine.clock.now + timedelta(seconds=90)
+    outlook.calls.clear()
+    engine.clock.pass_by(seconds=89)
+    assert isinstance(await engine.run(SyncReason.MANUAL), RetryAt)
+    assert outlook.call_count == 0
+    engine.clock.pass_by(seconds=2)
+    await engine.done()
+
+
+async def test_failures_in_a_row_are_put_off_longer_and_longer(engine: Engine, outlook: FakeOutlook) -> None:
+    pauses = []
+    for _ in range(6):
+        outlook.errors["folders"] = [ProviderUnavailable("503")]
+        outcome = await engine.run()
+        assert isinstance(outcome, RetryAt)
+        assert outcome.failing
+        pauses.append(outcome.not_before - engine.clock.now)
+        engine.clock.now = outcome.not_before
+    assert all(later > earlier for earlier, later in zip(pauses, pauses[2:], strict=False)), pauses
+    await engine.done()
+    assert (await engine.row("sync_state"))["attempts"] == 0
+
+
+async def test_a_newer_grant_clears_what_the_older_one_failed_at(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.errors["folders"] = [Throttled("patience", retry_after_s=900)]
+    await engine.run()
+    await engine.change_source(grant_generation=2)
+    assert await engine.states.not_before(engine.source) is None
+    await engine.done()
+
+
+async def test_a_provider_without_a_client_is_put_off_and_says_so(engine: Engine) -> None:
+    run = engine.sync_engine(is_configured=False)
+    outcome = await run.run(engine.source, reasons=frozenset({SyncReason.BACKSTOP}))
+    assert isinstance(outcome, RetryAt)
+    assert "configured" in outcome.detail
+
+
+async def test_a_page_of_a_source_that_is_paused_meanwhile_writes_nothing(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File())
+
+    async def paused(_: str) -> None:
+        await engine.change_behind_its_back(state=DocSourceState.PAUSED)
+
+    outlook.meanwhile["fetch"] = paused
+    outcome = await engine.run()
+    assert isinstance(outcome, NotSyncable)
+    assert await engine.attachments() == []
+    assert await engine.rows("message") == []
+    outlook.meanwhile.clear()
+    engine.source = replace(engine.source, version=2)
+    await engine.change_source(state=DocSourceState.ACTIVE)
+    await engine.done(SyncReason.RESUME)
+    assert await engine.taken_mails() == ["m1"], "resume catches up from the cursor"
+
+
+async def test_a_zombies_page_finds_the_cursor_moved_and_writes_nothing(engine: Engine) -> None:
+    await engine.done()
+    stale = await engine.tables.cursor(engine.source.doc_source_id, "f-inbox")
+    first, second = (_page(stale, message_id, "9") for message_id in ("by-owner", "by-zombie"))
+    await engine.tables.commit(engine.source, first, engine.clock.now)
+    with pytest.raises(CursorMoved):
+        await engine.tables.commit(engine.source, second, engine.clock.now)
+    assert [row["message_id"] for row in await engine.rows("message")] == ["by-owner"]
+
+
+async def test_two_first_pages_at_once_are_one(engine: Engine) -> None:
+    await engine.tables.enter(engine.source)
+    nothing = Cursor(scope="f-inbox")
+    pages = [_page(nothing, message_id, "9") for message_id in ("a", "b")]
+    results = await asyncio.gather(
+        *(engine.tables.commit(engine.source, page, engine.clock.now) for page in pages), return_exceptions=True
+    )
+    assert sorted(type(result).__name__ for result in results) == ["Committed", "CursorMoved"]
+    assert len(await engine.rows("message")) == 1
+
+
+async def test_two_workers_on_one_mailbox_take_each_mail_once(engine: Engine, outlook: FakeOutlook) -> None:
+    for number in range(7):
+        outlook.deliver(f"m{number}", File())
+    await asyncio.gather(engine.run(SyncReason.CONNECT), engine.run(SyncReason.CONNECT))
+    engine.clock.pass_by(minutes=1)
+    await engine.run(SyncReason.CONNECT)
+    assert await engine.taken_mails() == [f"m{number}" for number in range(7)]
+
+
+async def test_a_page_of_an_unknown_or_forgotten_source_is_refused(engine: Engine) -> None:
+    page = _page(Cursor(scope="f-inbox"), "m1", "1")
+    with pytest.raises(NotToBeSynced):
+        await engine.tables.commit(engine.source, page, engine.clock.now)
+    await engine.change_source(state=DocSourceState.DELETING)
+    await engine.states.forget(engine.source)
+    with pytest.raises(NotToBeSynced):
+        await engine.tables.commit(engine.source, page, engine.clock.now)
+
+
+async def test_forgetting_leaves_a_grave_and_says_so_once(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File())
+    await engine.done()
+    await engine.change_source(state=DocSourceState.DELETING)
+    await engine.states.forget(engine.source)
+    await engine.states.forget(engine.source)
+    for table in ("message", "message_part", "cursor", "folder", "parked_item", "sync_run"):
+        assert await engine.rows(table) == [], table
+    assert (await engine.row("sync_state"))["forgotten_at"] is not None
+    assert [event.kind for event in await engine.connection_events()] == [ConnectionKind.FORGOTTEN]
+    assert len(engine.stored_blobs()) == 1, "blobs are ingestion's"
+    assert isinstance(await engine.run(), NotSyncable)
+
+
+async def test_a_refused_page_goes_back_to_its_position_and_not_to_nothing(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.done()
+    position = (await engine.tables.cursor(engine.source.doc_source_id, "f-inbox")).position
+    for number in range(7):
+        outlook.deliver(f"m{number}", File())
+    engine.clock.pass_by(minutes=11)
+    outlook.errors["page"] = [PageTokenRefused("too late")]
+    outlook.asked.clear()
+    await engine.done(SyncReason.BACKSTOP)
+    assert await engine.taken_mails() == [f"m{number}" for number in range(7)]
+    assert outlook.asked[0] == outlook.asked[2] == ("f-inbox", position, None), "it began again at its position"
+    assert outlook.asked[1][2] is not None
+
+
+async def test_a_refused_position_is_the_first_sync_again_and_takes_nothing_twice(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1", File())
+    await engine.done()
+    engine.clock.pass_by(minutes=11)
+    outlook.deliver("m2", File())
+    outlook.errors["delta"] = [CursorRefused("410")]
+    await engine.done(SyncReason.BACKSTOP)
+    assert await engine.taken_mails() == ["m1", "m2"]
+
+
+async def test_a_provider_that_refuses_every_cursor_is_failing(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.errors["delta"] = [CursorRefused("410") for _ in range(10)]
+    outcome = await engine.run()
+    assert isinstance(outcome, RetryAt)
+    assert outcome.failing
+
+
+async def test_the_cursor_of_a_folder_that_is_gone_goes_too(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.done()
+    assert "f-invoices" in {row["scope"] for row in await engine.rows("cursor")}
+
+    async def folder_goes(_: str) -> None:
+        outlook.tree = [folder for folder in outlook.tree if folder.folder_id != "f-invoices"]
+
+    outlook.meanwhile["delta"] = folder_goes
+    engine.clock.pass_by(minutes=11)
+    await engine.done(SyncReason.BACKSTOP)
+    assert "f-invoices" not in {row["scope"] for row in await engine.rows("cursor")}
+
+
+async def test_a_run_is_written_down_with_what_it_found(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(), File(filename="b.pdf"))
+    await engine.done(SyncReason.CONNECT, SyncReason.NOTIFICATION)
+    run = await engine.row("sync_run")
+    assert (run["kind"], run["outcome"], run["found_new"], run["parts_taken"]) == ("full", "done", 1, 2)
+    assert run["reasons"] == ["connect", "notification"]
+
+
+async def test_mail_that_only_the_backstop_found_long_after_it_came_is_unannounced(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("there-before", File())
+    assert (await engine.done(SyncReason.CONNECT)).unannounced == 0
+    engine.clock.pass_by(minutes=1)
+    outlook.deliver("silent", File())
+    engine.clock.pass_by(minutes=13)
+    outlook.deliver("just-now", File())
+    outcome = await engine.done(SyncReason.BACKSTOP)
+    assert (outcome.found_new, outcome.unannounced) == (2, 1)
+
+
+async def test_mail_that_a_notification_brought_is_announced(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.done(SyncReason.CONNECT)
+    engine.clock.pass_by(minutes=1)
+    outlook.deliver("m1", File())
+    engine.clock.pass_by(minutes=13)
+    outcome = await engine.done(SyncReason.BACKSTOP, SyncReason.NOTIFICATION)
+    assert (outcome.found_new, outcome.unannounced) == (1, 0)
+
+
+def _page(read: Cursor, message_id: str, position: str) -> Page:
+    message = JudgedMessage(summary=MessageSummary(message_id=message_id), state=MessageState.CLOSED)
+    return Page(read=read, cursor=read.at_position(position), messages=(message,))
