@@ -1,0 +1,204 @@
+import base64
+import hashlib
+import secrets
+import uuid
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+
+from mailroom_common.errors import CursorRefused, ItemGone, MailroomError, ProviderUnavailable
+from mailroom_common.events.terms import Access, Profile
+from mailroom_common.providers.gmail.mail import GmailMail
+from mailroom_common.providers.google import GoogleIdentity
+from mailroom_common.providers.graph.mail import GraphMail
+from mailroom_common.providers.http import BaseURL
+from mailroom_common.providers.microsoft import MicrosoftIdentity
+from mailroom_common.providers.port import Mailbox, MailProvider
+from mailroom_common.providers.quota import Quota
+from mailroom_common.settings import ProviderSettings
+from mailroom_sandbox.providers.client import decide
+from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders
+
+ADDRESS = "ap@contoso.example"
+START_AT = datetime.now(UTC) - timedelta(days=1)
+
+
+async def signed_in(
+    sandbox: RunningProviders, side: MicrosoftIdentity | GoogleIdentity, profile: Profile = Profile.INVOICE
+) -> tuple[Mailbox, str]:
+    await sandbox.control.create_mailbox(side.provider, ADDRESS)
+    verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
+    redirect_uri = next(uri for uri in REDIRECT_URIS if side.provider in uri)
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    page = await side.authorize_url(
+        tenant=None,
+        profile=profile,
+        redirect_uri=redirect_uri,
+        state="s",
+        nonce=nonce,
+        code_challenge=challenge,
+        login_hint=ADDRESS,
+    )
+    code = parse_qs(urlsplit(await decide(sandbox.http, page, account=ADDRESS)).query)["code"][0]
+    grant = await side.exchange_code(
+        tenant=None, profile=profile, code=code, redirect_uri=redirect_uri, code_verifier=verifier, nonce=nonce
+    )
+    account = await side.identify(grant)
+    mailbox = Mailbox(
+        doc_source_id=str(uuid.uuid4()),
+        provider=side.provider,
+        access=Access.DELEGATED,
+        profile=profile,
+        address=account.address,
+        provider_user_id=account.user_id,
+    )
+    return mailbox, grant.access_token
+
+
+def mails() -> list[bytes]:
+    """A document, a nested mail, and a picture that only the body shows."""
+    plain = EmailMessage()
+    plain["From"], plain["To"], plain["Subject"] = "Billing <billing@acme.example>", ADDRESS, "Invoice 1"
+    plain.set_content("see file")
+    plain.add_attachment(b"%PDF-1.7" * 9000, maintype="application", subtype="pdf", filename="a.pdf")
+    nested = EmailMessage()
+    nested["From"], nested["To"], nested["Subject"] = "jane@acme.example", ADDRESS, "Fwd: Invoice 1"
+    nested.set_content("see mail")
+    nested.add_attachment(plain)
+    shown = EmailMessage()
+    shown["From"], shown["To"], shown["Subject"] = "jane@acme.example", ADDRESS, "Hello"
+    shown.set_content("hello")
+    shown.add_alternative('<p><img src="cid:logo"></p>', subtype="html")
+    shown.get_payload()[1].add_related(b"\x89PNG", "image", "png", cid="<logo>")  # type: ignore[index,union-attr] # a Message
+    return [plain.as_bytes(), nested.as_bytes(), shown.as_bytes()]
+
+
+async def read_all(client: MailProvider, mailbox: Mailbox, message_ids: list[str]) -> None:
+    for message_id in message_ids:
+        message = await client.fetch_message(mailbox, message_id, with_body=True, with_parts=True)
+        for part in message.parts:
+            try:
+                async with client.open_part(mailbox, message_id, part) as chunks:
+                    assert [chunk async for chunk in chunks]
+            except ItemGone:
+                assert part.handle is None
+
+
+async def whole_round(client: MailProvider, mailbox: Mailbox, scope: str, position: str | None = None) -> str:
+    page_token: str | None = None
+    while True:
+        page = await client.changes(mailbox, scope, position=position, page_token=page_token, start_at=START_AT)
+        if page.position is not None:
+            return page.position
+        page_token = page.page_token
+
+
+@pytest.mark.parametrize("profile", [Profile.INVOICE, Profile.OBSERVATION])
+async def test_what_graph_is_asked_and_answers_is_in_its_contract(
+    sandbox: RunningProviders,
+    provider_settings: ProviderSettings,
+    http: httpx.AsyncClient,
+    recorder: Any,
+    one_token: Any,
+    graph_contract: Any,
+    profile: Profile,
+) -> None:
+    side = MicrosoftIdentity(
+        provider_settings,
+        client_id=sandbox.settings.microsoft_client_id,
+        client_secret=sandbox.settings.microsoft_client_secret.get_secret_value(),
+        http=http,
+    )
+    mailbox, token = await signed_in(sandbox, side, profile)
+    recorder.exchanges.clear()
+    client = GraphMail(http, BaseURL(provider_settings.graph_url), one_token(token), Quota(slots=4))
+    inbox = next(folder for folder in await client.folders(mailbox) if folder.well_known == "inbox")
+    ids = [(await sandbox.control.deliver(source, ADDRESS))[0] for source in mails()]
+    position = await whole_round(client, mailbox, inbox.folder_id)
+    await client.modified_since(mailbox, START_AT)
+    await read_all(client, mailbox, ids)
+    await sandbox.control.delete(ADDRESS, ids[0])
+    position = await whole_round(client, mailbox, inbox.folder_id, position)
+    with pytest.raises(ItemGone):
+        await client.fetch_message(mailbox, ids[0])
+    await sandbox.control.refuse_cursors(ADDRESS)
+    with pytest.raises(CursorRefused):
+        await whole_round(client, mailbox, inbox.folder_id, position)
+    with pytest.raises(ProviderUnavailable):  # nobody answers the handshake
+        await client.create_subscription(
+            mailbox,
+            client_state="s:1",
+            notification_url="http://127.0.0.1:1/x",
+            lifecycle_url="http://127.0.0.1:1/x",
+            expires_at=datetime.now(UTC) + timedelta(days=2),
+        )
+    assert await client.list_subscriptions(mailbox) == []
+    with pytest.raises(ItemGone):
+        await client.renew_subscription(mailbox, str(uuid.uuid4()), expires_at=datetime.now(UTC) + timedelta(days=2))
+    await client.end_subscription(mailbox, str(uuid.uuid4()))
+    await sandbox.control.expire_tokens(ADDRESS)
+    with pytest.raises(MailroomError):
+        await client.modified_since(mailbox, START_AT)
+    problems = Counter(problem for exchange in recorder.exchanges for problem in graph_contract.problems(exchange))
+    assert problems == {}
+    assert {exchange.status_code for exchange in recorder.exchanges} >= {200, 400, 401, 404, 410}
+
+
+@pytest.mark.parametrize("profile", [Profile.INVOICE, Profile.OBSERVATION])
+async def test_what_gmail_is_asked_and_answers_is_in_its_contract(
+    sandbox: RunningProviders,
+    provider_settings: ProviderSettings,
+    http: httpx.AsyncClient,
+    recorder: Any,
+    one_token: Any,
+    gmail_contract: Any,
+    profile: Profile,
+) -> None:
+    side = GoogleIdentity(
+        provider_settings,
+        client_id=sandbox.settings.google_client_id,
+        client_secret=sandbox.settings.google_client_secret.get_secret_value(),
+        http=http,
+    )
+    mailbox, token = await signed_in(sandbox, side, profile)
+    recorder.exchanges.clear()
+    quota = Quota(slots=8, units_per_minute=6000)
+    client = GmailMail(
+        http, BaseURL(provider_settings.gmail_url), one_token(token), quota, topic=provider_settings.pubsub_topic
+    )
+    made = await client.create_subscription(
+        mailbox, client_state="", notification_url="", lifecycle_url="", expires_at=datetime.now(UTC)
+    )
+    position = await whole_round(client, mailbox, "history")
+    ids = [(await sandbox.control.deliver(source, ADDRESS))[0] for source in mails()]
+    await whole_round(client, mailbox, "relist")
+    position = await whole_round(client, mailbox, "history", position)
+    await read_all(client, mailbox, ids)
+    await sandbox.control.delete(ADDRESS, ids[0])
+    position = await whole_round(client, mailbox, "history", position)
+    with pytest.raises(ItemGone):
+        await client.fetch_message(mailbox, ids[0])
+    await sandbox.control.refuse_cursors(ADDRESS)
+    with pytest.raises(CursorRefused):
+        await whole_round(client, mailbox, "history", position)
+    await client.end_subscription(mailbox, made.subscription_id)
+    problems = Counter(problem for exchange in recorder.exchanges for problem in gmail_contract.problems(exchange))
+    assert problems == {}
+    assert {exchange.status_code for exchange in recorder.exchanges} >= {200, 404}
+
+
+def test_a_call_that_is_not_described_is_told(graph_contract: Any, gmail_contract: Any) -> None:
+    request = httpx.Request("GET", "https://graph.example/v1.0/users/u/messages?$nonsense=1")
+    answer = httpx.Response(200, json={"value": [{"isRead": "yes"}]}, request=request)
+    assert len(graph_contract.problems(answer)) == 2
+    unknown = httpx.Response(200, request=httpx.Request("GET", "https://graph.example/v1.0/nothing"))
+    assert len(graph_contract.problems(unknown)) == 1
+    wrong = httpx.Response(
+        200, json={"historyId": 1, "surprise": 1}, request=httpx.Request("GET", "https://x/gmail/v1/users/me/profile")
+    )
+    assert len(gmail_contract.problems(wrong)) == 2
