@@ -96,3 +96,14 @@ COALESCER_REQUESTS = Counter(
     "mailroom_coalescer_requests_total", "Sync requests that the coalescer wrote, by `first` or `trailing`.", ["kind"]
 )
 COALESCER_NOTIFICATIONS = Counter("mailroom_coalescer_notifications_total", "Notifications that the coalescer heard.")
+
+# webhook-gateway
+GATEWAY_ANSWERS = Counter("mailroom_gateway_answers_total", "Answers to pushes, by status.", ["provider", "status"])
+GATEWAY_ITEMS = Counter(
+    "mailroom_gateway_items_total",
+    "Items of pushes: `written`, `dropped` (source paused or being deleted), `mismatched`, `unknown_address`.",
+    ["provider", "outcome"],
+)
+GATEWAY_KEY_FETCHES = Counter(
+    "mailroom_gateway_key_fetches_total", "Fetches of Google's public keys, `ok` or `failed`.", ["outcome"]
+)

@@ -1,0 +1,31 @@
+"""What the handlers ask for. `mailroom_common.kafka` has the real ones."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from mailroom_common.events import DocSource, Provider
+from mailroom_common.kafka.producer import Outgoing
+
+
+class KnowsSources(Protocol):
+    """`DocSourceDirectory`: the `doc-sources` topic in memory."""
+
+    def get(self, doc_source_id: str) -> DocSource | None: ...
+    def by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]: ...
+    def ready(self) -> str | None: ...
+    async def catch_up(self, timeout_s: float) -> bool: ...
+
+
+class Publishes(Protocol):
+    """`EventProducer`: returns once Kafka has acknowledged all of them.
+
+    Raises Unavailable when it has not, in time.
+    """
+
+    async def send_all(self, records: Sequence[Outgoing], *, timeout_s: float) -> None: ...
+
+
+class ProvesPushes(Protocol):
+    async def is_genuine(self, *, authorization: str | None, token: str | None) -> bool:
+        """Whether everything that is configured was shown. Raises Unavailable when that cannot be told yet."""
+        ...
