@@ -28,12 +28,13 @@ def kind_of_run(standing: Standing, timings: Timings, now: datetime) -> RunKind:
 
 
 def list_since(standing: Standing, timings: Timings) -> datetime | None:
-    """From when the hint list is asked for; None when there has been neither a list nor a full run."""
-    if standing.listed_until is not None:
-        return standing.listed_until - timings.list_overlap
-    if standing.last_full_at is not None:
-        return standing.last_full_at - timings.clock_difference
-    return None
+    """From when the hint list is asked for; None when there has been neither a list nor a full run.
+
+    A mailbox that no list was asked of for a month need not list that month: the last full run has read it.
+    """
+    listed = standing.listed_until and standing.listed_until - timings.list_overlap
+    full = standing.last_full_at and standing.last_full_at - timings.clock_difference
+    return max((at for at in (listed, full) if at is not None), default=None)
 
 
 def is_unannounced(

@@ -1,0 +1,204 @@
+"""Which parts are taken, and the reason of each that is not: the rules of the samples' index, as small cases."""
+
+import pytest
+
+from mailroom_common.providers.port import Part, PartKind
+from sync_engine.domain.content import HEAD_BYTES, sniff
+from sync_engine.domain.parts import LARGEST_BYTES, Left, judge_by_content, judge_by_name, needs_html
+
+PDF, PNG, JPEG, TIFF = b"%PDF-1.4", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"II*\x00"
+GIF, TEXT, HTML = b"GIF89a", b"hello", b"<html>"
+ZIP, TNEF = b"PK\x03\x04" + b"\x00" * 30, b"\x78\x9f\x3e\x22"
+OCTETS = "application/octet-stream"
+
+
+def part(
+    filename: str | None,
+    content_type: str | None,
+    *,
+    disposition: str | None = "attachment",
+    content_id: str | None = None,
+    is_inline: bool | None = None,
+    kind: PartKind = PartKind.FILE,
+    size_bytes: int | None = None,
+) -> Part:
+    return Part(
+        part_path="1",
+        kind=kind,
+        filename=filename,
+        content_type=content_type,
+        size_bytes=size_bytes,
+        is_inline=disposition == "inline" if is_inline is None else is_inline,
+        content_id=content_id,
+        disposition=disposition,
+    )
+
+
+def judge(subject: Part, content: bytes, html: str = "") -> Left | None:
+    """Both looks, as a run takes them."""
+    return judge_by_name(subject) or judge_by_content(subject, sniff(content[:HEAD_BYTES]), html=html)
+
+
+@pytest.mark.parametrize(
+    ("subject", "content"),
+    [
+        pytest.param(part("invoice.pdf", "application/pdf"), PDF, id="pdf"),
+        pytest.param(
+            part("facture.pdf", "application/pdf", disposition="inline"), PDF, id="inline pdf, as Apple sends it"
+        ),
+        pytest.param(part("RECHNUNG.PDF", OCTETS), PDF, id="pdf declared as octets"),
+        pytest.param(part("scan0001.dat", OCTETS), PDF, id="pdf called dat"),
+        pytest.param(part(None, "application/pdf"), PDF, id="pdf without a name"),
+        pytest.param(part("invoice.pdf", "application/pdf", content_id="x@y"), PDF, id="pdf with a content id"),
+        pytest.param(part("data.txt", OCTETS), PDF, id="pdf called txt, where the type does not agree"),
+        pytest.param(part("data.bin", "text/plain"), PDF, id="pdf declared text, where the name does not agree"),
+        pytest.param(part("cut.pdf", "application/pdf"), PDF[:9], id="pdf cut short: damage is for ingestion to say"),
+        pytest.param(part("photo.jpg", "image/jpeg"), JPEG, id="jpeg"),
+        pytest.param(part("scan.tif", "image/tiff"), TIFF, id="tiff"),
+        pytest.param(part("favicon.jpg", "image/jpeg"), PNG, id="png called jpg"),
+        pytest.param(part("favicon.jpg", "image/jpeg", disposition=None), PNG, id="picture without a disposition"),
+        pytest.param(part("wibble.JPG", "image/jpeg", content_id="a@b"), JPEG, id="attached picture with a content id"),
+    ],
+)
+def test_documents_are_taken(subject: Part, content: bytes) -> None:
+    assert judge(subject, content) is None
+
+
+@pytest.mark.parametrize(
+    ("subject", "content", "reason"),
+    [
+        pytest.param(part("invoice.pdf", "application/pdf"), TEXT, Left.NOT_A_DOCUMENT, id="text called pdf"),
+        pytest.param(
+            part("test.pdf", "application/pdf", disposition="inline"), TEXT, Left.NOT_A_DOCUMENT, id="and inline"
+        ),
+        pytest.param(part("test.txt", "text/plain", disposition="inline"), TEXT, Left.NOT_A_DOCUMENT, id="inline text"),
+        pytest.param(part("test.csv", "text/plain"), TEXT, Left.NOT_A_DOCUMENT, id="csv"),
+        pytest.param(part("test.html", "text/html"), HTML, Left.NOT_A_DOCUMENT, id="html"),
+        pytest.param(part("a.zip", "application/x-zip-compressed"), HTML, Left.NOT_A_DOCUMENT, id="html called zip"),
+        pytest.param(part("some.doc", "application/msword"), HTML, Left.NOT_A_DOCUMENT, id="office document"),
+        pytest.param(part("rzkly.gif", "image/gif", disposition=None), GIF, Left.NOT_A_DOCUMENT, id="gif"),
+        pytest.param(part("clock.bmp", "application/riscos"), b"BM..", Left.NOT_A_DOCUMENT, id="bmp"),
+        pytest.param(
+            part("LOGO.png", "application/octetstream"), b"abc", Left.NOT_A_DOCUMENT, id="three letters called png"
+        ),
+        pytest.param(part("test.bin", OCTETS), ZIP[:16], Left.NOT_A_DOCUMENT, id="too short for a zip"),
+        pytest.param(
+            part(None, "image/jpeg", disposition="inline", content_id="q@w"),
+            TEXT,
+            Left.NOT_A_DOCUMENT,
+            id="no picture at all",
+        ),
+        pytest.param(
+            part("invoice.pdf", "application/applefile"), b"\x00\x05\x16\x07..", Left.NOT_A_DOCUMENT, id="resource fork"
+        ),
+        pytest.param(part(None, "text/plain"), b"", Left.EMPTY, id="nothing"),
+        pytest.param(
+            part("calendar.ics", "text/calendar", size_bytes=0), b"", Left.EMPTY, id="calendar entry without bytes"
+        ),
+        pytest.param(part("invite.ics", "text/calendar"), TEXT, Left.CALENDAR_OR_CARD, id="calendar entry"),
+        pytest.param(part("billing.vcf", "text/vcard"), TEXT, Left.CALENDAR_OR_CARD, id="visiting card"),
+        pytest.param(part("invite.ics", OCTETS), TEXT, Left.CALENDAR_OR_CARD, id="calendar entry by its name alone"),
+        pytest.param(
+            part("smime.p7s", "application/pkcs7-signature"), b"\x30\x82", Left.SIGNATURE, id="s/mime signature"
+        ),
+        pytest.param(part("signature.asc", "application/pgp-signature"), TEXT, Left.SIGNATURE, id="pgp signature"),
+        pytest.param(part("x.sig", OCTETS), TEXT, Left.SIGNATURE, id="signature by its name alone"),
+        pytest.param(part("smime.p7m", "application/pkcs7-mime"), b"\x30\x82", Left.UNOPENED_SMIME, id="s/mime mail"),
+        pytest.param(part("winmail.dat", "application/ms-tnef"), TNEF, Left.UNOPENED_TNEF, id="winmail.dat"),
+        pytest.param(part("invoices.zip", "application/zip"), ZIP, Left.UNOPENED_ZIP, id="zip"),
+        pytest.param(part("invoice.pdf", "application/pdf"), ZIP, Left.UNOPENED_ZIP, id="zip called pdf"),
+        pytest.param(part("Facture.eml", "message/rfc822"), TEXT, Left.UNOPENED_MESSAGE, id="forwarded message"),
+        pytest.param(part(None, None, kind=PartKind.MESSAGE), b"", Left.UNOPENED_MESSAGE, id="attached item"),
+        pytest.param(
+            part("a", "text/calendar", kind=PartKind.MESSAGE), b"", Left.CALENDAR_OR_CARD, id="attached event"
+        ),
+        pytest.param(part("Report.pdf", None, kind=PartKind.LINK), b"", Left.CLOUD_LINK, id="cloud link"),
+    ],
+)
+def test_everything_else_is_left_with_its_reason(subject: Part, content: bytes, reason: Left) -> None:
+    assert judge(subject, content) is reason
+
+
+@pytest.mark.parametrize(
+    ("subject", "html", "reason"),
+    [
+        pytest.param(part("a.png", "image/png", disposition="inline"), "", Left.INLINE_PICTURE, id="said inline"),
+        pytest.param(
+            part("a.png", "image/png", disposition="inline", content_id="x"),
+            "cid:x",
+            Left.INLINE_PICTURE,
+            id="and shown",
+        ),
+        pytest.param(
+            part("logo.png", "image/png", disposition=None, is_inline=True, content_id="logo@s"),
+            "",
+            Left.REFERENCED_BY_BODY,
+            id="related part with a content id and no disposition",
+        ),
+        pytest.param(
+            part("logo.png", "image/png", disposition=None, is_inline=True),
+            "",
+            Left.INLINE_PICTURE,
+            id="inline by the provider's word alone",
+        ),
+        pytest.param(
+            part("logo.png", "image/png", content_id="<logo@s>"),
+            '<img src="cid:logo@s">',
+            Left.REFERENCED_BY_BODY,
+            id="attached, and shown by the body all the same",
+        ),
+        pytest.param(
+            part("logo.png", "image/png", content_id="a b@s"),
+            "<img src='CID:a%20b@S'>",
+            Left.REFERENCED_BY_BODY,
+            id="escaped, and in other letters",
+        ),
+        pytest.param(
+            part("photo.png", "image/png", content_id="photo@s"),
+            '<img src="cid:photo@s2">',
+            None,
+            id="another one is shown",
+        ),
+    ],
+)
+def test_pictures_of_the_body_are_no_documents(subject: Part, html: str, reason: Left | None) -> None:
+    assert judge(subject, PNG, html) is reason
+
+
+def test_a_pdf_is_taken_even_where_the_body_refers_to_it() -> None:
+    inline = part("facture.pdf", "application/pdf", disposition="inline", content_id="f@s")
+    assert judge(inline, PDF, '<object data="cid:f@s">') is None
+
+
+def test_the_body_is_needed_only_for_a_content_id_that_may_be_a_pictures() -> None:
+    assert needs_html(part("photo.png", "image/png", content_id="x"))
+    assert needs_html(part("photo", OCTETS, content_id="x"))
+    assert not needs_html(part("photo.png", "image/png"))
+    assert not needs_html(part("invoice.pdf", "application/pdf", content_id="x"))
+    assert not needs_html(part("logo.png", "image/png", disposition="inline", content_id="x"))
+
+
+def test_what_is_clearly_too_large_is_not_even_opened() -> None:
+    assert judge_by_name(part("film.pdf", "application/pdf", size_bytes=2 * LARGEST_BYTES)) is Left.TOO_LARGE
+
+
+def test_near_the_limit_only_counting_tells() -> None:
+    assert judge_by_name(part("big.pdf", "application/pdf", size_bytes=LARGEST_BYTES + 1)) is None
+
+
+def test_reasons_are_the_words_that_people_know() -> None:
+    assert {str(reason) for reason in Left} == {
+        "not_a_document",
+        "inline_picture",
+        "referenced_by_body",
+        "signature",
+        "empty",
+        "calendar_or_card",
+        "too_large",
+        "cloud_link",
+        "unopened_message",
+        "unopened_zip",
+        "unopened_tnef",
+        "unopened_smime",
+        "unavailable",
+    }
