@@ -155,7 +155,8 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message with its parts. `html_body` is None when it was not asked for, empty when the mail has none."""
+    """A message with its parts. `html_body` is None when it was neither asked for nor came along, empty when the mail
+    has none."""
 
     summary: MessageSummary
     parts: tuple[Part, ...]

@@ -216,13 +216,16 @@ async def test_message_is_read_with_its_parts_in_one_call(google: GmailMail, wir
     assert (summary.internet_message_id, summary.version, summary.has_attachments) == ("<m1@acme.example>", "77", True)
     assert summary.received_at == datetime.fromtimestamp(1764288000.123, UTC)
     assert summary.headers == {"list-id": "<news>"}
-    assert found.html_body is None
+    assert found.html_body == "<table>é"
     assert len(wire.requests) == 1
 
 
-async def test_large_html_body_is_fetched_from_where_it_is_kept(google: GmailMail, wire: Any, gmail: Mailbox) -> None:
+async def test_large_html_body_is_fetched_from_where_it_is_kept_when_asked_for(
+    google: GmailMail, wire: Any, gmail: Mailbox
+) -> None:
     payload = multi("", "multipart/alternative", part("0", "text/html", attachmentId="B1", size=3))
-    wire.plays(ok(message(payload)), ok({"size": 7, "data": b64(b"<table>")}))
+    wire.plays(ok(message(payload)), ok(message(payload)), ok({"size": 7, "data": b64(b"<table>")}))
+    assert (await google.fetch_message(gmail, "m1")).html_body is None
     found = await google.fetch_message(gmail, "m1", with_body=True)
     assert (found.html_body, found.parts) == ("<table>", ())
 

@@ -41,6 +41,7 @@ def refusal(status: int, code: str = "", message: str = "", *, method: str = "GE
         (404, "ErrorInvalidUser", "", MailboxGone),
         (404, "ErrorNonExistentMailbox", "", MailboxGone),
         (404, "Request_ResourceNotFound", "", MailboxGone),
+        (404, "ResourceNotFound", "", MailboxGone),
         (403, "ErrorAccessDenied", "Access is denied. Check credentials and try again.", AccessDenied),
         (403, "ErrorAccessDenied", "Access to OData is disabled: [RAOP] : Blocked by tenant", AccessDenied),
         (403, "Authorization_RequestDenied", "", AccessDenied),

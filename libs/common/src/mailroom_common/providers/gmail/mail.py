@@ -192,7 +192,7 @@ class GmailMail:
             return Message(summary_of(await self._calls.json(mailbox, call)), ())
         message = await self._full(mailbox, message_id)
         payload = message.get("payload") or {}
-        html = await self._html(mailbox, message_id, payload) if with_body else None
+        html = await self._html(mailbox, message_id, payload, may_call=with_body)
         return Message(summary_of(message), () if with_parts is False else parts_of(payload), html)
 
     async def _full(self, mailbox: Mailbox, message_id: str) -> Payload:
@@ -205,12 +205,15 @@ class GmailMail:
         )
         return await self._calls.json(mailbox, call)
 
-    async def _html(self, mailbox: Mailbox, message_id: str, payload: Payload) -> str:
-        """Several texts where a mail program put pictures or files between them; a large one is kept apart."""
+    async def _html(self, mailbox: Mailbox, message_id: str, payload: Payload, *, may_call: bool) -> str | None:
+        """Several texts where a mail program put pictures or files between them. A large one is kept apart and costs a
+        call; the others came with the message, asked for or not."""
         texts = []
         for part in html_parts(payload):
             handle = handle_of(part)
             if isinstance(handle, str):
+                if not may_call:
+                    return None
                 async with self._download(mailbox, message_id, handle) as chunks:
                     handle = b"".join([chunk async for chunk in chunks])
             texts.append(text_of(part, handle or b""))

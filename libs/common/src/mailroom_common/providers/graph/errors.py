@@ -31,7 +31,8 @@ _MAILBOX_GONE = {
     "mailboxnothostedinexchangeonline",
     "errorinvaliduser",
     "errornonexistentmailbox",
-    "request_resourcenotfound",
+    "request_resourcenotfound",  # the directory has no such user any more
+    "resourcenotfound",
 }
 _THROTTLED = {"applicationthrottled", "toomanyrequests", "activitylimitreached", "mailboxconcurrency"}
 _PASSING = {"mailboxstoreunavailable", "errormailboxmoveinprogress", "serviceunavailable", "servicenotavailable"}
@@ -101,7 +102,7 @@ def judge_subscription(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
             "Graph could not validate the webhook at MAILROOM_PUBLIC_URL: it is not reachable from Graph, or answers"
             " wrongly or too slowly"
         )
-    if refusal.status == 404 and "resourcenotfound" in codes:
+    if refusal.status == 404 and "resourcenotfound" in codes and refusal.call.method != "POST":
         return ItemGone(refusal.sentence("Graph", "ResourceNotFound"))
     return judge(mailbox, refusal)
 

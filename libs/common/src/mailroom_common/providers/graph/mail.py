@@ -184,7 +184,12 @@ class GraphMail:
         return await self._listed_parts(mailbox, message_id, PART_SELECT, judge)
 
     async def _listed_parts(self, mailbox: Mailbox, message_id: str, select: str, judged_by: Judge) -> tuple[Part, ...]:
-        call = Call(name="parts", path=f"{_message(mailbox, message_id)}/attachments", query={"$select": select})
+        call = Call(
+            name="parts",
+            path=f"{_message(mailbox, message_id)}/attachments",
+            query={"$select": select},
+            limit_bytes=_MESSAGE_LIMIT_BYTES,
+        )
         pages = following(self._calls, self._base, mailbox, call, judge=judged_by)
         return tuple([part_of(item) async for page in pages for item in values(page)])
 
