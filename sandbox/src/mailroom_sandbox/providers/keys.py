@@ -60,7 +60,8 @@ def load_key(folder: Path, name: str) -> SigningKey:
     if not file.exists():
         private = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         _write_private(file, SigningKey(private, datetime.now(UTC)).private_pem().encode())
-    loaded = serialization.load_pem_private_key(file.read_bytes(), password=None)
+    # Our own file: checking that its numbers are prime would take longer than all else at the start.
+    loaded = serialization.load_pem_private_key(file.read_bytes(), None, unsafe_skip_rsa_key_validation=True)
     if not isinstance(loaded, rsa.RSAPrivateKey):
         raise TypeError(f"{file} holds no RSA key")
     return SigningKey(loaded, datetime.fromtimestamp(int(file.stat().st_mtime), UTC))

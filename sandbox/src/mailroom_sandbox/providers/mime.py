@@ -1,7 +1,8 @@
 """A mail's source as a tree of parts: parsed leniently and never refused, as a provider has to.
 
-The standard library's parser with `email.policy.default` reads names in every form that mail programs write (RFC 2231
-pieces, encoded words in parameters, raw UTF-8). What it raises on hopeless headers is caught header by header.
+The standard library has two readers, and neither is enough. The old one (`compat32`) takes a mail apart best: it finds
+boundaries that are not quoted as they should be. The new one (`default`) reads names in every form that mail programs
+write: RFC 2231 pieces, encoded words in parameters, raw UTF-8. What it raises on hopeless headers is caught one by one.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 
 # Header parsing fails on hostile input in all of these ways; the raw text is then better than no mail at all.
 _HEADER_ERRORS = (ValueError, LookupError, AttributeError, TypeError, AssertionError)
@@ -19,7 +20,7 @@ _AS_RECEIVED = policy.default.clone(refold_source="none", linesep="\r\n")
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`part_id` is Gmail's: empty for the root, then `0`, `0.1`. `content` is decoded; of a nested message the source."""
+    """`part_id` is Gmail's: empty for the root, then `0`, `0.1`. `content` is decoded, or a nested message's source."""
 
     part_id: str
     content_type: str
@@ -62,7 +63,7 @@ class Person:
 
 @lru_cache(maxsize=256)
 def parse(source: bytes) -> Part:
-    return _part(message_from_bytes(source, policy=policy.default), "", is_related_child=False)
+    return _part(message_from_bytes(source, policy=policy.compat32), "", is_related_child=False)
 
 
 def people(root: Part, header: str) -> list[Person]:
@@ -95,10 +96,11 @@ def body_part(root: Part, content_type: str) -> Part | None:
 def is_body(leaf: Part) -> bool:
     """Text that a mail program shows rather than offers as a file, what only describes a delivery, and a container
     that is too broken to be taken apart."""
-    if leaf.disposition == "attachment" or leaf.filename:
+    if leaf.disposition == "attachment":
         return False
-    kind = leaf.content_type
-    return kind.startswith(("text/", "multipart/")) or (kind.startswith("message/") and not leaf.is_message)
+    if leaf.content_type.startswith("message/"):
+        return not leaf.is_message  # a report, or a pointer to a file that is elsewhere, whose name it has
+    return leaf.content_type.startswith(("text/", "multipart/")) and not leaf.filename
 
 
 def _part(message: Message, part_id: str, *, is_related_child: bool) -> Part:
@@ -117,7 +119,7 @@ def _part(message: Message, part_id: str, *, is_related_child: bool) -> Part:
         part_id=part_id,
         content_type=content_type,
         headers=tuple(_headers(message)),
-        filename=_clean(_tried(message.get_filename) or "").strip() or None,
+        filename=_filename(message),
         disposition=_tried(message.get_content_disposition),
         content_id=content_id or None,
         charset=_tried(message.get_content_charset),
@@ -150,14 +152,38 @@ def _source(message: Message) -> bytes:
 
 
 def _headers(message: Message) -> list[tuple[str, str]]:
-    found = []
-    for name, raw in message.raw_items():
-        try:
-            value = str(policy.default.header_fetch_parse(name, raw))
-        except _HEADER_ERRORS:
-            value = str(raw)
-        found.append((_clean(name), _clean(value)))
-    return found
+    return [(_clean(name), _clean(str(_read(name, raw)))) for name, raw in message.raw_items()]
+
+
+def _filename(message: Message) -> str | None:
+    """That of the disposition counts, then that of the type."""
+    for header, parameter in (("content-disposition", "filename"), ("content-type", "name")):
+        raw = next((raw for name, raw in message.raw_items() if name.lower() == header), None)
+        if raw is None:
+            continue
+        strict = getattr(_read(header, raw), "params", {}).get(parameter)
+        if strict is None:
+            continue
+        name = _clean(str(strict)).strip()
+        # A name with blanks that is not quoted: the strict reader stops at the first.
+        lenient = _tried(partial(_parameter, message, header, parameter))
+        if lenient and lenient.startswith(f"{name} "):
+            name = _clean(lenient).strip()
+        return name or None
+    return None
+
+
+def _parameter(message: Message, header: str, parameter: str) -> str | None:
+    value = message.get_param(parameter, header=header)
+    return value if isinstance(value, str) else None
+
+
+def _read(name: str, raw: str) -> object:
+    """The header as the new reader has it, or its raw text."""
+    try:
+        return policy.default.header_fetch_parse(name, raw)
+    except _HEADER_ERRORS:
+        return raw
 
 
 def _tried(read: Callable[[], str | None]) -> str | None:
