@@ -82,6 +82,7 @@ class FakeMailbox(ABC):
         self.clock = clock
         self.mails: dict[str, StoredMail] = {}
         self.calls: Counter[str] = Counter()
+        self.chunks_read = 0
         self.errors: dict[str, list[MailroomError]] = {}  # by call name: raised one after the other
         self.meanwhile: dict[str, Callable[[str], Awaitable[None]]] = {}  # by call name: awaited with what is asked for
         self.item_errors: dict[str, Exception] = {}  # by message id: raised by every fetch
@@ -141,6 +142,7 @@ class FakeMailbox(ABC):
 
     async def _chunks(self, content: bytes) -> AsyncIterator[bytes]:
         for start in range(0, len(content), 65536):
+            self.chunks_read += 1
             yield content[start : start + 65536]
 
     # The consent side and subscriptions are no business of a sync run.

@@ -393,12 +393,12 @@ def _message_row(message: JudgedMessage) -> dict[str, object]:
         "reason": message.reason,
         "folder_id": message.folder_id,
         "folder": message.folder,
-        "internet_message_id": _storable(summary.internet_message_id),
+        "internet_message_id": summary.internet_message_id,
         "version": summary.version,
         "received_at": summary.received_at,
-        "subject": _storable(summary.subject),
-        "sender_address": _storable(summary.sender_address),
-        "sender_name": _storable(summary.sender_name),
+        "subject": summary.subject,
+        "sender_address": summary.sender_address,
+        "sender_name": summary.sender_name,
     }
 
 
@@ -409,8 +409,8 @@ def _part_rows(message: JudgedMessage) -> list[dict[str, object]]:
             "message_id": message.message_id,
             "part_path": part.part_path,
             "position": position,
-            "filename": _storable(part.filename),
-            "content_type": _storable(part.content_type),
+            "filename": part.filename,
+            "content_type": part.content_type,
             "size_bytes": part.size_bytes,
         }
         if isinstance(part, TakenPart):
@@ -423,11 +423,6 @@ def _part_rows(message: JudgedMessage) -> list[dict[str, object]]:
             row["reason"] = part.reason
         rows.append(row)
     return rows
-
-
-def _storable(text: str | None) -> str | None:
-    """Postgres stores no NUL, and JSON no lone surrogate: both come in headers of strangers."""
-    return None if text is None else text.replace("\x00", "").encode("utf-8", "replace").decode()
 
 
 def _known(row: asyncpg.Record) -> KnownMessage:

@@ -8,6 +8,7 @@ from mailroom_common.errors import ItemGone
 from mailroom_common.events import MailKind
 from mailroom_common.providers.port import MessageSummary
 from sync_engine.domain.records import JudgedMessage, KnownMessage, MessageState
+from sync_engine.domain.texts import storable_summary
 from sync_engine.domain.told import mail_event
 from sync_engine.domain.watched import Place, Watch
 from sync_engine.handlers.items import Taken, Wanted, each
@@ -74,6 +75,7 @@ class ObserveMessages:
             kind = MailKind.CHANGED
         else:
             return None  # a replay
+        summary = storable_summary(summary)
         event = mail_event(run.source, kind, summary, place, known, self._clock())
         return JudgedMessage(
             summary=replace(summary, folder_id=place.folder_id),

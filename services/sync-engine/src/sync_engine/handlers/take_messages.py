@@ -8,6 +8,7 @@ from mailroom_common.providers.port import Message, MessageSummary
 from sync_engine.domain.filters import RejectedMail, judge_mail, may_have_hidden_parts, needs_body
 from sync_engine.domain.parts import needs_html
 from sync_engine.domain.records import JudgedMessage, LeftPart, MessageState, TakenPart
+from sync_engine.domain.texts import storable_summary
 from sync_engine.domain.watched import Place, Watch
 from sync_engine.handlers.items import Taken, Wanted, each
 from sync_engine.handlers.run import Run
@@ -70,7 +71,7 @@ class TakeMessages:
         if not any(isinstance(part, TakenPart) for part in parts):
             return _closed(message.summary, place, rejected, parts)
         return JudgedMessage(
-            summary=message.summary,
+            summary=storable_summary(message.summary),
             state=MessageState.OPEN,
             folder_id=place.folder_id,
             folder=place.name,
@@ -98,7 +99,7 @@ def _closed(
 ) -> JudgedMessage:
     """Nothing of it is taken, so nothing is awaited."""
     return JudgedMessage(
-        summary=summary,
+        summary=storable_summary(summary),
         state=MessageState.CLOSED,
         folder_id=place.folder_id,
         folder=place.name,

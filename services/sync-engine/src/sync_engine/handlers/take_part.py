@@ -11,6 +11,7 @@ from sync_engine.domain.filenames import clean
 from sync_engine.domain.filters import REJECTED, RejectedMail
 from sync_engine.domain.parts import LARGEST_BYTES, Left, judge_by_content, judge_by_name
 from sync_engine.domain.records import LeftPart, TakenPart
+from sync_engine.domain.texts import storable
 from sync_engine.handlers.run import Run
 from sync_engine.run_ports import RunTables
 
@@ -70,7 +71,7 @@ def _left(part: Part, reason: str) -> LeftPart:
     return LeftPart(
         part_path=part.part_path,
         filename=clean(part.filename),
-        content_type=part.content_type,
+        content_type=storable(part.content_type),
         size_bytes=part.size_bytes,
         reason=str(reason),
     )
