@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import asyncpg
@@ -21,7 +20,7 @@ from subscription_manager.adapters.rows import (
     email_values,
     subscription_values,
 )
-from subscription_manager.domain.connection import Connection, State, as_event, sync_request
+from subscription_manager.domain.connection import Connection, State, as_event, is_news, sync_request
 from subscription_manager.ports import AlreadyConnected, Change, Published
 
 SCHEMA = "subscription_manager"
@@ -185,10 +184,9 @@ class PgConnections:
         self, conn: PoolConnectionProxy, before: Connection, after: Connection, ask: SyncReason | None
     ) -> Connection:
         """Within the transaction of a change."""
-        is_news = _shown(before) != _shown(after)
-        stored = replace(after, version=before.version + 1) if is_news else after
+        stored = replace(after, version=before.version + 1) if is_news(before, after) else after
         await self._store(conn, stored)
-        if is_news:
+        if stored.version != before.version:
             await self._publish(conn, stored)
         if ask is not None:
             await self._ask(conn, stored.id, stored.tenant_id, ask)
@@ -247,9 +245,3 @@ def _is_id(text: str) -> bool:
         return str(UUID(text)) == text.lower()
     except ValueError:
         return False
-
-
-def _shown(of: Connection) -> Any:  # Any: compared and nothing else
-    """What `doc-sources` says, apart from when it says so."""
-    event = as_event(replace(of, version=0), of.created_at)
-    return event if of.state is not State.GONE else State.GONE

@@ -3,7 +3,7 @@
 Everything here is a value; what happens to a connection is a function from one to the next (`transitions.py`).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -135,6 +135,15 @@ def as_event(connection: Connection, occurred_at: datetime) -> DocSource | None:
         subscription_id=None if connection.subscription is None else connection.subscription.subscription_id,
         grant_generation=connection.grant_generation,
     )
+
+
+def is_news(before: Connection, after: Connection) -> bool:
+    """Whether `doc-sources` has to say something else now, and so needs a new version."""
+    return _shown(before) != _shown(after)
+
+
+def _shown(connection: Connection) -> DocSource | None:
+    return as_event(replace(connection, version=0), connection.created_at)
 
 
 def sync_request(doc_source_id: str, tenant_id: str, reason: SyncReason, asked_at: datetime) -> SyncRequest:

@@ -34,8 +34,9 @@ log = get_logger()
 
 # Somebody has to act at the provider; in case they did without telling us, it is tried again now and then.
 _AFTER_REFUSAL = timedelta(hours=6)
-# An account's watch that another doc source repeated so recently serves this one too.
-_SHARED_WITHIN = timedelta(hours=20)
+# An account's watch that has so long to live was repeated within the last hours, and serves this doc source too. Its
+# expiry says so and not when its row was touched: doc sources that take it over from each other do not prolong it.
+_SHARED_LEFT = ASKED_LIFE[Provider.GMAIL] - timedelta(hours=20)
 
 
 class KeepSubscription:
@@ -127,8 +128,8 @@ class KeepSubscription:
     async def _shared_watch(self, connection: Connection) -> Subscription | None:
         others = await self._connections.others_of_account(connection)
         watches = [other.subscription for other in others if other.subscription is not None]
-        newest = max(watches, key=lambda watch: watch.touched_at, default=None)
-        if newest is None or newest.touched_at < self._clock() - _SHARED_WITHIN:
+        newest = max(watches, key=lambda watch: watch.expires_at, default=None)
+        if newest is None or newest.expires_at < self._clock() + _SHARED_LEFT:
             return None
         return Subscription(newest.subscription_id, newest.resource, newest.expires_at)
 

@@ -1,0 +1,283 @@
+"""subscription-manager over real Kafka, real Postgres and the sandbox's providers, for integration tests.
+
+The public address is a front of the test's own: the webhooks of the handshake are answered as the gateway would, all
+else goes to the service. Several instances may run at once.
+"""
+
+import asyncio
+import secrets
+import socket
+from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import asyncpg
+import httpx
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import PlainTextResponse
+
+from mailroom_common.events import Event
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.producer import EventProducer
+from mailroom_common.migrations import migrate
+from mailroom_common.process import Process
+from mailroom_common.topics import CONNECTION_EVENTS, DOC_SOURCES, LIFECYCLE_EVENTS, SCHEMAS, SYNC_REQUESTS, Topic
+from mailroom_common.web import serve
+from mailroom_sandbox.providers.client import decide
+from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from subscription_manager.app import run
+from subscription_manager.settings import Settings
+
+PARTITIONS = 2
+ROLES = ("viewer", "operator", "admin")
+
+
+def key_of(tenant: str, role: str) -> str:
+    return f"key-{tenant}-{role}"
+
+
+def _keys(*tenants: str) -> str:
+    return ",".join(
+        f"{tenant}:{role}:{sha256(key_of(tenant, role).encode()).hexdigest()}" for tenant in tenants for role in ROLES
+    )
+
+
+TOPICS = (DOC_SOURCES, SYNC_REQUESTS, LIFECYCLE_EVENTS, CONNECTION_EVENTS, SCHEMAS)
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    process: Process
+    port: int
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+@dataclass(slots=True)
+class ManagerSite:
+    settings: Settings
+    providers: RunningProviders
+    http: httpx.AsyncClient
+    instances: list[Instance] = field(default_factory=list)
+    handshakes: list[str] = field(default_factory=list)
+    on_handshake: Callable[[], Awaitable[None]] | None = None
+
+    @property
+    def public_url(self) -> str:
+        return self.settings.public_url
+
+    async def call(
+        self, method: str, path: str, *, tenant: str = "acme", role: str = "admin", **options: Any
+    ) -> httpx.Response:
+        headers = {"authorization": f"Bearer {key_of(tenant, role)}"}
+        return await self.http.request(method, self.public_url + path, headers=headers, **options)
+
+    async def make(self, provider: str, *, tenant: str = "acme", **wish: object) -> dict[str, Any]:
+        body = {"provider": provider, "profile": "invoice", "access": "delegated", **wish}
+        answer = await self.call("POST", "/doc-sources", tenant=tenant, json=body)
+        assert answer.status_code == 201, answer.text
+        return dict(answer.json())
+
+    async def show(self, doc_source_id: str, *, tenant: str = "acme") -> dict[str, Any]:
+        answer = await self.call("GET", f"/doc-sources/{doc_source_id}", tenant=tenant)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    async def press(self, link: str, browser: httpx.AsyncClient) -> httpx.Response:
+        """Open the link and press its button; the answer sends the browser to the provider."""
+        page = await browser.get(link)
+        assert page.status_code == 200, page.text
+        ticket = httpx.URL(link).params["ticket"]
+        return await browser.post(link.partition("?")[0], data={"ticket": ticket})
+
+    async def consent(self, link: str, address: str, *, accept: bool = True) -> httpx.Response:
+        """All that a person does, and the page they end on."""
+        async with httpx.AsyncClient(trust_env=False) as browser:
+            sent = await self.press(link, browser)
+            assert sent.status_code == 303, sent.text
+            back = await decide(self.providers.http, sent.headers["location"], account=address, accept=accept)
+            return await browser.get(back)
+
+    async def connect(self, provider: str, address: str, *, tenant: str = "acme", **wish: object) -> str:
+        made = await self.make(provider, tenant=tenant, **wish)
+        done = await self.consent(made["authorize_url"], address)
+        assert done.status_code == 200, done.text
+        return str(made["id"])
+
+    async def until(
+        self, doc_source_id: str, tenant: str = "acme", within_s: float = 15, **wanted: object
+    ) -> dict[str, Any]:
+        """The doc source, once its fields are `wanted`; a callable is asked, anything else compared."""
+        shown: dict[str, Any] = {}
+        try:
+            async with asyncio.timeout(within_s):
+                while True:
+                    shown = await self.show(doc_source_id, tenant=tenant)
+                    if all(_is(shown[name], value) for name, value in wanted.items()):
+                        return shown
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            raise AssertionError(f"still {shown}") from None
+
+    async def records(self, topic: Topic) -> list[tuple[str, Event | None, dict[str, str]]]:
+        """Everything that the topic holds now: key, event, headers."""
+        codec = Codec()
+        name = self.settings.topic_prefix + topic.name
+        consumer = AIOKafkaConsumer(bootstrap_servers=self.settings.kafka_bootstrap, auto_offset_reset="earliest")
+        await consumer.start()
+        found = []
+        try:
+            partitions = [TopicPartition(name, number) for number in range(PARTITIONS)]
+            ends = await consumer.end_offsets(partitions)
+            for partition, end in ends.items():
+                consumer.assign([partition])
+                await consumer.seek_to_beginning(partition)
+                while await consumer.position(partition) < end:
+                    for record in (await consumer.getmany(partition, timeout_ms=500)).get(partition, []):
+                        event = None if record.value is None else codec.decode(topic, record.value)
+                        headers = {name: value.decode() for name, value in record.headers}
+                        found.append((record.key.decode(), event, headers))
+        finally:
+            await consumer.stop()
+        return found
+
+    async def tell(self, topic: Topic, event: Event) -> None:
+        """Write an event as another service would."""
+        async with EventProducer(self.settings, Codec(), client_id="test") as producer:
+            await producer.send(topic, event.doc_source_id, event)
+
+    @asynccontextmanager
+    async def instance(self, **changed: object) -> AsyncIterator[Instance]:
+        """One more instance, on a port of its own."""
+        settings = self.settings.model_copy(update={"http_port": free_port(), **changed})
+        one = Instance(Process("subscription_manager"), settings.http_port)
+        running = asyncio.create_task(run(settings, one.process))
+        try:
+            await self._ready(one, running)
+            self.instances.append(one)
+            yield one
+        finally:
+            one.process.stopping.set()
+            await asyncio.wait_for(running, 10)
+            self.instances.remove(one)
+
+    async def _ready(self, one: Instance, running: asyncio.Task[None]) -> None:
+        async with asyncio.timeout(30):
+            while not running.done():
+                with suppress(httpx.TransportError):
+                    if (await self.http.get(f"{one.url}/readyz")).status_code == 200:
+                        return
+                await asyncio.sleep(0.05)
+        await running
+
+    def front(self) -> FastAPI:
+        front = FastAPI()
+
+        @front.post("/webhooks/outlook")
+        @front.post("/webhooks/outlook/lifecycle")
+        async def handshake(request: Request) -> Response:
+            self.handshakes.append(request.url.path)
+            await self.before_handshake()
+            return PlainTextResponse(request.query_params.get("validationToken", ""))
+
+        @front.api_route("/{path:path}", methods=["GET", "POST", "DELETE"])
+        async def service(request: Request, path: str) -> Response:
+            one = self.instances[len(path) % len(self.instances)]
+            answer = await self.http.request(
+                request.method,
+                f"{one.url}/{path}?{request.url.query}",
+                headers=request.headers.raw,
+                content=await request.body(),
+            )
+            passed = Response(answer.content, answer.status_code)
+            passed.raw_headers = [(n, v) for n, v in answer.headers.raw if n.lower() != b"transfer-encoding"]
+            return passed
+
+        return front
+
+    async def before_handshake(self) -> None:
+        """What the provider waits for in the middle of a create; tests set `on_handshake`."""
+        if self.on_handshake is not None:
+            await self.on_handshake()
+
+
+@asynccontextmanager
+async def manager_site(
+    folder: Path, kafka_bootstrap: str, server_url: str, **changed: object
+) -> AsyncIterator[ManagerSite]:
+    """Providers, topics, a database of its own and the front; start instances of the service yourself."""
+    port = free_port()
+    public_url = f"http://127.0.0.1:{port}"
+    redirects = ",".join(f"{public_url}/oauth/{provider}/callback" for provider in ("outlook", "gmail"))
+    async with AsyncExitStack() as stack:
+        database_url = await stack.enter_async_context(_database(server_url))
+        await migrate(database_url, {"mailroom_tokens", "subscription_manager"})
+        providers = await stack.enter_async_context(running_providers(folder, redirect_uris=redirects))
+        http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, timeout=20))
+        environment = {
+            name.removeprefix("MAILROOM_").lower(): value for name, value in providers.mailroom_environment().items()
+        }
+        settings = Settings.model_validate(
+            {
+                **environment,
+                "kafka_bootstrap": kafka_bootstrap,
+                "topic_prefix": f"t{secrets.token_hex(4)}.",
+                "database_url": database_url,
+                "token_keys": f"k1:{b64encode(secrets.token_bytes(32)).decode()}",
+                "api_keys": _keys("acme", "other"),
+                "public_url": public_url,
+                "attention_poll_s": 0.2,
+                **changed,
+            }
+        )
+        await _create_topics(settings)
+        site = ManagerSite(settings, providers, http)
+        stopping = asyncio.Event()
+        serving = asyncio.create_task(serve(site.front(), host="127.0.0.1", port=port, stopping=stopping))
+        try:
+            yield site
+        finally:
+            stopping.set()
+            await serving
+
+
+@asynccontextmanager
+async def _database(server_url: str) -> AsyncIterator[str]:
+    name = f"test_{secrets.token_hex(6)}"
+    server = await asyncpg.connect(server_url)
+    await server.execute(f"create database {name}")
+    try:
+        yield urlsplit(server_url)._replace(path=f"/{name}").geturl()
+    finally:
+        await server.execute(f"drop database {name} with (force)")
+        await server.close()
+
+
+async def _create_topics(settings: Settings) -> None:
+    names = [settings.topic_prefix + topic.name for topic in TOPICS]
+    names += [f"{name}.dlq" for name in names]
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings.kafka_bootstrap)
+    await admin.start()
+    # Few partitions: the broker is shared, and nothing here depends on how many there are.
+    await admin.create_topics([NewTopic(name, num_partitions=PARTITIONS, replication_factor=1) for name in names])
+    await admin.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _is(value: object, wanted: object) -> bool:
+    return bool(wanted(value)) if callable(wanted) else value == wanted
