@@ -122,17 +122,22 @@ def attachment_of(stored: AttachmentStored) -> Attachment:
         doc_source_id=stored.doc_source_id,
         provider=stored.provider,
         message_id=stored.message_id,
-        internet_message_id=stored.internet_message_id,
+        internet_message_id=_storable(stored.internet_message_id),
         part_path=stored.part_path,
-        filename=stored.filename,
+        filename=_storable(stored.filename),
         content_type=stored.content_type,
         size_bytes=stored.size_bytes,
         blob_key=stored.blob_key,
-        sender=stored.from_,
-        subject=stored.subject,
+        sender=_storable(stored.from_),
+        subject=_storable(stored.subject),
         received_at=stored.received_at,
-        folder=stored.folder,
+        folder=_storable(stored.folder),
     )
+
+
+def _storable(text: str | None) -> str | None:
+    """A stranger's text without the one character that Postgres has no place for."""
+    return None if text is None else text.replace("\x00", "\ufffd")
 
 
 async def _insert_intake(conn: Connection, attachment: Attachment, document_id: str) -> bool:

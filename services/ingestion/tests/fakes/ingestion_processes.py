@@ -1,0 +1,89 @@
+"""Ingestion's processes, run inside the test on ports of their own."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from ingestion import app
+from ingestion.settings import DocumentsAPISettings, WorkerSettings
+from mailroom_common.process import Process
+
+KEYS = {"acme": "key-of-acme", "other": "key-of-other"}
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def api_settings(database_url: str, blobs: Path, **changed: Any) -> DocumentsAPISettings:
+    keys = ",".join(f"{tenant}:viewer:{sha256(key.encode()).hexdigest()}" for tenant, key in KEYS.items())
+    usual: dict[str, Any] = {
+        "http_port": free_port(),
+        "database_url": database_url,
+        "blob_url": f"file://{blobs}",
+        "api_keys": keys,
+        "event_heartbeat_s": 0.5,
+    }
+    return DocumentsAPISettings(**{**usual, **changed})
+
+
+def worker_settings(database_url: str, blobs: Path, kafka: str, prefix: str, **changed: Any) -> WorkerSettings:
+    usual: dict[str, Any] = {
+        "http_port": free_port(),
+        "database_url": database_url,
+        "blob_url": f"file://{blobs}",
+        "kafka_bootstrap": kafka,
+        "kafka_replication": 1,
+        "topic_prefix": prefix,
+        "parser_processes": 1,
+    }
+    return WorkerSettings(**{**usual, **changed})
+
+
+@asynccontextmanager
+async def running_api(settings: DocumentsAPISettings) -> AsyncIterator[str]:
+    """The API's address, once it answers."""
+    async with _running(app.api(settings, process := Process("ingestion_api")), process):
+        url = f"http://127.0.0.1:{settings.http_port}"
+        await _answers(url)
+        yield url
+
+
+@asynccontextmanager
+async def running_worker(settings: WorkerSettings) -> AsyncIterator[None]:
+    async with _running(app.worker(settings, process := Process("ingestion_worker")), process):
+        await _answers(f"http://127.0.0.1:{settings.http_port}")
+        yield
+
+
+@asynccontextmanager
+async def _running(work: Any, process: Process) -> AsyncIterator[None]:
+    running = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        process.stopping.set()
+        await asyncio.wait_for(running, 20)
+
+
+async def _answers(url: str) -> None:
+    async with httpx.AsyncClient() as client, asyncio.timeout(30):
+        while True:
+            try:
+                if (await client.get(f"{url}/readyz")).status_code == 200:
+                    return
+            except httpx.TransportError:
+                pass  # not listening yet
+            await asyncio.sleep(0.05)
+
+
+def as_tenant(tenant: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {KEYS[tenant]}"}

@@ -1,0 +1,82 @@
+"""Ingestion's adapters on a real database, without its processes."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+
+from ingestion.adapters.document_events import PgDocumentEvents
+from ingestion.adapters.intakes import PgIntakes
+from ingestion.adapters.leases import PgLeases
+from ingestion.domain.document import Lease, Outcome
+from mailroom_common.blobs import BlobStore, open_blob_store
+from mailroom_common.events import IngestionResult, ResultStatus
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.outbox import Outbox
+from mailroom_common.settings import BlobSettings
+from mailroom_common.topics import INGESTION_RESULTS
+
+SCHEMA = "ingestion"
+DONE = Outcome(
+    status=ResultStatus.COMPLETED, document_type="invoice", extraction={"invoice_number": "1"}, confidence=0.9
+)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass
+class Ingestion:
+    pool: asyncpg.Pool
+    blobs: BlobStore
+    codec: Codec
+    intakes: PgIntakes
+    leases: PgLeases
+    events: PgDocumentEvents
+
+    async def results(self) -> list[IngestionResult]:
+        """What the outbox holds, in order."""
+        rows = await self.pool.fetch("select value from ingestion.outbox order by id")
+        found: list[Any] = [self.codec.decode(INGESTION_RESULTS, row["value"]) for row in rows]
+        return found
+
+    async def document(self, document_id: str) -> asyncpg.Record:
+        (row,) = await self.pool.fetch("select * from ingestion.document where document_id = $1", document_id)
+        return row
+
+    async def claimed(self) -> Lease:
+        lease = await self.leases.claim()
+        if lease is None:
+            raise AssertionError("there is no document to claim")
+        return lease
+
+    def other_worker(self, length: timedelta) -> PgLeases:
+        return PgLeases(self.pool, Outbox(SCHEMA, self.codec), length=length, clock=utc_now)
+
+    async def put_blob(self, key: str, content: bytes) -> str:
+        async def once() -> AsyncIterator[bytes]:
+            yield content
+
+        await self.blobs.write(key, once(), content_type="application/pdf")
+        return sha256(content).hexdigest()
+
+
+@asynccontextmanager
+async def open_ingestion(pool: asyncpg.Pool, blobs: Path) -> AsyncIterator[Ingestion]:
+    codec = Codec()
+    outbox = Outbox(SCHEMA, codec)
+    async with open_blob_store(BlobSettings(blob_url=f"file://{blobs}")) as store:
+        yield Ingestion(
+            pool,
+            store,
+            codec,
+            PgIntakes(pool, outbox, utc_now),
+            PgLeases(pool, outbox, length=timedelta(seconds=30), clock=utc_now),
+            PgDocumentEvents(pool),
+        )

@@ -1,0 +1,28 @@
+"""Ingestion's tables in a database of the module's own, empty before each test."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import asyncpg
+import pytest
+from ingestion_site import SCHEMA, Ingestion, open_ingestion
+
+from mailroom_common.migrations import migrate
+from mailroom_common.postgres import open_pool
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    await migrate(postgres_url, only={SCHEMA})
+    async with open_pool(postgres_url, application_name="test", max_size=20) as pool:
+        await pool.execute(
+            "truncate ingestion.document, ingestion.intake, ingestion.document_event, ingestion.event_ticket, "
+            "ingestion.outbox cascade; update ingestion.document_event_head set last_seq = 0, forgotten_seq = 0"
+        )
+        yield pool
+
+
+@pytest.fixture
+async def site(pool: asyncpg.Pool, tmp_path: Path) -> AsyncIterator[Ingestion]:
+    async with open_ingestion(pool, tmp_path / "blobs") as opened:
+        yield opened

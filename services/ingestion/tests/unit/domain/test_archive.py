@@ -1,0 +1,79 @@
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from hashlib import sha256
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from ingestion_fakes import an_attachment
+
+from ingestion.domain.archive import archive_metadata, archive_paths, encoded_address, file_stem
+from mailroom_common.blobs.store import checked_key
+from mailroom_common.events import Provider
+
+TODAY = date(2026, 4, 2)
+
+
+def test_the_path_says_who_when_and_which_mail() -> None:
+    attachment = an_attachment(
+        sender="Anna <Anna.B+x@shop.example>",
+        message_id="AAMk1",
+        filename="Rechnung 7.PDF",
+        received_at=datetime(2026, 4, 1, 23, 59, tzinfo=UTC),
+    )
+    unique = sha256(b"AAMk1").hexdigest()[:16]
+    folder = f"archive/sender_email=anna%2Eb%2Bx%40shop%2Eexample/received_date=2026-04-01/{unique}"
+    first, second = archive_paths(attachment, taken_on=TODAY)
+    assert first == f"{folder}/Rechnung 7.pdf"
+    assert second == f"{folder}/Rechnung 7-{attachment.attachment_id}.pdf"
+
+
+def test_what_the_mail_does_not_say_has_a_place_too() -> None:
+    attachment = an_attachment(sender=None, filename=None, received_at=None)
+    assert "sender_email=unknown/received_date=2026-04-02/" in next(archive_paths(attachment, taken_on=TODAY))
+    assert next(archive_paths(attachment, taken_on=TODAY)).endswith("/document.pdf")
+
+
+@given(st.emails())
+def test_an_encoded_address_has_no_other_signs_and_can_be_read_back(address: str) -> None:
+    encoded = encoded_address(address)
+    assert all(sign.isalnum() or sign in "-_~%" for sign in encoded)
+    assert unquote(encoded) == address.lower() or len(encoded) == 200
+
+
+@pytest.mark.parametrize(
+    ("filename", "stem"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\x\\invoice.pdf", "invoice"),
+        ("a\x00b\n.pdf", "ab"),
+        ("..", "document"),
+        (".pdf", "pdf"),
+        ("Invoice 1.2 final", "Invoice 1.2 final"),
+        ("é" * 200 + ".pdf", "é" * 60),
+    ],
+)
+def test_a_strangers_file_name_becomes_a_plain_one(filename: str, stem: str) -> None:
+    assert file_stem(filename) == stem
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_no_name_or_sender_leads_out_of_the_archive(filename: str, sender: str) -> None:
+    for path in archive_paths(an_attachment(filename=filename, sender=sender), taken_on=TODAY):
+        assert checked_key(path).startswith("archive/sender_email=")
+        assert len(path.split("/")) == 5
+        assert all(len(step.encode()) <= 255 for step in path.split("/"))
+
+
+def test_metadata_is_what_the_archive_promises_in_ascii() -> None:
+    now = datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
+    attachment = an_attachment(sender="a@b.example", provider=Provider.OUTLOOK)
+    assert archive_metadata(attachment, processed_at=now) == {
+        "sender-email": "a@b.example",
+        "source": "graph_webhook",
+        "processed-at": "2026-04-02T08:00:00.000Z",
+    }
+    from_gmail = archive_metadata(replace(attachment, provider=Provider.GMAIL, sender="ä@b.example"), processed_at=now)
+    assert from_gmail["source"] == "gmail_push"
+    assert from_gmail["sender-email"].isascii()

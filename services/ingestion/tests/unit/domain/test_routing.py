@@ -1,0 +1,75 @@
+from typing import Any
+
+import pytest
+
+from ingestion.domain import routing
+from ingestion.domain.invoice import Invoice
+from ingestion.domain.routing import Classification, Extraction, route
+from mailroom_common.events import Profile, ResultStatus
+
+FIELDS = {
+    **Invoice().to_json(),
+    "supplier_name": "Muster GmbH",
+    "invoice_number": "R-1",
+    "issue_date": "2026-04-01",
+    "currency": "EUR",
+    "total_gross": "119.00",
+}
+
+
+def extraction(changed: dict[str, Any] | None = None, *, doubts: tuple[str, ...] = ()) -> Extraction:
+    return Extraction("invoice", {**FIELDS, **(changed or {})}, 0.9, "reader/1", doubts)
+
+
+def test_an_invoice_that_says_all_that_is_needed_is_completed() -> None:
+    outcome = route(extraction())
+    assert (outcome.status, outcome.reason, outcome.reader) == (ResultStatus.COMPLETED, None, "reader/1")
+
+
+@pytest.mark.parametrize("missing", ["supplier_name", "invoice_number", "issue_date", "currency", "total_gross"])
+def test_without_a_field_that_booking_needs_a_person_looks(missing: str) -> None:
+    outcome = route(extraction({missing: None}))
+    assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "fields_missing")
+    assert outcome.extraction is not None
+
+
+def test_totals_that_do_not_add_up_are_shown_and_not_believed() -> None:
+    outcome = route(extraction({"total_net": "100.00", "total_tax": "7.00"}))
+    assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "totals_do_not_add_up")
+
+
+def test_a_page_that_contradicts_its_xml_goes_to_a_person() -> None:
+    outcome = route(extraction(doubts=("total_gross",)))
+    assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "page_and_xml_disagree")
+
+
+def test_what_is_no_invoice_is_skipped_with_its_reason() -> None:
+    outcome = routing.not_an_invoice(Classification(None, 0.8))
+    assert (outcome.status, outcome.skip_reason, outcome.review_reason) == (
+        ResultStatus.SKIPPED,
+        "not_an_invoice",
+        None,
+    )
+
+
+@pytest.mark.parametrize(
+    ("content_type", "reason"), [("application/pdf", "no_text_layer"), ("image/png", "image_needs_ocr")]
+)
+def test_what_has_no_text_waits_for_a_person_and_says_why(content_type: str, reason: str) -> None:
+    assert routing.without_text(content_type).review_reason == reason
+
+
+@pytest.mark.parametrize("reason", ["encrypted", "unreadable", "reader_limit"])
+def test_a_file_that_cannot_be_read_waits_for_a_person(reason: str) -> None:
+    assert routing.unread(reason).review_reason == reason
+
+
+def test_bytes_that_are_no_document_are_skipped() -> None:
+    assert routing.unread("not_a_document").skip_reason == "not_a_document"
+
+
+def test_a_profile_without_a_reader_says_so_instead_of_guessing() -> None:
+    end = routing.no_reader(Profile.CONTRACT_NOTE)
+    assert end is not None
+    assert (end.status, end.reason) == (ResultStatus.NEEDS_REVIEW, "no_reader_yet")
+    assert routing.no_reader(Profile.INVOICE) is None

@@ -1,0 +1,269 @@
+"""Invoices as suppliers of five countries draw them; every name, number and account is made up."""
+
+from io import BytesIO
+from typing import Any
+
+import pytest
+from made_invoices import text_page
+
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.layout_rules import bounded, is_invoice, read_invoice
+from ingestion.readers import pdf_text
+
+ENGLISH = """
+Northwind Paper Ltd                            INVOICE
+12 Mill Lane, Leeds                            Invoice Number: NP-2026-118
+                                               Invoice Date: 04/03/2026
+Bill to:                                       Due Date: 28/03/2026
+Fabrikam Limited
+1 High Street
+
+Description                 Quantity    Unit price     Amount
+Copy paper A4               10          4.50           45.00
+Envelopes C5                2           12.50          25.00
+
+                            Subtotal                   £70.00
+                            VAT 20%                    £14.00
+                            Total                      £84.00
+
+VAT number: GB 123 4567 82
+"""
+AMERICAN = """
+Contoso Cloud, Inc.
+# INV-77812
+Invoice Date:               04/05/2026
+Due Date:                   04/25/2026
+Bill To:
+Fabrikam LLC
+Amount Due                  $1,250.00
+"""
+GERMAN = """
+Werkstatt Beispiel GmbH
+Musterweg 3, 12345 Musterstadt
+
+Rechnungsempfänger
+Kunde AG
+
+Rechnung Nr. 2026-0042 vom 12.05.2026
+Bezeichnung                 Menge       Einzelpreis    Betrag
+Wartung der Anlage          3           80,00          240,00
+Anfahrt pauschal            1           60,00          60,00
+Nettobetrag                                            300,00 €
+zzgl. 19% MwSt                                         57,00 €
+Gesamtbetrag                                           357,00 €
+Zahlbar bis 26.05.2026
+USt-IdNr: DE136695976     IBAN: DE88 2008 0000 0970 3757 00
+"""
+FRENCH = """
+Moulin Exemple SARL
+TVA : FR11999999998
+Facture n° F2026-310
+Date de facture             02/06/2026
+Date d'échéance             17/06/2026
+Client
+Boutique SA
+Total HT                    100,00 €
+Total TVA                   20,00 €
+Total TTC                   120,00 €
+"""
+DUTCH = """
+Voorbeeld B.V.
+BTW NL810433941B01
+Factuurnummer: 20260077
+Factuurdatum: 29 maart 2026
+Vervaldatum: 12 april 2026
+Factuuradres
+Klant N.V.
+Subtotaal                   € 1.000,00
+BTW 21%                     € 210,00
+Totaal te betalen           € 1.210,00
+"""
+POLISH = """
+Faktura nr: FV 12/2026
+Data wystawienia: 2026-02-03
+Termin zapłaty: 2026-02-17
+Sprzedawca: Papiernia Wzorowa sp. z o.o.
+NIP: 774-00-01-454
+Nabywca: Odbiorca Testowy
+NIP: 526-104-08-28
+Razem netto                 100,00 PLN
+Kwota VAT                   23,00 PLN
+Do zapłaty                  123,00 PLN
+"""
+
+
+def page(text: str) -> Transcript:
+    """Drawn and read back, but where the standard font has no letters for it."""
+    if text is POLISH:
+        return Transcript.of_text(text.splitlines())
+    read = pdf_text.read(BytesIO(text_page(text)))
+    return Transcript("application/pdf", read.pages, tuple(read.lines))
+
+
+def fields(text: str) -> dict[str, Any]:
+    return read_invoice(page(text))[0].to_json()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            ENGLISH,
+            {
+                "supplier_name": "Northwind Paper Ltd",
+                "invoice_number": "NP-2026-118",
+                "issue_date": "2026-03-04",
+                "due_date": "2026-03-28",
+                "currency": "GBP",
+                "total_gross": "84.00",
+                "total_net": "70.00",
+                "total_tax": "14.00",
+                "vat_id": "GB123456782",
+                "iban": None,
+            },
+        ),
+        (
+            AMERICAN,
+            {
+                "supplier_name": "Contoso Cloud, Inc.",
+                "issue_date": "2026-04-05",
+                "due_date": "2026-04-25",
+                "currency": "USD",
+                "total_gross": "1250.00",
+                "total_net": None,
+                "amount_due": "1250.00",
+            },
+        ),
+        (
+            GERMAN,
+            {
+                "supplier_name": "Werkstatt Beispiel GmbH",
+                "invoice_number": "2026-0042",
+                "issue_date": "2026-05-12",
+                "due_date": "2026-05-26",
+                "currency": "EUR",
+                "total_gross": "357.00",
+                "total_net": "300.00",
+                "total_tax": "57.00",
+                "vat_id": "DE136695976",
+                "iban": "DE88200800000970375700",
+            },
+        ),
+        (
+            FRENCH,
+            {
+                "supplier_name": "Moulin Exemple SARL",
+                "invoice_number": "F2026-310",
+                "issue_date": "2026-06-02",
+                "due_date": "2026-06-17",
+                "total_gross": "120.00",
+                "total_net": "100.00",
+                "total_tax": "20.00",
+                "vat_id": "FR11999999998",
+            },
+        ),
+        (
+            DUTCH,
+            {
+                "supplier_name": "Voorbeeld B.V.",
+                "invoice_number": "20260077",
+                "issue_date": "2026-03-29",
+                "due_date": "2026-04-12",
+                "total_gross": "1210.00",
+                "total_net": "1000.00",
+                "total_tax": "210.00",
+                "vat_id": "NL810433941B01",
+            },
+        ),
+        (
+            POLISH,
+            {
+                "supplier_name": "Papiernia Wzorowa sp. z o.o.",
+                "invoice_number": "FV 12/2026",
+                "issue_date": "2026-02-03",
+                "due_date": "2026-02-17",
+                "currency": "PLN",
+                "total_gross": "123.00",
+                "total_net": "100.00",
+                "total_tax": "23.00",
+                "vat_id": "7740001454",
+            },
+        ),
+    ],
+    ids=["english", "american", "german", "french", "dutch", "polish"],
+)
+def test_the_fields_of_an_invoice_are_read_off_its_page(text: str, expected: dict[str, Any]) -> None:
+    read = fields(text)
+    assert {name: read[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize(("text", "count"), [(ENGLISH, 2), (GERMAN, 2)])
+def test_positions_count_when_they_make_a_total(text: str, count: int) -> None:
+    read = fields(text)
+    assert len(read["lines"]) == count
+    assert read["line_amounts"] == "net"
+    assert read["lines"][0]["quantity"] is not None
+    assert read["lines"][0]["unit_price"] is not None
+
+
+def test_positions_that_make_no_total_are_not_believed() -> None:
+    assert fields(ENGLISH.replace("25.00", "26.00"))["lines"] == []
+
+
+def test_two_totals_without_a_sum_to_choose_by_leave_it_unknown() -> None:
+    text = "Rechnung Nr. 1 vom 01.02.2026\nGesamtbetrag   100,00 €\nRechnungsbetrag   140,00 €"
+    assert fields(text)["total_gross"] is None
+
+
+def test_the_order_of_day_and_month_stays_unknown_when_nothing_tells_it() -> None:
+    assert fields("Invoice no. 12345\nInvoice date  04/05/2026\nTotal  100.00 €")["issue_date"] is None
+
+
+def test_a_due_date_before_the_invoice_is_another_date() -> None:
+    text = "Invoice no. 12345\nInvoice date  2026-05-04\nDue date  2025-05-04\nTotal  $100.00"
+    assert fields(text)["due_date"] is None
+
+
+def test_the_customers_numbers_are_not_the_suppliers() -> None:
+    text = GERMAN.replace("USt-IdNr: DE136695976", "Ihre USt-IdNr: DE136695976")
+    assert fields(text)["vat_id"] is None
+
+
+def test_two_companies_of_equal_standing_leave_the_supplier_unknown() -> None:
+    assert fields("Alpha GmbH\nBeta GmbH\nRechnung Nr. 77 vom 01.02.2026\nSumme  10,00 €")["supplier_name"] is None
+
+
+@pytest.mark.parametrize(
+    ("headline", "kind"),
+    [
+        ("Rechnung Nr. 1", "invoice"),
+        ("Gutschrift Nr. 1", "credit_note"),
+        ("Credit note no. 1", "credit_note"),
+        ("Rechnungskorrektur Nr. 1", "corrected_invoice"),
+    ],
+)
+def test_the_headline_tells_the_kind(headline: str, kind: str) -> None:
+    assert read_invoice(page(f"{headline}\nTotal  10.00 EUR"))[1] == kind
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (ENGLISH, True),
+        (POLISH, True),
+        ("Lieferschein\nArtikel   Menge\nPapier   3", False),
+        ("Minutes of the meeting\nNothing was decided.", False),
+        ("Angebot\nGesamtbetrag   100,00 €", False),
+        ("Wertpapierabrechnung\nKauf 10 Stück", False),
+    ],
+)
+def test_what_cannot_be_an_invoice_is_told_from_what_may_be_one(text: str, expected: bool) -> None:
+    assert is_invoice(page(text)) is expected
+
+
+def test_rules_look_at_a_bounded_part_of_a_page_of_any_length() -> None:
+    hostile = Transcript.of_text(["Total " * 2000 + "1.1" * 2000] * 3000)
+    looked_at = bounded(hostile)
+    assert len(looked_at) == 1500
+    assert max(len(line.text) for line in looked_at) <= 300
+    assert read_invoice(hostile)[0].total_gross is None

@@ -1,0 +1,109 @@
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+from ingestion.extract import values
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("1.234,56 €", "1234.56"),
+        ("€ 2.321,00", "2321.00"),
+        ("1,234.56", "1234.56"),
+        ("1 234,56 zł", "1234.56"),
+        ("1\u00a0234,56 zł", "1234.56"),
+        ("1'234.56", "1234.56"),
+        ("$4.11", "4.11"),
+        ("-20,48 €", "-20.48"),
+        ("€ -9,32", "-9.32"),
+        ("12,00-", "-12.00"),
+        ("0.052", "0.052"),
+        ("5.000", "5000"),
+        ("4.500.000", "4500000"),
+        ("EUR 518,99", "518.99"),
+        ("100", "100"),
+    ],
+)
+def test_an_amount_is_read_in_every_way_it_is_written(text: str, amount: str) -> None:
+    assert values.amount_of(text) == Decimal(amount)
+
+
+@pytest.mark.parametrize("text", ["Total 4.00", "21%", "2026-04-01", "RE-2014/501", "", "€", "1234K20/12"])
+def test_what_says_more_or_less_than_an_amount_is_none(text: str) -> None:
+    assert values.amount_of(text) is None
+
+
+def test_dates_percentages_and_codes_are_no_amounts() -> None:
+    assert values.amounts_in("Tax 15% on $ 112.90 due 03/20/2023 for RE-7/501") == [Decimal("112.90")]
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("2026-04-01", date(2026, 4, 1)),
+        ("01.04.2026", date(2026, 4, 1)),
+        ("1.4.26", date(2026, 4, 1)),
+        ("3. März 2026", date(2026, 3, 3)),
+        ("29 maart 2026", date(2026, 3, 29)),
+        ("1er janvier 2026", date(2026, 1, 1)),
+        ("1 stycznia 2026", date(2026, 1, 1)),
+        ("August 3 , 2026", date(2026, 8, 3)),
+        ("Jan 1st, 2026", date(2026, 1, 1)),
+        ("22-9-2026", date(2026, 9, 22)),
+        ("03/20/2026", date(2026, 3, 20)),
+    ],
+)
+def test_a_date_that_can_mean_one_day_only_is_read_without_help(text: str, day: date) -> None:
+    (written,) = values.dates_in(text)
+    assert written.read(day_first=None) == day
+
+
+def test_a_date_of_two_meanings_is_read_only_with_an_order() -> None:
+    (written,) = values.dates_in("04/05/2026")
+    assert written.read(day_first=None) is None
+    assert written.read(day_first=True) == date(2026, 5, 4)
+    assert written.read(day_first=False) == date(2026, 4, 5)
+    assert written.says_day_first is None
+
+
+def test_dates_that_are_unlike_tell_the_order_of_the_others() -> None:
+    assert values.dates_in("17/11/2026")[0].says_day_first is True
+    assert values.dates_in("11/17/2026")[0].says_day_first is False
+    assert values.dates_in("2026-11-17")[0].says_day_first is None
+
+
+def test_there_is_no_thirty_first_of_february() -> None:
+    assert values.dates_in("31.02.2026")[0].read(day_first=True) is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "currency"),
+    [
+        (["Total 3 €", "4 €"], "EUR"),
+        (["$ 3", "All prices in US Dollars"], "USD"),
+        (["$ 3", "All prices in CAD"], "CAD"),
+        (["316,83 PLN", "12 zł"], "PLN"),
+        (["3 €", "$ 4"], None),
+        (["100 kr"], None),
+        (["nothing"], None),
+    ],
+)
+def test_the_currency_is_the_one_written_most_or_unknown(texts: list[str], currency: str | None) -> None:
+    assert values.currency_of(texts) == currency
+
+
+def test_an_account_number_needs_its_check_digits() -> None:
+    assert list(values.ibans_in("IBAN : FR20 1242 1242 1242 1242 1242 124 - BIC : FIDCFR21XXX")) == [
+        "FR2012421242124212421242124"
+    ]
+    assert list(values.ibans_in("IBAN DE88200800000970375700")) == ["DE88200800000970375700"]
+    assert list(values.ibans_in("IBAN DE89200800000970375700, US1234567890")) == []
+
+
+def test_a_vat_number_has_the_form_of_its_country() -> None:
+    assert values.vat_ids_in("TVA : FR11999999998 - SIRET 99999999800010") == ["FR11999999998"]
+    assert values.vat_ids_in("BTW NL810433941B01") == ["NL810433941B01"]
+    assert values.vat_ids_in("VAT DE12345, order XX123456789") == []
+    assert values.polish_tax_ids_in("NIP: 774-00-01-454") == ["7740001454"]

@@ -1,0 +1,159 @@
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_invoices import CII
+
+from ingestion.readers import einvoice
+
+DRAFT = b"""<rsm:Invoice xmlns:rsm="urn:un:unece:uncefact:data:standard:CBFBUY:5">
+  <rsm:HeaderExchangedDocument><ID>D-7</ID><TypeCode>380</TypeCode>
+    <IssueDateTime format="102">20140522</IssueDateTime></rsm:HeaderExchangedDocument>
+  <rsm:SpecifiedSupplyChainTradeTransaction>
+    <ApplicableSupplyChainTradeAgreement><SellerTradeParty><Name>Bei Spiel GmbH</Name></SellerTradeParty>
+    </ApplicableSupplyChainTradeAgreement>
+    <ApplicableSupplyChainTradeSettlement><InvoiceCurrencyCode>EUR</InvoiceCurrencyCode>
+      <SpecifiedTradePaymentTerms><DueDateDateTime format="102">20140612</DueDateDateTime></SpecifiedTradePaymentTerms>
+      <SpecifiedTradeSettlementMonetarySummation><LineTotalAmount>160.00</LineTotalAmount>
+        <TaxBasisTotalAmount>160.00</TaxBasisTotalAmount><TaxTotalAmount currencyID="EUR">11.20</TaxTotalAmount>
+        <GrandTotalAmount>171.20</GrandTotalAmount></SpecifiedTradeSettlementMonetarySummation>
+    </ApplicableSupplyChainTradeSettlement>
+    <IncludedSupplyChainTradeLineItem>
+      <SpecifiedSupplyChainTradeAgreement><NetPriceProductTradePrice><ChargeAmount>160.00</ChargeAmount>
+        </NetPriceProductTradePrice></SpecifiedSupplyChainTradeAgreement>
+      <SpecifiedSupplyChainTradeDelivery><BilledQuantity>1.0000</BilledQuantity></SpecifiedSupplyChainTradeDelivery>
+      <SpecifiedSupplyChainTradeSettlement><ApplicableTradeTax><ApplicablePercent>7.000000</ApplicablePercent>
+        </ApplicableTradeTax><SpecifiedTradeSettlementMonetarySummation><LineTotalAmount>171.20</LineTotalAmount>
+        </SpecifiedTradeSettlementMonetarySummation></SpecifiedSupplyChainTradeSettlement>
+      <SpecifiedTradeProduct><Name>Gestaltung
+        je Stunde</Name></SpecifiedTradeProduct>
+    </IncludedSupplyChainTradeLineItem>
+  </rsm:SpecifiedSupplyChainTradeTransaction></rsm:Invoice>"""
+
+
+def fields(xml: bytes) -> dict[str, Any]:
+    read = einvoice.parse(xml)
+    assert read is not None
+    return {**read, **read["invoice"]}
+
+
+def test_every_field_is_read_as_it_stands() -> None:
+    read = fields(CII(payable="19.00").xml())
+    assert read["profile"] == "urn:cen.eu:en16931:2017"
+    assert read["document_type"] == "invoice"
+    assert read["invoice"] == {
+        "supplier_name": "Muster GmbH",
+        "invoice_number": "RE-1",
+        "issue_date": "2026-04-01",
+        "due_date": "2026-04-30",
+        "currency": "EUR",
+        "total_gross": "119.00",
+        "total_net": "100.00",
+        "total_tax": "19.00",
+        "vat_id": "DE136695976",
+        "iban": "DE88200800000970375700",
+        "lines": [
+            {
+                "description": "Beratung",
+                "quantity": "1",
+                "unit_price": "100",
+                "amount": "100.00",
+                "tax_rate": "19",
+            }
+        ],
+        "line_amounts": "net",
+        "amount_due": "19.00",
+    }
+
+
+def test_the_draft_of_the_format_has_no_namespaces_and_dates_of_its_own() -> None:
+    read = fields(DRAFT)
+    assert (read["invoice_number"], read["issue_date"], read["due_date"]) == ("D-7", "2014-05-22", "2014-06-12")
+    assert read["lines"][0] == {
+        "description": "Gestaltung je Stunde",
+        "quantity": "1",
+        "unit_price": "160",
+        "amount": "171.20",
+        "tax_rate": "7",
+    }
+
+
+def test_lines_with_tax_are_told_from_lines_without() -> None:
+    assert fields(DRAFT)["line_amounts"] == "gross"
+    assert fields(CII().xml())["line_amounts"] == "net"
+
+
+def test_a_small_profile_leaves_unknown_what_it_does_not_say() -> None:
+    read = fields(CII(due=None, iban=None, lines=()).xml())
+    assert (read["due_date"], read["iban"], read["lines"]) == (None, None, [])
+
+
+@pytest.mark.parametrize(
+    ("type_code", "gross", "kind"),
+    [
+        ("380", "119.00", "invoice"),
+        ("381", "119.00", "credit_note"),
+        ("384", "119.00", "corrected_invoice"),
+        ("380", "-8.79", "corrected_invoice"),
+    ],
+)
+def test_the_kind_follows_from_type_code_and_sign(type_code: str, gross: str, kind: str) -> None:
+    assert fields(CII(type_code=type_code, gross=gross).xml())["document_type"] == kind
+
+
+def test_numbers_of_the_party_in_its_name_are_no_part_of_it() -> None:
+    read = fields(CII(seller="GLN 4333741000005\nLief-Nr: 549910\nMUSTERLIEFERANT GMBH").xml())
+    assert read["supplier_name"] == "MUSTERLIEFERANT GMBH"
+
+
+def test_a_price_for_a_hundred_pieces_is_a_price_for_one() -> None:
+    xml = CII().xml().replace(b"</ram:ChargeAmount>", b"</ram:ChargeAmount><ram:BasisQuantity>100</ram:BasisQuantity>")
+    assert fields(xml)["lines"][0]["unit_price"] == "1"
+
+
+@pytest.mark.parametrize("amount", ["NaN", "Infinity", "1e400", "many", ""])
+def test_what_is_no_amount_stays_unknown(amount: str) -> None:
+    assert fields(CII(gross=amount).xml())["total_gross"] is None
+
+
+def test_a_day_that_does_not_exist_stays_unknown() -> None:
+    assert fields(CII(issued="20260231").xml())["issue_date"] is None
+
+
+def test_a_byte_order_mark_before_the_xml_is_no_obstacle() -> None:
+    assert fields(b"\xef\xbb\xbf" + CII().xml('<?xml version="1.0" encoding="UTF-8"?>'))["invoice_number"] == "RE-1"
+
+
+def test_xml_with_a_dtd_is_refused_and_reads_no_file(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("canary")
+    xml = CII(number="&leak;").xml(f'<!DOCTYPE x [<!ENTITY leak SYSTEM "file://{secret}">]>')
+    assert einvoice.parse(xml) is None
+
+
+def test_entities_that_multiply_are_refused() -> None:
+    entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "lol"}">' for n in range(10))
+    assert einvoice.parse(CII(number="&e9;").xml(f"<!DOCTYPE x [{entities}]>")) is None
+
+
+@pytest.mark.parametrize("xml", [b"", b"<a/>", b"<Invoice", CII().xml()[:400]])
+def test_other_xml_is_no_e_invoice(xml: bytes) -> None:
+    assert einvoice.parse(xml) is None
+
+
+def test_a_ubl_invoice_is_not_taken_for_one_of_ours() -> None:
+    assert (
+        einvoice.parse(b'<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"><ID>1</ID></Invoice>')
+        is None
+    )
+
+
+def test_the_xml_is_found_in_its_pdf() -> None:
+    read = einvoice.embedded(BytesIO(CII(number="IN-PDF-1").pdf()))
+    assert read is not None
+    assert read["invoice"]["invoice_number"] == "IN-PDF-1"
+
+
+def test_a_pdf_without_xml_has_no_e_invoice() -> None:
+    assert einvoice.embedded(BytesIO(CII().page())) is None
