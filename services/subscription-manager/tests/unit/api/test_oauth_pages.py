@@ -1,0 +1,206 @@
+"""What a browser gets on the way to a connected mailbox."""
+
+import re
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from connection_fakes import Clock, FakeConnections, FakeFlows, FakeGrants, FakeLocks, FakeProvider, a_connection
+
+from mailroom_common.errors import ProviderUnavailable
+from mailroom_common.events import Provider
+from mailroom_common.process import Process
+from mailroom_common.tokens.sealing import SealingKeys
+from mailroom_common.web import service_app
+from subscription_manager.api.oauth_pages import Site, oauth_routes
+from subscription_manager.domain.connection import State
+from subscription_manager.handlers.connect_mailbox import ConnectMailbox
+from subscription_manager.handlers.make_doc_source import MakeDocSource, Timings
+
+PUBLIC = "https://mailroom.example"
+TIMINGS = Timings(timedelta(minutes=15), timedelta(minutes=1), timedelta(hours=1), timedelta(minutes=10))
+EVIL = "<script>alert(1)</script>"
+
+
+class Wake:
+    def set(self) -> None:
+        pass
+
+
+class Pages:
+    def __init__(self, tenant_id: str = "acme") -> None:
+        clock = Clock()
+        pending = a_connection(
+            state=State.PENDING, address=None, provider_user_id=None, status=None, tenant_id=tenant_id
+        )
+        self.id = pending.id
+        self.connections = FakeConnections(pending)
+        self.provider = FakeProvider(clock=clock)
+        flows = FakeFlows()
+        self.make = MakeDocSource(self.connections, flows, {}, lambda _p, _a: None, TIMINGS, Wake(), clock)
+        connect = ConnectMailbox(
+            self.connections,
+            flows,
+            FakeGrants(),
+            FakeLocks(),
+            {Provider.OUTLOOK: self.provider},
+            SealingKeys.parse("k:" + b64encode(bytes(32)).decode()),
+            PUBLIC,
+            TIMINGS,
+            Wake(),
+            clock,
+        )
+        app = service_app(Process("test"), title="test")
+        app.include_router(oauth_routes(connect, Site(PUBLIC, {Provider.OUTLOOK: "https://login.example"}, 600)))
+        self.browser = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=PUBLIC)
+
+    async def link(self) -> str:
+        return f"/oauth/outlook/authorize?ticket={await self.make.ticket(self.id)}"
+
+    async def press(self, link: str, **headers: str) -> httpx.Response:
+        path, _, query = link.partition("?ticket=")
+        return await self.browser.post(path, data={"ticket": query}, headers=headers)
+
+    async def sent(self) -> dict[str, str]:
+        """The parameters that the browser takes to the provider."""
+        answer = await self.press(await self.link())
+        assert answer.status_code == 303
+        return {name: values[0] for name, values in parse_qs(urlsplit(answer.headers["location"]).query).items()}
+
+
+@pytest.fixture
+async def pages() -> AsyncIterator[Pages]:
+    pages = Pages()
+    async with pages.browser:
+        yield pages
+
+
+def policy_of(answer: httpx.Response) -> dict[str, str]:
+    parts = (part.strip().partition(" ") for part in answer.headers["content-security-policy"].split(";"))
+    return {name: value for name, _, value in parts}
+
+
+async def test_page_names_tenant_and_purpose_and_has_one_button(pages: Pages) -> None:
+    page = await pages.browser.get(await pages.link())
+    assert page.status_code == 200
+    assert "acme" in page.text
+    assert "file the invoices" in page.text
+    assert page.text.count("<button") == page.text.count("<form") == 1
+    assert re.search(r'<form method="post" action="/oauth/outlook/authorize">', page.text)
+    assert "<script" not in page.text
+
+
+async def test_page_lets_nothing_run_and_forms_go_here_and_to_the_provider_only(pages: Pages) -> None:
+    page = await pages.browser.get(await pages.link())
+    policy = policy_of(page)
+    assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
+    assert policy["form-action"] == "'self' https://login.example"
+    nonce = re.search(r'<style nonce="([^"]+)">', page.text)
+    assert nonce is not None
+    assert policy["style-src"] == f"'nonce-{nonce[1]}'"
+    assert page.headers["x-frame-options"] == "DENY"
+    assert page.headers["x-content-type-options"] == "nosniff"
+    assert page.headers["cache-control"] == "no-store"
+    assert page.headers["referrer-policy"] == "same-origin"
+
+
+async def test_what_strangers_named_is_escaped() -> None:
+    pages = Pages(tenant_id=EVIL)
+    async with pages.browser:
+        page = await pages.browser.get(await pages.link())
+        assert page.status_code == 200
+        assert EVIL not in page.text
+        assert "&lt;script&gt;" in page.text
+
+
+async def test_ticket_of_a_link_is_never_echoed_unescaped(pages: Pages) -> None:
+    page = await pages.browser.get("/oauth/outlook/authorize", params={"ticket": EVIL})
+    assert page.status_code == 400
+    assert EVIL not in page.text
+
+
+async def test_button_binds_the_browser_by_a_cookie_that_scripts_and_others_cannot_have(pages: Pages) -> None:
+    answer = await pages.press(await pages.link())
+    assert answer.status_code == 303
+    assert answer.headers["location"].startswith("https://login.example/authorize?")
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith("__Host-mailroom-connect-")
+    for attribute in ("HttpOnly", "Secure", "SameSite=lax", "Path=/", "Max-Age=600"):
+        assert attribute.lower() in cookie.lower()
+
+
+async def test_whole_way_ends_on_a_page_that_names_the_mailbox(pages: Pages) -> None:
+    sent = await pages.sent()
+    done = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
+    assert done.status_code == 200
+    assert "ada@contoso.example" in done.text
+    assert pages.connections.only().state is State.ACTIVE
+
+
+async def test_callback_without_the_cookie_is_refused_readably(pages: Pages) -> None:
+    sent = await pages.sent()
+    pages.browser.cookies.clear()
+    refused = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
+    assert refused.status_code == 400
+    assert refused.headers["content-type"].startswith("text/html")
+    assert "another browser" in refused.text
+    assert pages.connections.only().state is State.PENDING
+
+
+async def test_wrong_state_is_refused_readably(pages: Pages) -> None:
+    await pages.sent()
+    refused = await pages.browser.get("/oauth/outlook/callback", params={"state": "guess", "code": "c"})
+    assert refused.status_code == 400
+    assert "This did not work" in refused.text
+
+
+async def test_error_of_the_provider_counts_before_a_code_and_is_not_echoed(pages: Pages) -> None:
+    sent = await pages.sent()
+    answer = {"state": sent["state"], "code": "c", "error": "access_denied", "error_description": EVIL}
+    refused = await pages.browser.get("/oauth/outlook/callback", params=answer)
+    assert refused.status_code == 400
+    assert "did not give access" in refused.text
+    assert "script" not in refused.text
+    assert pages.provider.exchanged == []
+
+
+async def test_two_links_side_by_side_do_not_disturb_each_other(pages: Pages) -> None:
+    first, second = await pages.sent(), await pages.sent()
+    for sent in (first, second):
+        done = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
+        assert done.status_code == 200
+
+
+async def test_link_that_was_used_says_so(pages: Pages) -> None:
+    link = await pages.link()
+    await pages.press(link)
+    for answer in (await pages.browser.get(link), await pages.press(link)):
+        assert answer.status_code == 400
+        assert "used already" in answer.text
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}],
+)
+async def test_no_other_page_can_press_our_button(pages: Pages, headers: dict[str, str]) -> None:
+    link = await pages.link()
+    assert (await pages.press(link, **headers)).status_code == 403
+    assert (await pages.press(link, origin=PUBLIC)).status_code == 303
+
+
+async def test_form_that_is_too_long_is_refused(pages: Pages) -> None:
+    answer = await pages.browser.post("/oauth/outlook/authorize", data={"ticket": "x" * 100_000})
+    assert answer.status_code == 400
+
+
+async def test_provider_that_is_away_is_a_readable_page(pages: Pages) -> None:
+    pages.provider.fail["exchange"] = ProviderUnavailable("canary-detail")
+    sent = await pages.sent()
+    answer = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
+    assert answer.status_code == 502
+    assert "could not be reached" in answer.text
+    assert "canary" not in answer.text
