@@ -1,11 +1,13 @@
 """`mailroom-sandbox`: all of Mailroom on one machine."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -16,12 +18,14 @@ from mailroom_common.errors import Fatal, MailroomError
 from mailroom_sandbox import environment, sandbox_providers, site
 from mailroom_sandbox.endpoints import Endpoints
 from mailroom_sandbox.main_job.job import MainJob
+from mailroom_sandbox.providers.cli import add_commands
 from mailroom_sandbox.stack import lock
 from mailroom_sandbox.stack.home import home
 
 _STOP_S = 30
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
+add_commands(app)
 
 
 @app.command()
@@ -34,7 +38,7 @@ def run(
     with lock.hold(home().lock):
         plan = _sandbox_plan()
         folder = mails.expanduser().resolve() if mails else None
-        sys.exit(asyncio.run(site.run(plan, console, MainJob(plan, console, folder, once))))
+        sys.exit(_serve(plan, console, MainJob(plan, console, folder, once)))
 
 
 @app.command()
@@ -47,7 +51,7 @@ def up(
     console = Console()
     with lock.hold(home().lock):
         plan = site.plan(home(), environment.given()) if without_providers else _sandbox_plan()
-        sys.exit(asyncio.run(site.run(plan, console, lambda endpoints: _stay(console, endpoints))))
+        sys.exit(_serve(plan, console, lambda endpoints: _stay(console, endpoints)))
 
 
 @app.command()
@@ -77,6 +81,12 @@ def clean() -> None:
 def _sandbox_plan() -> site.Plan:
     plan = site.plan(home(), environment.given(), more_ports=sandbox_providers.PORT_NAMES)
     return sandbox_providers.with_sandbox_providers(plan)
+
+
+def _serve(plan: site.Plan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
+    told = sandbox_providers.announced(plan) if plan.companion else contextlib.nullcontext()
+    with told:
+        return asyncio.run(site.run(plan, console, job))
 
 
 async def _stay(console: Console, endpoints: Endpoints) -> int:

@@ -1,8 +1,11 @@
 """The sandbox's providers as part of a site: their process, and what the services must know to speak to them."""
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
+from mailroom_sandbox.providers.cli import CONTROL_FILE
 from mailroom_sandbox.providers.endpoints import mailroom_environment
 from mailroom_sandbox.providers.settings import ProvidersSettings
 from mailroom_sandbox.site import Companion, Plan
@@ -16,6 +19,18 @@ def control_url(plan: Plan) -> str:
     return f"http://127.0.0.1:{plan.ports['sandbox_control']}"
 
 
+@contextmanager
+def announced(plan: Plan) -> Iterator[None]:
+    """Tells `mailroom-sandbox send` and its like where the control API is, while the site runs."""
+    file = plan.home.endpoints.with_name(CONTROL_FILE)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"{control_url(plan)}\n")
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
+
+
 def with_sandbox_providers(plan: Plan) -> Plan:
     """The plan with the providers' process, and with services that are pointed at it whatever the environment says."""
     kept = {name: value for name, value in plan.environment.items() if name not in _NOT_OURS}
@@ -26,6 +41,7 @@ def with_sandbox_providers(plan: Plan) -> Plan:
         [sys.executable, "-m", "mailroom_sandbox.providers"],
         {**kept, **own, "PYTHONUNBUFFERED": "1"},
         f"{control_url(plan)}/sandbox/mailboxes",
+        PORT_NAMES,
     )
     services = mailroom_environment(ProvidersSettings.model_validate(fields))
     return replace(plan, environment={**kept, **services}, companion=companion)

@@ -31,7 +31,7 @@ from mailroom_sandbox.stack.kafka import Kafka
 from mailroom_sandbox.stack.postgres import Postgres
 from mailroom_sandbox.supervisor import Program, Supervisor
 
-READY_S = 90
+READY_S = 180
 # A service ends within 8 s by its own deadline; together with the stack below it all is down within 20.
 SERVICES_GRACE_S = 9.0
 STACK_GRACE_S = 8.0
@@ -48,6 +48,7 @@ class Companion:
     command: list[str]
     environment: Mapping[str, str]
     ready_url: str
+    port_names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,8 @@ class _Site:
         self._supervisor = supervisor
 
     async def serve(self, job: Callable[[Endpoints], Awaitable[int]]) -> int:
+        if self._plan.companion:
+            self._start_companion(self._plan.companion)  # it needs nothing of the others and is slow to import
         with self._step("Kafka and Postgres"):
             kafka, database = await self._start_stack()
         site = environments.compose(
@@ -118,7 +121,7 @@ class _Site:
             await asyncio.gather(*(self._command(site, *command) for command in COMMANDS))
         if self._plan.companion:
             with self._step(self._plan.companion.name.replace("_", " ")):
-                await self._start_companion(self._plan.companion)
+                await self._ready({self._plan.companion.name: self._plan.companion.ready_url})
         async with self._front():
             with self._step("services"):
                 await self._start_services(site)
@@ -174,9 +177,9 @@ class _Site:
         if code != 0:
             raise Fatal(f"`mailroom {' '.join(arguments)}` failed ({code}):\n{child.tail(log)}")
 
-    async def _start_companion(self, companion: Companion) -> None:
+    def _start_companion(self, companion: Companion) -> None:
+        self._require_free(*companion.port_names)
         self._keep(companion.name, companion.command, companion.environment)
-        await self._ready({companion.name: companion.ready_url})
 
     async def _start_services(self, site: SiteEnvironment) -> None:
         self._require_free(*(service.name for service in SERVICES))
