@@ -20,23 +20,23 @@ from sync_engine.settings import CoalescerSettings
 async def run(settings: CoalescerSettings, process: Process) -> None:
     """notifications ──▶ windows per doc source (Faust table) ──▶ sync-requests"""
     codec = Codec()
+    producer = EventProducer(settings, codec, client_id=process.name)
+    dead_letters = DeadLetters(producer, process.name)
+
+    async def bury(record: RawRecord, error: Exception) -> None:
+        await dead_letters.put(NOTIFICATIONS, record, Failure(error, 1, utc_now()))
+
+    app = faust_app(settings)
+    topic = producer.name_of(NOTIFICATIONS)
+    windows = FaustWindows(app, topic)
+    length = timedelta(seconds=settings.coalesce_window_s)
+    coalesce = CoalesceNotifications(windows, CoalescedRequests(producer, utc_now), length=length, clock=utc_now)
+    windows.on_recover(coalesce.recovered)
+    host = FaustHost(app, topic, codec, heard=coalesce.heard, flush=coalesce.flush, bury=bury)
+
+    process.health.add("faust", host.ready)
     web = service_app(process, title="Mailroom sync-engine: coalescer")
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(serve(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
-        async with EventProducer(settings, codec, client_id=process.name) as producer:
-            dead_letters = DeadLetters(producer, process.name)
-
-            async def bury(record: RawRecord, error: Exception) -> None:
-                await dead_letters.put(NOTIFICATIONS, record, Failure(error, 1, utc_now()))
-
-            app = faust_app(settings)
-            topic = producer.name_of(NOTIFICATIONS)
-            windows = FaustWindows(app, topic)
-            length = timedelta(seconds=settings.coalesce_window_s)
-            coalesce = CoalesceNotifications(
-                windows, CoalescedRequests(producer, utc_now), length=length, clock=utc_now
-            )
-            windows.on_recover(coalesce.recovered)
-            host = FaustHost(app, topic, codec, heard=coalesce.heard, flush=coalesce.flush, bury=bury)
-            process.health.add("faust", host.ready)
+        async with producer:
             await host.run(process.stopping)

@@ -48,6 +48,8 @@ async def run(settings: WorkerSettings, process: Process) -> None:
                                                                                               connection-events
     """
     codec = Codec()
+    started = asyncio.Event()
+    process.health.add("start", lambda: None if started.is_set() else "what it needs is not all reached yet")
     web = service_app(process, title="Mailroom sync-engine: worker")
     async with asyncio.TaskGroup() as serving, AsyncExitStack() as stack:
         serving.create_task(serve(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
@@ -130,6 +132,7 @@ async def run(settings: WorkerSettings, process: Process) -> None:
             tasks.create_task(results.run(process.stopping))
             tasks.create_task(Housekeeping(pool, blobs, utc_now).run(process.stopping, every_s=_HOUSEKEEPING_EVERY_S))
             following = tasks.create_task(follow.run())
+            started.set()
             await work.run(process.stopping, grace_s=settings.stop_grace_s)
             following.cancel()
             drained.set()
