@@ -4,7 +4,8 @@ Rebuilding is the point: compaction forgets tombstones, so a reader that resumed
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
@@ -95,11 +96,11 @@ class TopicReader:
         """The end offsets, asked after this call began. Callers that wait at the same time share one question, so
         a flood of them costs Kafka one request at a time."""
         if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._ask_ends())
+            self._asking = _question(self._ask_ends())
             return await asyncio.shield(self._asking)
         # The question under way may have been answered before we came: the next one is ours.
         if self._next_asking is None:
-            self._next_asking = asyncio.create_task(self._ask_after(self._asking))
+            self._next_asking = _question(self._ask_after(self._asking))
         return await asyncio.shield(self._next_asking)
 
     async def _ask_after(self, earlier: "asyncio.Task[dict[TopicPartition, int]]") -> dict[TopicPartition, int]:
@@ -168,3 +169,10 @@ class TopicReader:
             request_timeout_ms=10_000,
             metadata_max_age_ms=60_000,
         )
+
+
+def _question(asking: Coroutine[Any, Any, dict[TopicPartition, int]]) -> "asyncio.Task[dict[TopicPartition, int]]":
+    """Whoever asked may have stopped waiting by the time it fails: then its failure is nobody's news."""
+    task = asyncio.create_task(asking)
+    task.add_done_callback(lambda asked: asked.cancelled() or asked.exception())
+    return task
