@@ -19,12 +19,20 @@ class ControlClient:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
+    async def reset(self) -> None:
+        """Forgets everything but keys and ports."""
+        await self._call("POST", "/sandbox/reset")
+
     async def create_mailbox(self, provider: str, address: str, display_name: str | None = None) -> None:
         wish = {"provider": provider, "address": address, "display_name": display_name}
         await self._call("POST", "/sandbox/mailboxes", json=wish)
 
     async def mailboxes(self) -> list[dict[str, Any]]:
         return await self._items("/sandbox/mailboxes")
+
+    async def disable_mailbox(self, address: str, reason: str | None) -> None:
+        """With a Graph error code such as MailboxNotEnabledForRESTAPI; None brings the mailbox back."""
+        await self._call("POST", "/sandbox/mailboxes/disable", json={"address": address, "reason": reason})
 
     async def deliver(
         self,
@@ -90,6 +98,10 @@ class ControlClient:
         """`waiting`, and `items` with status and attempts of each that was accepted or given up."""
         return await self._call("GET", "/sandbox/notifications")
 
+    async def hurry(self) -> int:
+        """Has every push that waits for its next attempt tried now."""
+        return int((await self._call("POST", "/sandbox/notifications/hurry"))["hurried"])
+
     async def resend(self, last: int = 1, address: str | None = None) -> int:
         wish = {"last": last, "address": address}
         return int((await self._call("POST", "/sandbox/notifications/resend", json=wish))["sent"])
@@ -112,7 +124,7 @@ class ControlClient:
         answer = await self._http.request(method, path, **options)
         if answer.is_error:
             raise ControlError(f"{method} {path}: {answer.status_code} {answer.text}")
-        return dict(answer.json())
+        return dict(answer.json()) if answer.content else {}
 
 
 class ControlError(Exception):

@@ -42,6 +42,14 @@ class Change(OneMessage):
     is_read: bool
 
 
+class Disable(_Request):
+    """`reason` is what Graph says of the mailbox, e.g. MailboxNotEnabledForRESTAPI; null brings it back."""
+
+    address: str
+    provider: ProviderName | None = None
+    reason: str | None = None
+
+
 class Lifecycle(_Request):
     event: LifecycleEvent
     subscription_id: str | None = None
@@ -127,6 +135,20 @@ def _mailbox_routes(app: FastAPI, places: Places) -> None:
     async def list_mailboxes() -> dict[str, list[dict[str, object]]]:
         rows = places.world.store.all("select provider, address, user_id, display_name, disabled from mailbox")
         return {"items": [dict(row) for row in rows]}
+
+    @app.post("/sandbox/reset", status_code=204)
+    async def reset() -> None:
+        """Forgets mailboxes, tokens, subscriptions, calls and faults; keys and ports stay."""
+        places.world.store.wipe()
+
+    @app.post("/sandbox/mailboxes/disable")
+    async def disable(wish: Disable) -> Disable:
+        """The account has no mailbox any more, or an administrator shut the application out."""
+        for provider, user_id in places.user_ids(wish.address, wish.provider):
+            places.world.store.run(
+                "update mailbox set disabled = ? where provider = ? and user_id = ?", wish.reason, provider, user_id
+            )
+        return wish
 
     @app.post("/sandbox/messages", status_code=201)
     async def deliver(
@@ -232,6 +254,11 @@ def _push_routes(app: FastAPI, world: World, microsoft: Microsoft, places: Place
         """How many wait, and what became of the others; without their bodies."""
         rows = store.all("select seq, channel, url, at_ms, status, attempts from delivered order by seq")
         return {"waiting": world.courier.waiting(), "items": [dict(row) for row in rows]}
+
+    @app.post("/sandbox/notifications/hurry")
+    async def hurry() -> dict[str, int]:
+        """What waits for its next attempt is tried now."""
+        return {"hurried": world.courier.hurry()}
 
     @app.post("/sandbox/notifications/resend")
     async def resend(wish: Annotated[Resend, Body()]) -> dict[str, int]:

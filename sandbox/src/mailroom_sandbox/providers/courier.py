@@ -45,6 +45,7 @@ class Courier:
         self._now = now
         self._channels: dict[str, Channel] = {}
         self._wake = asyncio.Event()
+        self._settled = asyncio.Condition()
         self._under_way: set[int] = set()
         self._posts: defaultdict[tuple[str, str], set[asyncio.Task[None]]] = defaultdict(set)
 
@@ -76,8 +77,16 @@ class Courier:
     def waiting(self) -> int:
         return self._store.number("select count(*) from outgoing")
 
-    def forget(self, channel: str, url: str) -> None:
-        self._store.run("delete from outgoing where channel = ? and url = ?", channel, url)
+    async def idle(self) -> None:
+        """Returns when nothing waits any more, neither to be sent nor to be answered."""
+        async with self._settled:
+            await self._settled.wait_for(lambda: self.waiting() == 0)
+
+    def hurry(self) -> int:
+        """Lets everything that waits for its time be due now."""
+        waiting = self._store.run("update outgoing set due_ms = 0")
+        self._wake.set()
+        return waiting
 
     async def run(self) -> None:
         """Until cancelled; what is under way is then cut and, unanswered, tried again by the next process."""
@@ -120,6 +129,8 @@ class Courier:
         try:
             outcome = await channel.post(url, parcels)
             self._settle(channel, url, parcels, outcome)
+            async with self._settled:
+                self._settled.notify_all()
         finally:
             self._under_way.difference_update(parcel.seq for parcel in parcels)
             self._wake.set()

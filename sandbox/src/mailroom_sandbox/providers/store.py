@@ -43,6 +43,12 @@ class Store:
         row = self.one(sql, *values)
         return int(row[0] or 0) if row else 0
 
+    def wipe(self) -> None:
+        """Forgets everything; numbers that were given out are not given out again."""
+        with self.transaction():
+            for table in self.all("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"):
+                self.run(f"delete from {table['name']}")  # noqa: S608 - a table of our own
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing; nested ones join the outer. Must not await inside."""

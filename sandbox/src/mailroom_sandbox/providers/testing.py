@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import trustme
@@ -33,6 +34,13 @@ class RunningProviders:
     control: ControlClient
     http: httpx.AsyncClient
     world: World
+
+    async def settled(self, timeout_s: float = 10.0) -> list[dict[str, Any]]:
+        """Waits until no push is waiting, and returns what became of all of them."""
+        async with asyncio.timeout(timeout_s):
+            await self.world.courier.idle()
+        notifications = await self.control.notifications()
+        return list(notifications["items"])
 
     def mailroom_environment(self) -> dict[str, str]:
         """`MAILROOM_*` variables that point services here."""

@@ -18,6 +18,7 @@ class Webhook:
     statuses: list[int] = field(default_factory=list)
     shakes_hands: bool = True
     received: list[dict[str, Any]] = field(default_factory=list)
+    handshakes: list[dict[str, Any]] = field(default_factory=list)
     arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def until(self, count: int, timeout_s: float = 10.0) -> list[dict[str, Any]]:
@@ -36,13 +37,15 @@ class Webhook:
         body = await reader.readexactly(int(headers.get("content-length", 0)))
         parts = urlsplit(request.split(" ")[1])
         query = parse_qs(parts.query)
+        seen = {"path": parts.path, "query": query, "headers": headers, "body": body}
         text = b""
         if "validationToken" in query:
+            self.handshakes.append(seen)
             status, text = (200, query["validationToken"][0].encode()) if self.shakes_hands else (403, b"no")
         else:
             status = self.statuses.pop(0) if self.statuses else 202
             async with self.arrived:
-                self.received.append({"path": parts.path, "query": query, "headers": headers, "body": body})
+                self.received.append(seen)
                 self.arrived.notify_all()
         reply = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", "content-type: text/plain"]
         reply += [f"content-length: {len(text)}", "connection: close", "", ""]

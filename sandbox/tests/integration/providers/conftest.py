@@ -1,15 +1,27 @@
-"""Both providers on free ports, people who consented there, and a webhook that remembers what it was sent."""
+"""Both providers on free ports, people who consented there, and a webhook that remembers what it was sent.
+
+They are started once and emptied before each test; all tests of this folder share one event loop for that.
+"""
 
 import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 
 from mailroom_sandbox.providers.people import GMAIL, OUTLOOK, Person, gmail_person, outlook_person
 from mailroom_sandbox.providers.testing import RunningProviders, running_providers, settings_in
 from mailroom_sandbox.providers.webhook_double import Webhook, listening_webhook
 from mailroom_sandbox.providers.world import build_world
+
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.asyncio(loop_scope="session"), append=False)
 
 
 @pytest.fixture(scope="session")
@@ -26,28 +38,36 @@ def ready_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def folder(ready_made: Path, tmp_path: Path) -> Path:
+    """For a test that starts providers of its own, with other settings or twice."""
     return Path(shutil.copytree(ready_made, tmp_path / "providers"))
 
 
-@pytest.fixture
-async def providers(folder: Path) -> AsyncIterator[RunningProviders]:
+@pytest_asyncio.fixture(scope="session", loop_scope="session")
+async def started(ready_made: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[RunningProviders]:
+    folder = Path(shutil.copytree(ready_made, tmp_path_factory.mktemp("shared") / "providers"))
     async with running_providers(folder) as running:
-        await running.control.create_mailbox("outlook", OUTLOOK, "Ada Accounts")
-        await running.control.create_mailbox("gmail", GMAIL, "Ada Accounts")
         yield running
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
+async def providers(started: RunningProviders) -> RunningProviders:
+    await started.control.reset()
+    await started.control.create_mailbox("outlook", OUTLOOK, "Ada Accounts")
+    await started.control.create_mailbox("gmail", GMAIL, "Ada Accounts")
+    return started
+
+
+@pytest_asyncio.fixture(loop_scope="session")
 async def webhook() -> AsyncIterator[Webhook]:
     async with listening_webhook() as hook:
         yield hook
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def outlook(providers: RunningProviders) -> Person:
     return await outlook_person(providers)
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def gmail(providers: RunningProviders) -> Person:
     return await gmail_person(providers)

@@ -18,7 +18,8 @@ class Google:
         world.courier.add(PubSubChannel(world.http, world.settings, world.google_key, world.now))
         watches = Watches.of(world)
         self.mailboxes = GmailMailboxes(world.store, world.now, watches)
-        self.app = _app(GoogleOAuth(world, self.mailboxes), Gmail(world, self.mailboxes, watches))
+        self.gmail = Gmail(world, self.mailboxes, watches)
+        self.app = _app(GoogleOAuth(world, self.mailboxes), self.gmail)
 
 
 def _app(oauth: GoogleOAuth, gmail: Gmail) -> Starlette:

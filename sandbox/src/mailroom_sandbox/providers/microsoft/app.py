@@ -31,10 +31,8 @@ class Microsoft:
         self.directory = directory
         self.notifications = GraphNotifications(world.store, world.courier, world.faults, directory, world.now)
         self.mailboxes = GraphMailboxes(world.store, world.now, directory, self.notifications)
-        self.app = _app(
-            MicrosoftIdentity(world, directory),
-            Graph(world, directory, access, messages, delta, subscriptions, errors),
-        )
+        self.graph = Graph(world, directory, access, messages, delta, subscriptions, errors)
+        self.app = _app(MicrosoftIdentity(world, directory), self.graph)
 
 
 def _app(identity: MicrosoftIdentity, graph: Graph) -> Starlette:
