@@ -153,7 +153,7 @@ def build() -> Build:
             ReceiveGraph(sources, kafka, catch_ups, clock=lambda: NOW),
             ReceiveGmail(sources, kafka, catch_ups, clock=lambda: NOW),
             proof or PubSubProof(static_token="tok", signed=None),
-            is_ready=lambda: gateway.not_ready,
+            is_ready=lambda: made.not_ready,
             subscription=subscription,
             trusted_proxies=networks_in(trusted_proxies),
             max_body_bytes=max_body_bytes,
@@ -161,8 +161,8 @@ def build() -> Build:
         )
         app = Dispatcher(webhooks.endpoints(), FastAPI(openapi_url=None))
         transport = httpx.ASGITransport(app, client=(peer, 1234))
-        gateway = Gateway(sources, kafka, httpx.AsyncClient(transport=transport, base_url="https://gateway.test"))
-        return gateway
+        made = Gateway(sources, kafka, httpx.AsyncClient(transport=transport, base_url="https://gateway.test"))
+        return made
 
     return build
 

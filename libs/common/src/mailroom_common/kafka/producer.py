@@ -65,11 +65,24 @@ class EventProducer:
     async def __aenter__(self) -> Self:
         self._client = await connected(self._make, self._client_id)
         try:
-            await announce_schemas(self)
+            await self._announce()
         except BaseException:
             await self.close()
             raise
         return self
+
+    async def _announce(self) -> None:
+        """Before the first record, however long it takes: a reader could not decode what comes without."""
+        wait_s = 0.2
+        while True:
+            try:
+                await announce_schemas(self)
+            except Unavailable as error:
+                log.warning("schemas_not_announced", client_id=self._client_id, reason=str(error), again_in_s=wait_s)
+                await asyncio.sleep(wait_s)
+                wait_s = min(wait_s * 2, 5.0)
+            else:
+                return
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None

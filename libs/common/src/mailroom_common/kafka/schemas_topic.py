@@ -29,11 +29,13 @@ async def announce_schemas(producer: RawSender) -> None:
     """Write every schema of this build. A repeat overwrites itself: the topic is compacted."""
     name = producer.name_of(SCHEMAS)
     headers: RawHeaders = [("content-type", b"application/json")]
-    async with asyncio.TaskGroup() as tasks:
-        for versions in packaged_schemas().values():
-            for version in versions:
-                key, text = version.fingerprint.hex().encode(), version.text.encode()
-                tasks.create_task(producer.send_raw(name, key, text, headers, timeout_s=30.0))
+    schemas = [version for versions in packaged_schemas().values() for version in versions]
+    await asyncio.gather(
+        *(
+            producer.send_raw(name, version.fingerprint.hex().encode(), version.text.encode(), headers, timeout_s=30.0)
+            for version in schemas
+        )
+    )
 
 
 class SchemaDirectory:

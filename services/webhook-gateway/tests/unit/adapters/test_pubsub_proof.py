@@ -110,7 +110,7 @@ async def test_what_is_no_token_is_refused(authorization: str | None) -> None:
 
 
 async def test_an_unsigned_token_and_one_signed_with_the_public_key_are_refused() -> None:
-    unsigned = jwt.encode(claims(), None, "none", headers={"kid": "k1"})
+    unsigned = jwt.encode(claims(), "", "none", headers={"kid": "k1"})
     symmetric = jwt.encode(claims(), "x" * 32, "HS256", headers={"kid": "k1"})
 
     async with judged(Google()) as signed:

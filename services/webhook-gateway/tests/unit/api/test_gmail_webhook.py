@@ -131,7 +131,8 @@ async def test_with_nothing_configured_every_push_is_refused(build: Any, make: A
     gateway = build(proof=PubSubProof(static_token=None, signed=None))
     gateway.sources.put(make.source(provider=Provider.GMAIL, address=ADDRESS))
 
-    for options in ({}, {"params": {}}, {"headers": {"authorization": "Bearer x"}}):
+    attempts: list[dict[str, Any]] = [{}, {"params": {}}, {"headers": {"authorization": "Bearer x"}}]
+    for options in attempts:
         assert (await push(gateway, **options)).status_code == 403
 
 
