@@ -23,7 +23,7 @@ class WorkerSettings(ProcessSettings, KafkaSettings, TokenSettings, BlobSettings
     http_port: int = 8084
     backstop_interval_s: float = Field(default=900, gt=0)  # subscription-manager's: two thirds of it make a run full
     max_concurrent_syncs: int = Field(default=32, ge=1)
-    stop_grace_s: float = Field(default=3.0, ge=0)  # for runs under way, of the 8 s that a stopping process has
+    stop_grace_s: float = Field(default=2.0, ge=0)  # for runs under way, of the 5 s that a stopping process has
 
 
 class MessagesAPISettings(ProcessSettings, DatabaseSettings, APISettings):

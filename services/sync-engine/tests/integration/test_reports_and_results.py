@@ -186,13 +186,17 @@ async def test_a_single_failure_is_not_worth_a_word(bench: Bench) -> None:
     assert await bench.kinds(s) == []
 
 
-async def test_a_refusal_found_twice_is_one_event_per_grant(bench: Bench) -> None:
+async def test_a_refusal_found_twice_is_one_event_until_a_sync_has_worked_in_between(bench: Bench) -> None:
     s = await known(bench)
     for _ in range(2):
-        await bench.connections.unsyncable(s, ConnectionKind.TOKEN_REFUSED, "invalid_grant")
-    told = await bench.told(s)
-    assert [event.kind for event in told] == [ConnectionKind.TOKEN_REFUSED] * 2
-    assert len({event.event_id for event in told}) == 1
+        await bench.connections.unsyncable(s, ConnectionKind.ACCESS_DENIED, "403")
+        bench.pass_by(900)
+    assert len({event.event_id for event in await bench.told(s)}) == 1
+    await bench.connections.synced(s, Done())
+    await bench.connections.unsyncable(s, ConnectionKind.ACCESS_DENIED, "403")
+    denied = [event for event in await bench.told(s) if event.kind is ConnectionKind.ACCESS_DENIED]
+    assert len(denied) == 3
+    assert len({event.event_id for event in denied}) == 2
 
 
 async def test_of_a_forgotten_source_nothing_is_told_any_more(bench: Bench) -> None:

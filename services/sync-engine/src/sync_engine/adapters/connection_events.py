@@ -61,8 +61,12 @@ class PgConnectionEvents:
 
     async def unsyncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None:
         async with transaction(self._pool) as conn:
-            if await _locked(conn, source) is not None:
-                await self._tell(conn, source, kind, self._clock(), detail=detail)
+            row = await _locked(conn, source)
+            if row is not None:
+                # The same until the source has been synced in between, however often it is found.
+                last_synced_at = row["synced_told_at"]
+                since = last_synced_at.isoformat() if last_synced_at else "never synced"
+                await self._tell(conn, source, kind, self._clock(), since=since, detail=detail)
 
     async def _tell(
         self,
@@ -71,13 +75,14 @@ class PgConnectionEvents:
         kind: ConnectionKind,
         now: datetime,
         *,
+        since: str | None = None,
         detail: str | None = None,
         unannounced: int = 0,
     ) -> None:
-        # A refusal is told once per grant, however often it is found; the others are news each time.
-        told = (now.isoformat(),) if detail is None or kind is ConnectionKind.PROVIDER_FAILING else ()
+        """`since` makes a repeat of the same news the same event; without it each is news."""
+        told = since or now.isoformat()
         event = ConnectionEvent(
-            event_id=derived_id("connection", source.doc_source_id, kind, source.grant_generation, *told),
+            event_id=derived_id("connection", source.doc_source_id, kind, source.grant_generation, told),
             occurred_at=now,
             tenant_id=source.tenant_id,
             doc_source_id=source.doc_source_id,

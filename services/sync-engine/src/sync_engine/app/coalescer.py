@@ -12,6 +12,7 @@ from mailroom_common.topics import NOTIFICATIONS
 from mailroom_common.web import serve, service_app
 from sync_engine.adapters.coalesced_requests import CoalescedRequests
 from sync_engine.adapters.faust_host import FaustHost, FaustWindows, faust_app
+from sync_engine.adapters.faust_watch import FaustWatch
 from sync_engine.clock import utc_now
 from sync_engine.handlers.coalesce_notifications import CoalesceNotifications
 from sync_engine.settings import CoalescerSettings
@@ -39,4 +40,6 @@ async def run(settings: CoalescerSettings, process: Process) -> None:
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(serve(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
         async with producer:
+            watching = tasks.create_task(FaustWatch(settings, app, topic).run())
             await host.run(process.stopping)
+            watching.cancel()
