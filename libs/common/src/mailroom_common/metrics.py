@@ -107,3 +107,28 @@ GATEWAY_ITEMS = Counter(
 GATEWAY_KEY_FETCHES = Counter(
     "mailroom_gateway_key_fetches_total", "Fetches of Google's public keys, `ok` or `failed`.", ["outcome"]
 )
+
+# Parser process (parser/pool.py)
+PARSER_JOBS = Counter(
+    "mailroom_parser_jobs_total",
+    "Files that the parser process was given: `read`, `refused` by a reader, `limit` reached, `crashed`.",
+    ["outcome"],
+)
+
+# ingestion
+INGESTION_TAKEN_IN = Counter(
+    "mailroom_ingestion_taken_in_total",
+    "Records of attachments taken in, `duplicate` when their content was known.",
+    ["kind"],
+)
+INGESTION_FINISHED = Counter(
+    "mailroom_ingestion_finished_total", "Documents that came to an end, by status and reason.", ["status", "reason"]
+)
+INGESTION_PUT_BACK = Counter(
+    "mailroom_ingestion_put_back_total", "Attempts at a document that ended in another one later."
+)
+INGESTION_ATTEMPT_S = Histogram(
+    "mailroom_ingestion_attempt_seconds",
+    "From the claim of a document to its end or its next pause.",
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30, 60, 120),
+)

@@ -21,9 +21,9 @@ import struct
 import sys
 
 _PR_SET_PDEATHSIG = 1
-_PR_SET_SECCOMP = 22
 _PR_SET_NO_NEW_PRIVS = 38
-_SECCOMP_MODE_FILTER = 2
+_SET_MODE_FILTER = 1
+_EVERY_THREAD = 1  # SECCOMP_FILTER_FLAG_TSYNC: libraries may have started some
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
 _CLONE_THREAD = 0x00010000
@@ -62,6 +62,7 @@ _REFUSED = {
 _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 _CLONE = {"x86_64": 56, "aarch64": 220}
 _CLONE3 = 435
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
 
 
 class _Program(ctypes.Structure):
@@ -100,7 +101,7 @@ def _filter_system_calls(libc: ctypes.CDLL) -> bool:
     # Without new privileges a filter needs none: exec of a setuid program can then gain nothing either.
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
         return False
-    return bool(libc.prctl(_PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0) == 0)
+    return bool(libc.syscall(_SECCOMP[machine], _SET_MODE_FILTER, _EVERY_THREAD, ctypes.byref(program)) == 0)
 
 
 def _instructions(machine: str) -> bytes:

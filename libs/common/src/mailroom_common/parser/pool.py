@@ -9,13 +9,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from mailroom_common.errors import Unavailable
+from mailroom_common.errors import Rejected, Unavailable
+from mailroom_common.metrics import PARSER_JOBS
 from mailroom_common.parser.errors import ParserCrashed, ParserLimit, Unreadable
 from mailroom_common.parser.frames import JSON, LENGTH, framed, unframed
 from mailroom_common.parser.limits import Limits
 
 _START_S = 30
 _READY_BYTES = 4096
+_OUTCOMES = {Unreadable: "refused", ParserLimit: "limit", ParserCrashed: "crashed"}
 
 
 class ParserPool:
@@ -68,7 +70,12 @@ class ParserPool:
         slot = await self._slots.get()
         try:
             child = await slot.child()
-            return await child.run(function, source, arguments or {}, limits or self._limits)
+            value = await child.run(function, source, arguments or {}, limits or self._limits)
+            PARSER_JOBS.labels("read").inc()
+            return value
+        except Rejected as error:
+            PARSER_JOBS.labels(_OUTCOMES.get(type(error), "crashed")).inc()
+            raise
         finally:
             slot.renew_if_spent()
             self._slots.put_nowait(slot)

@@ -11,7 +11,7 @@ from mailroom_common.errors import Unavailable
 from mailroom_common.parser import Limits, ParserCrashed, ParserLimit, ParserPool, Unreadable
 
 HERE = Path(__file__).parent
-TIGHT = Limits(memory_bytes=256 * 1024 * 1024, cpu_s=1, wall_s=10, output_bytes=64 * 1024)
+TIGHT = Limits(memory_bytes=256 * 1024 * 1024, cpu_s=1, wall_s=60, output_bytes=64 * 1024)
 
 
 @pytest.fixture

@@ -68,10 +68,11 @@ class Wakeups:
         try:
             for channel in self._calls:
                 await conn.add_listener(channel, self._on_notify)
+            lost = asyncio.Event()
+            conn.add_termination_listener(lambda _connection: lost.set())
             await self.wake_all()
             while not stopping.is_set():
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(stopping.wait(), _PING_S)
+                await _first_of(stopping, lost, timeout_s=_PING_S)
                 await conn.execute("select 1")
         finally:
             with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
@@ -79,6 +80,15 @@ class Wakeups:
 
     def _on_notify(self, _connection: object, _pid: int, channel: str, _payload: object) -> None:
         self._calls[channel].call_soon()
+
+
+async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:
+    waits = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
 
 
 class _Calls:

@@ -18,6 +18,7 @@ from mailroom_common.blobs import BlobGone
 from mailroom_common.errors import MailroomError, Retryable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import INGESTION_ATTEMPT_S, INGESTION_FINISHED, INGESTION_PUT_BACK
 from mailroom_common.parser import ParserCrashed, ParserLimit, Unreadable
 
 log = get_logger()
@@ -60,21 +61,29 @@ class ProcessDocument:
         lease = await self._leases.claim()
         if lease is None:
             return False
+        try:
+            await self._bring_to_an_end(lease)
+        except LeaseLost:
+            log.warning("lease_lost", document_id=lease.document_id, attempt=lease.attempt)
+        return True
+
+    async def _bring_to_an_end(self, lease: Lease) -> None:
         if self._retries.attempts < lease.attempt:
             # Its last attempts never came back: whoever worked on it died of it.
             await self._finish(lease, Outcome(status=ResultStatus.FAILED, reason=routing.INTERNAL_ERROR))
-            return True
+            return
         try:
-            await self._finish(lease, await self._while_renewed(lease))
+            with INGESTION_ATTEMPT_S.time():
+                outcome = await self._while_renewed(lease)
+            await self._finish(lease, outcome)
         except asyncio.CancelledError:
             # The process stops: the next one need not wait for the end of the lease.
             await self._leases.put_back(lease, not_before=self._clock(), error="stopped", counts=False)
             raise
         except LeaseLost:
-            log.warning("lease_lost", document_id=lease.document_id, attempt=lease.attempt)
+            raise
         except Exception as error:  # noqa: BLE001  # the edge of one document: others go on
             await self._failed(lease, error)
-        return True
 
     async def _while_renewed(self, lease: Lease) -> Outcome:
         working = asyncio.create_task(self._read_and_route(lease))
@@ -143,6 +152,7 @@ class ProcessDocument:
     async def _finish(self, lease: Lease, outcome: Outcome) -> None:
         if not await self._leases.finish(lease, outcome):
             raise LeaseLost(lease.document_id)
+        INGESTION_FINISHED.labels(outcome.status.value, outcome.reason or "").inc()
         log.info(
             "document_finished",
             document_id=lease.document_id,
@@ -159,8 +169,9 @@ class ProcessDocument:
         counts = not isinstance(error, Retryable) or isinstance(error, BlobMismatch)
         if counts and self._retries.is_spent(lease.attempt):
             log.error("document_failed", document_id=lease.document_id, attempt=lease.attempt, reason=told)
-            await self._leases.finish(lease, Outcome(status=ResultStatus.FAILED, reason=_reason(error)))
+            await self._finish(lease, Outcome(status=ResultStatus.FAILED, reason=_reason(error)))
             return
+        INGESTION_PUT_BACK.inc()
         log.warning("document_put_back", document_id=lease.document_id, attempt=lease.attempt, reason=told)
         not_before = self._clock() + self._retries.pause_after(lease.attempt)
         await self._leases.put_back(lease, not_before=not_before, error=told, counts=counts)

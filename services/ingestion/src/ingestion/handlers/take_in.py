@@ -5,6 +5,7 @@ from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored
 from mailroom_common.kafka.record import Incoming
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import INGESTION_TAKEN_IN
 
 log = get_logger()
 
@@ -22,6 +23,7 @@ class TakeIn:
         if not isinstance(record.event, AttachmentStored):
             raise Rejected(f"a record of {record.topic.name} is no attachment")
         unneeded = await self._intakes.take_in(record.event)
+        INGESTION_TAKEN_IN.labels("document" if unneeded is None else "duplicate").inc()
         if unneeded is not None:
             # After the commit, and again with a record that comes again: until then the row does not say so.
             await self._blobs.delete(unneeded)

@@ -115,7 +115,7 @@ def _unit_price(price: Element | None) -> Decimal | None:
     charge = _decimal(price, "ChargeAmount")
     basis = _decimal(price, "BasisQuantity")
     # A price per 100 pieces is given with a basis of 100.
-    return charge if charge is None or not basis else charge / basis
+    return charge if charge is None or not basis else round(charge / basis, 10)
 
 
 def _line_amounts(lines: tuple[InvoiceLine, ...], line_total: Decimal | None) -> LineAmounts:

@@ -175,6 +175,13 @@ async def test_work_stops_when_the_lease_is_lost(process: Process, leases: FakeL
     assert leases.put_backs == []
 
 
+async def test_a_late_failure_of_a_lost_document_is_nobodys_end(process: Process, leases: FakeLeases) -> None:
+    leases.is_lost = True
+    leases.waiting[:] = [a_lease(attempt=RETRIES.attempts)]
+    assert await process(FakeReading(PAGE, extraction=ValueError("late"))).next()
+    assert leases.finished == []
+
+
 async def test_a_stopping_process_puts_its_document_back_at_once(process: Process, leases: FakeLeases) -> None:
     began = asyncio.Event()
 
