@@ -13,7 +13,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -34,6 +34,8 @@ from mailroom_sandbox.providers.client import decide
 from mailroom_sandbox.providers.testing import RunningProviders, running_providers
 from subscription_manager.app import run
 from subscription_manager.settings import Settings
+
+T = TypeVar("T")
 
 PARTITIONS = 2
 ROLES = ("viewer", "operator", "admin")
@@ -69,7 +71,8 @@ class ManagerSite:
     http: httpx.AsyncClient
     instances: list[Instance] = field(default_factory=list)
     handshakes: list[str] = field(default_factory=list)
-    on_handshake: Callable[[], Awaitable[None]] | None = None
+    on_handshake: Callable[[], Awaitable[None]] | None = None  # what the provider waits for in the middle of a create
+    pushed: list[dict[str, Any]] = field(default_factory=list)  # items that the provider sent to the webhooks
 
     @property
     def public_url(self) -> str:
@@ -118,15 +121,25 @@ class ManagerSite:
     ) -> dict[str, Any]:
         """The doc source, once its fields are `wanted`; a callable is asked, anything else compared."""
         shown: dict[str, Any] = {}
+
+        async def is_so() -> bool:
+            shown.update(await self.show(doc_source_id, tenant=tenant))
+            return all(_is(shown[name], value) for name, value in wanted.items())
+
         try:
-            async with asyncio.timeout(within_s):
-                while True:
-                    shown = await self.show(doc_source_id, tenant=tenant)
-                    if all(_is(shown[name], value) for name, value in wanted.items()):
-                        return shown
-                    await asyncio.sleep(0.05)
+            await eventually(is_so, within_s)
         except TimeoutError:
             raise AssertionError(f"still {shown}") from None
+        return shown
+
+    async def client_state(self, subscription_id: str) -> str:
+        """What the provider holds, as it tells whoever it calls."""
+        await self.providers.control.lifecycle("missed", subscription_id=subscription_id)
+        item = await eventually(lambda: self._pushed_of(subscription_id))
+        return str(item["clientState"])
+
+    async def _pushed_of(self, subscription_id: str) -> dict[str, Any] | None:
+        return next((item for item in self.pushed if item["subscriptionId"] == subscription_id), None)
 
     async def records(self, topic: Topic) -> list[tuple[str, Event | None, dict[str, str]]]:
         """Everything that the topic holds now: key, event, headers."""
@@ -171,13 +184,14 @@ class ManagerSite:
             self.instances.remove(one)
 
     async def _ready(self, one: Instance, running: asyncio.Task[None]) -> None:
-        async with asyncio.timeout(30):
-            while not running.done():
-                with suppress(httpx.TransportError):
-                    if (await self.http.get(f"{one.url}/readyz")).status_code == 200:
-                        return
-                await asyncio.sleep(0.05)
-        await running
+        async def is_ready() -> bool:
+            if running.done():
+                await running
+            with suppress(httpx.TransportError):
+                return (await self.http.get(f"{one.url}/readyz")).status_code == 200
+            return False
+
+        await eventually(is_ready, 30)
 
     def front(self) -> FastAPI:
         front = FastAPI()
@@ -185,9 +199,14 @@ class ManagerSite:
         @front.post("/webhooks/outlook")
         @front.post("/webhooks/outlook/lifecycle")
         async def handshake(request: Request) -> Response:
+            token = request.query_params.get("validationToken")
+            if token is None:
+                self.pushed += (await request.json())["value"]
+                return Response(status_code=202)
             self.handshakes.append(request.url.path)
-            await self.before_handshake()
-            return PlainTextResponse(request.query_params.get("validationToken", ""))
+            if self.on_handshake is not None:
+                await self.on_handshake()
+            return PlainTextResponse(token)
 
         @front.api_route("/{path:path}", methods=["GET", "POST", "DELETE"])
         async def service(request: Request, path: str) -> Response:
@@ -203,11 +222,6 @@ class ManagerSite:
             return passed
 
         return front
-
-    async def before_handshake(self) -> None:
-        """What the provider waits for in the middle of a create; tests set `on_handshake`."""
-        if self.on_handshake is not None:
-            await self.on_handshake()
 
 
 @asynccontextmanager
@@ -277,6 +291,16 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+async def eventually(ask: Callable[[], Awaitable[T | None]], within_s: float = 15) -> T:
+    """The first answer that is true; what is asked about is another process's, and has no event for us."""
+    async with asyncio.timeout(within_s):
+        while True:
+            answer = await ask()
+            if answer:
+                return answer
+            await asyncio.sleep(0.05)
 
 
 def _is(value: object, wanted: object) -> bool:

@@ -190,8 +190,10 @@ def gone(connection: Connection, now: datetime) -> Connection:
 
 
 def _well(connection: Connection) -> Connection:
-    """Trouble with the subscription is over; trouble with the token is ended by consent or by a sync that went well,
-    but a provider that just took our token has no quarrel with it."""
+    """The provider served us: trouble with it and with the subscription is over. A refused grant stays refused until a
+    consent or a sync that went well, since an access token may outlive it by an hour."""
+    if connection.status is Status.TOKEN_REFRESH_FAILED:
+        return connection
     return replace(connection, status=Status.ACTIVE, reason=None, last_error=None)
 
 

@@ -381,6 +381,13 @@ async def test_subscription_that_ran_out_shows_as_expired() -> None:
     assert (await world.keep()).status is Status.ACTIVE
 
 
+async def test_refused_grant_stays_shown_though_an_access_token_still_served() -> None:
+    refused = a_connection(status=Status.TOKEN_REFRESH_FAILED, reason="token_refused")
+    kept = await World(refused).keep()
+    assert kept.subscription is not None
+    assert (kept.status, kept.reason) == (Status.TOKEN_REFRESH_FAILED, "token_refused")
+
+
 async def test_paused_one_keeps_its_subscription_alive() -> None:
     soon = a_subscription(touched_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
     world = World(a_connection(state=State.PAUSED, subscription=soon))
