@@ -22,6 +22,7 @@ _FOLDERS = st.sampled_from(["f-inbox", "f-invoices", "f-junk"])
 _LABELS = st.sampled_from([frozenset({"INBOX"}), frozenset({"Label_1"}), frozenset({"SPAM"})])
 _WATCHED = {"f-inbox", "f-invoices"}
 _CALLS = ["folders", "list", "delta", "page", "fetch", "open_part", "history", "relist"]
+_LATER = st.sampled_from([0.1, 3, 20, 20])  # minutes; after twenty, whatever failed may be tried again
 _FAULTS: list[tuple[str, MailroomError]] = [
     ("delta", CursorRefused("410")),
     ("page", PageTokenRefused("410")),
@@ -58,14 +59,15 @@ class MailboxLife(RuleBasedStateMachine):
 
     # What people and providers do.
 
-    @rule(folder=_FOLDERS, labels=_LABELS, is_old=st.booleans())
-    def mail_arrives(self, folder: str, labels: frozenset[str], is_old: bool) -> None:
-        self.number += 1
+    @rule(how_many=st.integers(1, 3), folder=_FOLDERS, labels=_LABELS, is_old=st.booleans())
+    def mail_arrives(self, how_many: int, folder: str, labels: frozenset[str], is_old: bool) -> None:
         received_at = START if not is_old else START.replace(year=2020)
-        if isinstance(self.mailbox, FakeOutlook):
-            self.mailbox.deliver(f"m{self.number}", File(), folder_id=folder, received_at=received_at)
-        elif isinstance(self.mailbox, FakeGmail):
-            self.mailbox.deliver(f"m{self.number}", File(), labels=labels, received_at=received_at)
+        for _ in range(how_many):
+            self.number += 1
+            if isinstance(self.mailbox, FakeOutlook):
+                self.mailbox.deliver(f"m{self.number}", File(), folder_id=folder, received_at=received_at)
+            elif isinstance(self.mailbox, FakeGmail):
+                self.mailbox.deliver(f"m{self.number}", File(), labels=labels, received_at=received_at)
 
     @rule(which=st.integers(0, 99), folder=_FOLDERS, labels=_LABELS)
     def mail_is_moved(self, which: int, folder: str, labels: frozenset[str]) -> None:
@@ -77,10 +79,6 @@ class MailboxLife(RuleBasedStateMachine):
         elif isinstance(self.mailbox, FakeGmail):
             self.mailbox.relabel(message_id, labels)
 
-    @rule(minutes=st.sampled_from([0.1, 1, 4, 11, 200]))
-    def time_passes(self, minutes: float) -> None:
-        self.engine.clock.pass_by(minutes=minutes)
-
     @rule(fault=st.sampled_from(_FAULTS))
     def provider_will_fail(self, fault: tuple[str, MailroomError]) -> None:
         call, error = fault
@@ -91,16 +89,15 @@ class MailboxLife(RuleBasedStateMachine):
         if isinstance(self.mailbox, FakeOutlook):
             self.mailbox.lags = lags
 
-    # What the worker does.
+    # What workers do.
 
-    @rule(asks_for_all=st.booleans())
-    def a_run(self, asks_for_all: bool) -> None:
-        if asks_for_all:
-            self._await(self.engine.states.mark_full_due([self.engine.source.doc_source_id]))
-        self._await(self.engine.run(SyncReason.MANUAL if asks_for_all else SyncReason.NOTIFICATION))
+    @rule(minutes=_LATER, is_full=st.booleans())
+    def a_run(self, minutes: float, is_full: bool) -> None:
+        self._await(self._later(minutes, is_full))
+        self._await(self.engine.run(SyncReason.NOTIFICATION))
 
-    @rule(calls=st.integers(1, 8))
-    def a_run_that_is_killed(self, calls: int) -> None:
+    @rule(minutes=_LATER, is_full=st.booleans(), calls=st.integers(1, 6))
+    def a_run_that_is_killed(self, minutes: float, is_full: bool, calls: int) -> None:
         left = calls
 
         async def count(_: str) -> None:
@@ -118,14 +115,23 @@ class MailboxLife(RuleBasedStateMachine):
             finally:
                 self.mailbox.meanwhile = {}
 
+        self.mailbox.errors.clear()  # so that it gets as far as it is to get
+        self.mail_arrives(2, "f-inbox", frozenset({"INBOX"}), is_old=False)
+        self._await(self._later(minutes, is_full))
         self._await(run())
 
-    @rule()
-    def two_workers_at_once(self) -> None:
+    @rule(minutes=_LATER, is_full=st.booleans())
+    def two_workers_at_once(self, minutes: float, is_full: bool) -> None:
         async def both() -> None:
             await asyncio.gather(*(self.engine.run(SyncReason.NOTIFICATION) for _ in range(2)))
 
+        self._await(self._later(minutes, is_full))
         self._await(both())
+
+    async def _later(self, minutes: float, is_full: bool) -> None:
+        self.engine.clock.pass_by(minutes=minutes)
+        if is_full:
+            await self.engine.states.mark_full_due([self.engine.source.doc_source_id])
 
     @invariant()
     def nothing_is_taken_twice_and_nothing_that_is_not_ours(self) -> None:
@@ -170,7 +176,7 @@ class MailboxLife(RuleBasedStateMachine):
 
 _FEW = settings(
     max_examples=20,
-    stateful_step_count=20,
+    stateful_step_count=12,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
