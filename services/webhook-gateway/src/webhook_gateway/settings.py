@@ -26,7 +26,7 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
     max_body_bytes: int = Field(default=1024 * 1024, ge=1024)
     # Graph counts an answer after 3 s as slow and after enough of those drops notifications. Ours is due after 2.5 s;
     # this is what Kafka gets of it, the rest is left to a busy machine.
-    answer_within_s: float = Field(default=2.0, gt=0, lt=2.5)
+    answer_within_s: float = Field(default=1.8, gt=0, lt=2.5)
     catch_up_within_s: float = Field(default=1.0, gt=0)
     # How many pushes at a time may wait for the directory to catch up; further ones are told to come again.
     most_catch_ups: int = Field(default=200, ge=1)

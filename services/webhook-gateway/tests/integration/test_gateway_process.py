@@ -311,11 +311,15 @@ async def test_a_frozen_kafka_is_503_within_two_and_a_half_seconds_and_the_pod_s
     try:
         for body in (graph(change()), graph(change("ds-unknown")), graph(change(), change("ds-unknown"))):
             started = time.monotonic()
-            answers = await asyncio.gather(*(gateway.http.post("/webhooks/outlook", json=body) for _ in range(20)))
+            answer = await gateway.http.post("/webhooks/outlook", json=body)
             took_s = time.monotonic() - started
-            assert {answer.status_code for answer in answers} == {503}
-            assert all(int(answer.headers["retry-after"]) > 0 for answer in answers)
+            assert answer.status_code == 503
+            assert int(answer.headers["retry-after"]) > 0
             assert took_s < 2.5
+        answers = await asyncio.gather(
+            *(gateway.http.post("/webhooks/outlook", json=graph(change())) for _ in range(50))
+        )
+        assert {answer.status_code for answer in answers} == {503}
         assert await gateway.status("GET", "/readyz") == 200
     finally:
         os.kill(own_kafka.child.pid, signal.SIGCONT)
