@@ -186,11 +186,11 @@ def test_every_mail_of_an_outlook_mailbox_is_taken_exactly_once(postgres_url: st
     class OutlookLife(MailboxLife):
         database_url, folder, provider = postgres_url, tmp_path, Provider.OUTLOOK
 
-    run_state_machine_as_test(OutlookLife, settings=_FEW)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(OutlookLife, settings=_FEW)
 
 
 def test_every_mail_of_a_gmail_mailbox_is_taken_exactly_once(postgres_url: str, tmp_path: Path) -> None:
     class GmailLife(MailboxLife):
         database_url, folder, provider = postgres_url, tmp_path, Provider.GMAIL
 
-    run_state_machine_as_test(GmailLife, settings=_FEW)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(GmailLife, settings=_FEW)
