@@ -15,7 +15,7 @@ from mailroom_common.parser.errors import ParserCrashed, ParserLimit, Unreadable
 from mailroom_common.parser.frames import JSON, LENGTH, framed, unframed
 from mailroom_common.parser.limits import Limits
 
-_START_S = 30
+_START_S = 60
 _READY_BYTES = 4096
 _OUTCOMES = {Unreadable: "refused", ParserLimit: "limit", ParserCrashed: "crashed"}
 

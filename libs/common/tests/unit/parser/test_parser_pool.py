@@ -1,6 +1,7 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,20 @@ async def test_a_pool_that_closes_leaves_nobody_behind() -> None:
     for pid in pids:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
+
+
+async def test_a_service_that_is_killed_leaves_no_reader_behind() -> None:
+    service = await asyncio.create_subprocess_exec(
+        sys.executable, HERE / "killed_service.py", stdout=asyncio.subprocess.PIPE, start_new_session=True
+    )
+    assert service.stdout is not None
+    reader = int(await asyncio.wait_for(service.stdout.readline(), 60))
+    service.kill()
+    await service.wait()
+    async with asyncio.timeout(20):
+        # Its new parent is not ours to wait for.
+        while Path(f"/proc/{reader}").exists() and "Z" not in Path(f"/proc/{reader}/stat").read_text().split()[2]:  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.05)
 
 
 async def test_a_process_that_cannot_start_is_the_machines_trouble_not_the_files() -> None:

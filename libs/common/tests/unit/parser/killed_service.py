@@ -1,0 +1,21 @@
+"""A service with a reader in the middle of a file, to be killed by `test_parser_pool`. Prints the reader's pid."""
+
+import asyncio
+import sys
+from pathlib import Path
+from typing import Any
+
+from mailroom_common.parser import ParserPool
+
+HERE = Path(__file__).parent
+
+
+async def main() -> None:
+    async with ParserPool(preload=["hostile_readers"], search_path=[HERE]) as pool:
+        answer: Any = await pool.call("hostile_readers:count", b"")
+        sys.stdout.write(f"{answer['pid']}\n")
+        sys.stdout.flush()
+        await pool.call("hostile_readers:sleep", b"")
+
+
+asyncio.run(main())
