@@ -29,7 +29,11 @@ def main() -> int:
         name = "MAILROOM_SANDBOX_" + str(first["loc"][0]).upper()
         print(f"{name}: {first['msg']}", file=sys.stderr)
         return 78
-    asyncio.run(serve(settings))
+    try:
+        asyncio.run(serve(settings))
+    except OSError as error:
+        print(error, file=sys.stderr)
+        return 1
     return 0
 
 

@@ -22,21 +22,24 @@ async def run(
     ready: Callable[[World], None] = lambda _: None,
     now: Clock = utc_now,
 ) -> None:
-    """Serves until `stopping` is set; `ready` is called once all three ports answer."""
+    """Serves until `stopping` is set; `ready` is called once all three ports answer.
+
+    Raises:
+        OSError: a port is taken; says which.
+    """
+    ports = (settings.microsoft_port, settings.google_port, settings.control_port)
+    sockets = [_listening(settings.host, port) for port in ports]
     world = build_world(settings, now)
     try:
         microsoft, google = Microsoft(world), Google(world)
         write_service_account_file(world)
         tls = {"ssl_certfile": str(settings.tls_certificate), "ssl_keyfile": str(settings.tls_key)}
-        servers = [
-            _server(microsoft.app, settings.host, settings.microsoft_port, **tls),
-            _server(google.app, settings.host, settings.google_port, **tls),
-            _server(control_app(world, microsoft, google), settings.host, settings.control_port),
-        ]
+        control = control_app(world, microsoft, google)
+        servers = [_server(microsoft.app, **tls), _server(google.app, **tls), _server(control)]
         async with asyncio.TaskGroup() as tasks:
             courier = tasks.create_task(world.courier.run())
-            for server in servers:
-                tasks.create_task(_serve(server))
+            for server, listening in zip(servers, sockets, strict=True):
+                tasks.create_task(server.serve([listening]))
             await asyncio.gather(*(server.listening.wait() for server in servers))
             ready(world)
             await stopping.wait()
@@ -64,19 +67,16 @@ class _Server(uvicorn.Server):
         self.listening.set()
 
 
-async def _serve(server: _Server) -> None:
+def _listening(host: str, port: int) -> socket.socket:
     try:
-        await server.serve()
-    except SystemExit as error:
-        # uvicorn leaves the whole process when a port is taken; here that is one sentence and everything stops.
-        raise OSError(f"cannot listen on {server.config.host}:{server.config.port}") from error
+        return socket.create_server((host, port), backlog=512)
+    except OSError as error:
+        raise OSError(f"cannot listen on {host}:{port}: {error.strerror}") from error
 
 
-def _server(app: object, host: str, port: int, **tls: str) -> _Server:
+def _server(app: object, **tls: str) -> _Server:
     config = uvicorn.Config(
         app,  # type: ignore[arg-type] # an ASGI application; its type has no common name
-        host=host,
-        port=port,
         log_level="warning",
         access_log=False,
         lifespan="off",

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email import message_from_bytes, policy
+from email.header import decode_header, make_header
 from email.message import Message
 from email.utils import getaddresses, parsedate_to_datetime
 from functools import lru_cache, partial
@@ -162,20 +163,23 @@ def _filename(message: Message) -> str | None:
         if raw is None:
             continue
         strict = getattr(_read(header, raw), "params", {}).get(parameter)
-        if strict is None:
-            continue
-        name = _clean(str(strict)).strip()
-        # A name with blanks that is not quoted: the strict reader stops at the first.
-        lenient = _tried(partial(_parameter, message, header, parameter))
-        if lenient and lenient.startswith(f"{name} "):
-            name = _clean(lenient).strip()
-        return name or None
+        name = _clean(str(strict or "")).strip()
+        # Where a name is not quoted, the strict reader stops at the first blank, and sees no encoded word at all.
+        lenient = _tried(partial(_parameter, message, header, parameter)) or ""
+        if not name or lenient.startswith(f"{name} "):
+            name = _clean(_tried(partial(_decoded, lenient)) or lenient).strip()
+        if name or strict is not None:
+            return name or None
     return None
 
 
 def _parameter(message: Message, header: str, parameter: str) -> str | None:
     value = message.get_param(parameter, header=header)
     return value if isinstance(value, str) else None
+
+
+def _decoded(text: str) -> str:
+    return str(make_header(decode_header(text)))
 
 
 def _read(name: str, raw: str) -> object:

@@ -107,7 +107,8 @@ async def test_select_gives_only_what_is_named_and_refuses_what_is_unknown(
 
 
 async def test_list_is_newest_first_and_pages_to_the_end(delivered: list[str], outlook: Person) -> None:
-    subjects, path = [], "/me/messages?$top=2&$select=subject"
+    subjects: list[str] = []
+    path: str | None = "/me/messages?$top=2&$select=subject"
     while path:
         page = await outlook.get(path)
         contracts.graph_route("GET", "/users/{user-id}/messages", page)

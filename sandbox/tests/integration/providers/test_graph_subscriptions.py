@@ -37,7 +37,7 @@ def wish(webhook: Webhook, **changed: object) -> dict[str, Any]:
 
 def as_https(body: dict[str, Any]) -> dict[str, Any]:
     """The contract wants https; the sandbox lets tests have http on loopback addresses."""
-    return json.loads(json.dumps(body).replace('"http://', '"https://'))
+    return dict(json.loads(json.dumps(body).replace('"http://', '"https://')))
 
 
 async def create(person: Person, webhook: Webhook, prefer: str | None = IMMUTABLE, **changed: object) -> dict[str, Any]:
@@ -101,7 +101,7 @@ async def test_expiry_is_limited_above_and_raised_below(outlook: Person, webhook
         {"latestSupportedTlsVersion": "v2"},
     ],
 )
-async def test_wrong_members_are_refused(outlook: Person, webhook: Webhook, changed: dict[str, object]) -> None:
+async def test_wrong_members_are_refused(outlook: Person, webhook: Webhook, changed: dict[str, Any]) -> None:
     assert await refused(outlook, webhook, **changed)
     assert webhook.handshakes == []
 
