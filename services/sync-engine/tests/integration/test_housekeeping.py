@@ -75,13 +75,17 @@ async def test_two_sweepers_at_once_do_not_wait_for_each_other(engine: Engine) -
     assert engine.stored_blobs() == set()
 
 
-async def test_old_runs_are_forgotten(engine: Engine) -> None:
+async def test_old_runs_are_forgotten_and_idle_ones_sooner(engine: Engine) -> None:
+    engine.mailbox.deliver("m1", File())  # type: ignore[attr-defined]
     await engine.done()
-    now = engine.clock.now
-    await Housekeeping(engine.pool, engine.blobs, lambda: now + timedelta(days=29)).sweep()
-    assert len(await engine.rows("sync_run")) == 1
-    await Housekeeping(engine.pool, engine.blobs, lambda: now + timedelta(days=31)).sweep()
-    assert await engine.rows("sync_run") == []
+    await engine.done()
+    began_at = engine.clock.now
+    left = []
+    for days in (0.9, 2, 29, 31):
+        now = began_at + timedelta(days=days)
+        await Housekeeping(engine.pool, engine.blobs, lambda now=now: now).sweep()  # type: ignore[misc]
+        left.append(sorted(row["found_new"] for row in await engine.rows("sync_run")))
+    assert left == [[0, 1], [1], [1], []]
 
 
 async def test_it_goes_on_until_it_is_stopped(engine: Engine) -> None:

@@ -8,7 +8,7 @@ import pytest
 from fake_mailbox import FakeGmail, FakeOutlook, File
 from sync_harness import START, Engine, doc_source, open_engine
 
-from mailroom_common.errors import CursorRefused
+from mailroom_common.errors import CursorRefused, Rejected
 from mailroom_common.events import MailKind, Profile, Provider, SyncReason
 
 
@@ -77,6 +77,8 @@ async def test_the_life_of_a_mail_is_told_in_order_and_once(engine: Engine, outl
     ]
     moved = (await engine.mail_events())[2]
     assert (moved.previous_folder_id, moved.folder_id) == ("f-inbox", "f-deleted")
+    removed = (await engine.mail_events())[3]
+    assert (removed.previous_folder_id, removed.folder_id) == ("f-deleted", None)
     assert (await engine.row("message"))["state"] == "removed"
 
 
@@ -119,6 +121,21 @@ async def test_what_was_deleted_while_the_cursor_was_lost_is_told_after_the_re_l
     outlook.errors["delta"] = [CursorRefused("410")]
     await _full(engine)
     assert (await _told(engine))[2:] == [(MailKind.REMOVED, "goes")]
+
+
+async def test_a_change_that_could_not_be_read_is_told_as_a_change_when_it_can(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1")
+    await engine.done()
+    outlook.touch("m1", received_at=None)  # a delta that says too little, so that the mail is fetched
+    outlook.item_errors["m1"] = Rejected("400")
+    await _full(engine)
+    assert (await engine.row("parked_item"))["message_id"] == "m1"
+    outlook.item_errors.clear()
+    await _full(engine)
+    assert await _told(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.CHANGED, "m1")]
+    assert await engine.rows("parked_item") == []
 
 
 async def test_labels_are_the_folders_of_a_gmail_mailbox(observed_gmail: Engine) -> None:

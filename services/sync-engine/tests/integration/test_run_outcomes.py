@@ -263,6 +263,17 @@ async def test_a_run_is_written_down_with_what_it_found(engine: Engine, outlook:
     assert run["reasons"] == ["connect", "notification"]
 
 
+async def test_a_run_that_crashes_is_written_down_as_failed(engine: Engine, outlook: FakeOutlook) -> None:
+    async def crash(_: str) -> None:
+        raise KeyError("nobody foresaw this")
+
+    outlook.meanwhile["folders"] = crash
+    with pytest.raises(KeyError):
+        await engine.run()
+    run = await engine.row("sync_run")
+    assert (run["outcome"], run["detail"]) == ("failed", "KeyError")
+
+
 async def test_mail_that_only_the_backstop_found_long_after_it_came_is_unannounced(
     engine: Engine, outlook: FakeOutlook
 ) -> None:

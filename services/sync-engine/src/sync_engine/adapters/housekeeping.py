@@ -16,6 +16,7 @@ log = get_logger()
 
 _AN_UPLOAD_ENDS_WITHIN = timedelta(days=1)
 _RUNS_KEPT = timedelta(days=30)
+_IDLE_RUNS_KEPT = timedelta(days=1)  # a mailbox is looked at a hundred times a day, and mostly there is nothing
 
 # The row's lock is the uploader's too: who announces the same upload again waits until the blob is gone, then writes.
 _OLDEST = """
@@ -47,7 +48,13 @@ class Housekeeping:
         while (swept := await self._sweep_one()) is not None:
             removed += swept
         async with connection(self._pool) as conn:
-            await conn.execute("delete from sync_engine.sync_run where started_at < $1", self._clock() - _RUNS_KEPT)
+            now = self._clock()
+            await conn.execute(
+                "delete from sync_engine.sync_run where started_at < $1 "
+                "or (started_at < $2 and outcome = 'done' and found_new = 0 and parked = 0)",
+                now - _RUNS_KEPT,
+                now - _IDLE_RUNS_KEPT,
+            )
         return removed
 
     async def _sweep_one(self) -> bool | None:

@@ -42,7 +42,7 @@ def mail_event(
     known: KnownMessage | None,
     now: datetime,
 ) -> MailEvent:
-    previous = known.folder_id if known and kind is MailKind.MOVED else None
+    previous = known.folder_id if known and kind in {MailKind.MOVED, MailKind.REMOVED} else None
     has_headers = summary.headers is not None
     return MailEvent(
         event_id=derived_id(
@@ -56,7 +56,7 @@ def mail_event(
         internet_message_id=summary.internet_message_id,
         conversation_id=summary.conversation_id,
         folder_id=place.folder_id if place else None,
-        folder=place.name if place else None,
+        folder=(place.name or None) if place else None,
         previous_folder_id=previous,
         from_address=summary.sender_address,
         from_domain=(summary.sender_address or "").rpartition("@")[2].lower() or None,

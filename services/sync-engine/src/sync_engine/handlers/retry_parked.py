@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from mailroom_common.logs import get_logger
-from sync_engine.domain.records import FailedItem, JudgedMessage, Page, ParkedItem
+from sync_engine.domain.records import FailedItem, JudgedMessage, MessageState, Page, ParkedItem
 from sync_engine.domain.watched import Watch
 from sync_engine.handlers.items import ItemUnavailable, Taken, Wanted
 from sync_engine.handlers.observe_messages import ObserveMessages
@@ -33,7 +33,9 @@ class RetryParked:
             wanted = [Wanted(item.message_id)]
             try:
                 if run.observes:
-                    taken = await self._observe.observe(run, watch, wanted, {})
+                    known = await self._tables.known(run.doc_source_id, [item.message_id])
+                    ours = {key: message for key, message in known.items() if message.state is not MessageState.PARKED}
+                    taken = await self._observe.observe(run, watch, wanted, ours)
                 else:
                     taken = await self._take.take(run, watch, wanted)
             except ItemUnavailable as error:

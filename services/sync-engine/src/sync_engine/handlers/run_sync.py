@@ -90,8 +90,12 @@ class RunSync:
             timings=self._timings,
         )
         run_id = await self._tables.begin_run(source, kind, sorted(reasons), now)
-        outcome = await self._outcome(run, kind)
-        await self._tables.end_run(run_id, _report(run, outcome), self._clock())
+        try:
+            outcome = await self._outcome(run, kind)
+        except Exception as error:
+            await self._tables.end_run(run_id, _report(run, "failed", type(error).__name__), self._clock())
+            raise
+        await self._tables.end_run(run_id, _report(run, *_told(outcome)), self._clock())
         return outcome
 
     async def _outcome(self, run: Run, kind: RunKind) -> RunOutcome:
@@ -153,7 +157,7 @@ class RunSync:
             await self._parked.retry(run, watch or await self._folders.watch_for(run, ()), list(due))
 
     async def _rests(self, run: Run, error: NeedsPeople) -> RunOutcome:
-        kind = next(kind for of, kind in _NEEDS_PEOPLE.items() if isinstance(error, of))
+        kind = next((kind for of, kind in _NEEDS_PEOPLE.items() if isinstance(error, of)), ConnectionKind.ACCESS_DENIED)
         if isinstance(error, TokenRefused):
             if error.grant_generation < run.source.grant_generation:
                 # An old grant's refusal, come late: the newer one has not been tried yet.
@@ -177,17 +181,20 @@ def _why_not(source: DocSource, standing: Standing) -> NotSyncable | None:
     return None
 
 
-def _report(run: Run, outcome: RunOutcome) -> RunReport:
+def _told(outcome: RunOutcome) -> tuple[str, str | None]:
     match outcome:
         case Done():
-            word, detail = "done", None
+            return "done", None
         case RetryAt(_, detail, _):
-            word = "retry"
+            return "retry", detail
         case NotSyncable(detail, _):
-            word = "not_syncable"
+            return "not_syncable", detail
+
+
+def _report(run: Run, outcome: str, detail: str | None) -> RunReport:
     tally = run.tally
     return RunReport(
-        outcome=word,
+        outcome=outcome,
         detail=detail,
         found_new=tally.found_new,
         unannounced=tally.unannounced,

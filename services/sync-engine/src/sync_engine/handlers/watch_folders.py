@@ -1,11 +1,16 @@
 """Which folders or labels of a mailbox are watched, asked of the provider only where our own rows cannot tell."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
+from mailroom_common.logs import get_logger
 from mailroom_common.providers.port import Folder
+from sync_engine.domain.texts import storable
 from sync_engine.domain.watched import FolderWatch, LabelWatch, names_own_labels, watched_folders
 from sync_engine.handlers.run import Run
 from sync_engine.run_ports import RunTables
+
+log = get_logger()
 
 
 class WatchFolders:
@@ -33,10 +38,14 @@ class WatchFolders:
         return LabelWatch(run.source.profile, named, labels)
 
     async def _asked(self, run: Run) -> Sequence[Folder]:
-        folders = await run.provider.folders(run.mailbox)
+        named = await run.provider.folders(run.mailbox)
+        folders = [replace(folder, path=storable(folder.path) or "") for folder in named]
         await self._tables.save_folders(run.doc_source_id, folders)
         return folders
 
     @staticmethod
     def _of(run: Run, folders: Sequence[Folder]) -> FolderWatch:
-        return FolderWatch(watched_folders(folders, run.source.profile, run.source.folders))
+        watched = watched_folders(folders, run.source.profile, run.source.folders)
+        if not watched:
+            log.warning("no_folder_is_watched", doc_source_id=run.doc_source_id, named=len(run.source.folders))
+        return FolderWatch(watched)
