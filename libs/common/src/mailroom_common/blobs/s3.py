@@ -87,9 +87,12 @@ class S3Blobs:
     async def read(self, key: str) -> AsyncIterator[bytes]:
         with _s3_errors(key):
             answer = await self._client.get_object(Bucket=self._bucket, Key=self._name(key))
-            async with answer["Body"] as body:
+            body = answer["Body"]
+            try:
                 while chunk := await body.read(_READ_BYTES):
                     yield chunk
+            finally:
+                body.close()  # who stops reading early gives the connection back
 
     async def delete(self, key: str) -> None:
         with _s3_errors(key):

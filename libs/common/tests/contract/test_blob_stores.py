@@ -1,0 +1,239 @@
+"""One suite for every blob store: a folder, and S3 as moto's server plays it."""
+
+import asyncio
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from hashlib import sha256
+from pathlib import Path
+
+import aioboto3
+import pytest
+from moto.server import ThreadedMotoServer
+
+from mailroom_common.blobs import BlobGone, BlobStore, open_blob_store
+from mailroom_common.blobs.s3 import PART_BYTES
+from mailroom_common.errors import Rejected, SettingsError, Unavailable
+from mailroom_common.settings import BlobSettings
+
+BUCKET = "mailroom-test"
+
+
+@pytest.fixture(scope="module")
+def s3_server() -> Iterator[str]:
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield f"http://{host}:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def aws(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in {
+        "AWS_ENDPOINT_URL": s3_server,
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    return s3_server
+
+
+@pytest.fixture(params=["folder", "s3"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BlobStore]:
+    url = (tmp_path / "blobs").as_uri()
+    if request.param == "s3":
+        request.getfixturevalue("aws")
+        url = f"s3://{BUCKET}/some/prefix"
+        async with aioboto3.Session().client("s3") as client:
+            await client.create_bucket(Bucket=BUCKET)
+    async with open_blob_store(BlobSettings(blob_url=url)) as store:
+        yield store
+
+
+async def _pieces(content: bytes, size: int) -> AsyncIterator[bytes]:
+    for start in range(0, len(content), size):
+        yield content[start : start + size]
+
+
+async def _read(store: BlobStore, key: str) -> bytes:
+    return b"".join([chunk async for chunk in store.read(key)])
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "piece"),
+    [(0, 1), (1, 1), (70_000, 999), (PART_BYTES, 65_536), (PART_BYTES + 1, 1_000_000), (3 * PART_BYTES + 7, 300_001)],
+)
+async def test_bytes_come_back_as_they_went_with_size_and_hash(store: BlobStore, size_bytes: int, piece: int) -> None:
+    content = (b"0123456789abcdef" * (size_bytes // 16 + 1))[:size_bytes]
+    stored = await store.write("documents/a.pdf", _pieces(content, piece), content_type="application/pdf")
+    assert (stored.size_bytes, stored.sha256) == (size_bytes, sha256(content).hexdigest())
+    assert await _read(store, "documents/a.pdf") == content
+
+
+async def test_second_write_replaces_the_first(store: BlobStore) -> None:
+    for content in (b"first", b"second"):
+        await store.write("documents/a.pdf", _pieces(content, 2), content_type="application/pdf")
+    assert await _read(store, "documents/a.pdf") == b"second"
+
+
+@pytest.mark.parametrize("size_bytes", [10, 2 * PART_BYTES])
+async def test_write_that_fails_leaves_nothing_to_be_seen(store: BlobStore, size_bytes: int) -> None:
+    async def breaks() -> AsyncIterator[bytes]:
+        yield b"x" * size_bytes
+        raise RuntimeError("the mailbox is gone")
+
+    with pytest.raises(RuntimeError):
+        await store.write("documents/half.pdf", breaks(), content_type="application/pdf")
+    assert not await store.exists("documents/half.pdf")
+
+
+async def test_cancelled_write_leaves_nothing_to_be_seen(store: BlobStore) -> None:
+    came = asyncio.Event()
+
+    async def stalls() -> AsyncIterator[bytes]:
+        yield b"x" * (2 * PART_BYTES)
+        came.set()
+        await asyncio.Event().wait()
+
+    writing = asyncio.create_task(store.write("documents/half.pdf", stalls(), content_type="application/pdf"))
+    await came.wait()
+    assert not await store.exists("documents/half.pdf")
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+    assert not await store.exists("documents/half.pdf")
+
+
+async def test_earlier_blob_survives_a_write_that_fails(store: BlobStore) -> None:
+    await store.write("documents/a.pdf", _pieces(b"good", 4), content_type="application/pdf")
+
+    async def breaks() -> AsyncIterator[bytes]:
+        yield b"bad"
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await store.write("documents/a.pdf", breaks(), content_type="application/pdf")
+    assert await _read(store, "documents/a.pdf") == b"good"
+
+
+async def test_missing_blob_is_gone_and_its_delete_is_no_error(store: BlobStore) -> None:
+    with pytest.raises(BlobGone):
+        await _read(store, "documents/none.pdf")
+    await store.delete("documents/none.pdf")
+    assert not await store.exists("documents/none.pdf")
+
+
+async def test_deleted_blob_is_gone(store: BlobStore) -> None:
+    await store.write("documents/a.pdf", _pieces(b"x", 1), content_type="application/pdf")
+    assert await store.exists("documents/a.pdf")
+    await store.delete("documents/a.pdf")
+    assert not await store.exists("documents/a.pdf")
+
+
+@pytest.mark.parametrize(
+    "key",
+    ["", "/etc/passwd", "../outside", "a/../../outside", "a//b", "a/./b", "..", "a\\..\\b", "a/\x00", "a/"],
+)
+async def test_key_that_could_leave_its_root_is_refused(store: BlobStore, key: str) -> None:
+    with pytest.raises(Rejected):
+        await store.write(key, _pieces(b"x", 1), content_type="text/plain")
+    with pytest.raises(Rejected):
+        await _read(store, key)
+    with pytest.raises(Rejected):
+        await store.delete(key)
+
+
+async def test_archive_keys_with_percent_and_equals_are_plain_names(store: BlobStore) -> None:
+    key = "archive/sender_email=a%40b%2Ecom/received_date=2026-11-28/0123456789abcdef/Note 1.pdf"
+    metadata = {"sender-email": "a@b.com", "source": "graph_webhook"}
+    await store.write(key, _pieces(b"x", 1), content_type="application/pdf", metadata=metadata)
+    assert await _read(store, key) == b"x"
+
+
+async def test_many_writes_at_once_do_not_mix(store: BlobStore) -> None:
+    contents = {f"documents/{number}.bin": bytes([number]) * 10_000 for number in range(20)}
+    await asyncio.gather(
+        *(store.write(key, _pieces(content, 777), content_type="x/y") for key, content in contents.items())
+    )
+    for key, content in contents.items():
+        assert await _read(store, key) == content
+
+
+async def test_memory_does_not_grow_with_a_blob(tmp_path: Path) -> None:
+    async def sixty_megabytes() -> AsyncIterator[bytes]:
+        for _ in range(240):
+            yield bytes(256 * 1024)
+
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        tracemalloc.start()
+        await store.write("documents/big.bin", sixty_megabytes(), content_type="x/y")
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 5_000_000
+
+
+async def test_link_inside_the_folder_leads_nowhere_else(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "blobs").mkdir()
+    (tmp_path / "outside" / "secret").write_text("secret")
+    (tmp_path / "blobs" / "link").symlink_to(tmp_path / "outside")
+    async with open_blob_store(BlobSettings(blob_url=(tmp_path / "blobs").as_uri())) as store:
+        with pytest.raises(Rejected):
+            await _read(store, "link/secret")
+
+
+@pytest.mark.parametrize("key", [".partial/x", ".metadata/x.json"])
+async def test_folders_of_the_store_itself_are_no_keys(tmp_path: Path, key: str) -> None:
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        with pytest.raises(Rejected):
+            await store.write(key, _pieces(b"x", 1), content_type="x/y")
+
+
+async def test_content_type_and_metadata_are_kept_beside_the_blob(tmp_path: Path) -> None:
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        await store.write("a/b.pdf", _pieces(b"x", 1), content_type="application/pdf", metadata={"source": "upload"})
+        noted = (tmp_path / ".metadata" / "a" / "b.pdf.json").read_text()
+        assert '"application/pdf"' in noted
+        assert '"upload"' in noted
+        await store.delete("a/b.pdf")
+        assert not (tmp_path / ".metadata" / "a" / "b.pdf.json").exists()
+
+
+async def test_s3_gets_metadata_and_aborts_what_does_not_end(aws: str) -> None:
+    async def breaks() -> AsyncIterator[bytes]:
+        yield bytes(2 * PART_BYTES)
+        raise RuntimeError
+
+    async with (
+        aioboto3.Session().client("s3") as client,
+        open_blob_store(BlobSettings(blob_url="s3://aborts")) as store,
+    ):
+        await client.create_bucket(Bucket="aborts")
+        with pytest.raises(RuntimeError):
+            await store.write("half.bin", breaks(), content_type="x/y")
+        assert "Uploads" not in await client.list_multipart_uploads(Bucket="aborts")
+        big = _pieces(bytes(PART_BYTES + 1), 100_000)
+        await store.write("big.bin", big, content_type="x/y", metadata={"source": "gmail_push"})
+        head = await client.head_object(Bucket="aborts", Key="big.bin")
+        assert (head["ContentType"], head["Metadata"]) == ("x/y", {"source": "gmail_push"})
+
+
+async def test_s3_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch, aws: str) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    async with open_blob_store(BlobSettings(blob_url="s3://none")) as store:
+        with pytest.raises(Unavailable):
+            await store.exists("a")
+
+
+async def test_missing_bucket_is_unavailable_and_no_missing_blob(aws: str) -> None:
+    async with open_blob_store(BlobSettings(blob_url="s3://no-such-bucket")) as store:
+        with pytest.raises(Unavailable):
+            await store.write("a", _pieces(b"x", 1), content_type="x/y")
+
+
+@pytest.mark.parametrize("url", ["gs://bucket", "ftp://host/x", "s3://", "file://host/x", "nonsense"])
+def test_url_of_no_known_kind_is_refused_with_the_setting(url: str) -> None:
+    with pytest.raises(SettingsError, match="MAILROOM_BLOB_URL is wrong"):
+        open_blob_store(BlobSettings(blob_url=url))

@@ -1,0 +1,197 @@
+import asyncio
+from base64 import b64encode
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from mailroom_common.events import Provider
+from mailroom_common.migrations import migrate
+from mailroom_common.postgres import open_pool
+from mailroom_common.tokens.sealing import CannotOpen, SealingKeys
+from mailroom_common.tokens.store import StoredTokens, TokenStore
+
+pytestmark = pytest.mark.stack
+
+OLD = "old:" + b64encode(bytes(range(32))).decode()
+NEW = "new:" + b64encode(bytes(range(32, 64))).decode()
+TOKENS = StoredTokens("access-canary", "refresh-canary", datetime(2026, 11, 28, 12, tzinfo=UTC))
+SCOPES = frozenset({"Mail.Read", "User.Read"})
+
+
+@pytest.fixture
+async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
+    await migrate(postgres_url, {"mailroom_tokens"})
+    async with open_pool(postgres_url, application_name="test", max_size=6) as pool:
+        yield pool
+
+
+@pytest.fixture
+def store(pool: asyncpg.Pool, postgres_url: str) -> TokenStore:
+    return TokenStore(pool, SealingKeys.parse(OLD), url=postgres_url)
+
+
+async def test_stored_grant_reads_back_as_it_was(store: TokenStore) -> None:
+    one = str(uuid4())
+    assert await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES) == 1
+    grant = await store.read(one)
+    assert grant is not None
+    assert (grant.tokens, grant.scopes, grant.account_id, grant.refused_at) == (TOKENS, SCOPES, "user", None)
+    assert grant.tokens.access_token == "access-canary"
+
+
+async def test_no_column_holds_a_token_in_plain(store: TokenStore, pool: asyncpg.Pool) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
+    row = await pool.fetchrow('select * from mailroom_tokens."grant" where doc_source_id = $1', one)
+    assert row is not None
+    assert "canary" not in str(tuple(row))
+    assert "canary" not in repr(await store.read(one))
+
+
+async def test_each_consent_raises_the_generation_also_after_a_forgetting(store: TokenStore) -> None:
+    one = str(uuid4())
+    assert await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES) == 1
+    assert await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES) == 2
+    await store.forget(one)
+    assert await store.read(one) is None
+    assert await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES) == 3
+
+
+async def test_forgetting_leaves_no_secret_and_no_account(store: TokenStore, pool: asyncpg.Pool) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, Provider.GMAIL, "forgotten-user", TOKENS, SCOPES)
+    await store.forget(one)
+    row = await pool.fetchrow(
+        'select sealed_tokens, account_id from mailroom_tokens."grant" where doc_source_id = $1', one
+    )
+    assert tuple(row or ()) == (None, "")
+    assert await store.grants_of_account(Provider.GMAIL, "forgotten-user") == frozenset()
+
+
+async def test_sealed_row_that_is_copied_to_another_doc_source_does_not_open(
+    store: TokenStore, pool: asyncpg.Pool
+) -> None:
+    victim, thief = str(uuid4()), str(uuid4())
+    for one in (victim, thief):
+        await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
+    await pool.execute(
+        'update mailroom_tokens."grant" set sealed_tokens = '
+        '(select sealed_tokens from mailroom_tokens."grant" where doc_source_id = $1) where doc_source_id = $2',
+        victim,
+        thief,
+    )
+    with pytest.raises(CannotOpen):
+        await store.read(thief)
+
+
+async def test_rotated_key_opens_what_the_old_one_sealed_and_seals_the_next(
+    store: TokenStore, pool: asyncpg.Pool, postgres_url: str
+) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
+    rotated = TokenStore(pool, SealingKeys.parse(f"{NEW},{OLD}"), url=postgres_url)
+    async with rotated.refreshing(one) as locked:
+        assert locked is not None
+        assert locked.grant.tokens == TOKENS
+        await locked.replace(replace(TOKENS, access_token="next"))
+    sealed = await pool.fetchval('select sealed_tokens from mailroom_tokens."grant" where doc_source_id = $1', one)
+    assert sealed.startswith("new:")
+
+
+async def test_accounts_grants_are_known_over_all_doc_sources(store: TokenStore) -> None:
+    first, second, other = (str(uuid4()) for _ in range(3))
+    await store.put_grant(first, Provider.GMAIL, "shared", TOKENS, SCOPES)
+    await store.put_grant(second, Provider.GMAIL, "shared", TOKENS, SCOPES)
+    await store.put_grant(other, Provider.OUTLOOK, "shared", TOKENS, SCOPES)
+    assert await store.grants_of_account(Provider.GMAIL, "shared") == {first, second}
+
+
+async def test_second_refresher_waits_and_finds_what_the_first_one_stored(store: TokenStore) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
+    seen: list[str] = []
+
+    async def refresh(name: str) -> None:
+        async with store.refreshing(one) as locked:
+            assert locked is not None
+            seen.append(locked.grant.tokens.access_token)
+            await asyncio.sleep(0.05)
+            await locked.replace(replace(TOKENS, access_token=name))
+
+    await asyncio.gather(refresh("first"), refresh("second"))
+    assert seen[0] == "access-canary"
+    assert seen[1] in ("first", "second")
+
+
+async def test_refresh_that_fails_leaves_what_was_there(store: TokenStore) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
+
+    async def fail() -> None:
+        async with store.refreshing(one) as locked:
+            assert locked is not None
+            await locked.replace(replace(TOKENS, access_token="never"))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        await fail()
+    grant = await store.read(one)
+    assert grant is not None
+    assert grant.tokens == TOKENS
+
+
+async def test_refusal_marks_its_generation_and_a_new_consent_ends_it(store: TokenStore) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
+    async with store.refreshing(one) as locked:
+        assert locked is not None
+        await locked.mark_refused()
+    refused = await store.read(one)
+    assert refused is not None
+    assert refused.refused_at is not None
+    assert refused.tokens == TOKENS  # kept: a policy may have been the cause
+    await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
+    fresh = await store.read(one)
+    assert fresh is not None
+    assert fresh.refused_at is None
+
+
+async def test_consent_waits_for_a_refresh_under_way_and_is_not_overwritten_by_it(store: TokenStore) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
+    async with store.refreshing(one) as locked:
+        assert locked is not None
+        consent = asyncio.create_task(
+            store.put_grant(one, Provider.OUTLOOK, "user", replace(TOKENS, access_token="consented"), SCOPES)
+        )
+        await asyncio.sleep(0.1)
+        assert not consent.done()
+        await locked.replace(replace(TOKENS, access_token="late", expires_at=TOKENS.expires_at + timedelta(hours=1)))
+    assert await consent == 2
+    grant = await store.read(one)
+    assert grant is not None
+    assert grant.tokens.access_token == "consented"
+
+
+async def test_nothing_to_refresh_is_none(store: TokenStore) -> None:
+    async with store.refreshing(str(uuid4())) as locked:
+        assert locked is None
+
+
+async def test_account_lock_is_one_for_all_tenants_and_one_per_provider(store: TokenStore) -> None:
+    order: list[str] = []
+
+    async def hold(provider: Provider, name: str) -> None:
+        async with store.account_lock(provider, "ada"):
+            order.append(f"{name} in")
+            await asyncio.sleep(0.2)
+            order.append(f"{name} out")
+
+    await asyncio.gather(hold(Provider.GMAIL, "a"), hold(Provider.GMAIL, "b"))
+    assert [step.split()[1] for step in order] == ["in", "out", "in", "out"]
+    async with store.account_lock(Provider.GMAIL, "ada"), store.account_lock(Provider.OUTLOOK, "ada"):
+        pass
