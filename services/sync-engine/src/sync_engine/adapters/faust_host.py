@@ -33,6 +33,7 @@ log = get_logger()
 
 _FLUSH_EVERY_S = 0.05
 _CHANGELOG_TIMEOUT_S = 20.0
+_START_ENDS_WITHIN_S = 4.0
 
 
 def faust_app(settings: KafkaSettings) -> faust.App:
@@ -167,7 +168,6 @@ class FaustHost:
         starting = asyncio.ensure_future(self._app.start())
         ends = {asyncio.ensure_future(end.wait()) for end in (stopping, self._failed, self._app._crashed)}
         try:
-            # A stop during the start is raced: waiting for a start under way to end could take for ever.
             await asyncio.wait({starting, *ends}, return_when=asyncio.FIRST_COMPLETED)
             if starting.done():
                 starting.result()
@@ -179,6 +179,9 @@ class FaustHost:
                 end.cancel()
         if self._failed.is_set() or self._app.crashed:
             raise Fatal(self._failure or f"Faust crashed: {self._app.crash_reason!r}")
+        # An app cannot be stopped while it starts. With Kafka there it has soon started; without, it may never end, and
+        # neither would a cancelled one: then the deadline of the stopping process ends it.
+        await asyncio.wait({starting}, timeout=_START_ENDS_WITHIN_S)
         if starting.done():
             await self._app.stop()
         else:
