@@ -28,7 +28,7 @@ from mailroom_common.providers.open import NEEDED_SETTINGS, Providers, open_prov
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import SCHEMA as TOKENS_SCHEMA
 from mailroom_common.tokens.store import TokenStore
-from mailroom_common.topics import CONNECTION_EVENTS, LIFECYCLE_EVENTS
+from mailroom_common.topics import CONNECTION_EVENTS, LIFECYCLE_EVENTS, Topic
 from mailroom_common.web import serve, service_app
 from subscription_manager.adapters.flows import PgFlows
 from subscription_manager.adapters.kafka import KafkaAnnouncer, connection_events_to, lifecycle_events_to
@@ -66,8 +66,6 @@ class Opened:
     tokens: TokenStore
     keys: SealingKeys
     providers: Providers
-    producer: EventProducer
-    codec: Codec
 
 
 async def run(settings: Settings, process: Process) -> None:
@@ -91,9 +89,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     await require_current(token_pool, TOKENS_SCHEMA)
     tokens = TokenStore(token_pool, keys, url=settings.token_database_url)
     providers = await stack.enter_async_context(open_providers(settings, tokens))
-    codec = Codec()
-    producer = await stack.enter_async_context(EventProducer(settings, codec, client_id="subscription-manager"))
-    return Opened(pool, tokens, keys, providers, producer, codec)
+    return Opened(pool, tokens, keys, providers)
 
 
 class Service:
@@ -115,35 +111,50 @@ class Service:
         self._urls = OurURLs(
             f"{settings.public_url}/webhooks/outlook", f"{settings.public_url}/webhooks/outlook/lifecycle"
         )
-        self._connections = PgConnections(opened.pool, Outbox(SCHEMA, opened.codec), clock)
+        self._codec = Codec()
+        self._connections = PgConnections(opened.pool, Outbox(SCHEMA, self._codec), clock)
         self._flows = PgFlows(opened.pool)
         self._locks = PgLocks(settings.database_url, opened.tokens)
 
     async def run(self) -> None:
-        stopping = self._process.stopping
-        schemas = SchemaDirectory(self._settings, self._opened.codec, client_id="subscription-manager")
-        directory = DocSourceDirectory(
-            self._settings, self._opened.codec, schemas=schemas, client_id="subscription-manager"
-        )
-        self._process.health.add("directory", directory.ready)
-        consumers = self._consumers(schemas)
-        for number, consumer in enumerate(consumers):
-            self._process.health.add(f"consumer-{number}", consumer.ready)
-        relay = OutboxRelay(self._settings.database_url, SCHEMA, self._opened.producer)
-        await self._connections.look_at_misdirected(
-            self._clock(), notification_url=self._urls.notification, lifecycle_url=self._urls.lifecycle
-        )
+        """The pages and the API need Postgres only, and are there while Kafka is away: what they publish waits in the
+        outbox."""
+        reached = asyncio.Event()
+        self._process.health.add("kafka", lambda: None if reached.is_set() else "Kafka has not been reached yet")
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(schemas.run(stopping))
-            tasks.create_task(self._follow_own_topic(directory))
-            for consumer in consumers:
-                tasks.create_task(consumer.run(stopping))
-            tasks.create_task(relay.run(stopping))
-            tasks.create_task(self._keeper().run(stopping))
-            tasks.create_task(self._backstop().run(stopping))
-            tasks.create_task(
-                serve(self.web(), host=self._settings.http_host, port=self._settings.http_port, stopping=stopping)
+            tasks.create_task(self._serve())
+            kafka = tasks.create_task(self._run_on_kafka(reached))
+            await self._process.stopping.wait()
+            if not reached.is_set():
+                kafka.cancel()  # it waits for a cluster that is away, and has nothing in hand
+
+    async def _run_on_kafka(self, reached: asyncio.Event) -> None:
+        stopping = self._process.stopping
+        schemas = SchemaDirectory(self._settings, self._codec, client_id="subscription-manager")
+        directory = DocSourceDirectory(self._settings, self._codec, schemas=schemas, client_id="subscription-manager")
+        self._process.health.add("directory", directory.ready)
+        async with EventProducer(self._settings, self._codec, client_id="subscription-manager") as producer:
+            reached.set()
+            consumers = self._consumers(schemas, producer)
+            for topic, consumer in consumers.items():
+                self._process.health.add(topic.name, consumer.ready)
+            relay = OutboxRelay(self._settings.database_url, SCHEMA, producer)
+            await self._connections.look_at_misdirected(
+                self._clock(), notification_url=self._urls.notification, lifecycle_url=self._urls.lifecycle
             )
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(schemas.run(stopping))
+                tasks.create_task(self._follow_own_topic(directory))
+                for consumer in consumers.values():
+                    tasks.create_task(consumer.run(stopping))
+                tasks.create_task(relay.run(stopping))
+                tasks.create_task(self._keeper(producer).run(stopping))
+                tasks.create_task(self._backstop().run(stopping))
+
+    async def _serve(self) -> None:
+        await serve(
+            self.web(), host=self._settings.http_host, port=self._settings.http_port, stopping=self._process.stopping
+        )
 
     def web(self) -> FastAPI:
         app = service_app(self._process, title="Mailroom subscription-manager")
@@ -186,12 +197,12 @@ class Service:
             round(self._settings.flow_lifetime_s),
         )
 
-    def _keeper(self) -> RunKeeper:
+    def _keeper(self, producer: EventProducer) -> RunKeeper:
         providers = self._opened.providers
         end = EndConnection(
             self._connections, self._locks, providers.mail, providers.connect, self._opened.tokens, self._clock
         )
-        announcer = KafkaAnnouncer(self._opened.producer, self._clock)
+        announcer = KafkaAnnouncer(producer, self._clock)
         keep = KeepSubscription(self._connections, self._locks, providers.mail, announcer, end, self._urls, self._clock)
         return RunKeeper(
             self._connections,
@@ -205,24 +216,24 @@ class Service:
     def _backstop(self) -> RunBackstop:
         return RunBackstop(self._connections, interval=self._timings.backstop_interval, clock=self._clock)
 
-    def _consumers(self, schemas: SchemaDirectory) -> list[WindowedConsumer]:
-        dead_letters = DeadLetters(self._opened.producer, "subscription-manager")
+    def _consumers(self, schemas: SchemaDirectory, producer: EventProducer) -> dict[Topic, WindowedConsumer]:
+        dead_letters = DeadLetters(producer, "subscription-manager")
         act = ActOnLifecycleEvent(self._connections, self._wake, self._clock)
         record = RecordConnectionEvent(self._connections, self._clock)
-        read = {LIFECYCLE_EVENTS: lifecycle_events_to(act), CONNECTION_EVENTS: connection_events_to(record)}
-        return [
-            WindowedConsumer(
+        read = {LIFECYCLE_EVENTS: lifecycle_events_to(act.act), CONNECTION_EVENTS: connection_events_to(record.record)}
+        return {
+            topic: WindowedConsumer(
                 self._settings,
                 group=f"mailroom.subscription-manager.{topic.name}",
                 topics=[topic],
                 handle=handle,
-                codec=self._opened.codec,
+                codec=self._codec,
                 schemas=schemas,
                 dead_letters=dead_letters,
                 max_concurrent=8,
             )
             for topic, handle in read.items()
-        ]
+        }
 
     async def _follow_own_topic(self, directory: DocSourceDirectory) -> None:
         await directory.load()

@@ -10,8 +10,6 @@ from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.record import Incoming
 from mailroom_common.topics import DOC_SOURCES
 from subscription_manager.domain.connection import Connection, as_event
-from subscription_manager.handlers.act_on_lifecycle_event import ActOnLifecycleEvent
-from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
 
 
 class KafkaAnnouncer:
@@ -28,19 +26,21 @@ class KafkaAnnouncer:
         )
 
 
-def lifecycle_events_to(handler: ActOnLifecycleEvent) -> Callable[[Incoming], Awaitable[None]]:
+def lifecycle_events_to(act: Callable[[LifecycleEvent], Awaitable[None]]) -> Callable[[Incoming], Awaitable[None]]:
     async def handle(record: Incoming) -> None:
         if not isinstance(record.event, LifecycleEvent):
             raise Rejected("a record of lifecycle-events without a lifecycle event")
-        await handler.act(record.event)
+        await act(record.event)
 
     return handle
 
 
-def connection_events_to(handler: RecordConnectionEvent) -> Callable[[Incoming], Awaitable[None]]:
+def connection_events_to(
+    record_event: Callable[[ConnectionEvent], Awaitable[None]],
+) -> Callable[[Incoming], Awaitable[None]]:
     async def handle(record: Incoming) -> None:
         if not isinstance(record.event, ConnectionEvent):
             raise Rejected("a record of connection-events without a connection event")
-        await handler.record(record.event)
+        await record_event(record.event)
 
     return handle
