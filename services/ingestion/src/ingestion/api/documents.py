@@ -30,7 +30,7 @@ def documents_router(documents: PgDocuments, blobs: BlobStore, keys: APIKeys) ->
         doc_source_id: str | None = None,
         status: ResultStatus | None = None,
         content_sha256: str | None = None,
-        limit: Annotated[int, Query(ge=1, le=500)] = 100,
+        limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
     ) -> Page[dict[str, Any]]:
         wanted = DocumentFilter(doc_source_id=doc_source_id, status=status, content_sha256=content_sha256)

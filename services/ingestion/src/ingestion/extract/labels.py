@@ -39,7 +39,7 @@ ISSUE_DATE = _any(
     r"\bdata\s+(?:wystawienia|faktury)\b",
 )
 ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia)\b", re.IGNORECASE)
-BARE_DATE = re.compile(r"^\W*(?:date|datum|data|dated)\b\W*(?=$|\d|[a-z]+\s)", re.IGNORECASE)
+BARE_DATE = re.compile(r"^\W*(?:date|datum|data|dated|le)\b\W*(?=$|\d|[a-z]+\s)", re.IGNORECASE)
 
 DUE_DATE = _any(
     r"\b(?:payment\s+)?due\s+(?:date|on|by)\b",
@@ -56,8 +56,8 @@ DUE_DATE = _any(
     r"\bverval\s?datum\b",
     r"\b(?:uiterste\s+)?betaal\s?datum\b",
     r"\b(?:te\s+betalen|betalen)\s+(?:voor|vóór|uiterlijk)\b",
-    r"\btermin\s+(?:płatności|zapłaty)\b",
-    r"\bpłatn[ea]\s+do\b",
+    r"\btermin\s+(?:p[łl]atno[śs]ci|zap[łl]aty)\b",
+    r"\bp[łl]atn[ea]\s+do\b",
 )
 
 # Certainly the sum to the last cent, tax included.
@@ -74,7 +74,7 @@ TOTAL_GROSS = _any(
     r"\b(?:net|total|montant|reste)\s+à\s+payer\b",
     r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
-    r"\b(?:należność|razem|suma)\s+(?:ogółem|brutto|do\s+zapłaty)\b|\bdo\s+zapłaty\b|\bwartość\s+brutto\b",
+    r"\b(?:nale[żz]no[śs][ćc]|razem|suma)\s+(?:og[óo][łl]em|brutto)\b|\bdo\s+zap[łl]aty\b|\bwarto[śs][ćc]\s+brutto\b",
 )
 TOTAL_GROSS_MAYBE = re.compile(
     r"^\W*(?:total|totaal|gesamt|summe|somme|razem|suma|ogółem)\b[\s:*()€$£A-Z]*$",
@@ -114,7 +114,7 @@ AMOUNT_DUE = _any(
     r"\bzahlbetrag\b|\b(?:noch\s+)?zu\s+zahlen\b|\brestbetrag\b|\boffener\s+betrag\b",
     r"\b(?:net|reste|solde|montant)\s+(?:à|dû)\s*(?:payer)?\b|\bsolde\b",
     r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bopenstaand\b",
-    r"\b(?:pozostało\s+)?do\s+zapłaty\b",
+    r"\b(?:pozosta[łl]o\s+)?do\s+zap[łl]aty\b",
 )
 
 VAT_ID = _any(

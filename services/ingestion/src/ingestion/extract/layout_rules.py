@@ -87,8 +87,9 @@ def _with_lines(invoice: Invoice, page: Sequence[Line], totals: Totals) -> Invoi
 
 
 def _invoice_number(page: Sequence[Line]) -> str | None:
-    labelled = _first(_beside(page, labels.INVOICE_NUMBER), _number)
-    return labelled or _number_in_headline(page)
+    behind = list(_beside(page, labels.INVOICE_NUMBER))
+    labelled = _first(iter(behind), _number)
+    return labelled or _number_in_headline(page) or _first(iter(behind), _number_like_a_date)
 
 
 def _number_in_headline(page: Sequence[Line]) -> str | None:
@@ -121,6 +122,12 @@ def _number(text: str) -> str | None:
     if values.dates_in(joined) or re.fullmatch(r"\d+[.,]\d{2}", word) or len(word) < 2:
         return None
     return joined
+
+
+def _number_like_a_date(text: str) -> str | None:
+    """`Faktura nr 15/03/2026`: the fifteenth of March 2026 by its looks, the fifteenth of that month by its count."""
+    match = re.match(r"\s*:?\s*(\d{1,5}/\d{1,2}/\d{4})(?!\S)", text)
+    return match[1] if match else None
 
 
 # Dates

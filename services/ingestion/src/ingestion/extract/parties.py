@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ingestion.domain.transcript import Line
-from ingestion.extract import labels
+from ingestion.extract import labels, values
 
 _WEB = re.compile(r"(?:www\.|https?://(?:www\.)?|@)([a-z0-9][a-z0-9-]{2,40})\.[a-z]{2,}", re.IGNORECASE)
 _FREE_MAIL = {
@@ -29,6 +29,9 @@ _NO_NAME = re.compile(
 _PARTS = re.compile(r"\s+[-–—|●•·]\s+|\s*[●•|]\s*|,\s+(?=[A-ZÄÖÜ\d][^.]*$)|\t")
 
 _NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa)\W*$", re.IGNORECASE)
+
+_SENDER_PARTS = re.compile(r"\s*[,●•|·]\s*|\s+[-–—]\s+")
+_TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its town
 
 # How sure a name must be, and how far ahead of the next.
 _ENOUGH = 3.0
@@ -60,8 +63,10 @@ def supplier_name(page: Sequence[Line]) -> str | None:
             if written_to_buyer(page, index, number):
                 continue
             name = _name(cell.text)
-            if name:
+            if name and not _is_addressee(page, index, number):
                 _weigh(_candidate(candidates, name), page, index, domains, last)
+            if sender := _sender_in_line(cell.text):
+                _candidate(candidates, sender).add("sender line", 4.0)
     ranked = sorted(candidates.values(), key=lambda candidate: -candidate.score)
     if not ranked or ranked[0].score < _ENOUGH:
         return None
@@ -92,6 +97,26 @@ def written_to_buyer(page: Sequence[Line], index: int, number: int) -> bool:
     return False
 
 
+def _sender_in_line(text: str) -> str | None:
+    """`Malerbetrieb Kunz, Hauptstr. 1, 10115 Berlin`: the line over an envelope's window begins with the sender."""
+    parts = _SENDER_PARTS.split(text)
+    if len(parts) < 3 or not any(_TOWN.match(part) for part in parts[1:]):
+        return None
+    return _name(parts[0])
+
+
+def _is_addressee(page: Sequence[Line], index: int, number: int) -> bool:
+    """Whether a cell stands in the window itself, close below such a line."""
+    line = page[index]
+    cell = line.cells[number]
+    for above in reversed(page[max(0, index - 4) : index]):
+        if above.page != line.page or line.top - above.top > 6 * line.height:
+            return False
+        if any(abs(other.left - cell.left) < 40 and _sender_in_line(other.text) for other in above.cells):
+            return True
+    return False
+
+
 def _weigh(candidate: _Candidate, page: Sequence[Line], index: int, domains: set[str], last_page: int) -> None:
     line = page[index]
     if labels.COMPANY.search(candidate.written):
@@ -105,8 +130,23 @@ def _weigh(candidate: _Candidate, page: Sequence[Line], index: int, domains: set
     if "seen" in candidate.reasons:
         candidate.add("again", 1.0)
     candidate.add("seen", 0.0)
+    if _has_own_number_near(page, index, candidate.written):
+        candidate.add("number", 2.0)
     if _has_own_mail_below(page, index, candidate.written):
         candidate.add("mail", 3.0)
+
+
+def _has_own_number_near(page: Sequence[Line], index: int, name: str) -> bool:
+    """A VAT number in the same line, or in one of the next two under the name: who has one there is a business."""
+    left = next((cell.left for cell in page[index].cells if name in cell.text), 0.0)
+    near = [cell.text for cell in page[index].cells]
+    near += [cell.text for line in page[index + 1 : index + 3] for cell in line.cells if abs(cell.left - left) < 12]
+    return any(
+        labels.VAT_ID.search(text)
+        and not labels.BUYER.search(text)
+        and (values.vat_ids_in(text) or values.polish_tax_ids_in(text))
+        for text in near
+    )
 
 
 def _has_own_mail_below(page: Sequence[Line], index: int, name: str) -> bool:

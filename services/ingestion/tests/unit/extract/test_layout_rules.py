@@ -229,6 +229,28 @@ def test_the_customers_numbers_are_not_the_suppliers() -> None:
     assert fields(text)["vat_id"] is None
 
 
+def test_the_company_in_the_window_of_the_envelope_is_the_customer() -> None:
+    text = """
+Malerbetrieb Kunz, Hauptstr. 1, 10115 Berlin
+Firma
+Testkunde AG
+20095 Hamburg
+Rechnung Nr. RE-1023 vom 14.07.2026
+Gesamtsumme   489,09 EUR
+"""
+    assert fields(text)["supplier_name"] == "Malerbetrieb Kunz"
+
+
+def test_a_business_without_a_legal_form_is_known_by_its_vat_number() -> None:
+    text = "INVOICE\nSmith & Sons Plumbing\nVAT Reg No: GB999999973\nInvoice No: 1045\nTo: Mr Jones\nTOTAL  £138.60"
+    assert fields(text)["supplier_name"] == "Smith & Sons Plumbing"
+
+
+def test_a_number_that_looks_like_a_date_is_taken_from_its_label_only() -> None:
+    assert fields("Faktura VAT nr 15/03/2026\nData wystawienia: 16.03.2026")["invoice_number"] == "15/03/2026"
+    assert fields("Invoice 15/03/2026\nTotal  10.00 EUR")["invoice_number"] is None
+
+
 def test_two_companies_of_equal_standing_leave_the_supplier_unknown() -> None:
     assert fields("Alpha GmbH\nBeta GmbH\nRechnung Nr. 77 vom 01.02.2026\nSumme  10,00 €")["supplier_name"] is None
 
