@@ -5,8 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from mailroom_sandbox.providers.cli import app
 from mailroom_sandbox.providers.people import OUTLOOK, Person, mail
