@@ -82,9 +82,11 @@ class Engine:
     clock: FakeClock
     source: DocSource
     timings: Timings = field(default_factory=Timings)
+    provider: MailProvider | None = None  # instead of the fake mailbox
 
     def sync_engine(self, *, is_configured: bool = True) -> RunSync:
-        providers: dict[Provider, MailProvider] = {self.source.provider: self.mailbox} if is_configured else {}
+        provider = self.provider or self.mailbox
+        providers: dict[Provider, MailProvider] = {self.source.provider: provider} if is_configured else {}
         return RunSync(
             providers=providers,
             tables=self.tables,

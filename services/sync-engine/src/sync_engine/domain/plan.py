@@ -16,7 +16,7 @@ class Timings:
     backstop_interval: timedelta = timedelta(minutes=15)
     list_overlap: timedelta = timedelta(minutes=2)
     # Before the first list there is no provider's time to go on from: ours, less what clocks may differ by.
-    clock_difference: timedelta = timedelta(minutes=15)
+    clock_difference: timedelta = timedelta(minutes=5)
     # Younger mail may simply be ahead of its notification.
     announced_within: timedelta = timedelta(minutes=2)
 

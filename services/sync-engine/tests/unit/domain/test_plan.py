@@ -41,9 +41,9 @@ def test_a_run_is_full_when_due_or_after_two_thirds_of_the_backstop_interval(row
     [
         (standing(), None),
         (standing(listed=timedelta(minutes=1)), timedelta(minutes=3)),
-        (standing(last_full=timedelta(minutes=5)), timedelta(minutes=20)),
+        (standing(last_full=timedelta(minutes=5)), timedelta(minutes=10)),
         (standing(last_full=timedelta(minutes=5), listed=timedelta(minutes=1)), timedelta(minutes=3)),
-        (standing(last_full=timedelta(minutes=5), listed=timedelta(days=30)), timedelta(minutes=20)),
+        (standing(last_full=timedelta(minutes=5), listed=timedelta(days=30)), timedelta(minutes=10)),
     ],
 )
 def test_a_list_overlaps_and_reaches_back_no_further_than_the_last_full_run(

@@ -1,0 +1,143 @@
+"""The run with the real clients, over HTTP, at the sandbox's providers: what is taken, and in how many calls."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from fake_mailbox import PDF, FakeClock
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.events import Provider, SyncReason
+from mailroom_common.providers.gmail.mail import GmailMail
+from mailroom_common.providers.graph.mail import GraphMail
+from mailroom_common.providers.http import BaseURL, open_client
+from mailroom_common.providers.port import Mailbox
+from mailroom_common.providers.quota import Quota
+from mailroom_common.settings import ProviderSettings, load
+from mailroom_sandbox.providers.people import GMAIL, OUTLOOK, gmail_person, outlook_person
+from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+
+
+@dataclass(frozen=True, slots=True)
+class OneToken:
+    access_token: str
+
+    async def bearer(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
+        return self.access_token
+
+
+class RealClock(FakeClock):
+    def __call__(self) -> datetime:
+        return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    sandbox: RunningProviders
+    engine: Engine
+
+    @property
+    def address(self) -> str:
+        return self.engine.source.address or ""
+
+    async def deliver(self, subject: str = "Invoice 17", *, folder: str | None = None, is_inline: bool = False) -> str:
+        mail = EmailMessage()
+        mail["From"], mail["To"], mail["Subject"] = "billing@supplier.example", self.address, subject
+        mail["Message-ID"] = f"<{uuid4()}@supplier.example>"
+        mail.set_content("The document is attached.")
+        disposition = "inline" if is_inline else "attachment"
+        mail.add_attachment(PDF, "application", "pdf", filename="invoice.pdf", disposition=disposition)
+        (message_id,) = await self.sandbox.control.deliver(mail.as_bytes(), self.address, folder=folder)
+        return message_id
+
+    async def calls_of(self, *reasons: SyncReason) -> list[str]:
+        """The run's calls, each by the last piece of its path."""
+        await self.sandbox.control.forget_calls()
+        await self.engine.done(*reasons)
+        return [str(call["path"]).rpartition("/")[2] for call in await self.sandbox.control.calls(self.address)]
+
+
+@pytest.fixture(params=[Provider.OUTLOOK, Provider.GMAIL])
+async def site(
+    request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Site]:
+    provider = Provider(request.param)
+    address = OUTLOOK if provider is Provider.OUTLOOK else GMAIL
+    source = replace(
+        doc_source(provider), address=address, provider_user_id=None, start_at=datetime.now(UTC) - timedelta(minutes=5)
+    )
+    async with running_providers(tmp_path / "providers") as sandbox:
+        await sandbox.control.create_mailbox(provider, address, "Ada Accounts")
+        person = await (outlook_person if provider is Provider.OUTLOOK else gmail_person)(sandbox)
+        for name, value in sandbox.mailroom_environment().items():
+            monkeypatch.setenv(name, value)
+        settings = load(ProviderSettings)
+        token = OneToken(person.tokens["access_token"])
+        async with (
+            open_client(settings, timeout_s=20) as http,
+            open_engine(postgres_url, tmp_path / "blobs", source) as engine,
+        ):
+            if provider is Provider.OUTLOOK:
+                engine.provider = GraphMail(http, BaseURL(settings.graph_url), token, Quota(slots=4))
+            else:
+                engine.provider = GmailMail(http, BaseURL(settings.gmail_url), token, Quota(slots=8), topic=None)
+            engine.clock = RealClock()
+            yield Site(sandbox, engine)
+
+
+async def test_mail_from_before_and_after_the_first_sync_is_taken_once(site: Site) -> None:
+    expected = [await site.deliver(), await site.deliver()]
+    await site.engine.done(SyncReason.CONNECT)
+    expected.append(await site.deliver())
+    await site.engine.done(SyncReason.NOTIFICATION)
+    await site.engine.states.mark_full_due([site.engine.source.doc_source_id])
+    await site.engine.done(SyncReason.MANUAL)
+    assert await site.engine.taken_mails() == sorted(expected)
+    assert {event.content_sha256 for event in await site.engine.attachments()} == {
+        row["content_sha256"] for row in await site.engine.rows("message_part")
+    }
+
+
+async def test_a_woken_mailbox_with_nothing_new_costs_one_call(site: Site) -> None:
+    await site.deliver()
+    await site.engine.done(SyncReason.CONNECT)
+    assert len(await site.calls_of(SyncReason.NOTIFICATION)) == 1
+
+
+async def test_a_new_mail_costs_three_calls(site: Site) -> None:
+    """What is new; the message or its parts; the bytes. Gmail sends small parts along."""
+    await site.engine.done(SyncReason.CONNECT)
+    await site.deliver()
+    assert len(await site.calls_of(SyncReason.NOTIFICATION)) <= 3
+    assert len(await site.engine.taken_mails()) == 1
+
+
+async def test_an_inline_document_is_found_though_graph_says_no_attachments(site: Site) -> None:
+    message_id = await site.deliver("Facture 12", is_inline=True)
+    await site.engine.done(SyncReason.CONNECT)
+    assert await site.engine.taken_mails() == [message_id]
+
+
+async def test_junk_is_not_taken_until_it_is_moved_to_the_inbox(site: Site) -> None:
+    await site.engine.done(SyncReason.CONNECT)
+    is_outlook = site.engine.source.provider is Provider.OUTLOOK
+    message_id = await site.deliver(folder="junkemail" if is_outlook else "SPAM")
+    await site.engine.done()
+    assert await site.engine.taken_mails() == []
+    await site.sandbox.control.move(site.address, message_id, "inbox" if is_outlook else "INBOX")
+    await site.engine.done()
+    assert await site.engine.taken_mails() == [message_id]
+
+
+async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twice(site: Site) -> None:
+    expected = [await site.deliver()]
+    await site.engine.done(SyncReason.CONNECT)
+    await site.sandbox.control.refuse_cursors(site.address)
+    expected.append(await site.deliver())
+    await site.engine.states.mark_full_due([site.engine.source.doc_source_id])
+    await site.engine.done(SyncReason.LIFECYCLE)
+    assert await site.engine.taken_mails() == sorted(expected)
