@@ -14,8 +14,6 @@ from sync_engine.domain.watched import Place, Watch
 from sync_engine.handlers.items import Taken, Wanted, each
 from sync_engine.handlers.run import Run
 
-_NOWHERE = Place("", "")
-
 
 class ObserveMessages:
     def __init__(self, clock: Callable[[], datetime], *, at_once: int) -> None:
@@ -57,7 +55,7 @@ class ObserveMessages:
         place = watch.place(summary)
         if place is None and known is not None:
             # It went where we do not look, which is a move all the same.
-            place = Place(summary.folder_id or _NOWHERE.folder_id, _NOWHERE.name)
+            place = Place(summary.folder_id or "", "")
         return place
 
     def _told(
