@@ -61,10 +61,11 @@ class Site:
             consumer.assign(partitions)
             await consumer.seek_to_beginning()
             ends = await consumer.end_offsets(partitions)
+            codec = Codec()
             found: list[Event] = []
             while any([await consumer.position(partition) < end for partition, end in ends.items()]):
                 for records in (await consumer.getmany(timeout_ms=200)).values():
-                    found += [Codec().decode(topic, record.value) for record in records]
+                    found += [codec.decode(topic, record.value) for record in records]
             return found
         finally:
             await consumer.stop()

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from heapq import heappop, heappush
 from typing import Protocol
 
 from aiokafka.partitioner import murmur2
@@ -60,11 +61,15 @@ class _Shared:
 class _Waiter:
     """One caller of `send`; done when every batch that holds a record of its is."""
 
-    __slots__ = ("done", "missing")
+    __slots__ = ("deadline_s", "done", "missing")
 
-    def __init__(self) -> None:
-        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    def __init__(self, loop: asyncio.AbstractEventLoop, deadline_s: float) -> None:
+        self.done: asyncio.Future[None] = loop.create_future()
         self.missing = 0
+        self.deadline_s = deadline_s
+
+    def __lt__(self, other: "_Waiter") -> bool:
+        return self.deadline_s < other.deadline_s
 
     def acknowledged(self) -> None:
         self.missing -= 1
@@ -96,13 +101,17 @@ class GroupCommit:
         self._dirty: list[tuple[str, int]] = []
         self._flush_is_due = False
         self._tasks: set[asyncio.Task[None]] = set()
+        self._waiting: list[_Waiter] = []  # a heap by deadline, with one timer for the earliest
+        self._alarm_at_s: float | None = None
 
-    def send(self, records: Iterable[RawOutgoing]) -> "asyncio.Future[None]":
-        """A future that is done once Kafka has acknowledged all of them, or fails with the first failure.
+    def send(self, records: Iterable[RawOutgoing], timeout_s: float) -> "asyncio.Future[None]":
+        """A future that is done once Kafka has acknowledged all of them, or fails with the first failure; with
+        TimeoutError when that takes too long.
 
-        Giving up on it withdraws nothing: a record that was appended may still be written.
+        Giving up withdraws nothing: a record that was appended may still be written.
         """
-        waiter = _Waiter()
+        loop = asyncio.get_running_loop()
+        waiter = _Waiter(loop, loop.time() + timeout_s)
         now_ms = int(time.time() * 1000)
         for record in records:
             where = (record.topic, partition_of(record.key, self._partitions_of(record.topic)))
@@ -117,10 +126,25 @@ class GroupCommit:
                 self._dirty.append(where)
         if waiter.missing == 0:
             waiter.done.set_result(None)
-        elif self._dirty and not self._flush_is_due:
+            return waiter.done
+        if self._dirty and not self._flush_is_due:
             self._flush_is_due = True
-            asyncio.get_running_loop().call_soon(self._flush)
+            loop.call_soon(self._flush)
+        heappush(self._waiting, waiter)
+        if self._alarm_at_s is None or waiter.deadline_s < self._alarm_at_s:
+            self._alarm_at_s = waiter.deadline_s
+            loop.call_at(waiter.deadline_s, self._expire)
         return waiter.done
+
+    def _expire(self) -> None:
+        """Fail whoever has waited long enough. One timer for all: a timer for each costs more than its batch."""
+        loop = asyncio.get_running_loop()
+        now_s = loop.time()
+        while self._waiting and (self._waiting[0].done.done() or self._waiting[0].deadline_s <= now_s):
+            heappop(self._waiting).failed(TimeoutError())
+        self._alarm_at_s = self._waiting[0].deadline_s if self._waiting else None
+        if self._alarm_at_s is not None:
+            loop.call_at(self._alarm_at_s, self._expire)
 
     def _append(self, lane: _Lane, record: RawOutgoing, now_ms: int) -> _Shared:
         if lane.open:

@@ -45,7 +45,7 @@ class Outgoing:
     topic: Topic
     key: str
     event: Event
-    headers: Mapping[str, str] = field(default_factory=dict, hash=False)
+    headers: Mapping[str, str] | None = field(default=None, hash=False)
 
 
 class EventProducer:
@@ -147,13 +147,12 @@ class EventProducer:
                 self.name_of(record.topic),
                 record.key.encode(),
                 self.codec.encode(record.event),
-                with_own(self._headers(record.event), record.headers),
+                with_own(self._headers(record.event), record.headers or {}),
             )
             for record in records
         ]
         try:
-            async with asyncio.timeout(timeout_s):
-                await self._group.send(ready)
+            await self._group.send(ready, timeout_s)
         except TimeoutError as error:
             raise Unavailable(f"Kafka did not acknowledge {len(ready)} records within {timeout_s} s") from error
         except KafkaError as error:

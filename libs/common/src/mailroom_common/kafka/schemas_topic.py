@@ -43,7 +43,7 @@ class SchemaDirectory:
 
     def __init__(self, settings: KafkaAddress, codec: Codec, *, client_id: str = "mailroom-schemas") -> None:
         self._codec = codec
-        self._reader = TopicReader(settings, SCHEMAS, self.apply, client_id=client_id)
+        self._reader = TopicReader(settings, SCHEMAS, self.apply, client_id=client_id, fetch_max_wait_ms=500)
         self._listeners: list[Callable[[], None]] = []
 
     def on_learned(self, listener: Callable[[], None]) -> None:

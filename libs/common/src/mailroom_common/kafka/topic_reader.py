@@ -26,12 +26,19 @@ class TopicReader:
     """Hands every record to `apply`, in offset order per partition. `apply` must not raise and must not block."""
 
     def __init__(
-        self, settings: KafkaAddress, topic: Topic, apply: Callable[[RawRecord], None], *, client_id: str
+        self,
+        settings: KafkaAddress,
+        topic: Topic,
+        apply: Callable[[RawRecord], None],
+        *,
+        client_id: str,
+        fetch_max_wait_ms: int = 100,
     ) -> None:
         self._settings = settings
         self._topic = settings.topic_prefix + topic.name
         self._apply = apply
         self._client_id = client_id
+        self._fetch_max_wait_ms = fetch_max_wait_ms
         self._consumer: AIOKafkaConsumer | None = None
         self._positions: dict[TopicPartition, int] = {}
         self._progress = asyncio.Event()
@@ -165,7 +172,7 @@ class TopicReader:
             client_id=self._client_id,
             enable_auto_commit=False,
             auto_offset_reset="earliest",
-            fetch_max_wait_ms=100,
+            fetch_max_wait_ms=self._fetch_max_wait_ms,
             request_timeout_ms=10_000,
             metadata_max_age_ms=60_000,
         )

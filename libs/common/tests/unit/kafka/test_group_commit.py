@@ -77,7 +77,7 @@ async def test_senders_of_one_turn_share_a_batch_and_its_acknowledgement() -> No
     commits = group(kafka)
     keys = keys_of(0, 3)
 
-    waiting = [commits.send([record(key)]) for key in keys]
+    waiting = [commits.send([record(key)], 5.0) for key in keys]
     await turns()
 
     assert kafka.sent == [(0, keys)]
@@ -91,7 +91,7 @@ async def test_a_sender_waits_for_all_its_partitions() -> None:
     kafka = FakeKafka()
     commits = group(kafka)
 
-    waiting = commits.send([record(keys_of(0, 1)[0]), record(keys_of(1, 1)[0])])
+    waiting = commits.send([record(keys_of(0, 1)[0], 5.0), record(keys_of(1, 1)[0])])
     await turns()
     kafka.acknowledge(0)
     await turns()
@@ -108,10 +108,10 @@ async def test_one_batch_a_partition_is_on_its_way_and_what_comes_meanwhile_is_t
     commits = group(kafka)
     first, *later = keys_of(0, 4)
 
-    commits.send([record(first)])
+    commits.send([record(first)], 5.0)
     await turns()
     for key in later:
-        commits.send([record(key)])
+        commits.send([record(key)], 5.0)
         await turns()
 
     assert kafka.sent == [(0, [first])]
@@ -125,7 +125,7 @@ async def test_a_full_batch_is_followed_by_another_in_order() -> None:
     commits = group(kafka)
     keys = keys_of(0, 5)
 
-    waiting = commits.send([record(key) for key in keys])
+    waiting = commits.send([record(key) for key in keys], 5.0)
     for _ in range(3):
         await turns()
         kafka.acknowledge(0)
@@ -139,14 +139,14 @@ async def test_a_full_batch_is_followed_by_another_in_order() -> None:
 async def test_a_refused_batch_fails_those_who_wait_for_it_and_nobody_else() -> None:
     kafka = FakeKafka()
     commits = group(kafka)
-    fine = commits.send([record(keys_of(1, 1)[0])])
+    fine = commits.send([record(keys_of(1, 1)[0], 5.0)])
     await turns()
 
     kafka.refuses = RuntimeError("fenced")
-    refused = commits.send([record(keys_of(0, 1)[0])])
+    refused = commits.send([record(keys_of(0, 1)[0], 5.0)])
     await turns()
     kafka.refuses = None
-    again = commits.send([record(keys_of(0, 1)[0])])
+    again = commits.send([record(keys_of(0, 1)[0], 5.0)])
     await turns()
     kafka.acknowledge(1)
     kafka.acknowledge(0)
@@ -158,14 +158,14 @@ async def test_a_refused_batch_fails_those_who_wait_for_it_and_nobody_else() -> 
 
 
 async def test_nothing_to_send_is_done_at_once() -> None:
-    assert group(FakeKafka()).send([]).done()
+    assert group(FakeKafka()).send([], 5.0).done()
 
 
 async def test_a_sender_that_gave_up_harms_nobody() -> None:
     kafka = FakeKafka()
     commits = group(kafka)
     key = keys_of(0, 1)[0]
-    impatient, patient = commits.send([record(key)]), commits.send([record(key)])
+    impatient, patient = commits.send([record(key)], 5.0), commits.send([record(key)], 5.0)
     await turns()
 
     impatient.cancel()
@@ -174,3 +174,20 @@ async def test_a_sender_that_gave_up_harms_nobody() -> None:
 
     assert patient.done()
     assert not patient.cancelled()
+
+
+async def test_whoever_waits_too_long_gets_a_timeout_and_the_others_wait_on() -> None:
+    kafka = FakeKafka()
+    commits = group(kafka)
+    first, second = keys_of(0, 2)
+
+    patient = commits.send([record(first)], 5.0)
+    impatient = commits.send([record(second)], 0.05)
+    hasty = commits.send([record(second)], 0.02)
+
+    for waiting in (impatient, hasty):
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(waiting, 2)
+    assert not patient.done()
+    kafka.acknowledge(0)
+    await asyncio.wait_for(patient, 2)
