@@ -354,6 +354,8 @@ async def test_folder_tree_has_paths_and_knows_the_inbox_in_any_language(
 
     def answer(request: httpx.Request) -> httpx.Response:
         found = answers.get(request.url.path)
+        if request.url.path.endswith("/archive"):
+            return httpx.Response(400, json={"error": {"code": "ErrorInvalidIdMalformed"}})
         return (
             httpx.Response(404, json={"error": {"code": "ErrorItemNotFound"}})
             if found is None

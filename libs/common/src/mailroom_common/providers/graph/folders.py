@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
-from mailroom_common.errors import ItemGone
+from mailroom_common.errors import ItemGone, Rejected
 from mailroom_common.providers.calls import Call, ProviderCalls
 from mailroom_common.providers.graph.mapping import Payload, required, values
 from mailroom_common.providers.graph.paging import following
@@ -58,6 +58,6 @@ class GraphFolders:
                 call = Call(name="folder", path=f"{user}/mailFolders/{name}", query={"$select": "id"})
                 try:
                     known[name] = required(await self._calls.json(mailbox, call), "id")
-                except ItemGone:
-                    continue  # not every mailbox has each of them: asked again next time
+                except Rejected:  # ItemGone among them
+                    continue  # not every mailbox has each of them, nor every Graph each name: asked again next time
         return known
