@@ -91,7 +91,7 @@ async def test_a_sender_waits_for_all_its_partitions() -> None:
     kafka = FakeKafka()
     commits = group(kafka)
 
-    waiting = commits.send([record(keys_of(0, 1)[0], 5.0), record(keys_of(1, 1)[0])])
+    waiting = commits.send([record(keys_of(0, 1)[0]), record(keys_of(1, 1)[0])], 5.0)
     await turns()
     kafka.acknowledge(0)
     await turns()
@@ -139,14 +139,14 @@ async def test_a_full_batch_is_followed_by_another_in_order() -> None:
 async def test_a_refused_batch_fails_those_who_wait_for_it_and_nobody_else() -> None:
     kafka = FakeKafka()
     commits = group(kafka)
-    fine = commits.send([record(keys_of(1, 1)[0], 5.0)])
+    fine = commits.send([record(keys_of(1, 1)[0])], 5.0)
     await turns()
 
     kafka.refuses = RuntimeError("fenced")
-    refused = commits.send([record(keys_of(0, 1)[0], 5.0)])
+    refused = commits.send([record(keys_of(0, 1)[0])], 5.0)
     await turns()
     kafka.refuses = None
-    again = commits.send([record(keys_of(0, 1)[0], 5.0)])
+    again = commits.send([record(keys_of(0, 1)[0])], 5.0)
     await turns()
     kafka.acknowledge(1)
     kafka.acknowledge(0)
