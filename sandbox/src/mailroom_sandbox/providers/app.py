@@ -81,6 +81,7 @@ def _server(app: object, **tls: str) -> _Server:
         access_log=False,
         lifespan="off",
         timeout_graceful_shutdown=2,
+        timeout_keep_alive=75,  # longer than any client keeps a connection idle, as with the real services
         **tls,  # type: ignore[arg-type]
     )
     return _Server(config)

@@ -103,27 +103,36 @@ class Courier:
                 task.cancel()
 
     def _start_what_is_due(self) -> float | None:
-        """Returns after how long something else falls due, None when nothing waits."""
+        """Returns after how long something else falls due, None when nothing does.
+
+        Each address has its own turn: one that does not answer holds up no other.
+        """
         now_ms = to_ms(self._now())
-        next_due: int | None = None
-        ready: defaultdict[tuple[str, str], list[Parcel]] = defaultdict(list)
-        for row in self._store.all("select * from outgoing order by due_ms, seq limit 2000"):
-            if row["seq"] in self._under_way:
-                continue
-            if row["due_ms"] > now_ms:
-                next_due = row["due_ms"]
-                break
-            parcel = Parcel(row["seq"], row["user_id"], orjson.loads(row["body"]), row["created_ms"], row["attempts"])
-            ready[row["channel"], row["url"]].append(parcel)
-        for (channel_name, url), parcels in ready.items():
-            channel = self._channels[channel_name]
-            while parcels and len(self._posts[channel_name, url]) < channel.at_once:
-                batch, parcels = parcels[: channel.together], parcels[channel.together :]
-                self._under_way.update(parcel.seq for parcel in batch)
-                task = asyncio.create_task(self._deliver(channel, url, batch))
-                self._posts[channel_name, url].add(task)
-                task.add_done_callback(self._posts[channel_name, url].discard)
-        return None if next_due is None else max(0.0, (next_due - now_ms) / 1000)
+        for row in self._store.all("select distinct channel, url from outgoing where due_ms <= ?", now_ms):
+            self._start_posts(self._channels[row["channel"]], row["url"], now_ms)
+        next_due = self._store.number("select min(due_ms) from outgoing where due_ms > ?", now_ms)
+        return max(0.0, (next_due - now_ms) / 1000) if next_due else None
+
+    def _start_posts(self, channel: Channel, url: str, now_ms: int) -> None:
+        posts = self._posts[channel.name, url]
+        room = (channel.at_once - len(posts)) * channel.together
+        if room <= 0:
+            return
+        due = [
+            Parcel(row["seq"], row["user_id"], orjson.loads(row["body"]), row["created_ms"], row["attempts"])
+            for row in self._store.all(
+                "select * from outgoing where channel = ? and url = ? and due_ms <= ? order by due_ms, seq limit ?",
+                channel.name,
+                url,
+                now_ms,
+                room + len(self._under_way),
+            )
+            if row["seq"] not in self._under_way
+        ][:room]
+        for start in range(0, len(due), channel.together):
+            batch = due[start : start + channel.together]
+            self._under_way.update(parcel.seq for parcel in batch)
+            posts.add(asyncio.create_task(self._deliver(channel, url, batch)))
 
     async def _deliver(self, channel: Channel, url: str, parcels: Sequence[Parcel]) -> None:
         try:
@@ -133,6 +142,9 @@ class Courier:
                 self._settled.notify_all()
         finally:
             self._under_way.difference_update(parcel.seq for parcel in parcels)
+            # Before the wake, so that whoever wakes finds this task's place free.
+            if (task := asyncio.current_task()) is not None:
+                self._posts[channel.name, url].discard(task)
             self._wake.set()
 
     def _settle(self, channel: Channel, url: str, parcels: Sequence[Parcel], outcome: str) -> None:

@@ -16,6 +16,7 @@ from functools import lru_cache, partial
 
 # Header parsing fails on hostile input in all of these ways; the raw text is then better than no mail at all.
 _HEADER_ERRORS = (ValueError, LookupError, AttributeError, TypeError, AssertionError)
+_LARGE_BYTES = 256 * 1024
 _AS_RECEIVED = policy.default.clone(refold_source="none", linesep="\r\n")
 
 
@@ -62,8 +63,18 @@ class Person:
     address: str
 
 
-@lru_cache(maxsize=256)
 def parse(source: bytes) -> Part:
+    """The same mail is looked at again and again; of large ones only a few are kept."""
+    return _parse_small(source) if len(source) < _LARGE_BYTES else _parse_large(source)
+
+
+@lru_cache(maxsize=256)
+def _parse_small(source: bytes) -> Part:
+    return _part(message_from_bytes(source, policy=policy.compat32), "", is_related_child=False)
+
+
+@lru_cache(maxsize=3)
+def _parse_large(source: bytes) -> Part:
     return _part(message_from_bytes(source, policy=policy.compat32), "", is_related_child=False)
 
 

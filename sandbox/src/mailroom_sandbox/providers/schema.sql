@@ -18,12 +18,15 @@ create table if not exists graph_message (
     rest_id text not null unique, immutable_id text not null unique, change_key text not null,
     received_ms integer not null, created_ms integer not null, modified_ms integer not null,
     is_read integer not null default 0, is_draft integer not null default 0, categories text not null default '[]');
-create index if not exists graph_message_by_folder on graph_message (user_id, folder_id, pk);
+create index if not exists graph_message_by_place on graph_message (folder_id, pk);
+create index if not exists graph_message_by_arrival on graph_message (user_id, received_ms);
 create index if not exists graph_message_by_change on graph_message (user_id, modified_ms);
 create table if not exists graph_change (
     seq integer primary key autoincrement, user_id text not null, folder_id text not null, message_pk integer not null,
     kind text not null, rest_id text not null, immutable_id text not null, at_ms integer not null);
 create index if not exists graph_change_by_folder on graph_change (folder_id, seq);
+create index if not exists graph_change_by_message on graph_change (message_pk, seq);
+create index if not exists graph_change_by_user on graph_change (user_id, seq);
 
 create table if not exists subscription (
     subscription_id text primary key, app_id text not null, user_id text not null, folder_id text, tenant_id text not null,
@@ -60,6 +63,7 @@ create table if not exists consented (provider text, user_id text, client_id tex
 create table if not exists outgoing (
     seq integer primary key autoincrement, channel text not null, url text not null, user_id text not null, body text not null,
     created_ms integer not null, due_ms integer not null, attempts integer not null default 0);
+create index if not exists outgoing_by_address on outgoing (channel, url, due_ms, seq);
 create table if not exists delivered (
     seq integer primary key autoincrement, channel text not null, url text not null, user_id text not null, body text not null,
     at_ms integer not null, status text not null, attempts integer not null);

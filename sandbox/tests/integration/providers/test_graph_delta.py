@@ -87,6 +87,19 @@ async def test_select_and_change_types_travel_in_the_token(providers: RunningPro
     assert "select" not in link
 
 
+async def test_expanded_attachments_stay_expanded_in_later_rounds(providers: RunningProviders, outlook: Person) -> None:
+    _, link, _ = await to_the_end(outlook, f"{INBOX}?$select=subject&$expand=attachments($select=id,name)")
+    await providers.control.deliver(mail(files=[("a.pdf", b"%PDF")]), OUTLOOK)
+    (item,), _, _ = await to_the_end(outlook, link)
+    assert [one["name"] for one in item["attachments"]] == ["a.pdf"]
+
+
+@pytest.mark.parametrize("option", ["$search=invoice", "$count=true", "$deltaToken=latest"])
+async def test_option_that_is_not_played_is_refused_and_not_ignored(outlook: Person, option: str) -> None:
+    for path in (INBOX, "/me/messages"):
+        await outlook.get(f"{path}?{option}", status=400)
+
+
 async def test_page_size_is_wished_for_on_every_request(providers: RunningProviders, outlook: Person) -> None:
     await providers.control.deliver(mail(), OUTLOOK, times=5)
     page = await outlook.get(INBOX, prefer="odata.maxpagesize=1")

@@ -3,6 +3,7 @@
 import re
 import shlex
 import sqlite3
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -15,7 +16,8 @@ _PACIFIC = ZoneInfo("America/Los_Angeles")
 _UNITS = {"d": timedelta(days=1), "m": timedelta(days=30), "y": timedelta(days=365), "h": timedelta(hours=1)}
 
 
-def matches(query: str, row: sqlite3.Row, source: bytes, now: datetime) -> bool:
+def matches(query: str, row: sqlite3.Row, source: Callable[[], bytes], now: datetime) -> bool:
+    """`source` is asked for only where a word needs it."""
     return all(_holds(word, row, source, now) for word in _words(query))
 
 
@@ -30,7 +32,7 @@ def _words(query: str) -> list[str]:
         return query.split()
 
 
-def _holds(word: str, row: sqlite3.Row, source: bytes, now: datetime) -> bool:
+def _holds(word: str, row: sqlite3.Row, source: Callable[[], bytes], now: datetime) -> bool:
     if word.startswith("-"):
         return not _holds(word[1:], row, source, now)
     name, _, value = word.partition(":")
@@ -49,13 +51,13 @@ def _holds(word: str, row: sqlite3.Row, source: bytes, now: datetime) -> bool:
         case "is":
             return {"unread": "UNREAD" in labels, "read": "UNREAD" not in labels}.get(value.lower(), False)
         case "has":
-            return value.lower() == "attachment" and any(leaf.filename for leaf in mime.leaves(mime.parse(source)))
+            return value.lower() == "attachment" and any(leaf.filename for leaf in mime.leaves(mime.parse(source())))
         case "rfc822msgid":
-            return (mime.parse(source).header("message-id") or "").strip().strip("<>") == value.strip("<>")
+            return (mime.parse(source()).header("message-id") or "").strip().strip("<>") == value.strip("<>")
         case "subject" | "from" | "to":
-            return value.lower() in (mime.parse(source).header(name.lower()) or "").lower()
+            return value.lower() in (mime.parse(source()).header(name.lower()) or "").lower()
         case _:
-            return word.lower() in (mime.parse(source).header("subject") or "").lower()
+            return word.lower() in (mime.parse(source()).header("subject") or "").lower()
 
 
 def _moment_ms(value: str) -> int:

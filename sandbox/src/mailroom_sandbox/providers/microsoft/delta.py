@@ -12,13 +12,14 @@ from dataclasses import dataclass, replace
 from mailroom_sandbox.providers.faults import CursorRefused, DeltaLag, Faults
 from mailroom_sandbox.providers.microsoft.access import Target
 from mailroom_sandbox.providers.microsoft.errors import Errors
-from mailroom_sandbox.providers.microsoft.messages import Messages, wants_immutable
+from mailroom_sandbox.providers.microsoft.messages import Messages, check_options, wants_immutable
 from mailroom_sandbox.providers.microsoft.odata import BadQuery, link, parse_count, parse_filter, split_list
 from mailroom_sandbox.providers.microsoft.render import check_selected
 from mailroom_sandbox.providers.store import Store
 from mailroom_sandbox.providers.wire import Call, Refused, Reply, Seal, to_ms
 from mailroom_sandbox.providers.world import Clock
 
+_OPTIONS = frozenset({"$select", "$filter", "$orderby", "$top", "$expand", "$skiptoken", "$deltatoken"})
 _DEFAULT_PAGE = 10
 _LARGEST_PAGE = 1000
 _CHANGE_TYPES = frozenset({"created", "updated", "deleted"})
@@ -37,6 +38,7 @@ class Round:
     selected: tuple[str, ...] = ()
     change_types: tuple[str, ...] = ()
     received_from_ms: int | None = None
+    expand: str | None = None
     top: int | None = None
 
     def to_token(self) -> dict[str, object]:
@@ -96,6 +98,7 @@ class Delta:
         for kind, where in (("$skiptoken", "middle"), ("$deltatoken", "start")):
             if token := call.arg(kind):
                 return self._continued(call, target, folder_id, kind, token, where)
+        check_options(call, _OPTIONS)
         change_types = tuple(split_list(call.arg("changeType")))
         if not set(change_types) <= _CHANGE_TYPES:
             raise BadQuery("The value of the changeType query option is not valid.")
@@ -107,6 +110,7 @@ class Delta:
             selected=check_selected(split_list(call.arg("$select"))) if folder_id else (),
             change_types=change_types,
             received_from_ms=self._received_from(call),
+            expand=call.arg("$expand"),
             top=parse_count(call.arg("$top"), "$top", most=_LARGEST_PAGE),
         )
 
@@ -204,7 +208,9 @@ class Delta:
         if at.received_from_ms and message["received_ms"] < at.received_from_ms:
             return None
         kind = "created" if "created" in row["kinds"].split(",") else "updated"
-        return self._messages.delta_item(message, call, target, at.selected) if self._wanted(at, kind) else None
+        return (
+            self._messages.delta_item(message, call, target, at.selected, at.expand) if self._wanted(at, kind) else None
+        )
 
     def _wanted(self, at: Round, kind: str) -> bool:
         return not at.change_types or kind in at.change_types

@@ -27,8 +27,16 @@ _TIMES = {
     "lastModifiedDateTime": "modified_ms",
     "createdDateTime": "created_ms",
 }
+_LIST_OPTIONS = frozenset({"$select", "$filter", "$orderby", "$top", "$skip", "$expand"})
 _DEFAULT_PAGE = 10
 _LARGEST_PAGE = 1000
+
+
+def check_options(call: Call, known: frozenset[str]) -> None:
+    """An option that this sandbox does not play is refused, rather than ignored in silence."""
+    for name in call.query:
+        if name.startswith("$") and name not in known:
+            raise BadQuery(f"The query option '{name}' is not supported here.")
 
 
 def wants_immutable(call: Call) -> bool:
@@ -97,19 +105,21 @@ class Messages:
     # Messages
 
     def page(self, call: Call, target: Target, folder: str | None = None) -> Reply:
+        check_options(call, _LIST_OPTIONS)
         conditions = parse_filter(call.arg("$filter"))
         order = parse_orderby(call.arg("$orderby"))
         self._refuse_inefficient(conditions, order)
         top = parse_count(call.arg("$top"), "$top", most=_LARGEST_PAGE) or _DEFAULT_PAGE
         skip = parse_count(call.arg("$skip"), "$skip", most=10**9) or 0
         folder_id = self.folder_row(target, folder)["folder_id"] if folder else None
-        rows = self._rows(target, folder_id, conditions, order)
         # What SQL cannot judge is judged on the finished item, before it is counted towards a page.
         others = [condition for condition in conditions if condition.member not in _TIMES]
+        rows = self._rows(target, folder_id, conditions, order, limit=-1 if others else skip + top + 1)
         if others:
             rows = [row for row in rows if all(one.holds(self._item(row, call, target, ())) for one in others)]
         selected = check_selected(split_list(call.arg("$select")))
-        value = [self._expanded(row, call, target, selected) for row in rows[skip : skip + top]]
+        expand = call.arg("$expand")
+        value = [self._expanded(row, call, target, selected, expand) for row in rows[skip : skip + top]]
         path = f"users('{target.user.user_id}')/" + (f"mailFolders('{folder_id}')/messages" if folder else "messages")
         body: dict[str, object] = {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", "value": value}
         if len(rows) > skip + top:
@@ -120,7 +130,8 @@ class Messages:
 
     def get(self, call: Call, target: Target, message_id: str) -> Reply:
         row = self.message_row(target, message_id)
-        item = self._expanded(row, call, target, check_selected(split_list(call.arg("$select"))))
+        selected = check_selected(split_list(call.arg("$select")))
+        item = self._expanded(row, call, target, selected, call.arg("$expand"))
         context = f"{call.base_url}/v1.0/$metadata#users('{target.user.user_id}')/messages/$entity"
         return self._with_preference(call, Reply(200, {"@odata.context": context, **item}))
 
@@ -145,8 +156,10 @@ class Messages:
             raise self._errors.item_not_found()
         return bytes(found["source"])
 
-    def delta_item(self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str]) -> dict[str, object]:
-        return {"@odata.type": "#microsoft.graph.message", **self._item(row, call, target, selected)}
+    def delta_item(
+        self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str], expand: str | None
+    ) -> dict[str, object]:
+        return {"@odata.type": "#microsoft.graph.message", **self._expanded(row, call, target, selected, expand)}
 
     # Attachments
 
@@ -194,7 +207,12 @@ class Messages:
     # Shared
 
     def _rows(
-        self, target: Target, folder_id: str | None, conditions: list[Condition], order: list[tuple[str, bool]]
+        self,
+        target: Target,
+        folder_id: str | None,
+        conditions: list[Condition],
+        order: list[tuple[str, bool]],
+        limit: int,
     ) -> list[sqlite3.Row]:
         where, values = ["user_id = ?"], [target.user.user_id]
         if folder_id:
@@ -210,12 +228,14 @@ class Messages:
             raise BadQuery("The property in $orderby is not supported.")
         by = ", ".join(f"{column} {'desc' if descending else 'asc'}" for column, descending in ordered)
         direction = "desc" if ordered[0][1] else "asc"
-        statement = f"select * from graph_message where {' and '.join(where)} order by {by}, pk {direction}"  # noqa: S608
-        return self._store.all(statement, *values)
+        statement = f"select * from graph_message where {' and '.join(where)} order by {by}, pk {direction} limit ?"  # noqa: S608
+        return self._store.all(statement, *values, limit)
 
-    def _expanded(self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str]) -> dict[str, object]:
+    def _expanded(
+        self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str], expand: str | None
+    ) -> dict[str, object]:
         item = self._item(row, call, target, selected)
-        expanded = parse_expand(call.arg("$expand"))
+        expanded = parse_expand(expand)
         if "attachments" in expanded:
             self._refuse_basic(target)
             check_attachment_members(expanded["attachments"])

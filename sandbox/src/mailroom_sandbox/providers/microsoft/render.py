@@ -5,7 +5,6 @@ import re
 import sqlite3
 import uuid
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 
 import orjson
 
@@ -76,7 +75,7 @@ def message_json(
     basic: bool = False,
 ) -> dict[str, object]:
     """`basic` leaves out what `Mail.ReadBasic` may not see."""
-    content = dict(_content(source, text_body))
+    content = _content(mime.parse(source), text_body)
     received = graph_time(row["received_ms"])
     message_id = row["immutable_id"] if immutable else row["rest_id"]
     everything: dict[str, object] = {
@@ -106,14 +105,12 @@ def message_json(
 
 def nested_json(source: bytes) -> dict[str, object]:
     """A message inside another, as `$expand=microsoft.graph.itemattachment/item` shows it: with an empty id."""
-    content = dict(_content(source, text_body=False))
+    content = _content(mime.parse(source), text_body=False)
     shown = {name: value for name, value in content.items() if name not in _ON_REQUEST}
     return {"@odata.type": "#microsoft.graph.message", "id": "", "isRead": True, "isDraft": False, **shown}
 
 
-@lru_cache(maxsize=512)
-def _content(source: bytes, text_body: bool) -> tuple[tuple[str, object], ...]:
-    root = mime.parse(source)
+def _content(root: mime.Part, text_body: bool) -> dict[str, object]:
     body = _body(root)
     plain = _plain(body)
     if text_body:
@@ -144,7 +141,7 @@ def _content(source: bytes, text_body: bool) -> tuple[tuple[str, object], ...]:
         "flag": {"flagStatus": "notFlagged"},
     }
     # A mail without a sender has no `from` at all.
-    return tuple((name, value) for name, value in members.items() if value is not None or name == "sentDateTime")
+    return {name: value for name, value in members.items() if value is not None or name == "sentDateTime"}
 
 
 def _body(root: mime.Part) -> dict[str, object]:
