@@ -34,7 +34,7 @@ def run(
     mails: Annotated[Path | None, typer.Option(help="Deliver the .eml files below this folder instead.")] = None,
 ) -> None:
     """Everything: two mailboxes connected, mails delivered, documents shown as they appear. `make run`."""
-    console = Console()
+    console = _console()
     with lock.hold(home().lock):
         plan = _sandbox_plan()
         folder = mails.expanduser().resolve() if mails else None
@@ -48,7 +48,7 @@ def up(
     ] = False,
 ) -> None:
     """Kafka, Postgres, the services and the front, until Ctrl-C; with the sandbox's providers if not said otherwise."""
-    console = Console()
+    console = _console()
     with lock.hold(home().lock):
         plan = site.plan(home(), environment.given()) if without_providers else _sandbox_plan()
         sys.exit(_serve(plan, console, lambda endpoints: _stay(console, endpoints)))
@@ -76,6 +76,11 @@ def clean() -> None:
             if path == home().lock:
                 continue
             shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def _console() -> Console:
+    """What goes into a file or a pipe is not cut to a terminal's width."""
+    return Console() if sys.stdout.isatty() else Console(width=140)
 
 
 def _sandbox_plan() -> site.Plan:

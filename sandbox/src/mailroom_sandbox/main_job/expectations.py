@@ -23,14 +23,22 @@ def load(folder: Path) -> Expectations:
     return Expectations(content["mails"], content["documents"])
 
 
-def differences(expected: Expectations, accounts: Iterable[tuple[str, Account]]) -> Iterator[str]:
-    """One sentence for each thing that is not as it must be."""
+def differences(
+    expected: Expectations, accounts: Iterable[tuple[str, Account]], *, lists_inline: bool = True
+) -> Iterator[str]:
+    """One sentence for each thing that is not as it must be.
+
+    Graph says of a mail with nothing but inline parts that it has no attachments; such parts need not be listed.
+    """
     given = dict(accounts)
     for mail, wish in expected.mails.items():
         if mail not in given:
             yield f"{mail}: not delivered"
         elif given[mail].missing is None:  # what is missing has been said already
-            yield from (f"{mail}: {text}" for text in _of_mail(wish["parts"], given[mail], expected.documents))
+            wishes = (
+                wish["parts"] if lists_inline or given[mail].parts else [part for part in wish["parts"] if part["take"]]
+            )
+            yield from (f"{mail}: {text}" for text in _of_mail(wishes, given[mail], expected.documents))
 
 
 def _of_mail(wishes: Iterable[Item], account: Account, documents: Item) -> Iterator[str]:

@@ -14,7 +14,7 @@ from mailroom_sandbox.main_job.api import MailroomAPI
 from mailroom_sandbox.main_job.connect import connect
 from mailroom_sandbox.main_job.deliver import deliver
 from mailroom_sandbox.main_job.mails import SAMPLES, Mail, find
-from mailroom_sandbox.main_job.tables import DocumentRows, account_table, document_table
+from mailroom_sandbox.main_job.tables import DocumentRows, account_table, show_documents
 from mailroom_sandbox.providers.client import ControlClient
 from mailroom_sandbox.sandbox_providers import control_url
 from mailroom_sandbox.site import Plan
@@ -116,8 +116,13 @@ class MainJob:
             if expected is None:
                 self.console.print(account_table(mailbox.address, of_mailbox))
             else:
-                self.console.print(document_table(mailbox.address, seen[mailbox.address].documents.values()))
-                differences += [f"{mailbox.address}: {text}" for text in expectations.differences(expected, of_mailbox)]
+                show_documents(self.console, mailbox.address, seen[mailbox.address].documents.values())
+                differences += [
+                    f"{mailbox.address}: {text}"
+                    for text in expectations.differences(
+                        expected, of_mailbox, lists_inline=mailbox.provider != "outlook"
+                    )
+                ]
         for difference in differences:
             self.console.print(f"[red]✗[/] {difference}", soft_wrap=True)
         if not differences:

@@ -14,11 +14,13 @@ _COLUMNS = (
     ("mailbox", 16),
     ("status", 12),
     ("supplier", 26),
-    ("number", 20),
+    ("number", 16),
     ("date", 10),
     ("total", 14),
     ("file", 28),
 )
+_NARROWEST = {"supplier": 12, "file": 10}
+_GAP = "  "
 _STYLES = {"completed": "green", "needs_review": "yellow", "skipped": "dim", "failed": "red"}
 _OUTCOMES = {Outcome.DOCUMENT: "green", Outcome.DUPLICATE: "cyan", Outcome.LEFT: "dim", Outcome.WAITING: "red"}
 
@@ -30,6 +32,7 @@ class DocumentRows:
         self._console = console
         self._mailboxes = mailboxes
         self._shown: dict[str, str] = {}
+        self._widths = _widths(console.width)
 
     def show(self, documents: Iterable[Item]) -> None:
         for document in documents:
@@ -43,17 +46,15 @@ class DocumentRows:
             self._print(cells, _STYLES.get(status, ""))
 
     def _print(self, cells: list[str], style: str) -> None:
-        line = "  ".join(_fit(cell, width) for cell, (_, width) in zip(cells, _COLUMNS, strict=True))
+        line = _GAP.join(_fit(cell, width) for cell, width in zip(cells, self._widths, strict=True))
         self._console.print(Text(line, style=style), soft_wrap=True)
 
 
-def document_table(title: str, documents: Iterable[Item]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for name, _ in _COLUMNS[1:]:
-        table.add_column(name, justify="right" if name == "total" else "left", overflow="fold")
-    for document in documents:
-        table.add_row(*_cells(document, "")[1:], style=_STYLES.get(document["status"], ""))
-    return table
+def show_documents(console: Console, mailbox: str, documents: Iterable[Item]) -> None:
+    """All documents of one mailbox, by supplier and number."""
+    console.print(f"\n[bold]{mailbox}[/]")
+    rows = DocumentRows(console, {document["doc_source_id"]: mailbox for document in (found := list(documents))})
+    rows.show(sorted(found, key=lambda document: _cells(document, mailbox)[2:4]))
 
 
 def account_table(title: str, accounts: Iterable[tuple[str, Account]]) -> Table:
@@ -91,3 +92,14 @@ def _why(document: Item | None) -> str:
 def _fit(text: str, width: int) -> str:
     text = " ".join(text.split())
     return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
+
+
+def _widths(console_width: int) -> list[int]:
+    """Wide as they should be, or with supplier and file giving way to a narrow terminal."""
+    widths = dict(_COLUMNS)
+    over = sum(widths.values()) + len(_GAP) * (len(widths) - 1) - console_width
+    for name, narrowest in reversed(_NARROWEST.items()):
+        given = max(0, min(over, widths[name] - narrowest))
+        widths[name] -= given
+        over -= given
+    return list(widths.values())

@@ -16,7 +16,7 @@ from mailroom_common.errors import Fatal
 from mailroom_sandbox.stack import child, jars
 from mailroom_sandbox.stack.child import Child
 
-READY_S = 90  # after a kill -9 on a busy machine it looks through a thousand logs first
+READY_S = 180  # after a kill -9 on a busy machine it looks through a thousand logs first
 STOP_S = 10  # SIGTERM ends it in half a second, or now and then not at all
 _STOPPED = 143  # how a JVM that SIGTERM ended reports success
 
