@@ -52,9 +52,9 @@ class DocumentRows:
 
 def show_documents(console: Console, mailbox: str, documents: Iterable[Item]) -> None:
     """All documents of one mailbox, by supplier and number."""
+    found = sorted(documents, key=lambda document: _cells(document, mailbox)[2:4])
     console.print(f"\n[bold]{mailbox}[/]")
-    rows = DocumentRows(console, {document["doc_source_id"]: mailbox for document in (found := list(documents))})
-    rows.show(sorted(found, key=lambda document: _cells(document, mailbox)[2:4]))
+    DocumentRows(console, {document["doc_source_id"]: mailbox for document in found}).show(found)
 
 
 def account_table(title: str, accounts: Iterable[tuple[str, Account]]) -> Table:

@@ -64,6 +64,14 @@ def test_other_reason_is_a_difference() -> None:
     )
 
 
+def test_inline_picture_that_outlook_does_not_list_is_not_missed() -> None:
+    picture = {"filename": "logo.png", "take": False, "reason": "inline_picture"}
+    nothing = [("a.eml", Account("m", (), None, None))]
+    assert list(differences(expected(picture), nothing, lists_inline=False)) == []
+    assert list(differences(expected(picture), nothing)) == ["a.eml: logo.png must be left as inline_picture"]
+    assert list(differences(expected(TAKEN), nothing, lists_inline=False)) == ["a.eml: r.pdf must become a document"]
+
+
 def test_mail_that_was_not_delivered_is_said() -> None:
     assert list(differences(expected(TAKEN), [])) == ["a.eml: not delivered"]
 

@@ -35,3 +35,11 @@ def test_document_that_changes_is_shown_again() -> None:
 def test_reason_stands_where_nothing_was_read() -> None:
     skipped = document(status="skipped", skip_reason="not_an_invoice", extraction=None)
     assert "not_an_invoice" in rows_of([skipped])[1]
+
+
+def test_narrow_terminal_takes_from_file_and_supplier_only() -> None:
+    text = io.StringIO()
+    DocumentRows(Console(file=text, width=110), {"s": "ap@outlook.test"}).show([document()])
+    lines = text.getvalue().splitlines()
+    assert max(len(line) for line in lines) <= 110
+    assert "2026-11-01  119.00 EUR" in lines[1]
