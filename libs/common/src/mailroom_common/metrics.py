@@ -132,3 +132,14 @@ INGESTION_ATTEMPT_S = Histogram(
     "From the claim of a document to its end or its next pause.",
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30, 60, 120),
 )
+
+# subscription-manager
+SUBSCRIPTION_STEPS = Counter(
+    "mailroom_subscription_steps_total",
+    "Steps at a provider for a doc source (`create`, `renew`, `end`), `done`, due `later`, or for `people` to mend.",
+    ["provider", "step", "outcome"],
+)
+BACKSTOPS_ASKED = Counter("mailroom_backstops_asked_total", "Backstop syncs that were asked for.")
+CONSENTS = Counter(
+    "mailroom_consents_total", "Answers of a provider to a consent: `connected` or `refused`.", ["provider", "outcome"]
+)

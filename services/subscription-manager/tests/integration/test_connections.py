@@ -24,9 +24,11 @@ from mailroom_common.events import (
     SyncRequest,
 )
 from mailroom_common.postgres import open_pool
+from mailroom_common.settings import TenantReach
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import CONNECTION_EVENTS, DOC_SOURCES, LIFECYCLE_EVENTS, SYNC_REQUESTS
+from mailroom_sandbox.providers.microsoft.directory import tenant_of
 
 pytestmark = pytest.mark.stack
 
@@ -273,6 +275,26 @@ async def test_word_of_sync_engine_becomes_the_status_and_a_reconnect_ends_it(si
         await site.until(doc_source_id, last_successful_sync_at=lambda value: value.startswith(at))
         assert (await site.show(doc_source_id))["connection_status"] == "active"
     assert (await versions(site, doc_source_id))[-1].grant_generation == 2
+
+
+async def test_application_access_needs_no_consent_and_stays_within_reach(site: ManagerSite) -> None:
+    wish = {
+        "provider": "outlook",
+        "profile": "contract_note",
+        "access": "application",
+        "address": ADA,
+        "provider_tenant": tenant_of("contoso.example"),
+    }
+    async with site.instance(tenants={"acme": TenantReach(provider_tenants=frozenset({tenant_of("contoso.example")}))}):
+        assert (await site.call("POST", "/doc-sources", tenant="other", json=wish)).status_code == 403
+        made = await site.call("POST", "/doc-sources", json=wish)
+        assert made.status_code == 201
+        shown = await site.until(made.json()["id"], subscription_expires_at=bool)
+        assert (shown["state"], shown["connection_status"], shown["address"]) == ("active", "active", ADA)
+        assert len(await site.providers.control.subscriptions()) == 1
+        await site.call("DELETE", f"/doc-sources/{shown['id']}")
+        await site.until(shown["id"], subscription_expires_at=lambda value: value is None)
+        assert await site.providers.control.subscriptions() == []
 
 
 async def test_declined_consent_is_a_readable_page_and_leaves_it_pending(site: ManagerSite) -> None:

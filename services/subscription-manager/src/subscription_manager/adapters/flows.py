@@ -14,6 +14,11 @@ class PgFlows:
 
     async def add_ticket(self, ticket_id: str, doc_source_id: str, ticket_sha256: bytes, expires_at: datetime) -> None:
         async with connection(self._pool) as conn:
+            # Kept for two days, so that an old link is told from one that is none of ours.
+            await conn.execute(
+                "delete from subscription_manager.oauth_request where expires_at < $1::timestamptz - interval '2 days'",
+                expires_at,
+            )
             await conn.execute(
                 "insert into subscription_manager.oauth_request (id, doc_source_id, ticket_sha256, expires_at) "
                 "values ($1, $2, $3, $4)",

@@ -18,6 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from mailroom_common.errors import NeedsPeople, Retryable
 from mailroom_common.events import Profile, Provider
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import CONSENTS
 from subscription_manager.handlers.connect_mailbox import Answer, ConnectMailbox, FlowRefused
 
 log = get_logger()
@@ -109,9 +110,11 @@ def oauth_routes(connect: ConnectMailbox, site: Site) -> APIRouter:
                 provider, answer, lambda flow_id: request.cookies.get(site.cookie_name(flow_id))
             )
         except FlowRefused as refused:
+            CONSENTS.labels(provider, "refused").inc()
             return pages.refusal(str(refused))
         except (Retryable, NeedsPeople) as trouble:
             return _provider_trouble(pages, trouble)
+        CONSENTS.labels(provider, "connected").inc()
         return pages.page(
             "done.html", provider=_PROVIDER_NAMES[provider], address=connection.address, tenant=connection.tenant_id
         )

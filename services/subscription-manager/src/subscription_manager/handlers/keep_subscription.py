@@ -23,6 +23,7 @@ from mailroom_common.errors import (
 )
 from mailroom_common.events import Provider, SyncReason
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import SUBSCRIPTION_STEPS
 from mailroom_common.providers.port import MailProvider, Subscription
 from subscription_manager.domain import transitions
 from subscription_manager.domain.attention import ASKED_LIFE, OurURLs, Step, look_again_at, next_step, renew_at
@@ -66,10 +67,14 @@ class KeepSubscription:
             if connection is None:
                 return
             step = next_step(connection, self._urls, self._clock())
+            outcome = "done"
             try:
                 await self._take(step, connection, held)
             except (Retryable, Rejected, NeedsPeople) as error:
+                outcome = "people" if isinstance(error, NeedsPeople) else "later"
                 await self._remember(connection, step, error)
+            if step is not Step.NOTHING:
+                SUBSCRIPTION_STEPS.labels(connection.provider, step.name.lower(), outcome).inc()
 
     async def _take(self, step: Step, connection: Connection, held: Held) -> None:
         if step is Step.CREATE:

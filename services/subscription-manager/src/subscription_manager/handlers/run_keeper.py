@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import BACKSTOPS_ASKED
 from subscription_manager.ports import Connections
 
 log = get_logger()
@@ -97,10 +98,12 @@ class RunBackstop:
 
     async def _ask(self) -> int:
         try:
-            return await self._connections.ask_for_backstops(self._clock(), interval=self._interval, limit=_AT_A_TIME)
+            asked = await self._connections.ask_for_backstops(self._clock(), interval=self._interval, limit=_AT_A_TIME)
         except Unavailable as error:
             log.warning("backstop_waits", reason=str(error))
             return 0
+        BACKSTOPS_ASKED.inc(asked)
+        return asked
 
 
 async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:

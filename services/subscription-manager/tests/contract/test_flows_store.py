@@ -1,0 +1,93 @@
+"""One suite for the fake and the real `Flows`."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+import pytest
+from connection_fakes import NOW, Clock, FakeFlows, a_connection
+
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.migrations import migrate
+from mailroom_common.outbox import Outbox
+from mailroom_common.postgres import open_pool
+from subscription_manager.adapters.flows import PgFlows
+from subscription_manager.adapters.postgres import SCHEMA, PgConnections
+from subscription_manager.ports import Flows
+
+pytestmark = pytest.mark.stack
+
+DOC_SOURCE = a_connection().id
+
+
+@pytest.fixture(params=["fake", "postgres"])
+async def flows(request: pytest.FixtureRequest) -> AsyncIterator[Flows]:
+    if request.param == "fake":
+        yield FakeFlows()
+        return
+    url: str = request.getfixturevalue("postgres_url")
+    await migrate(url, {SCHEMA})
+    async with open_pool(url, application_name="test", max_size=6) as pool:
+        connections = PgConnections(pool, Outbox(SCHEMA, Codec()), Clock())
+        if await connections.find(DOC_SOURCE) is None:
+            await connections.add(a_connection())
+        await pool.execute("truncate subscription_manager.oauth_request")
+        yield PgFlows(pool)
+
+
+async def add(flows: Flows, ticket: bytes, expires_at: datetime = NOW + timedelta(hours=1)) -> str:
+    ticket_id = str(uuid4())
+    await flows.add_ticket(ticket_id, DOC_SOURCE, ticket, expires_at)
+    return ticket_id
+
+
+async def use(flows: Flows, ticket_id: str, state: bytes, now: datetime = NOW) -> bool:
+    return await flows.use_ticket(
+        ticket_id,
+        now,
+        state_sha256=state,
+        cookie_sha256=b"cookie",
+        sealed="sealed",
+        flow_expires_at=NOW + timedelta(minutes=10),
+    )
+
+
+async def test_ticket_is_found_by_its_hash(flows: Flows) -> None:
+    ticket_id = await add(flows, b"t1")
+    found = await flows.ticket(b"t1")
+    assert found is not None
+    assert (found.id, found.doc_source_id, found.is_used) == (ticket_id, DOC_SOURCE, False)
+    assert found.expires_at == NOW + timedelta(hours=1)
+    assert await flows.ticket(b"t2") is None
+
+
+async def test_ticket_that_two_use_at_once_is_used_by_one(flows: Flows) -> None:
+    ticket_id = await add(flows, b"t1")
+    used = await asyncio.gather(*(use(flows, ticket_id, f"s{number}".encode()) for number in range(5)))
+    assert sorted(used) == [False, False, False, False, True]
+    found = await flows.ticket(b"t1")
+    assert found is not None
+    assert found.is_used
+
+
+async def test_ticket_that_is_too_old_is_not_used(flows: Flows) -> None:
+    ticket_id = await add(flows, b"t1", NOW)
+    assert not await use(flows, ticket_id, b"s1")
+    assert await flows.flow(b"s1") is None
+
+
+async def test_flow_is_found_by_its_state_and_finished_once(flows: Flows) -> None:
+    ticket_id = await add(flows, b"t1")
+    assert await use(flows, ticket_id, b"s1")
+    flow = await flows.flow(b"s1")
+    assert flow is not None
+    assert (flow.id, flow.doc_source_id, flow.cookie_sha256, flow.sealed) == (
+        ticket_id,
+        DOC_SOURCE,
+        b"cookie",
+        "sealed",
+    )
+    finished = await asyncio.gather(*(flows.finish(flow.id, NOW) for _ in range(5)))
+    assert sorted(finished) == [False, False, False, False, True]
+    assert await flows.flow(b"unknown") is None
