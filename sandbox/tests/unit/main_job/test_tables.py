@@ -15,7 +15,7 @@ def document(**changed: Any) -> dict[str, Any]:
 
 def rows_of(*looks: list[dict[str, Any]]) -> list[str]:
     text = io.StringIO()
-    rows = DocumentRows(Console(file=text, width=80), {"s": "ap@outlook.test"})
+    rows = DocumentRows(Console(file=text, width=160), {"s": "ap@outlook.test"})
     for look in looks:
         rows.show(look)
     return text.getvalue().splitlines()
