@@ -47,7 +47,8 @@ class ControlClient:
         """Returns the ids: immutable ones on Outlook."""
         wish = {"to": to, "provider": provider, "folder": folder, "times": times}
         wish["received_at"] = received_at.isoformat() if received_at else None
-        answer = await self._call("POST", "/sandbox/messages", params=_given(wish), content=source)
+        timeout_s = 30 + times * 0.05
+        answer = await self._call("POST", "/sandbox/messages", params=_given(wish), content=source, timeout=timeout_s)
         return [item["message_id"] for item in answer["items"]]
 
     async def messages(self, address: str, provider: str | None = None) -> list[dict[str, Any]]:

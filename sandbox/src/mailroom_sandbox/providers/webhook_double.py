@@ -31,7 +31,11 @@ class Webhook:
         return [item for post in self.received for item in json.loads(post["body"])["value"]]
 
     async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        except asyncio.IncompleteReadError:
+            writer.close()  # somebody connected and said nothing
+            return
         request, *lines = head.split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)}
         body = await reader.readexactly(int(headers.get("content-length", 0)))

@@ -23,6 +23,7 @@ ISSUER = "https://accounts.google.com"
 WATCH_LIFETIME = timedelta(days=7)
 _ACKNOWLEDGED = frozenset({102, 200, 201, 202, 204})
 _ACK_DEADLINE_S = 10.0
+_SIGN_AGAIN_AFTER_S = 300
 
 
 class PubSubChannel:
@@ -38,6 +39,7 @@ class PubSubChannel:
         self._settings = settings
         self._key = key
         self._now = now
+        self._signed = (0, "")
 
     async def post(self, url: str, parcels: Sequence[Parcel]) -> str:
         (parcel,) = parcels
@@ -66,10 +68,18 @@ class PubSubChannel:
         return f"{url}{'&' if urlsplit(url).query else '?'}token={quote(token.get_secret_value(), safe='')}"
 
     def _authorization(self) -> dict[str, str]:
+        """A token serves many pushes, as at Google."""
         account = self._settings.pubsub_service_account
         if account is None:
             return {}
         now = int(self._now().timestamp())
+        signed_at, token = self._signed
+        if abs(now - signed_at) > _SIGN_AGAIN_AFTER_S:
+            token = self._sign(account, now)
+            self._signed = (now, token)
+        return {"authorization": f"Bearer {token}"}
+
+    def _sign(self, account: str, now: int) -> str:
         claims: dict[str, object] = {
             "aud": self._settings.pubsub_audience or self._settings.pubsub_push_url or "",
             "azp": "113774264463038321964",
@@ -80,7 +90,7 @@ class PubSubChannel:
             "iss": ISSUER,
             "sub": "113774264463038321964",
         }
-        return {"authorization": f"Bearer {self._key.sign(claims)}"}
+        return self._key.sign(claims)
 
 
 def _metadata_headers(envelope: dict[str, object]) -> dict[str, str]:

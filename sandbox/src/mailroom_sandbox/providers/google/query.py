@@ -4,15 +4,15 @@ import re
 import shlex
 import sqlite3
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mailroom_sandbox.providers import mime
 from mailroom_sandbox.providers.google.accounts import split_labels
 from mailroom_sandbox.providers.google.errors import bad_request
 from mailroom_sandbox.providers.wire import to_ms
 
-_PACIFIC = ZoneInfo("America/Los_Angeles")
 _UNITS = {"d": timedelta(days=1), "m": timedelta(days=30), "y": timedelta(days=365), "h": timedelta(hours=1)}
 
 
@@ -67,7 +67,7 @@ def _moment_ms(value: str) -> int:
     if found := re.fullmatch(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})", value):
         year, month, day = (int(piece) for piece in found.groups())
         try:
-            return to_ms(datetime(year, month, day, tzinfo=_PACIFIC).astimezone(UTC))
+            return to_ms(datetime(year, month, day, tzinfo=_pacific()).astimezone(UTC))
         except ValueError as error:
             raise bad_request("Invalid date in the search.") from error
     raise bad_request("Invalid date in the search.")
@@ -78,3 +78,12 @@ def _span(value: str) -> timedelta:
     if not found:
         raise bad_request("Invalid span in the search.")
     return int(found[1]) * _UNITS[found[2]]
+
+
+@cache
+def _pacific() -> tzinfo:
+    """Without summer time where the machine has no table of time zones."""
+    try:
+        return ZoneInfo("America/Los_Angeles")
+    except ZoneInfoNotFoundError:
+        return timezone(timedelta(hours=-8))
