@@ -344,7 +344,8 @@ def add_pictures(m: Mails) -> None:
                 file_part(d.logo, "image/png", 'inline; filename="banner.png"', "Content-ID: <banner@shop.example>"),
             ],
         ),
-        [left("banner.png", "referenced_by_body", "png")],
+        # Said to be inline *and* shown by the body: its disposition is looked at first.
+        [left("banner.png", "inline_picture", "png")],
         "List-Unsubscribe: <mailto:leave@shop.example>",
         "Precedence: bulk",
         sender="Shop News <news@shop.example>",
