@@ -1,0 +1,181 @@
+"""How long a mail takes from push to result, on the whole sandbox, and as a ratio to a bare trip through its Kafka.
+
+    python bench/latency [--mails 60] [--mailboxes 4]
+
+A mail is handed to the sandbox's provider, which announces it at once; it is over when its record is in
+`ingestion-results`. Between lie seven processes, two provider calls, five topics and three databases' commits. Mails
+come one at a time and go round the mailboxes, so that none is held back by the coalescing window. Exit code 1 when a
+result did not come.
+"""
+
+import argparse
+import asyncio
+import statistics
+import sys
+import tempfile
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from email.message import EmailMessage
+from io import BytesIO
+from pathlib import Path
+from time import perf_counter
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from reportlab.pdfgen.canvas import Canvas
+
+from mailroom_common.events import IngestionResult
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.topics import INGESTION_RESULTS, LIFECYCLE_EVENTS
+from mailroom_sandbox.main_job.api import MailroomAPI
+from mailroom_sandbox.main_job.connect import connect
+from mailroom_sandbox.providers.client import ControlClient
+from mailroom_sandbox.stack import ca
+from mailroom_sandbox.stack.home import read_json
+from mailroom_sandbox.trial import trial
+
+PROVIDERS = ("outlook", "gmail")
+PATIENCE_S = 30.0
+
+
+@dataclass(frozen=True)
+class Box:
+    provider: str
+    address: str
+    doc_source_id: str
+
+
+@dataclass(frozen=True)
+class Site:
+    control: ControlClient
+    kafka: str
+    boxes: Sequence[Box]
+
+
+@asynccontextmanager
+async def running_site(folder: Path, mailboxes: int) -> AsyncIterator[Site]:
+    async with AsyncExitStack() as stack:
+        running = await stack.enter_async_context(trial(folder / "home", "up", environment={}))
+        trusted = ca.provide(running.home.tls).client_context()
+        endpoints = running.endpoints
+        if endpoints.api_key is None:
+            raise RuntimeError("the site has no key of its own")
+        api = await stack.enter_async_context(MailroomAPI(endpoints.public, endpoints.api_key, trusted))
+        port = read_json(running.home.ports, {})["sandbox_control"]
+        control = await stack.enter_async_context(ControlClient(f"http://127.0.0.1:{port}"))
+        boxes = []
+        for number in range(mailboxes):
+            for provider in PROVIDERS:
+                address = f"box{number}@{provider}.test"
+                await control.create_mailbox(provider, address)
+                boxes.append(Box(provider, address, await connect(api, provider, address, trusted)))
+        yield Site(control, endpoints.kafka, boxes)
+
+
+class Results:
+    """The end of the way: doc sources, as their results come in."""
+
+    def __init__(self, consumer: AIOKafkaConsumer) -> None:
+        self._consumer = consumer
+        self._codec = Codec()
+
+    async def next_of(self, doc_source_id: str) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while True:
+                record = await self._consumer.getone()
+                event = self._codec.decode(INGESTION_RESULTS, record.value)
+                if isinstance(event, IngestionResult) and event.doc_source_id == doc_source_id:
+                    return
+
+
+async def measured(site: Site, mails: int) -> dict[str, list[float]]:
+    """Milliseconds from the hand-over to the result, by provider."""
+    consumer = AIOKafkaConsumer(
+        INGESTION_RESULTS.name, bootstrap_servers=site.kafka, auto_offset_reset="latest", fetch_max_wait_ms=20
+    )
+    await consumer.start()
+    found: dict[str, list[float]] = {provider: [] for provider in PROVIDERS}
+    try:
+        await consumer.seek_to_end()
+        results = Results(consumer)
+        for number in range(mails + len(site.boxes)):
+            box = site.boxes[number % len(site.boxes)]
+            began_s = perf_counter()
+            await site.control.deliver(invoice(number), box.address)
+            await results.next_of(box.doc_source_id)
+            if number >= len(site.boxes):  # the first round warms up
+                found[box.provider].append((perf_counter() - began_s) * 1000)
+    finally:
+        await consumer.stop()
+    return found
+
+
+async def bare_trips(kafka: str, count: int) -> list[float]:
+    """Milliseconds of one record to a topic and back, `acks=all`: what five of them cost before anything is done."""
+    topic = LIFECYCLE_EVENTS.dead_letters
+    consumer = AIOKafkaConsumer(topic, bootstrap_servers=kafka, auto_offset_reset="latest", fetch_max_wait_ms=100)
+    producer = AIOKafkaProducer(bootstrap_servers=kafka, acks="all", enable_idempotence=True)
+    await producer.start()
+    await consumer.start()
+    try:
+        await consumer.seek_to_end()
+        found = []
+        for number in range(count + 5):
+            began_s = perf_counter()
+            await producer.send_and_wait(topic, b"x" * 300, key=str(number).encode())
+            await consumer.getone()
+            found.append((perf_counter() - began_s) * 1000)
+        return found[5:]
+    finally:
+        await consumer.stop()
+        await producer.stop()
+
+
+def invoice(number: int) -> bytes:
+    page = BytesIO()
+    canvas = Canvas(page)
+    lines = ("Acme Supplies Ltd", f"Invoice number: B-{number}", "Invoice date: 2026-11-02", "Total: EUR 119.00")
+    for row, line in enumerate(lines):
+        canvas.drawString(72, 760 - 20 * row, line)
+    canvas.save()
+    mail = EmailMessage()
+    mail["From"], mail["To"], mail["Subject"] = "billing@acme.example", "ap@contoso.example", f"Invoice B-{number}"
+    mail["Message-ID"] = f"<{uuid.uuid4()}@acme.example>"
+    mail.set_content("Please find the invoice attached.")
+    mail.add_attachment(page.getvalue(), maintype="application", subtype="pdf", filename=f"invoice-{number}.pdf")
+    return mail.as_bytes()
+
+
+def row(name: str, found: list[float], base: float) -> str:
+    p50 = statistics.median(found)
+    p95 = statistics.quantiles(found, n=20)[-1]
+    return f"  {name:10} {len(found):4} mails  p50 {p50:7.0f} ms  p95 {p95:7.0f} ms  p50 / bare trip {p50 / base:6.1f}"
+
+
+async def bench(folder: Path, mails: int, mailboxes: int, say: Callable[[str], None]) -> None:
+    async with running_site(folder, mailboxes) as site:
+        trips = await bare_trips(site.kafka, 100)
+        base = statistics.median(trips)
+        say(f"push to result, {len(site.boxes)} mailboxes, one mail at a time; bare trip p50 {base:.1f} ms")
+        for provider, found in (await measured(site, mails)).items():
+            say(row(provider, found, base))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mails", type=int, default=60, help="how many are measured, over all mailboxes")
+    parser.add_argument("--mailboxes", type=int, default=4, help="of each provider")
+    given = parser.parse_args()
+    try:
+        with tempfile.TemporaryDirectory(prefix="mailroom-latency-") as folder:
+            Path(folder).chmod(0o755)  # Postgres may have to run as nobody, who must be able to come here
+            asyncio.run(bench(Path(folder), given.mails, given.mailboxes, lambda line: print(line, flush=True)))
+    except TimeoutError:
+        print(f"no result within {PATIENCE_S:.0f} s", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
