@@ -132,7 +132,8 @@ def _report(servers: list[Server], rounds: dict[str, list[Round]], connections: 
 
 
 def _median(rounds: list[Round], field: str) -> float:
-    return statistics.median(getattr(one.measured, field) for one in rounds)
+    values: list[float] = [getattr(one.measured, field) for one in rounds]
+    return statistics.median(values)
 
 
 def _here() -> Path:
@@ -143,7 +144,7 @@ def _here() -> Path:
 async def _site(folder: Path) -> AsyncIterator[Site]:
     given = os.environ.get("MAILROOM_TEST_KAFKA")
     async with AsyncExitStack() as stack:
-        bootstrap = given or await stack.enter_async_context(_own_kafka(folder))
+        bootstrap = given if given else await stack.enter_async_context(_own_kafka(folder))
         site = Site(bootstrap, f"bench{secrets.token_hex(4)}.")
         applied = await apply_topics(site.kafka_bootstrap, site.topic_prefix, 1)
         yield site

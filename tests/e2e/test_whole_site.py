@@ -9,122 +9,29 @@ import base64
 import hashlib
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from email import message_from_bytes, policy
-from email.message import EmailMessage
-from functools import cache
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 import pytest_asyncio
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from whole_site import PROVIDERS, Site, eventually, mail, pdf, whole_site
 
 from mailroom_common.postgres import open_pool
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import FAUST_CHANGELOG, PARTITIONS, TOPICS
-from mailroom_sandbox.main_job.api import MailroomAPI
 from mailroom_sandbox.main_job.browser import Browser
-from mailroom_sandbox.main_job.connect import connect
-from mailroom_sandbox.main_job.mails import SAMPLES
-from mailroom_sandbox.providers.client import ControlClient
-from mailroom_sandbox.stack import ca
-from mailroom_sandbox.stack.ca import Certificates
 from mailroom_sandbox.stack.home import read_json
-from mailroom_sandbox.trial import Trial, trial
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
-
-PROVIDERS = ("outlook", "gmail")
-FINAL = {"completed", "needs_review", "skipped", "failed"}
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    running: Trial
-    api: MailroomAPI
-    control: ControlClient
-    certificates: Certificates
-    http: httpx.AsyncClient
-
-    async def connect(self, provider: str) -> tuple[str, str]:
-        """A new mailbox, connected through its pages: (address, doc source)."""
-        address = f"{uuid.uuid4().hex[:12]}@{provider}.test"
-        await self.control.create_mailbox(provider, address)
-        doc_source_id = await connect(self.api, provider, address, self.certificates.client_context())
-        return address, doc_source_id
-
-    async def documents(self, doc_source_id: str) -> list[dict[str, Any]]:
-        found = await self.api.items("/documents", doc_source_id=doc_source_id)
-        return [document for document in found if document["status"] in FINAL]
-
-    async def messages(self, doc_source_id: str) -> list[dict[str, Any]]:
-        return await self.api.items("/messages", doc_source_id=doc_source_id)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    home = tmp_path_factory.mktemp("whole") / "home"
-    async with trial(home, "up", environment={}) as running:
-        certificates = ca.provide(running.home.tls)
-        control = f"http://127.0.0.1:{read_json(running.home.ports, {})['sandbox_control']}"
-        endpoints = running.endpoints
-        assert endpoints.api_key is not None
-        trusted = certificates.client_context()
-        headers = {"Authorization": f"Bearer {endpoints.api_key}"}
-        async with (
-            MailroomAPI(endpoints.public, endpoints.api_key, trusted) as api,
-            ControlClient(control) as sandbox,
-            httpx.AsyncClient(base_url=endpoints.public, verify=trusted, trust_env=False, headers=headers) as http,
-        ):
-            yield Site(running, api, sandbox, certificates, http)
-
-
-def mail(*pdfs: bytes, subject: str = "Invoice") -> bytes:
-    made = EmailMessage()
-    made["From"], made["To"], made["Subject"] = "Billing <billing@acme.example>", "ap@contoso.example", subject
-    made["Message-ID"] = f"<{uuid.uuid4()}@acme.example>"
-    made["Date"] = "Sat, 28 Nov 2026 09:00:00 +0000"
-    made.set_content("Please find the invoice attached.")
-    for number, pdf in enumerate(pdfs):
-        made.add_attachment(pdf, maintype="application", subtype="pdf", filename=f"invoice-{number}.pdf")
-    return made.as_bytes()
-
-
-def pdf(text: str) -> bytes:
-    """The same page with other bytes: readers pass over a trailing comment."""
-    return _sample_pdf() + b"\n%" + text.encode()
-
-
-@cache
-def _sample_pdf() -> bytes:
-    source = message_from_bytes((SAMPLES / "attached-pdf.eml").read_bytes(), policy=policy.default)
-    (attached,) = source.iter_attachments()
-    content = attached.get_content()
-    assert isinstance(content, bytes)
-    return content
-
-
-async def eventually(holds: Callable[[], Awaitable[bool]], within_s: float = 60) -> None:
-    async with asyncio.timeout(within_s):
-        while not await holds():  # noqa: ASYNC110  # what it waits for happens in other processes
-            await asyncio.sleep(0.2)
-
-
-async def settled(site: Site, doc_source_id: str, *, documents: int, messages: int) -> None:
-    """So many documents are final and so many messages closed; more than that never come."""
-
-    async def are_there() -> bool:
-        closed = [one for one in await site.messages(doc_source_id) if one["state"] == "closed"]
-        return len(closed) >= messages and len(await site.documents(doc_source_id)) >= documents
-
-    await eventually(are_there)
-    assert len(await site.documents(doc_source_id)) == documents
-    assert len(await site.messages(doc_source_id)) == messages
+    async with whole_site(tmp_path_factory.mktemp("whole") / "home") as running:
+        yield running
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -135,10 +42,10 @@ async def test_content_becomes_one_document_however_often_it_comes_and_is_announ
     await site.control.deliver(mail(first), address, times=2)
     await site.control.deliver(mail(first, first), address)
     await site.control.deliver(mail(second, first), address)
-    await settled(site, source, documents=2, messages=4)
+    await site.settled(source, documents=2, messages=4)
     await site.control.resend(10, address)
     await site.control.deliver(mail(pdf("third")), address)
-    await settled(site, source, documents=3, messages=5)
+    await site.settled(source, documents=3, messages=5)
     hashes = {document["content_sha256"] for document in await site.documents(source)}
     assert hashes == {hashlib.sha256(content).hexdigest() for content in (first, second, pdf("third"))}
     parts = [part for message in await site.messages(source) for part in message["parts"]]
@@ -154,9 +61,9 @@ async def test_mail_from_before_the_connection_is_passed_over_and_mail_right_aft
     await site.control.create_mailbox(provider, address)
     old = datetime.now(UTC) - timedelta(days=3)
     await site.control.deliver(mail(pdf("old"), subject="Old invoice"), address, received_at=old)
-    source = await connect(site.api, provider, address, site.certificates.client_context())
+    _, source = await site.connect(provider, address)
     await site.control.deliver(mail(pdf("new"), subject="New invoice"), address)
-    await settled(site, source, documents=1, messages=1)
+    await site.settled(source, documents=1, messages=1)
     (document,) = await site.documents(source)
     assert document["source_metadata"]["subject"] == "New invoice"
     assert document["source_metadata"]["attachment_filename"] == "invoice-0.pdf"
@@ -166,20 +73,20 @@ async def test_mail_from_before_the_connection_is_passed_over_and_mail_right_aft
 async def test_paused_mailbox_rests_and_catches_up_when_it_is_resumed(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
     await site.control.deliver(mail(pdf("before")), address)
-    await settled(site, source, documents=1, messages=1)
+    await site.settled(source, documents=1, messages=1)
     await site.api.post(f"/doc-sources/{source}/pause")
     await site.control.deliver(mail(pdf("meanwhile")), address)
     await asyncio.sleep(3)  # nothing may happen: there is no event to wait for
     assert len(await site.documents(source)) == 1
     await site.api.post(f"/doc-sources/{source}/resume")
-    await settled(site, source, documents=2, messages=2)
+    await site.settled(source, documents=2, messages=2)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_revoked_grant_is_told_and_a_new_consent_catches_up(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
     await site.control.deliver(mail(pdf("before")), address)
-    await settled(site, source, documents=1, messages=1)
+    await site.settled(source, documents=1, messages=1)
     await site.control.revoke_grants(address)
     await site.control.expire_tokens(address)
     await site.control.deliver(mail(pdf("meanwhile")), address)
@@ -193,7 +100,7 @@ async def test_revoked_grant_is_told_and_a_new_consent_catches_up(site: Site, pr
     assert len(await site.documents(source)) == 1
     link = (await site.api.post(f"/doc-sources/{source}/authorize"))["authorize_url"]
     await reconsent(site, link, address)
-    await settled(site, source, documents=2, messages=2)
+    await site.settled(source, documents=2, messages=2)
     assert (await site.api.get(f"/doc-sources/{source}"))["connection_status"] == "active"
 
 
@@ -203,7 +110,7 @@ async def test_expired_token_is_refreshed_and_nobody_notices(site: Site, provide
     for number in range(2):
         await site.control.expire_tokens(address)
         await site.control.deliver(mail(pdf(f"number {number}")), address)
-        await settled(site, source, documents=number + 1, messages=number + 1)
+        await site.settled(source, documents=number + 1, messages=number + 1)
     assert (await site.api.get(f"/doc-sources/{source}"))["connection_status"] == "active"
 
 
@@ -213,19 +120,19 @@ async def test_mail_that_nobody_announced_comes_with_the_next_sync(site: Site, p
     await site.control.set_fault("notifications", mailbox=address, mode="off")
     await site.control.deliver(mail(pdf("unannounced")), address)
     await site.api.post(f"/doc-sources/{source}/sync")
-    await settled(site, source, documents=1, messages=1)
+    await site.settled(source, documents=1, messages=1)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_refused_cursor_begins_anew_and_takes_nothing_twice(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
     await site.control.deliver(mail(pdf("before")), address)
-    await settled(site, source, documents=1, messages=1)
+    await site.settled(source, documents=1, messages=1)
     await site.control.refuse_cursors(address)
     await site.control.set_fault("notifications", mailbox=address, mode="off")
     await site.control.deliver(mail(pdf("after")), address)
     await site.api.post(f"/doc-sources/{source}/sync")
-    await settled(site, source, documents=2, messages=2)
+    await site.settled(source, documents=2, messages=2)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -233,14 +140,14 @@ async def test_provider_that_asks_for_patience_is_given_it_and_no_mail_is_lost(s
     address, source = await site.connect(provider)
     await site.control.set_fault("unavailable", mailbox=address, status=429, retry_after="1.5", times=3)
     await site.control.deliver(mail(pdf("throttled")), address)
-    await settled(site, source, documents=1, messages=1)
+    await site.settled(source, documents=1, messages=1)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_deleted_connection_ends_at_the_provider_and_its_documents_stay(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
     await site.control.deliver(mail(pdf("kept")), address)
-    await settled(site, source, documents=1, messages=1)
+    await site.settled(source, documents=1, messages=1)
     assert (await site.http.delete(f"/doc-sources/{source}")).is_success
 
     async def is_over() -> bool:
@@ -253,7 +160,7 @@ async def test_deleted_connection_ends_at_the_provider_and_its_documents_stay(si
 
 
 async def reconsent(site: Site, link: str, address: str) -> None:
-    async with Browser(site.certificates.client_context()) as browser:
+    async with Browser(site.trusted) as browser:
         providers = await browser.submit(await browser.open(link))
         await browser.submit(providers, account=address, decision="accept")
 
@@ -263,7 +170,7 @@ async def test_no_token_key_or_secret_is_in_a_log_a_record_or_an_answer(site: Si
     for provider in PROVIDERS:
         address, source = await site.connect(provider)
         await site.control.deliver(mail(pdf("canary")), address)
-        await settled(site, source, documents=1, messages=1)
+        await site.settled(source, documents=1, messages=1)
     secrets = await known_secrets(site)
     assert len(secrets) > 8
     assert await leaks_in_logs(site.running.home.logs, secrets) == []

@@ -1,0 +1,181 @@
+"""Processes are killed, frozen and doubled under a whole site: every mail still becomes its documents, each once."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+
+import httpx
+import psutil
+import pytest
+import pytest_asyncio
+from whole_site import PROVIDERS, Site, eventually, mail, pdf, whole_site
+
+from mailroom_sandbox.services import SERVICES
+from mailroom_sandbox.stack.ports import free_port
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
+
+ENDS_WITHIN_S = 10
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    async with whole_site(tmp_path_factory.mktemp("chaos") / "home") as running:
+        yield running
+
+
+async def test_each_service_killed_in_turn_while_mail_comes_loses_and_doubles_nothing(site: Site) -> None:
+    sources = [await site.connect(provider) for provider in PROVIDERS]
+    for service in SERVICES:
+        for address, _ in sources:
+            await site.control.deliver(mail(pdf(service.name), pdf("in every mail")), address)
+        await killed_and_back(site, service.name)
+    for _, source in sources:
+        await site.settled(source, documents=len(SERVICES) + 1, messages=len(SERVICES), within_s=180)
+
+
+async def test_kafka_and_postgres_killed_lose_and_double_nothing(site: Site) -> None:
+    sources = [await site.connect(provider) for provider in PROVIDERS]
+    for server in ("kafka", "postgres"):
+        for address, _ in sources:
+            await site.control.deliver(mail(pdf(server)), address)
+        await killed_and_back(site, server)
+    for _, source in sources:
+        await site.settled(source, documents=2, messages=2, within_s=180)
+
+
+async def test_pushes_while_kafka_is_frozen_are_delivered_once_it_thaws(site: Site) -> None:
+    sources = [await site.connect(provider) for provider in PROVIDERS]
+    with frozen(site.running.endpoints.pids["kafka"]):
+        for address, _ in sources:
+            await site.control.deliver(mail(pdf("into the cold")), address)
+        answer = await site.http.get("/doc-sources")
+        assert answer.status_code == 200  # what needs no Kafka goes on
+        await asyncio.sleep(8)  # long enough that pushes were refused and are sent again
+    for _, source in sources:
+        await site.settled(source, documents=1, messages=1, within_s=180)
+
+
+async def test_doubled_workers_make_one_document_of_each_content(site: Site) -> None:
+    async with second_copy(site, "sync_engine_worker"), second_copy(site, "ingestion_worker") as second_reader:
+        sources = [await site.connect(provider) for provider in PROVIDERS]
+        for number in range(6):
+            for address, _ in sources:
+                same = pdf(f"pair {number // 2}")
+                await site.control.deliver(mail(same, same, pdf(f"alone {number}")), address, times=2)
+        second_reader.kill()
+    for _, source in sources:
+        await site.settled(source, documents=3 + 6, messages=12, within_s=180)
+        messages = await site.messages(source)
+        assert all(part["taken"] for message in messages for part in message["parts"])
+        assert len({part["attachment_id"] for message in messages for part in message["parts"]}) == 36
+
+
+async def test_every_process_ends_in_time_on_sigterm_while_kafka_is_frozen(site: Site) -> None:
+    processes = {service.name: process_of(site, service.name) for service in SERVICES}
+    with frozen(site.running.endpoints.pids["kafka"]):
+        for process in processes.values():
+            process.terminate()
+        _, late = await asyncio.to_thread(psutil.wait_procs, list(processes.values()), timeout=ENDS_WITHIN_S)
+    assert [name for name, process in processes.items() if process in late] == []
+    await all_ready(site)
+
+
+async def test_every_process_ends_in_time_on_sigterm_while_kafka_is_dead(site: Site) -> None:
+    processes = {service.name: process_of(site, service.name) for service in SERVICES}
+    os.kill(site.running.endpoints.pids["kafka"], signal.SIGKILL)
+    for process in processes.values():
+        process.terminate()
+    _, late = await asyncio.to_thread(psutil.wait_procs, list(processes.values()), timeout=ENDS_WITHIN_S)
+    assert [name for name, process in processes.items() if process in late] == []
+    await all_ready(site)
+
+
+async def test_site_that_was_ended_by_ctrl_c_goes_on_with_the_same_documents(site: Site) -> None:
+    """Runs last: it ends the module's site."""
+    address, source = await site.connect("outlook")
+    await site.control.deliver(mail(pdf("before the stop")), address)
+    await site.settled(source, documents=1, messages=1, within_s=180)
+    members = site.running.members()
+    before = {document["id"] for document in await site.documents(source)}
+    assert await site.running.interrupt() == 0
+    assert [process for process in members if is_alive(process)] == []
+    async with whole_site(site.running.home.path) as resumed:
+        assert {document["id"] for document in await resumed.documents(source)} == before
+        await resumed.control.deliver(mail(pdf("before the stop"), pdf("after it")), address)
+        await resumed.settled(source, documents=2, messages=2, within_s=180)
+
+
+def process_of(site: Site, name: str) -> psutil.Process:
+    return psutil.Process(site.running.endpoints.pids[name])
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+async def killed_and_back(site: Site, name: str) -> None:
+    before = site.running.endpoints.pids[name]
+    os.kill(before, signal.SIGKILL)
+
+    async def is_another() -> bool:
+        return site.running.endpoints.pids[name] != before
+
+    await eventually(is_another)
+
+
+async def all_ready(site: Site) -> None:
+    endpoints = site.running.endpoints
+    for url in (endpoints.gateway, endpoints.subscription_manager, endpoints.sync_engine, endpoints.ingestion):
+
+        async def is_ready(url: str = url) -> bool:
+            try:
+                return (await site.http.get(f"{url}/readyz")).is_success
+            except httpx.TransportError:
+                return False
+
+        await eventually(is_ready, 90)
+
+
+@contextmanager
+def frozen(pid: int) -> Iterator[None]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@asynccontextmanager
+async def second_copy(site: Site, name: str) -> AsyncIterator["subprocess.Popen[bytes]"]:
+    """Another process beside the supervised one, in its environment but for its port and its name in the groups."""
+    original = process_of(site, name)
+    own = {"MAILROOM_HTTP_PORT": str(free_port()), "MAILROOM_INSTANCE_ID": f"second-{uuid.uuid4().hex[:8]}"}
+    async with AsyncExitStack() as stack:
+        log = stack.enter_context((site.running.home.logs / f"{name}-second.log").open("wb"))
+        process = subprocess.Popen(  # noqa: ASYNC220  # forks at once
+            original.cmdline(), env={**original.environ(), **own}, stdout=log, stderr=log
+        )
+        try:
+
+            async def is_ready() -> bool:
+                if process.poll() is not None:
+                    raise RuntimeError(f"the second {name} ended with {process.returncode}")
+                try:
+                    url = f"http://127.0.0.1:{own['MAILROOM_HTTP_PORT']}/readyz"
+                    return (await site.http.get(url)).is_success
+                except httpx.TransportError:
+                    return False
+
+            await eventually(is_ready, 90)
+            yield process
+        finally:
+            process.terminate()
+            await asyncio.to_thread(process.wait, ENDS_WITHIN_S)
