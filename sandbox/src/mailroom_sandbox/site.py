@@ -34,7 +34,7 @@ from mailroom_sandbox.supervisor import Program, Supervisor
 READY_S = 180
 # A service ends within 8 s by its own deadline; together with the stack below it all is down within 20.
 SERVICES_GRACE_S = 9.0
-STACK_GRACE_S = 8.0
+STACK_GRACE_S = 6.0
 _IMPATIENT_AFTER_S = 1.0
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 COMMANDS = (("topics", "topics", "apply"), ("migrate", "migrate"))
@@ -130,6 +130,7 @@ class _Site:
             return await job(endpoints)
 
     async def stop(self) -> None:
+        self._supervisor.thaw()
         names = [service.name for service in SERVICES]
         if self._plan.companion:
             names.append(self._plan.companion.name)

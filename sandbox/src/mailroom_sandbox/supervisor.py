@@ -66,6 +66,11 @@ class Supervisor:
         for name in here:
             del self._children[name]
 
+    def thaw(self) -> None:
+        """Whatever somebody has frozen goes on, so that nobody's stop waits for it."""
+        for kept in self._children.values():
+            kept.thaw()
+
     def kill(self) -> None:
         """The second Ctrl-C: nobody wants to wait any more."""
         self._stopping.update(self._children)

@@ -1,17 +1,25 @@
 """Mailroom's API as its users see it, through the front."""
 
+import asyncio
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
-from mailroom_common.errors import Rejected
+from mailroom_common.errors import Rejected, Unavailable
+
+T = TypeVar("T")
+
+_PATIENCE_S = 90.0
+_PAUSE_S = 0.3
+# What the front says for a service that is just being started again.
+_AWAY = {502, 503, 504}
 
 
 class MailroomAPI:
-    """Items are JSON objects as `docs/api` has them; nothing here depends on more of them than it shows."""
+    """Items are JSON objects as design 7.2 has them. Calls raise Unavailable while a service is away."""
 
     def __init__(self, url: str, key: str, trusted: ssl.SSLContext) -> None:
         self._http = httpx.AsyncClient(
@@ -30,18 +38,18 @@ class MailroomAPI:
     ) -> None:
         await self._http.aclose()
 
-    async def get(self, path: str) -> dict[str, Any]:
-        return _content(await self._http.get(path))
+    async def get(self, path: str, **parameters: str) -> dict[str, Any]:
+        return await self._call("GET", path, params=parameters)
 
     async def post(self, path: str, content: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        return _content(await self._http.post(path, json=content))
+        return await self._call("POST", path, json=content)
 
     async def items(self, path: str, **filters: str) -> list[dict[str, Any]]:
         """All items of a list, over its pages."""
         found: list[dict[str, Any]] = []
         parameters = {**filters, "limit": "200"}
         while True:
-            page = _content(await self._http.get(path, params=parameters))
+            page = await self.get(path, **parameters)
             found += page["items"]
             if not page.get("next_cursor"):
                 return found
@@ -52,8 +60,7 @@ class MailroomAPI:
         try:
             async with self._http.stream("GET", "/documents/events") as stream:
                 if stream.is_error:
-                    await stream.aread()
-                    _content(stream)
+                    return
                 yield
                 async for line in stream.aiter_lines():
                     if line.startswith("data:"):
@@ -61,9 +68,29 @@ class MailroomAPI:
         except httpx.TransportError:
             return
 
+    async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # Any: httpx's own options
+        try:
+            answer = await self._http.request(method, path, **options)
+        except httpx.TransportError as error:
+            raise Unavailable(f"{method} {path}: {type(error).__name__}") from error
+        refuse_errors(answer)
+        content: dict[str, Any] = answer.json()
+        return content
 
-def _content(answer: httpx.Response) -> dict[str, Any]:
+
+def refuse_errors(answer: httpx.Response, said: str | None = None) -> None:
     if answer.is_error:
-        raise Rejected(f"{answer.request.method} {answer.url.path} answers {answer.status_code}: {answer.text[:500]}")
-    content: dict[str, Any] = answer.json()
-    return content
+        text = f"{answer.request.method} {answer.url.path} answers {answer.status_code}: {(said or answer.text)[:500]}"
+        raise Unavailable(text) if answer.status_code in _AWAY else Rejected(text)
+
+
+async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
+    """Repeats what a service's restart cut off; only for what may be done twice."""
+    deadline = asyncio.get_running_loop().time() + _PATIENCE_S
+    while True:
+        try:
+            return await attempt()
+        except Unavailable:
+            if asyncio.get_running_loop().time() > deadline:
+                raise
+        await asyncio.sleep(_PAUSE_S)

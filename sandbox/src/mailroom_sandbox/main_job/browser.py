@@ -5,11 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from types import TracebackType
+from typing import Any
 from urllib.parse import urljoin
 
 import httpx
 
-from mailroom_common.errors import Rejected
+from mailroom_common.errors import Rejected, Unavailable
+from mailroom_sandbox.main_job.api import refuse_errors
 
 
 @dataclass(slots=True)
@@ -55,7 +57,7 @@ class Browser:
         await self._http.aclose()
 
     async def open(self, url: str) -> Page:
-        return _page(await self._http.get(url))
+        return await self._follow("GET", url)
 
     async def submit(self, page: Page, **changed: str) -> Page:
         """Presses the first button of the page's form, with `changed` fields filled in otherwise."""
@@ -64,8 +66,14 @@ class Browser:
         fields = {**page.form.fields, **{name: [value] for name, value in changed.items()}}
         target = urljoin(page.url, page.form.action) if page.form.action else page.url
         if page.form.method == "post":
-            return _page(await self._http.post(target, data=fields))
-        return _page(await self._http.get(target, params=fields))
+            return await self._follow("POST", target, data=fields)
+        return await self._follow("GET", target, params=fields)
+
+    async def _follow(self, method: str, url: str, **options: Any) -> Page:  # Any: httpx's own options
+        try:
+            return _page(await self._http.request(method, url, **options))
+        except httpx.TransportError as error:
+            raise Unavailable(f"{method} {url.split('?')[0]}: {type(error).__name__}") from error
 
 
 class _Forms(HTMLParser):
@@ -99,8 +107,5 @@ def _page(answer: httpx.Response) -> Page:
     parser = _Forms()
     parser.feed(answer.text)
     words = " ".join(parser.words)
-    if answer.is_error:
-        raise Rejected(
-            f"{answer.request.method} {answer.url.copy_with(query=None)} answers {answer.status_code}: {words[:300]}"
-        )
+    refuse_errors(answer, said=words)
     return Page(str(answer.url), words, parser.first)

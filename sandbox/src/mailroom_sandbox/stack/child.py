@@ -41,8 +41,7 @@ class Child:
         """Asks, waits, then kills whatever is left of its session and of its descendants."""
         if self.popen.poll() is None:
             self._signal(polite)
-            # A frozen process takes no signal but this one; it then finds the polite one waiting.
-            self._signal(signal.SIGCONT)
+            self.thaw()  # a frozen process takes no signal but this one; it then finds the polite one waiting
         try:
             return await asyncio.wait_for(self.exited(), grace_s)
         except TimeoutError:
@@ -50,6 +49,10 @@ class Child:
             return await self.exited()
         finally:
             self._kill_group()
+
+    def thaw(self) -> None:
+        if self.popen.poll() is None:
+            self._signal(signal.SIGCONT)
 
     def kill(self) -> None:
         """Kills descendants too: Postgres and the parser start their children in sessions of their own."""

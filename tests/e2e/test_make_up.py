@@ -1,0 +1,167 @@
+"""`make up` against providers that are not the sandbox's own: other ports, another certificate authority.
+
+One site serves the whole module; the tests go through its life in order, and the last one ends it.
+"""
+
+import asyncio
+import os
+import signal
+import ssl
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+import pytest_asyncio
+
+from mailroom_sandbox.main_job.api import MailroomAPI, patiently
+from mailroom_sandbox.main_job.connect import connect
+from mailroom_sandbox.main_job.mails import SAMPLES
+from mailroom_sandbox.providers.testing import RunningProviders, issue_certificate, running_providers
+from mailroom_sandbox.services import SERVICES
+from mailroom_sandbox.stack import ca
+from mailroom_sandbox.stack.home import Home
+from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.trial import Trial, trial
+
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
+
+ADDRESSES = {"outlook": "ap@contoso.example", "gmail": "ap@letters.example"}
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    running: Trial
+    providers: RunningProviders
+    api: MailroomAPI
+    trusted: ssl.SSLContext
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
+    folder = tmp_path_factory.mktemp("up")
+    home, port = Home(folder / "home"), free_port()
+    front = ca.provide(home.tls)
+    public = f"https://127.0.0.1:{port}"
+    async with running_providers(
+        folder / "providers",
+        ca_bundle=_both(folder, front.bundle),
+        redirect_uris=",".join(f"{public}/oauth/{provider}/callback" for provider in ADDRESSES),
+        pubsub_push_url=f"{public}/webhooks/gmail",
+        pubsub_token="a-token-of-this-test",
+    ) as providers:
+        environment = {
+            **providers.mailroom_environment(),
+            "MAILROOM_CA_BUNDLE": str(folder / "providers" / "ca.pem"),
+            "MAILROOM_FRONT_PORT": str(port),
+        }
+        async with trial(home.path, "up", "--without-providers", environment=environment) as running:
+            key = running.endpoints.api_key
+            assert key is not None
+            trusted = ssl.create_default_context(cafile=folder / "both.pem")
+            async with MailroomAPI(public, key, trusted) as api:
+                yield Site(running, providers, api, trusted)
+
+
+def _both(folder: Path, front: Path) -> Path:
+    """Whoever calls the front and the providers trusts two authorities; the site itself trusts the providers' alone."""
+    (folder / "providers").mkdir()
+    issue_certificate(folder / "providers")
+    both = folder / "both.pem"
+    both.write_bytes(front.read_bytes() + (folder / "providers" / "ca.pem").read_bytes())
+    return both
+
+
+async def test_endpoints_name_everything_and_answer(site: Site) -> None:
+    endpoints = site.running.endpoints
+    assert set(endpoints.pids) == {"kafka", "postgres", *(service.name for service in SERVICES)}
+    assert all(psutil.pid_exists(pid) for pid in endpoints.pids.values())
+    async with httpx.AsyncClient(trust_env=False) as http:
+        for url in (endpoints.gateway, endpoints.subscription_manager, endpoints.sync_engine, endpoints.ingestion):
+            assert (await http.get(f"{url}/readyz")).status_code == 200
+
+
+async def test_nothing_of_the_sandboxs_providers_runs(site: Site) -> None:
+    commands = [" ".join(process.cmdline()) for process in site.running.members()]
+    assert not [command for command in commands if "mailroom_sandbox.providers" in command]
+
+
+@pytest.mark.parametrize("provider", ["outlook", "gmail"])
+async def test_mail_becomes_a_document(site: Site, provider: str) -> None:
+    await site.providers.control.create_mailbox(provider, ADDRESSES[provider])
+    doc_source_id = await connect(site.api, provider, ADDRESSES[provider], site.trusted)
+    await site.providers.control.deliver(_invoice("e2e"), ADDRESSES[provider])
+    await _eventually(lambda: _has_documents(site, doc_source_id, 1))
+
+
+async def test_second_run_on_the_same_state_is_refused_and_touches_nothing(site: Site) -> None:
+    before = site.running.endpoints
+    second = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "mailroom_sandbox", "up", "--without-providers"),
+        env={**os.environ, "MAILROOM_HOME": str(site.running.home.path), "MAILROOM_ENV_FILE": os.devnull},
+        stderr=asyncio.subprocess.PIPE,
+    )
+    _, said = await second.communicate()
+    assert second.returncode == 1
+    assert f"process {site.running.process.pid} " in said.decode()
+    assert site.running.endpoints == before
+
+
+@pytest.mark.parametrize("name", [service.name for service in SERVICES])
+async def test_killed_service_is_restarted_and_endpoints_follow(site: Site, name: str) -> None:
+    before = site.running.endpoints.pids[name]
+    os.kill(before, signal.SIGKILL)
+
+    async def is_another() -> bool:
+        return site.running.endpoints.pids[name] != before
+
+    await _eventually(is_another)
+
+
+async def test_mail_after_all_were_killed_becomes_one_document_too(site: Site) -> None:
+    [source] = [
+        each for each in await patiently(lambda: site.api.items("/doc-sources")) if each["provider"] == "outlook"
+    ]
+    await site.providers.control.deliver(_invoice("after-the-kills"), ADDRESSES["outlook"])
+    await _eventually(lambda: _has_documents(site, source["id"], 2))
+
+
+async def test_interrupt_with_frozen_kafka_leaves_nothing(site: Site) -> None:
+    members = site.running.members()
+    os.kill(site.running.endpoints.pids["kafka"], signal.SIGSTOP)
+    await site.running.interrupt()
+    assert [process for process in members if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []
+    assert not site.running.home.endpoints.exists()
+
+
+def _invoice(text: str) -> bytes:
+    """A mail with a PDF of its own: a trailing comment makes other bytes and is minded by no reader."""
+    sample = message_from_bytes((SAMPLES / "attached-pdf.eml").read_bytes(), policy=policy.default)
+    [pdf] = [part.get_content() for part in sample.iter_attachments()]
+    mail = EmailMessage()
+    mail["From"], mail["Subject"], mail["Message-ID"] = (
+        "billing@supplier.example",
+        "Invoice",
+        f"<{text}@supplier.example>",
+    )
+    mail.set_content("Please find our invoice attached.")
+    mail.add_attachment(pdf + f"\n% {text}\n".encode(), maintype="application", subtype="pdf", filename="invoice.pdf")
+    return mail.as_bytes()
+
+
+async def _has_documents(site: Site, doc_source_id: str, count: int) -> bool:
+    documents = await patiently(lambda: site.api.items("/documents", doc_source_id=doc_source_id))
+    return len([document for document in documents if document["status"] not in ("pending", "processing")]) == count
+
+
+async def _eventually(holds: Callable[[], Awaitable[bool]], within_s: float = 60) -> None:
+    async with asyncio.timeout(within_s):
+        while True:
+            if await holds():
+                return
+            await asyncio.sleep(0.2)
