@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from io import BytesIO
+from operator import attrgetter
 from typing import Any
 
 import fastavro
@@ -160,18 +161,15 @@ _Convert = Callable[[Any], Any]
 
 
 def _to_wire(record: type[Any]) -> Callable[[Any], dict[str, Any]]:
-    plain, converted = [], []
-    for name, hint in typing.get_type_hints(record).items():
-        convert = _outward(hint)
-        if convert is None:
-            plain.append((wire_name(name), name))
-        else:
-            converted.append((wire_name(name), name, convert))
+    hints = typing.get_type_hints(record)
+    wires = [wire_name(name) for name in hints]
+    converted = [(wire_name(name), convert) for name, hint in hints.items() if (convert := _outward(hint)) is not None]
+    values_of = attrgetter(*hints)
 
     def to_wire(event: Any) -> dict[str, Any]:
-        values = {wire: getattr(event, name) for wire, name in plain}
-        for wire, name, convert in converted:
-            values[wire] = convert(getattr(event, name))
+        values = dict(zip(wires, values_of(event), strict=True))
+        for wire, convert in converted:
+            values[wire] = convert(values[wire])
         return values
 
     return to_wire
