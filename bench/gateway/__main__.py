@@ -145,14 +145,14 @@ def _here() -> Path:
 async def _site(folder: Path, partitions: int) -> AsyncIterator[Site]:
     given = os.environ.get("MAILROOM_TEST_KAFKA")
     async with AsyncExitStack() as stack:
-        bootstrap = given or await stack.enter_async_context(_own_kafka(folder))
+        bootstrap = await stack.enter_async_context(_own_kafka(folder)) if given is None else given
         site = Site(bootstrap, f"bench{secrets.token_hex(4)}.")
         names = [site.topic_prefix + topic.name for topic in (DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS)]
         admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
         await admin.start()
         stack.push_async_callback(admin.close)
         await admin.create_topics([NewTopic(name, partitions, 1) for name in names])
-        if given:
+        if given is not None:
             stack.push_async_callback(admin.delete_topics, names)
         yield site
 
