@@ -8,7 +8,6 @@ import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
-import httpx
 import psutil
 import pytest
 import pytest_asyncio
@@ -136,10 +135,7 @@ async def all_ready(site: Site) -> None:
     for url in (endpoints.gateway, endpoints.subscription_manager, endpoints.sync_engine, endpoints.ingestion):
 
         async def is_ready(url: str = url) -> bool:
-            try:
-                return (await site.http.get(f"{url}/readyz")).is_success
-            except httpx.TransportError:
-                return False
+            return (await site.http.get(f"{url}/readyz")).is_success
 
         await eventually(is_ready, 90)
 
@@ -168,11 +164,7 @@ async def second_copy(site: Site, name: str) -> AsyncIterator["subprocess.Popen[
             async def is_ready() -> bool:
                 if process.poll() is not None:
                     raise RuntimeError(f"the second {name} ended with {process.returncode}")
-                try:
-                    url = f"http://127.0.0.1:{own['MAILROOM_HTTP_PORT']}/readyz"
-                    return (await site.http.get(url)).is_success
-                except httpx.TransportError:
-                    return False
+                return (await site.http.get(f"http://127.0.0.1:{own['MAILROOM_HTTP_PORT']}/readyz")).is_success
 
             await eventually(is_ready, 90)
             yield process

@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 
+from mailroom_common.errors import Unavailable
 from mailroom_sandbox.main_job.api import MailroomAPI
 from mailroom_sandbox.main_job.connect import connect
 from mailroom_sandbox.main_job.mails import SAMPLES
@@ -105,6 +106,14 @@ def _sample_pdf() -> bytes:
 
 
 async def eventually(holds: Callable[[], Awaitable[bool]], within_s: float = 60) -> None:
+    """A service that is away, as one that was killed is for a moment, says "not yet"."""
+
+    async def holds_now() -> bool:
+        try:
+            return await holds()
+        except (Unavailable, httpx.TransportError):
+            return False
+
     async with asyncio.timeout(within_s):
-        while not await holds():  # noqa: ASYNC110  # what it waits for happens in other processes
+        while not await holds_now():  # noqa: ASYNC110  # what it waits for happens in other processes
             await asyncio.sleep(0.2)
