@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import time
 from typing import cast
 
 import structlog
@@ -14,6 +15,8 @@ _QUIET = {
     "aiokafka": logging.WARNING,
     "botocore": logging.WARNING,
 }
+
+_SAID_AGAIN_AFTER_S = 10.0
 
 
 def get_logger() -> FilteringBoundLogger:
@@ -43,6 +46,7 @@ def configure_logging(process: str, *, level: str = "info", instance_id: str | N
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stdout)
+    handler.addFilter(_NotAtOnceAgain())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
@@ -57,3 +61,20 @@ def configure_logging(process: str, *, level: str = "info", instance_id: str | N
     root.setLevel(threshold)
     for name, quiet in _QUIET.items():
         logging.getLogger(name).setLevel(max(quiet, threshold))
+
+
+class _NotAtOnceAgain(logging.Filter):
+    """Of libraries only: aiokafka says ten times a second, and per connection, that a broker is away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said_at_s: dict[tuple[str, str], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        said, now_s = (record.name, record.getMessage()), time.monotonic()
+        if now_s - self._said_at_s.get(said, -_SAID_AGAIN_AFTER_S) < _SAID_AGAIN_AFTER_S:
+            return False
+        if len(self._said_at_s) >= 1000:
+            self._said_at_s.clear()
+        self._said_at_s[said] = now_s
+        return True

@@ -35,6 +35,17 @@ def test_libraries_speak_the_same_lines(capsys: pytest.CaptureFixture[str]) -> N
     assert (line["event"], line["logger"], line["level"]) == ("it happened", "some.library", "warning")
 
 
+def test_library_that_repeats_itself_is_heard_once_and_we_are_heard_each_time(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configure_logging("worker")
+    for number in (1, 1, 2):
+        logging.getLogger("aiokafka").error("no node %s", number)
+        get_logger().warning("kafka_unreachable")
+    events = [line["event"] for line in _lines(capsys)]
+    assert events == ["no node 1", "kafka_unreachable", "kafka_unreachable", "no node 2", "kafka_unreachable"]
+
+
 def test_urls_of_requests_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("manager")
     logging.getLogger("httpx").info("HTTP Request: POST https://login.example/?code=secret")
