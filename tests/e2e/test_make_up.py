@@ -8,20 +8,18 @@ import os
 import signal
 import ssl
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from email import message_from_bytes, policy
-from email.message import EmailMessage
 from pathlib import Path
 
 import httpx
 import psutil
 import pytest
 import pytest_asyncio
+from whole_site import eventually, mail, pdf
 
 from mailroom_sandbox.main_job.api import MailroomAPI, patiently
 from mailroom_sandbox.main_job.connect import connect
-from mailroom_sandbox.main_job.mails import SAMPLES
 from mailroom_sandbox.providers.testing import RunningProviders, issue_certificate, running_providers
 from mailroom_sandbox.services import SERVICES
 from mailroom_sandbox.stack import ca
@@ -95,8 +93,8 @@ async def test_nothing_of_the_sandboxs_providers_runs(site: Site) -> None:
 async def test_mail_becomes_a_document(site: Site, provider: str) -> None:
     await site.providers.control.create_mailbox(provider, ADDRESSES[provider])
     doc_source_id = await connect(site.api, provider, ADDRESSES[provider], site.trusted)
-    await site.providers.control.deliver(_invoice("e2e"), ADDRESSES[provider])
-    await _eventually(lambda: _has_documents(site, doc_source_id, 1))
+    await site.providers.control.deliver(mail(pdf("first")), ADDRESSES[provider])
+    await eventually(lambda: _has_documents(site, doc_source_id, 1))
 
 
 async def test_second_run_on_the_same_state_is_refused_and_touches_nothing(site: Site) -> None:
@@ -120,15 +118,15 @@ async def test_killed_service_is_restarted_and_endpoints_follow(site: Site, name
     async def is_another() -> bool:
         return site.running.endpoints.pids[name] != before
 
-    await _eventually(is_another)
+    await eventually(is_another)
 
 
 async def test_mail_after_all_were_killed_becomes_one_document_too(site: Site) -> None:
     [source] = [
         each for each in await patiently(lambda: site.api.items("/doc-sources")) if each["provider"] == "outlook"
     ]
-    await site.providers.control.deliver(_invoice("after-the-kills"), ADDRESSES["outlook"])
-    await _eventually(lambda: _has_documents(site, source["id"], 2))
+    await site.providers.control.deliver(mail(pdf("after the kills")), ADDRESSES["outlook"])
+    await eventually(lambda: _has_documents(site, source["id"], 2))
 
 
 async def test_interrupt_with_frozen_kafka_leaves_nothing(site: Site) -> None:
@@ -139,29 +137,6 @@ async def test_interrupt_with_frozen_kafka_leaves_nothing(site: Site) -> None:
     assert not site.running.home.endpoints.exists()
 
 
-def _invoice(text: str) -> bytes:
-    """A mail with a PDF of its own: a trailing comment makes other bytes and is minded by no reader."""
-    sample = message_from_bytes((SAMPLES / "attached-pdf.eml").read_bytes(), policy=policy.default)
-    [pdf] = [part.get_content() for part in sample.iter_attachments()]
-    mail = EmailMessage()
-    mail["From"], mail["Subject"], mail["Message-ID"] = (
-        "billing@supplier.example",
-        "Invoice",
-        f"<{text}@supplier.example>",
-    )
-    mail.set_content("Please find our invoice attached.")
-    mail.add_attachment(pdf + f"\n% {text}\n".encode(), maintype="application", subtype="pdf", filename="invoice.pdf")
-    return mail.as_bytes()
-
-
 async def _has_documents(site: Site, doc_source_id: str, count: int) -> bool:
     documents = await patiently(lambda: site.api.items("/documents", doc_source_id=doc_source_id))
     return len([document for document in documents if document["status"] not in ("pending", "processing")]) == count
-
-
-async def _eventually(holds: Callable[[], Awaitable[bool]], within_s: float = 60) -> None:
-    async with asyncio.timeout(within_s):
-        while True:
-            if await holds():
-                return
-            await asyncio.sleep(0.2)
