@@ -6,8 +6,6 @@ record still in hand, where even that fails. The table is in memory, rebuilt fro
 """
 
 import asyncio
-import logging
-import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,8 +22,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import TRACEPARENT, readable
 from mailroom_common.kafka.record import RawRecord
 from mailroom_common.logs import get_logger
-from mailroom_common.settings import KafkaSettings
-from mailroom_common.topics import COALESCER_APP_ID, NOTIFICATIONS, PARTITIONS
+from mailroom_common.topics import NOTIFICATIONS, PARTITIONS
 from mailroom_common.tracing import traced
 from sync_engine.domain.coalescing import Window, Wish
 
@@ -34,34 +31,6 @@ log = get_logger()
 _FLUSH_EVERY_S = 0.05
 _CHANGELOG_TIMEOUT_S = 20.0
 _START_ENDS_WITHIN_S = 4.0
-
-
-def faust_app(settings: KafkaSettings) -> faust.App:
-    """Group, changelog and table names derive from the id, so the prefix of a site is part of it."""
-    for library in ("faust", "mode"):
-        logging.getLogger(library).setLevel(logging.WARNING)  # they tell each step of each start, in tables
-    brokers = settings.kafka_bootstrap.split(",")
-    return faust.App(
-        settings.topic_prefix + COALESCER_APP_ID,
-        broker=[f"kafka://{broker.strip()}" for broker in brokers],
-        store="memory://",
-        datadir=tempfile.gettempdir(),  # named, but a memory store writes nothing there
-        autodiscover=False,
-        web_enabled=False,  # it would serve the table's contents to anybody
-        key_serializer="raw",
-        value_serializer="raw",
-        consumer_auto_offset_reset="earliest",
-        stream_wait_empty=True,
-        topic_allow_declare=False,  # `mailroom topics apply` creates the changelog, compact only
-        topic_disable_leader=True,  # nothing here is for one worker only
-        topic_partitions=PARTITIONS,
-        table_standby_replicas=0,  # the windows of others are not ours to end, and the changelog is small
-        broker_commit_interval=1.0,
-        broker_session_timeout=10.0,
-        broker_heartbeat_interval=2.0,
-        producer_acks=-1,
-        producer_request_timeout=3.0,
-    )
 
 
 class FaustWindows:

@@ -11,7 +11,8 @@ from mailroom_common.process import Process
 from mailroom_common.topics import NOTIFICATIONS
 from mailroom_common.web import serve, service_app
 from sync_engine.adapters.coalesced_requests import CoalescedRequests
-from sync_engine.adapters.faust_host import FaustHost, FaustWindows, faust_app
+from sync_engine.adapters.faust_app import faust_app
+from sync_engine.adapters.faust_host import FaustHost, FaustWindows
 from sync_engine.adapters.faust_watch import FaustWatch
 from sync_engine.clock import utc_now
 from sync_engine.handlers.coalesce_notifications import CoalesceNotifications
