@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated
 
+import httpx
 import typer
 from rich.console import Console
 
@@ -19,6 +20,7 @@ from mailroom_sandbox import environment, sandbox_providers, site
 from mailroom_sandbox.endpoints import Endpoints
 from mailroom_sandbox.main_job.job import MainJob
 from mailroom_sandbox.providers.cli import add_commands
+from mailroom_sandbox.providers.client import ControlError
 from mailroom_sandbox.stack import lock
 from mailroom_sandbox.stack.home import home
 
@@ -104,8 +106,8 @@ async def _stay(console: Console, endpoints: Endpoints) -> int:
 def main() -> None:
     try:
         app()
-    except MailroomError as error:
-        Console(stderr=True).print(f"[red]{error}[/]", highlight=False, soft_wrap=True)
+    except (MailroomError, ControlError, httpx.HTTPError) as error:
+        Console(stderr=True).print(f"[red]{error or type(error).__name__}[/]", highlight=False, soft_wrap=True)
         sys.exit(1)
 
 

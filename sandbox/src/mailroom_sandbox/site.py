@@ -83,7 +83,8 @@ async def run(plan: Plan, console: Console, job: Callable[[Endpoints], Awaitable
             return await _first_of(site.serve(job), interrupted, supervisor)
         finally:
             file.remove()
-            await site.stop()
+            with console.status("stopping …"):
+                await site.stop()
 
 
 async def _first_of(work: Awaitable[int], interrupted: asyncio.Event, supervisor: Supervisor) -> int:

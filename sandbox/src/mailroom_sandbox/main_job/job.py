@@ -1,7 +1,7 @@
 """The main job from connected mailboxes to an account of every mail."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -34,11 +34,20 @@ class Mailbox:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Look:
     """What the APIs say of one mailbox: messages by the provider's id, documents by ours."""
 
+    mailbox: Mailbox
     messages: Mapping[str, Item]
     documents: Mapping[str, Item]
+
+    @property
+    def accounts(self) -> list[tuple[str, Account]]:
+        """Each delivered mail by its name, with what became of it."""
+        return [
+            (mail.name, account_for(message_id, self.messages, self.documents))
+            for mail, message_id in self.mailbox.delivered.items()
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +69,7 @@ class MainJob:
         ):
             connected = [await self._connect(api, control, provider, mails) for provider in MAILBOXES]
             rows = DocumentRows(self.console, {mailbox.doc_source_id: mailbox.address for mailbox in connected})
-            seen = await self._follow(api, connected, rows)
-            accounts = {mailbox.address: _accounts(mailbox, seen[mailbox.address]) for mailbox in connected}
-            code = self._judge(connected, seen, accounts)
+            code = self._judge(await self._follow(api, connected, rows))
             if self.once or self.folder:
                 return code
             self._explain(endpoints)
@@ -80,57 +87,45 @@ class MainJob:
         self.console.print(f"[green]✓[/] {new} mails delivered to {address}, {len(delivered) - new} were there already")
         return Mailbox(provider, address, doc_source_id, delivered)
 
-    async def _follow(self, api: MailroomAPI, mailboxes: Sequence[Mailbox], rows: DocumentRows) -> dict[str, Seen]:
+    async def _follow(self, api: MailroomAPI, mailboxes: Sequence[Mailbox], rows: DocumentRows) -> list[Look]:
         """Shows documents as they appear until every mail is accounted for, or nothing moves any more."""
         loop = asyncio.get_running_loop()
-        moved_at_s, last = loop.time(), ""
+        moved_at_s, before = loop.time(), None
         while True:
-            seen = {mailbox.address: await patiently(partial(_look, api, mailbox)) for mailbox in mailboxes}
-            for each in seen.values():
-                rows.show(each.documents.values())
-            state = repr([account for mailbox in mailboxes for account in _accounts(mailbox, seen[mailbox.address])])
-            if state != last:
-                moved_at_s, last = loop.time(), state
-            missing = [
-                account
-                for mailbox in mailboxes
-                for _, account in _accounts(mailbox, seen[mailbox.address])
-                if account.missing
-            ]
-            if not missing or loop.time() - moved_at_s > _PATIENCE_S:
-                return seen
-            await asyncio.sleep(_POLL_S)
+            began_at_s = loop.time()
+            looks = [await patiently(partial(_look, api, mailbox)) for mailbox in mailboxes]
+            for look in looks:
+                rows.show(look.documents.values())
+            now = [look.accounts for look in looks]
+            if now != before:
+                moved_at_s, before = loop.time(), now
+            is_missing = any(account.missing for accounts in now for _, account in accounts)
+            if not is_missing or loop.time() - moved_at_s > _PATIENCE_S:
+                return looks
+            # Many mails make a look long: looking must not be all that the machine does.
+            await asyncio.sleep(max(_POLL_S, 2 * (loop.time() - began_at_s)))
 
-    def _judge(
-        self,
-        mailboxes: Sequence[Mailbox],
-        seen: Mapping[str, Seen],
-        accounts: Mapping[str, list[tuple[str, Account]]],
-    ) -> int:
-        differences = [
-            f"{mailbox.address}: {mail}: {account.missing}"
-            for mailbox in mailboxes
-            for mail, account in accounts[mailbox.address]
-            if account.missing
-        ]
-        expected = None if self.folder else expectations.load(SAMPLES)
-        for mailbox in mailboxes:
-            of_mailbox = accounts[mailbox.address]
-            if expected is None:
-                self.console.print(account_table(mailbox.address, of_mailbox))
-            else:
-                show_documents(self.console, mailbox.address, seen[mailbox.address].documents.values())
-                differences += [
-                    f"{mailbox.address}: {text}"
-                    for text in expectations.differences(
-                        expected, of_mailbox, lists_inline=mailbox.provider != "outlook"
-                    )
-                ]
+    def _judge(self, looks: Sequence[Look]) -> int:
+        differences = [difference for look in looks for difference in self._differences(look)]
+        for look in looks:
+            if self.folder:
+                self.console.print(account_table(look.mailbox.address, look.accounts))
+            elif self.once:  # otherwise they have just been shown, and there is more to come
+                show_documents(self.console, look.mailbox.address, look.documents.values())
         for difference in differences:
             self.console.print(f"[red]✗[/] {difference}", soft_wrap=True)
         if not differences:
-            self.console.print(f"[green]✓[/] every mail is accounted for in {len(mailboxes)} mailboxes")
+            self.console.print(f"[green]✓[/] every mail is accounted for in {len(looks)} mailboxes")
         return 1 if differences else 0
+
+    def _differences(self, look: Look) -> Iterator[str]:
+        for mail, account in look.accounts:
+            if account.missing:
+                yield f"{look.mailbox.address}: {mail}: {account.missing}"
+        if self.folder is None:
+            expected, lists_inline = expectations.load(SAMPLES), look.mailbox.provider != "outlook"
+            for text in expectations.differences(expected, look.accounts, lists_inline=lists_inline):
+                yield f"{look.mailbox.address}: {text}"
 
     def _explain(self, endpoints: Endpoints) -> None:
         url = endpoints.public.replace("https://", "http://")
@@ -155,18 +150,13 @@ class MainJob:
             await asyncio.sleep(1)  # the stream broke, since its service is just being started again
 
 
-async def _look(api: MailroomAPI, mailbox: Mailbox) -> Seen:
+async def _look(api: MailroomAPI, mailbox: Mailbox) -> Look:
     messages, documents = await asyncio.gather(
         api.items("/messages", doc_source_id=mailbox.doc_source_id),
         api.items("/documents", doc_source_id=mailbox.doc_source_id),
     )
-    return Seen(
-        {message["message_id"]: message for message in messages}, {document["id"]: document for document in documents}
+    return Look(
+        mailbox,
+        {message["message_id"]: message for message in messages},
+        {document["id"]: document for document in documents},
     )
-
-
-def _accounts(mailbox: Mailbox, seen: Seen) -> list[tuple[str, Account]]:
-    return [
-        (mail.name, account_for(message_id, seen.messages, seen.documents))
-        for mail, message_id in mailbox.delivered.items()
-    ]
