@@ -76,6 +76,7 @@ async def run(plan: Plan, console: Console, job: Callable[[Endpoints], Awaitable
         Fatal: something could not be started or kept running; everything is stopped then, too.
     """
     file = EndpointsFile(plan.home.endpoints)
+    file.remove()  # a run that was killed leaves its own
     supervisor = Supervisor(on_change=file.update_pids, on_death=partial(_say_death, console))
     site = _Site(plan, console, file, supervisor)
     with _interrupts(supervisor) as interrupted:
