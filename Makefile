@@ -8,6 +8,9 @@ SANDBOX := $(BIN)/mailroom-sandbox
 STAMP := .venv/.set-up
 PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml sandbox/pyproject.toml)
 
+# Tests wait more than they compute, so a few run side by side, each file whole in one of them.
+jobs := 4
+
 # `s=sync-engine` narrows test, lint, types and fmt to one package.
 FOLDERS := $(if $(s),$(firstword $(wildcard services/$(s) libs/$(s) $(s))),libs services cli sandbox tests bench)
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -45,7 +48,7 @@ logs: ## follows the logs of a running site
 
 test: setup ## every test, real Kafka and Postgres included, with branch coverage
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest $(if $(s),$(FOLDERS)) $(if $(k),-k '$(k)')
+	@$(BIN)/coverage run -m pytest -n $(jobs) --dist loadfile $(if $(s),$(FOLDERS)) $(if $(k),-k '$(k)')
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report $(if $(s)$(k),,--fail-under=85)
 
