@@ -8,11 +8,13 @@ exhaustive model; the tests break each of them here and see a change lost:
 - A tombstone clears only requests at or below what it resolves.
 - A tombstone that leaves a later request pending has made that one a prey of the cleaner: it is appended again.
 - After an append of ours nothing is claimed for the key until that append has been read.
-- The committed offset is the lowest pending one, so a successor reads all that is still asked for.
+- A request that asks for a full run is more than a wake-up: a newer one must not overwrite that wish, so it is made
+  durable before the key is claimed or the offset passes.
+- The committed offset is the lowest that is still needed, so a successor reads all that is still asked for.
 """
 
 import heapq
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -24,17 +26,12 @@ _NEVER = -1
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to run one key once; its `offset` is S.
-
-    `asked_for_all_at` is the first request since the last claim that wants a full run: whoever holds the claim makes
-    that wish durable before it may end in `finish` or `fail`.
-    """
+    """The right to run one key once; its `offset` is S."""
 
     key: str
     request: SyncRequest
     offset: int
     reasons: frozenset[SyncReason]
-    asked_for_all_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,8 @@ class _Row:
     request: SyncRequest
     pending: int | None = None
     reasons: set[SyncReason] = field(default_factory=set)
-    asked_for_all_at: int | None = None
+    wish_at: int | None = None  # the first request for a full run that nobody is making durable yet
+    recording_at: int | None = None  # the same, and somebody is
     claim: Claim | None = None
     is_shadowed: bool = False
     appends_under_way: int = 0
@@ -60,8 +58,7 @@ class _Row:
     not_before: datetime | None = None
 
     def lowest_needed(self) -> int | None:
-        asked = self.claim.asked_for_all_at if self.claim else None
-        return min((at for at in (self.pending, self.asked_for_all_at, asked) if at is not None), default=None)
+        return min((at for at in (self.pending, self.wish_at, self.recording_at) if at is not None), default=None)
 
 
 class WorkTable:
@@ -73,6 +70,7 @@ class WorkTable:
         self._ready: dict[str, None] = {}
         self._held: list[tuple[datetime, str]] = []
         self._shadowed: dict[str, None] = {}
+        self._wishes: dict[str, None] = {}
         self._unread: list[tuple[int, str]] = []  # our own acknowledged appends, by offset
 
     # What the log says, in offset order, also while runs are under way.
@@ -83,8 +81,8 @@ class WorkTable:
         row.request, row.pending = request, offset
         row.is_shadowed = False  # this record stands behind the tombstone that shadowed the one before
         row.reasons.update(request.reasons)
-        if row.asked_for_all_at is None and not ASKS_FOR_ALL.isdisjoint(request.reasons):
-            row.asked_for_all_at = offset
+        if row.wish_at is None and not ASKS_FOR_ALL.isdisjoint(request.reasons):
+            row.wish_at = offset
         if SyncReason.RETRY not in request.reasons:
             row.not_before = None  # somebody asks anew, perhaps after mending it: look at the database's word again
         self._settle(key, row)
@@ -99,8 +97,8 @@ class WorkTable:
             if row.pending is not None and row.pending <= resolves:
                 row.pending = None
                 row.reasons.clear()
-            if row.asked_for_all_at is not None and row.asked_for_all_at <= resolves:
-                row.asked_for_all_at = None  # its writer made that durable before it resolved
+            if row.wish_at is not None and row.wish_at <= resolves:
+                row.wish_at = None  # its writer made that durable before it resolved
         row.is_shadowed = row.pending is not None
         self._settle(key, row)
 
@@ -128,6 +126,30 @@ class WorkTable:
         self._shadowed.clear()
         return owed
 
+    def wishes(self) -> list[str]:
+        """Keys of which somebody asked for a full run: make that durable, and say so by `recorded` or `not_recorded`.
+
+        They are not claimed before that; what is asked for meanwhile is another wish.
+        """
+        taken = list(self._wishes)
+        for key in taken:
+            row = self._rows[key]
+            row.recording_at, row.wish_at = row.wish_at, None
+            self._settle(key, row)
+        return taken
+
+    def recorded(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            row = self._rows[key]
+            row.recording_at = None
+            self._settle(key, row)
+
+    def not_recorded(self, keys: Iterable[str]) -> None:
+        for key in keys:
+            row = self._rows[key]
+            row.wish_at, row.recording_at = row.recording_at, None
+            self._settle(key, row)
+
     def wake_rested(self, now: datetime) -> None:
         """Keys whose `not_before` has come may be claimed again."""
         while self._held and self._held[0][0] <= now:
@@ -143,8 +165,8 @@ class WorkTable:
             return None
         row = self._rows[key]
         assert row.pending is not None  # noqa: S101  # that is what being ready means
-        claim = Claim(key, row.request, row.pending, frozenset(row.reasons), row.asked_for_all_at)
-        row.claim, row.reasons, row.asked_for_all_at = claim, set(), None
+        claim = Claim(key, row.request, row.pending, frozenset(row.reasons))
+        row.claim, row.reasons = claim, set()
         self._settle(key, row)
         return claim
 
@@ -171,8 +193,6 @@ class WorkTable:
         row = self._end(claim)
         if row.pending is not None:  # else a tombstone of another owner has answered it meanwhile
             row.reasons.update(claim.reasons)
-            if claim.asked_for_all_at is not None:
-                row.asked_for_all_at = claim.asked_for_all_at
         self._hold(claim.key, row, not_before)
         self._settle(claim.key, row)
 
@@ -215,10 +235,15 @@ class WorkTable:
             self._shadowed[key] = None
         else:
             self._shadowed.pop(key, None)
+        if row.wish_at is not None and row.recording_at is None:
+            self._wishes[key] = None
+        else:
+            self._wishes.pop(key, None)
+        is_durable = row.wish_at is None and row.recording_at is None
         is_free = row.claim is None and self._is_settled(row)
-        if row.pending is not None and is_free and row.not_before is None:
+        if row.pending is not None and is_free and is_durable and row.not_before is None:
             self._ready.setdefault(key)
         else:
             self._ready.pop(key, None)
-        if row.pending is None and is_free:
+        if row.pending is None and is_free and is_durable:
             del self._rows[key]

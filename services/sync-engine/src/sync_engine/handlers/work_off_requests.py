@@ -48,6 +48,7 @@ class Lane:
     wake: Callable[[], None]
     table: WorkTable = field(default_factory=WorkTable)
     is_caught_up: bool = False
+    is_recording: bool = False
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     traces: dict[str, str] = field(default_factory=dict)
 
@@ -138,6 +139,9 @@ class WorkOffRequests:
             for append in lane.table.rearms():
                 SYNC_REQUESTS_REARMED.inc()
                 self._start(lane, self._append(lane, append))
+            if not lane.is_recording and (keys := lane.table.wishes()):
+                lane.is_recording = True
+                self._start(lane, self._record(lane, keys))
             lane.table.wake_rested(self._clock())
         while len(self._running) < self._max_concurrent and (found := self._claim()):
             lane, claim = found
@@ -172,6 +176,27 @@ class WorkOffRequests:
         task.add_done_callback(lane.tasks.discard)
         task.add_done_callback(lambda _: self._wake.set())
 
+    async def _record(self, lane: Lane, keys: list[str]) -> None:
+        """Make it durable that these want a full run, however many newer requests take the place of that one."""
+        try:
+            if any(self._sources.get(key) is None for key in keys):
+                await self._catch_up()
+            # Of a source that is unknown even then nothing is kept: its request ends at the next claim.
+            if known := [key for key in keys if self._sources.get(key) is not None]:
+                await self._states.mark_full_due(known)
+        except Retryable as error:
+            log.warning("wishes_not_recorded", count=len(keys), reason=str(error))
+            await asyncio.sleep(error.retry_after_s or _REST_S)
+            lane.table.not_recorded(keys)
+        except Exception:
+            log.exception("wishes_not_recorded", count=len(keys))
+            await asyncio.sleep(_REST_AFTER_CRASH_S)
+            lane.table.not_recorded(keys)
+        else:
+            lane.table.recorded(keys)
+        finally:
+            lane.is_recording = False
+
     # One claim.
 
     async def _work(self, lane: Lane, claim: Claim) -> None:
@@ -201,8 +226,6 @@ class WorkOffRequests:
         if source is None:
             log.info("sync_request_of_unknown_source", doc_source_id=claim.key)
             return "not_syncable", table.finish(claim)
-        if claim.asked_for_all_at is not None:
-            await self._states.mark_full_due([claim.key])
         not_before = await self._states.not_before(source)
         if not_before is not None and not_before > self._clock():
             table.put_back(claim, not_before=not_before)
@@ -231,9 +254,12 @@ class WorkOffRequests:
         return source
 
     async def _up_to_date(self, key: str) -> DocSource | None:
+        await self._catch_up()
+        return self._sources.get(key)
+
+    async def _catch_up(self) -> None:
         if not await self._sources.catch_up(_CATCH_UP_S):
             raise Unavailable("the directory could not read doc-sources to its end")
-        return self._sources.get(key)
 
     async def _outcome(self, source: DocSource, claim: Claim) -> tuple[RunOutcome, DocSource]:
         outcome = await self._attempt(source, claim)

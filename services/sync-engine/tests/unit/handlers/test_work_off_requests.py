@@ -276,6 +276,29 @@ async def test_a_reason_that_asks_for_all_is_durable_before_the_run(reason: Sync
     assert due_at_run == [["s"]]
 
 
+async def test_a_wish_for_a_full_run_is_durable_at_once_however_long_a_run_takes() -> None:
+    bench = Bench()
+    bench.knows(source("s"))
+    hold = asyncio.Event()
+
+    async def wait(of: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
+        await hold.wait()
+        return Done()
+
+    bench.runs.behave = wait
+    async with working(bench):
+        bench.ask("s")
+        await until(lambda: bench.runs.keys)
+        wished_at = bench.ask("s", SyncReason.LIFECYCLE)
+        bench.ask("s", SyncReason.NOTIFICATION)  # takes its place in the table, and for the cleaner
+        assert bench.log.lanes["sync-requests"].committable(wished_at + 2) == wished_at
+        await until(lambda: bench.states.full_due)
+        assert bench.runs.keys == ["s"]
+        await until(lambda: bench.log.lanes["sync-requests"].committable(wished_at + 2) == wished_at + 1)
+        hold.set()
+        await until(bench.log.tombstones)
+
+
 async def test_while_postgres_is_away_requests_stay_as_they_are() -> None:
     bench = Bench()
     bench.knows(source("s"))
