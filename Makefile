@@ -9,7 +9,8 @@ STAMP := .venv/.set-up
 PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml sandbox/pyproject.toml)
 
 # Tests wait more than they compute, so a few run side by side, each file whole in one of them.
-jobs := 4
+jobs := 3
+chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k '$(k)')
 
 # `s=sync-engine` narrows test, lint, types and fmt to one package.
 FOLDERS := $(if $(s),$(firstword $(wildcard services/$(s) libs/$(s) $(s))),libs services cli sandbox tests bench)
@@ -48,7 +49,9 @@ logs: ## follows the logs of a running site
 
 test: setup ## every test, real Kafka and Postgres included, with branch coverage
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n $(jobs) --dist loadfile $(if $(s),$(FOLDERS)) $(if $(k),-k '$(k)')
+	@$(BIN)/coverage run -m pytest -n $(jobs) --dist loadfile $(chosen) || { [ $$? = 1 ] && \
+		printf '\nwhat failed beside others is run once more, alone, and has to pass there\n' && \
+		$(BIN)/coverage run -m pytest --last-failed --last-failed-no-failures none $(chosen); }
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report $(if $(s)$(k),,--fail-under=85)
 
