@@ -71,6 +71,8 @@ class _NotAtOnceAgain(logging.Filter):
         self._said_at_s: dict[tuple[str, str], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info:
+            return True  # the message may be the same, the error need not be
         said, now_s = (record.name, record.getMessage()), time.monotonic()
         if now_s - self._said_at_s.get(said, -_SAID_AGAIN_AFTER_S) < _SAID_AGAIN_AFTER_S:
             return False

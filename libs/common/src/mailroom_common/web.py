@@ -6,6 +6,7 @@ import socket
 from collections.abc import Generator
 from typing import Generic, TypeVar
 
+import asyncpg
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -100,6 +101,13 @@ def service_app(process: Process, *, title: str) -> FastAPI:
         log.warning("request_unavailable", reason=str(error))
         after = {"Retry-After": str(max(1, round(error.retry_after_s or 5)))}
         return Problem(503, "A dependency did not answer in time", "Try again later.", headers=after).response()
+
+    @app.exception_handler(asyncpg.DataError)
+    @app.exception_handler(OverflowError)
+    async def impossible(request: Request, error: Exception) -> Response:
+        # A NUL in an id, a date beyond the calendar: well-formed for HTTP, and nothing that a database can hold.
+        log.warning("request_value_impossible", path=request.url.path, error=type(error).__name__)
+        return Problem(422, "The request is not valid", "A value of it cannot exist here.").response()
 
     @app.exception_handler(Exception)
     async def failed(_request: Request, _error: Exception) -> Response:

@@ -1,9 +1,22 @@
 import json
 import logging
+from collections.abc import Iterator
 
 import pytest
+import structlog
 
 from mailroom_common.logs import configure_logging, get_logger
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    """Loggers keep the captured stdout, which is closed with the test: others must not write there."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    structlog.reset_defaults()
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 def _lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
@@ -44,6 +57,13 @@ def test_library_that_repeats_itself_is_heard_once_and_we_are_heard_each_time(
         get_logger().warning("kafka_unreachable")
     events = [line["event"] for line in _lines(capsys)]
     assert events == ["no node 1", "kafka_unreachable", "kafka_unreachable", "no node 2", "kafka_unreachable"]
+
+
+def test_each_crash_that_a_library_reports_is_heard(capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logging("api")
+    for error in (ValueError("one"), KeyError("two")):
+        logging.getLogger("uvicorn.error").error("Exception in ASGI application", exc_info=error)
+    assert len(_lines(capsys)) == 2
 
 
 def test_urls_of_requests_are_not_logged(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,6 +3,7 @@ import socket
 import time
 from collections.abc import AsyncIterator
 
+import asyncpg
 import httpx
 import pytest
 from fastapi import FastAPI
@@ -34,6 +35,10 @@ def _app(process: Process) -> FastAPI:
     @app.get("/broken")
     async def broken() -> None:
         raise ValueError("canary-secret")
+
+    @app.get("/impossible")
+    async def impossible(kind: str) -> None:
+        raise asyncpg.CharacterNotInRepertoireError("canary-secret") if kind == "text" else OverflowError("date")
 
     @app.get("/number")
     async def number(n: int) -> Page[int]:
@@ -91,6 +96,13 @@ async def test_validation_names_the_place_and_never_the_input(client: httpx.Asyn
 
 async def test_failure_says_nothing_of_its_cause(client: httpx.AsyncClient) -> None:
     assert "canary-secret" not in (await client.get("/broken")).text
+
+
+@pytest.mark.parametrize("kind", ["text", "date"])
+async def test_value_that_no_database_can_hold_is_the_callers_mistake(client: httpx.AsyncClient, kind: str) -> None:
+    answer = await client.get("/impossible", params={"kind": kind})
+    assert answer.status_code == 422
+    assert "canary" not in answer.text
 
 
 async def test_retryable_names_when_to_come_again(client: httpx.AsyncClient) -> None:

@@ -94,8 +94,8 @@ class _RequestBody:
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self._receive = receive
-        self._read = asyncio.Event()
-        self._gone = asyncio.Event()
+        self._is_done = asyncio.Event()  # with the body: read, or given up
+        self._is_gone = False
         names = {name for name, _ in scope["headers"]}
         self.is_present = b"content-length" in names or b"transfer-encoding" in names
 
@@ -103,22 +103,19 @@ class _RequestBody:
         while True:
             message: Message = await self._receive()
             if message["type"] == "http.disconnect":
-                self._gone.set()
+                self._is_gone = True
+                self._is_done.set()
                 raise httpx.ReadError("the client left before its request was whole")
             yield message.get("body", b"")
             if not message.get("more_body", False):
-                self._read.set()
+                self._is_done.set()
                 return
 
     async def client_left(self) -> None:
         if self.is_present:
-            done = (asyncio.create_task(self._read.wait()), asyncio.create_task(self._gone.wait()))
-            await asyncio.wait(done, return_when=asyncio.FIRST_COMPLETED)
-            for waiting in done:
-                waiting.cancel()
-        while not self._gone.is_set():
-            if (await self._receive())["type"] == "http.disconnect":
-                self._gone.set()
+            await self._is_done.wait()
+        while not self._is_gone:
+            self._is_gone = (await self._receive())["type"] == "http.disconnect"
 
 
 def _request(scope: Scope, base: str, body: _RequestBody) -> httpx.Request:

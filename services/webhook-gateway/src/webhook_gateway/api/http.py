@@ -19,11 +19,12 @@ class Gone(Exception):
 class Request:
     """One request of an ASGI server. Header names are lower-case bytes there."""
 
-    __slots__ = ("_receive", "_scope")
+    __slots__ = ("_is_whole", "_receive", "_scope")
 
     def __init__(self, scope: Scope, receive: Receive) -> None:
         self._scope = scope
         self._receive = receive
+        self._is_whole = False
 
     @property
     def method(self) -> str:
@@ -65,6 +66,7 @@ class Request:
             raise TooLarge
         message = await self._receive()
         if message["type"] == "http.request" and not message.get("more_body"):
+            self._is_whole = True
             body: bytes = message.get("body", b"")
             if len(body) > at_most_bytes:
                 raise TooLarge
@@ -76,11 +78,20 @@ class Request:
             chunk = message.get("body", b"")
             chunks.append(chunk)
             size += len(chunk)
+            self._is_whole = not message.get("more_body")
             if size > at_most_bytes:
                 raise TooLarge
-            if not message.get("more_body"):
+            if self._is_whole:
                 return b"".join(chunks)
             message = await self._receive()
+
+    async def discard(self, at_most_bytes: int) -> None:
+        """Read on and keep nothing. An answer to somebody who is still sending gets lost on its way through a proxy."""
+        size = 0
+        while not self._is_whole and size < at_most_bytes:
+            message = await self._receive()
+            size += len(message.get("body", b""))
+            self._is_whole = message["type"] == "http.disconnect" or not message.get("more_body")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import asyncio
 import html
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from ipaddress import IPv4Network, IPv6Network
 from typing import TypeVar
 
@@ -34,6 +35,8 @@ _ACCEPTED = Answer(202)
 _ACKNOWLEDGED = Answer(200)
 _COME_AGAIN = problem(503, "Not stored: come again", (b"retry-after", b"5"))
 _BODY_WITHIN_S = 10.0
+_DISCARD_WITHIN_S = 2.0
+_DISCARD_AT_MOST_BYTES = 32 * 1024 * 1024
 
 T = TypeVar("T")
 
@@ -130,6 +133,9 @@ class Webhooks:
         try:
             return await endpoint(request)
         except TooLarge:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_DISCARD_WITHIN_S):
+                    await request.discard(_DISCARD_AT_MOST_BYTES)
             return problem(413, "The body is too large", (b"connection", b"close"))
         except Rejected as error:
             return problem(400, str(error))

@@ -318,15 +318,21 @@ async def test_a_malformed_body_is_400(gateway: Any, body: bytes) -> None:
     assert answer.headers["content-type"] == "application/problem+json"
 
 
-async def test_a_body_that_is_too_large_is_413(gateway: Any) -> None:
+async def test_a_body_that_is_too_large_is_413_once_it_is_sent(gateway: Any) -> None:
+    """Whoever is still sending, as a proxy is, does not look for an answer."""
+    sent = 0
+
     async def in_chunks() -> Any:
+        nonlocal sent
         for _ in range(20):
+            sent += 1
             yield b"x" * 1_000
 
     announced = await gateway.http.post("/webhooks/outlook", content=b"x" * 10_001)
     chunked = await gateway.http.post("/webhooks/outlook", content=in_chunks())
 
     assert (announced.status_code, chunked.status_code) == (413, 413)
+    assert sent == 20
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
