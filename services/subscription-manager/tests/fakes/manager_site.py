@@ -117,7 +117,7 @@ class ManagerSite:
         return str(made["id"])
 
     async def until(
-        self, doc_source_id: str, tenant: str = "acme", within_s: float = 15, **wanted: object
+        self, doc_source_id: str, tenant: str = "acme", within_s: float = 45, **wanted: object
     ) -> dict[str, Any]:
         """The doc source, once its fields are `wanted`; a callable is asked, anything else compared."""
         shown: dict[str, Any] = {}
@@ -293,7 +293,7 @@ def free_port() -> int:
         return port
 
 
-async def eventually(ask: Callable[[], Awaitable[T | None]], within_s: float = 15) -> T:
+async def eventually(ask: Callable[[], Awaitable[T | None]], within_s: float = 45) -> T:
     """The first answer that is true; what is asked about is another process's, and has no event for us."""
     async with asyncio.timeout(within_s):
         while True:
