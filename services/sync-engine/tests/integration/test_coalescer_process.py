@@ -36,7 +36,7 @@ from sync_engine.settings import CoalescerSettings
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
 WINDOW_S = 0.5
-PATIENCE_S = 60
+PATIENCE_S = 120
 NEEDED = {NOTIFICATIONS.name, NOTIFICATIONS.dead_letters, SYNC_REQUESTS.name, SCHEMAS.name, FAUST_CHANGELOG}
 
 
