@@ -34,6 +34,9 @@ join subscription_manager.doc_source_email e on e.doc_source_id = d.id
 left join subscription_manager.subscription_state s on s.doc_source_id = d.id
 """
 
+# A statement of its own: one that waits for a row's lock reads that row anew and what it joins as it was before.
+_LOCK = "select from subscription_manager.doc_source where id = $1 for update"
+
 _INSERT_DOC_SOURCE = """
 insert into subscription_manager.doc_source
     (id, tenant_id, provider, profile, access, state, version, provider_user_id, provider_tenant, folders, start_at,
@@ -176,7 +179,8 @@ class PgConnections:
 
     async def publish_again(self, doc_source_id: str) -> None:
         async with transaction(self._pool) as conn:
-            row = await conn.fetchrow(f"{_SELECT} where d.id = $1 for update of d", doc_source_id)
+            await conn.execute(_LOCK, doc_source_id)
+            row = await conn.fetchrow(f"{_SELECT} where d.id = $1", doc_source_id)
             if row is not None:
                 await self._publish(conn, connection_of(row))
 
@@ -230,9 +234,10 @@ async def _read(
 ) -> Connection | None:
     if not _is_id(doc_source_id):
         return None
+    if for_update:
+        await conn.execute(_LOCK, doc_source_id)
     row = await conn.fetchrow(
-        f"{_SELECT} where d.id = $1 and d.state <> 'gone' and ($2::text is null or d.tenant_id = $2)"
-        + (" for update of d" if for_update else ""),
+        f"{_SELECT} where d.id = $1 and d.state <> 'gone' and ($2::text is null or d.tenant_id = $2)",
         doc_source_id,
         tenant_id,
     )
