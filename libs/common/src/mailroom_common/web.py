@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mailroom_common.errors import Fatal, Retryable
 from mailroom_common.logs import get_logger
@@ -24,6 +24,9 @@ log = get_logger()
 
 # In-flight requests get this long after a stop; streams that never end are cut then.
 _STREAMS_CUT_AFTER_S = 3
+
+# The largest request that any of our APIs has a use for is a few KB.
+_MAX_BODY_BYTES = 256 * 1024
 
 
 class Problem(Exception):
@@ -67,7 +70,7 @@ class Page(BaseModel, Generic[T]):
 def service_app(process: Process, *, title: str) -> FastAPI:
     """An app with `/livez`, `/readyz` and `/metrics`, whose every error is a problem document."""
     # No schema and no docs pages are served: every call but webhooks, OAuth pages and health needs a key.
-    app = FastAPI(title=title, openapi_url=None)
+    app = _ServiceApp(title=title, openapi_url=None)
 
     @app.get("/livez", include_in_schema=False)
     async def livez() -> Response:
@@ -111,9 +114,48 @@ def service_app(process: Process, *, title: str) -> FastAPI:
 
     @app.exception_handler(Exception)
     async def failed(_request: Request, _error: Exception) -> Response:
-        return Problem(500, "Something failed here").response()  # starlette raises it again, and the log has it
+        return Problem(500, "Something failed here").response()  # starlette raises it again: see _ServiceApp
 
     return app
+
+
+class _ServiceApp(FastAPI):
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await super().__call__(scope, receive, send)
+            return
+        is_answered = False
+
+        async def watched(message: Message) -> None:
+            nonlocal is_answered
+            await send(message)
+            is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+        try:
+            await super().__call__(scope, _limited(scope, receive), watched)
+        except Exception:
+            if not is_answered:
+                raise
+            # Told here and not to uvicorn, which would close a connection that a proxy keeps for its next request.
+            log.exception("request_failed", method=scope["method"], path=scope["path"])
+
+
+def _limited(scope: Scope, receive: Receive) -> Receive:
+    """`receive`, ending in 413 once a body is larger than we take, before it is held in memory."""
+    announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
+    size = 0
+
+    async def limited() -> Message:
+        nonlocal size
+        if announced.isdigit() and int(announced) > _MAX_BODY_BYTES:
+            raise HTTPException(413, "The body is too large")
+        message = await receive()
+        size += len(message.get("body", b""))
+        if size > _MAX_BODY_BYTES:
+            raise HTTPException(413, "The body is too large")
+        return message
+
+    return limited
 
 
 def _health_answer(complaints: dict[str, str]) -> Response:

@@ -8,6 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
+from structlog.testing import capture_logs
 
 from mailroom_common.errors import Fatal, Throttled
 from mailroom_common.process import Process
@@ -43,6 +44,10 @@ def _app(process: Process) -> FastAPI:
     @app.get("/number")
     async def number(n: int) -> Page[int]:
         return Page(items=[n])
+
+    @app.post("/body")
+    async def body(sent: dict[str, str]) -> Page[str]:
+        return Page(items=list(sent))
 
     @app.get("/stream")
     async def stream() -> StreamingResponse:
@@ -131,6 +136,37 @@ async def test_metrics_are_served_and_api_descriptions_are_not(client: httpx.Asy
     assert "python_info" in (await client.get("/metrics")).text
     for path in ("/openapi.json", "/docs", "/redoc"):
         assert (await client.get(path)).status_code == 404
+
+
+@pytest.mark.parametrize("is_announced", [True, False])
+async def test_body_larger_than_any_use_is_refused(client: httpx.AsyncClient, is_announced: bool) -> None:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b'{"a": "'
+        for _ in range(10):
+            yield b"x" * 100_000
+        yield b'"}'
+
+    large = b'{"a": "' + b"x" * 1_000_000 + b'"}'
+    headers = {"content-type": "application/json"}
+    answer = await client.post("/body", content=large if is_announced else chunks(), headers=headers)
+    assert (answer.status_code, answer.json()["title"]) == (413, "The body is too large")
+    assert (await client.post("/body", json={"a": "x" * 1000})).json()["items"] == ["a"]
+
+
+async def test_failed_request_does_not_cost_its_client_the_connection(process: Process) -> None:
+    port = _free_port()
+    with capture_logs() as told:
+        serving = asyncio.create_task(serve(_app(process), host="127.0.0.1", port=port, stopping=process.stopping))
+        # One connection and no second try: what comes after the failure has to come over the same one.
+        once = httpx.AsyncHTTPTransport(retries=5, limits=httpx.Limits(max_connections=1))
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", transport=once) as client:
+            broken = await client.get("/broken")
+            again = await client.get("/number?n=1")
+            process.stopping.set()
+            await serving
+    assert (broken.status_code, again.status_code) == (500, 200)
+    assert broken.extensions["network_stream"] is again.extensions["network_stream"]
+    assert [line["path"] for line in told if line["event"] == "request_failed"] == ["/broken"]
 
 
 async def test_stop_cuts_open_streams_in_time(process: Process) -> None:
