@@ -76,6 +76,9 @@ def send(
         mailroom-sandbox send sandbox/mails --to accounts@company.example --folder "Inbox/Invoices"
     """
     mails = sorted({found for file in files for found in (file.rglob("*.eml") if file.is_dir() else [file])})
+    if not mails:
+        typer.echo(f"no .eml file in {', '.join(str(file) for file in files)}", err=True)
+        raise typer.Exit(1)
 
     async def deliver(client: ControlClient) -> None:
         for mail in mails:

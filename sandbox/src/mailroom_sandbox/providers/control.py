@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal, Protocol
 
 from fastapi import Body, FastAPI, HTTPException, Query, Request
@@ -83,7 +83,7 @@ def control_app(world: World, microsoft: Microsoft, google: Google) -> FastAPI:
     app = FastAPI(title="Mailroom sandbox: providers", docs_url="/sandbox/docs", openapi_url="/sandbox/openapi.json")
     places = Places(world, {"outlook": microsoft.mailboxes, "gmail": google.mailboxes})
     _mailbox_routes(app, places)
-    _call_routes(app, world)
+    _call_routes(app, world, places)
     _push_routes(app, world, microsoft, places)
     _fault_routes(app, world, places)
 
@@ -162,6 +162,10 @@ def _mailbox_routes(app: FastAPI, places: Places) -> None:
         times: Annotated[int, Query(ge=1, le=_MOST_COPIES)] = 1,
     ) -> dict[str, list[dict[str, str]]]:
         """The body is the mail's source, byte for byte."""
+        if received_at is not None:
+            received_at = received_at.replace(tzinfo=received_at.tzinfo or UTC)
+            if received_at.timestamp() < 0:
+                raise HTTPException(422, "received_at: no mailbox has mail from before 1970")
         source = await request.body()
         delivered = []
         for name, mailboxes in places.of(to, provider):
@@ -195,11 +199,13 @@ def _mailbox_routes(app: FastAPI, places: Places) -> None:
         return {"message_id": wish.message_id}
 
 
-def _call_routes(app: FastAPI, world: World) -> None:
+def _call_routes(app: FastAPI, world: World, places: Places) -> None:
     @app.get("/sandbox/calls")
     async def list_calls(
         mailbox: str | None = None, provider: ProviderName | None = None, after: int = 0
     ) -> dict[str, list[dict[str, object]]]:
+        if mailbox is not None:
+            places.of(mailbox, provider)
         return {"items": world.calls.made(mailbox=mailbox, provider=provider, after=after)}
 
     @app.delete("/sandbox/calls")
@@ -280,12 +286,17 @@ def _fault_routes(app: FastAPI, world: World, places: Places) -> None:
         known = {name: {"help": fault.__doc__, "schema": fault.model_json_schema()} for name, fault in FAULTS.items()}
         return {"items": active, "known": known}
 
+    def must_exist(name: str, mailbox: str | None) -> None:
+        if name not in FAULTS:
+            raise HTTPException(404, f"no fault {name}; there are {', '.join(sorted(FAULTS))}")
+        if mailbox is not None and mailbox != EVERY_MAILBOX:
+            places.of(mailbox, None)
+
     @app.put("/sandbox/faults/{name}")
     async def set_fault(
         name: str, parameters: Annotated[dict[str, object], Body()], mailbox: str = EVERY_MAILBOX
     ) -> dict[str, object]:
-        if name not in FAULTS:
-            raise HTTPException(404, f"no fault {name}; there are {', '.join(sorted(FAULTS))}")
+        must_exist(name, mailbox)
         try:
             fault = FAULTS[name].model_validate(parameters)
         except ValidationError as error:
@@ -299,6 +310,7 @@ def _fault_routes(app: FastAPI, world: World, places: Places) -> None:
 
     @app.delete("/sandbox/faults/{name}")
     async def clear_fault(name: str, mailbox: str | None = None) -> dict[str, int]:
+        must_exist(name, mailbox)
         return {"cleared": world.faults.clear(name, mailbox)}
 
     @app.post("/sandbox/cursors/refuse")

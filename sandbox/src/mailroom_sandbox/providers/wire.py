@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import hmac
+import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -48,7 +49,12 @@ class Reply:
     def content(self) -> bytes:
         if self.body is None:
             return b""
-        return self.body if isinstance(self.body, bytes) else orjson.dumps(self.body)
+        if isinstance(self.body, bytes):
+            return self.body
+        try:
+            return orjson.dumps(self.body)
+        except orjson.JSONEncodeError:
+            return json.dumps(self.body).encode()  # a mail nested deeper than the 254 levels of orjson
 
     def content_type(self, for_json: str) -> str | None:
         if self.body is None:

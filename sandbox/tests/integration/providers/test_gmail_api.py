@@ -141,6 +141,18 @@ async def test_small_bodies_are_in_the_answer_and_large_ones_are_fetched(
     assert decoded(small["body"]["data"]) == b"%PDF"
 
 
+async def test_mail_nested_deeper_than_most_readers_go_is_served(providers: RunningProviders, gmail: Person) -> None:
+    depth = 300
+    head, body = "Subject: deep\r\n", "\r\n\r\nat the bottom\r\n"
+    for level in range(depth):
+        head += f'Content-Type: multipart/mixed; boundary="b{level}"\r\n\r\n--b{level}\r\n'
+        body += f"\r\n--b{level}--\r\n"
+    (message_id,) = await providers.control.deliver(f"{head}Content-Type: text/plain{body}".encode(), GMAIL)
+    answer = await gmail.call("GET", f"/messages/{message_id}?format=full")
+    assert answer.status_code == 200
+    assert answer.text.count('"parts"') >= depth
+
+
 async def test_padding_is_sometimes_missing(providers: RunningProviders, gmail: Person) -> None:
     endings = set()
     for size in (1000, 1001, 1002):

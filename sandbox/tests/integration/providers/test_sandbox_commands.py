@@ -64,6 +64,17 @@ async def test_faults_are_switched(providers: RunningProviders) -> None:
     assert "NAME=VALUE" in await typed(providers, "fault", "set", "unavailable", "loudly", exit_code=2)
 
 
+async def test_what_names_nothing_is_said_to(providers: RunningProviders, tmp_path: Path) -> None:
+    assert "no .eml file" in await typed(providers, "send", str(tmp_path), "--to", OUTLOOK, exit_code=1)
+    nobody = ("--mailbox", "nobody@company.example")
+    for words in (("calls",), ("fault", "set", "unavailable"), ("fault", "clear", "unavailable")):
+        assert "no mailbox nobody" in await typed(providers, *words, *nobody, exit_code=1)
+    assert "there are" in await typed(providers, "fault", "clear", "gravity", exit_code=1)
+    (tmp_path / "old.eml").write_bytes(mail("old"))
+    old = (str(tmp_path / "old.eml"), "--to", OUTLOOK, "--received-at", "0001-01-01")
+    assert "1970" in await typed(providers, "send", *old, exit_code=1)
+
+
 @pytest.mark.parametrize(
     "words",
     [
