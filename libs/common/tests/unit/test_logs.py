@@ -62,7 +62,7 @@ def test_library_that_repeats_itself_is_heard_once_and_we_are_heard_each_time(
 def test_each_crash_that_a_library_reports_is_heard(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("api")
     for error in (ValueError("one"), KeyError("two")):
-        logging.getLogger("uvicorn.error").error("Exception in ASGI application", exc_info=error)
+        logging.getLogger("some.server").error("Exception in ASGI application", exc_info=error)
     assert len(_lines(capsys)) == 2
 
 
