@@ -2,11 +2,12 @@
 
     python bench/gateway [--connections 8 32 128] [--partitions 48] [--rounds 4] [--seconds 4]
 
-The rounds of both are interleaved, so that a noisy neighbour hits both alike, and the ratio is the median over the
-rounds. The server under test is held on one core; wrk and Kafka share the others. Each request is one POST of Graph
-with two changes of random doc sources: two records in Kafka, `acks=all`, before it is answered. More partitions mean
-fewer records in a batch; Mailroom's topics have 48, the anchor of 0.38 was measured with 12. Kafka is that of
-`MAILROOM_TEST_KAFKA`, or one of its own. Exit code 1 when an answer was not 202.
+Beside it stands the obvious way: the same records, each sent by an awaited `send` of aiokafka, and nothing else. The
+rounds are interleaved, so that a noisy neighbour hits all alike, and a ratio is the median over the rounds. The server
+under test is held on one core; wrk and Kafka share the others. Each request is one POST of Graph with two changes of
+random doc sources: two records in Kafka, `acks=all`, before it is answered. More partitions mean fewer records in a
+batch; Mailroom's topics have 48, the anchor of 0.38 was measured with 12. Kafka is that of `MAILROOM_TEST_KAFKA`, or
+one of its own. Exit code 1 when an answer was not 202.
 """
 
 import argparse
@@ -79,6 +80,7 @@ async def main() -> int:
         await _fill_directory(site)
         servers = [
             await stack.enter_async_context(_server("bare ASGI echo", cores[0], [str(_here() / "bare.py")], site)),
+            await stack.enter_async_context(_server("the obvious way", cores[0], [str(_here() / "obvious.py")], site)),
             await stack.enter_async_context(_server("webhook_gateway", cores[0], ["-m", "webhook_gateway"], site)),
         ]
         wrk = Wrk(folder, [_push(number) for number in range(BODIES)], core=cores[1] if len(cores) > 1 else None)
@@ -185,7 +187,7 @@ async def _server(name: str, core: int, arguments: list[str], site: Site) -> Asy
         "MAILROOM_KAFKA_BOOTSTRAP": site.kafka_bootstrap,
         "MAILROOM_TOPIC_PREFIX": site.topic_prefix,
         "MAILROOM_HTTP_PORT": str(port),
-        "MAILROOM_LOG_LEVEL": "warning",
+        "MAILROOM_LOG_LEVEL": "error",
     }
     command = ["taskset", "-c", str(core), sys.executable, *arguments]
     process = await asyncio.create_subprocess_exec(*command, env=env)

@@ -1,7 +1,7 @@
 """W3C trace context of the work in hand, carried from a record's header to the records that the work writes."""
 
-import random
 import re
+import secrets
 from contextvars import ContextVar
 
 _TRACEPARENT = re.compile(r"00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -9,8 +9,9 @@ _current: ContextVar[str | None] = ContextVar("traceparent", default=None)
 
 
 def new_traceparent() -> str:
-    """A trace of its own. Ids need to be unlikely to meet, not secret."""
-    return f"00-{random.getrandbits(128):032x}-{random.getrandbits(64):016x}-01"
+    """A trace of its own."""
+    ids = secrets.token_hex(24)
+    return f"00-{ids[:32]}-{ids[32:]}-01"
 
 
 def traceparent() -> str:

@@ -9,24 +9,23 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
-from typing import Protocol
+from itertools import count
+from typing import NamedTuple, Protocol
 
 from aiokafka.partitioner import murmur2
 
 from mailroom_common.kafka.headers import RawHeaders
 
 
-@dataclass(frozen=True, slots=True)
-class RawOutgoing:
+class RawOutgoing(NamedTuple):
     """`topic` is the name as the site has it, prefix and all."""
 
     topic: str
     key: bytes
     value: bytes
-    headers: RawHeaders = field(hash=False)
+    headers: RawHeaders
 
 
 class Batch(Protocol):
@@ -61,15 +60,11 @@ class _Shared:
 class _Waiter:
     """One caller of `send`; done when every batch that holds a record of its is."""
 
-    __slots__ = ("deadline_s", "done", "missing")
+    __slots__ = ("done", "missing")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, deadline_s: float) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.done: asyncio.Future[None] = loop.create_future()
         self.missing = 0
-        self.deadline_s = deadline_s
-
-    def __lt__(self, other: "_Waiter") -> bool:
-        return self.deadline_s < other.deadline_s
 
     def acknowledged(self) -> None:
         self.missing -= 1
@@ -101,7 +96,9 @@ class GroupCommit:
         self._dirty: list[tuple[str, int]] = []
         self._flush_is_due = False
         self._tasks: set[asyncio.Task[None]] = set()
-        self._waiting: list[_Waiter] = []  # a heap by deadline, with one timer for the earliest
+        # A heap by deadline, with one timer for the earliest; the number decides between equal ones.
+        self._waiting: list[tuple[float, int, _Waiter]] = []
+        self._number = count()
         self._alarm_at_s: float | None = None
 
     def send(self, records: Iterable[RawOutgoing], timeout_s: float) -> "asyncio.Future[None]":
@@ -111,7 +108,8 @@ class GroupCommit:
         Giving up withdraws nothing: a record that was appended may still be written.
         """
         loop = asyncio.get_running_loop()
-        waiter = _Waiter(loop, loop.time() + timeout_s)
+        waiter = _Waiter(loop)
+        deadline_s = loop.time() + timeout_s
         now_ms = int(time.time() * 1000)
         for record in records:
             where = (record.topic, partition_of(record.key, self._partitions_of(record.topic)))
@@ -130,19 +128,19 @@ class GroupCommit:
         if self._dirty and not self._flush_is_due:
             self._flush_is_due = True
             loop.call_soon(self._flush)
-        heappush(self._waiting, waiter)
-        if self._alarm_at_s is None or waiter.deadline_s < self._alarm_at_s:
-            self._alarm_at_s = waiter.deadline_s
-            loop.call_at(waiter.deadline_s, self._expire)
+        heappush(self._waiting, (deadline_s, next(self._number), waiter))
+        if self._alarm_at_s is None or deadline_s < self._alarm_at_s:
+            self._alarm_at_s = deadline_s
+            loop.call_at(deadline_s, self._expire)
         return waiter.done
 
     def _expire(self) -> None:
         """Fail whoever has waited long enough. One timer for all: a timer for each costs more than its batch."""
         loop = asyncio.get_running_loop()
         now_s = loop.time()
-        while self._waiting and (self._waiting[0].done.done() or self._waiting[0].deadline_s <= now_s):
-            heappop(self._waiting).failed(TimeoutError())
-        self._alarm_at_s = self._waiting[0].deadline_s if self._waiting else None
+        while self._waiting and (self._waiting[0][2].done.done() or self._waiting[0][0] <= now_s):
+            heappop(self._waiting)[2].failed(TimeoutError())
+        self._alarm_at_s = self._waiting[0][0] if self._waiting else None
         if self._alarm_at_s is not None:
             loop.call_at(self._alarm_at_s, self._expire)
 

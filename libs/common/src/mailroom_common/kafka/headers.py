@@ -4,6 +4,8 @@ Headers hold ids and never contents. They are most of a small record's size, so 
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache
 
 from mailroom_common.events import Event
 from mailroom_common.kafka.codec import EventKind
@@ -22,16 +24,28 @@ _CONTENT_TYPE = ("content-type", b"application/avro")
 def event_headers(event: Event, kind: EventKind, source: bytes) -> RawHeaders:
     """`source` is the writer as CloudEvents names it, e.g. `/mailroom/webhook-gateway`."""
     return [
-        _SPEC,
-        _CONTENT_TYPE,
-        ("ce_type", kind.ce_type),
-        ("ce_dataschema", kind.schema_urn),
-        ("ce_source", source),
+        *_same_for_all(kind.ce_type, kind.schema_urn, source),
         ("ce_id", event.event_id.encode()),
-        ("ce_time", event.occurred_at.isoformat(timespec="milliseconds").encode()),
+        ("ce_time", _time(event.occurred_at)),
         ("ce_subject", event.doc_source_id.encode()),
         (TRACEPARENT, traceparent().encode()),
     ]
+
+
+@lru_cache(maxsize=64)
+def _same_for_all(ce_type: bytes, schema_urn: bytes, source: bytes) -> RawHeaders:
+    return [
+        _SPEC,
+        _CONTENT_TYPE,
+        ("ce_type", ce_type),
+        ("ce_dataschema", schema_urn),
+        ("ce_source", source),
+    ]
+
+
+@lru_cache(maxsize=8)  # the events of one push or transaction happened at one time
+def _time(moment: datetime) -> bytes:
+    return moment.isoformat(timespec="milliseconds").encode()
 
 
 def tombstone_headers(source: bytes) -> RawHeaders:

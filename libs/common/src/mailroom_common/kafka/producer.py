@@ -3,9 +3,9 @@ schemas announced before the first record."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import (
@@ -40,12 +40,11 @@ class Position:
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class Outgoing:
+class Outgoing(NamedTuple):
     topic: Topic
     key: str
     event: Event
-    headers: Mapping[str, str] | None = field(default=None, hash=False)
+    headers: Mapping[str, str] | None = None
 
 
 class EventProducer:
