@@ -18,6 +18,7 @@ from starlette.types import Receive, Scope, Send
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.headers import event_headers
+from mailroom_common.settings import load
 from mailroom_common.topics import NOTIFICATIONS
 from mailroom_common.tracing import traced
 from mailroom_common.web import serve
@@ -30,7 +31,7 @@ from webhook_gateway.settings import Settings
 async def main(port: int) -> None:
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    settings, codec = Settings(), Codec()
+    settings, codec = load(Settings), Codec()
     sources = DocSourceDirectory(settings, codec)
     await sources.load()
     topic = settings.topic_prefix + NOTIFICATIONS.name
