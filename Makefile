@@ -49,7 +49,7 @@ logs: ## follows the logs of a running site
 
 test: setup ## every test, real Kafka and Postgres included, with branch coverage
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n $(jobs) --dist loadfile $(chosen) || { [ $$? = 1 ] && \
+	@$(BIN)/coverage run -m pytest -n $(jobs) --dist loadfile --no-loadscope-reorder $(chosen) || { [ $$? = 1 ] && \
 		printf '\nwhat failed beside others is run once more, alone, and has to pass there\n' && \
 		$(BIN)/coverage run -m pytest --last-failed --last-failed-no-failures none $(chosen); }
 	@$(BIN)/coverage combine -q
