@@ -1,0 +1,14 @@
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_test_of_the_repository_is_run() -> None:
+    """The folders are named one by one, for their order: one that is forgotten would be missed by nobody."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    named = [ROOT / path for path in settings["tool"]["pytest"]["ini_options"]["testpaths"]]
+    ours = [path for path in ROOT.iterdir() if path.is_dir() and not path.name.startswith(".")]
+    tests = [file for folder in ours for file in folder.rglob("test_*.py")]
+    assert len(tests) > 100
+    assert [str(file) for file in tests if not any(file.is_relative_to(path) for path in named)] == []
