@@ -78,7 +78,7 @@ async def test_paused_mailbox_rests_and_catches_up_when_it_is_resumed(site: Site
     await site.control.deliver(mail(pdf("meanwhile")), address)
     await asyncio.sleep(3)  # nothing may happen: there is no event to wait for
     assert len(await site.documents(source)) == 1
-    await site.api.post(f"/doc-sources/{source}/resume")
+    assert await site.connect(provider, address) == (address, source)  # as `make run` does on a state that it finds
     await site.settled(source, documents=2, messages=2)
 
 

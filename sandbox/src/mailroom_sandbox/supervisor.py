@@ -98,6 +98,8 @@ class Supervisor:
                 pause_s = _FIRST_PAUSE_S
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, _LONGEST_PAUSE_S)
+            if program.name in self._stopping:  # meanwhile
+                return
             try:
                 self._start(program)
             except Fatal as fatal:

@@ -10,11 +10,15 @@ _GONE = {"deleting", "deleted"}
 
 
 async def connect(api: MailroomAPI, provider: str, address: str, trusted: ssl.SSLContext) -> str:
-    """The id of the invoice doc source of this mailbox, which is active; consent is given only where it is missing."""
+    """The id of the invoice doc source of this mailbox, which is active: one that was paused is resumed, and consent
+    is given only where it is missing."""
     existing = [source for source in await api.items("/doc-sources") if _is_for(source, provider, address)]
     active = [source for source in existing if source["state"] == "active"]
     if active:
         return str(active[0]["id"])
+    if paused := [source for source in existing if source["state"] == "paused"]:
+        resumed = await api.post(f"/doc-sources/{paused[0]['id']}/resume")
+        return str(resumed["id"])
     if existing:
         doc_source_id = str(existing[0]["id"])
         link = (await api.post(f"/doc-sources/{doc_source_id}/authorize"))["authorize_url"]

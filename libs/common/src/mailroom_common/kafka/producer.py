@@ -58,7 +58,7 @@ class EventProducer:
         self._source = f"/mailroom/{client_id}".encode()
         self._client: AIOKafkaProducer | None = None
         self._partitions: dict[str, int] = {}
-        self._replacing = asyncio.Lock()
+        self._replacing: asyncio.Task[None] | None = None
         self._group = GroupCommit(lambda: self._started(), self._partitions.__getitem__)
 
     async def __aenter__(self) -> Self:
@@ -89,6 +89,9 @@ class EventProducer:
         await self.close()
 
     async def close(self) -> None:
+        if self._replacing is not None:
+            self._replacing.cancel()
+            await asyncio.wait({self._replacing})
         if client := self._client:
             await closed(client)
 
@@ -125,7 +128,7 @@ class EventProducer:
         except TimeoutError as error:
             raise Unavailable(f"Kafka did not acknowledge a record of {topic_name} within {timeout_s} s") from error
         except KafkaError as error:
-            raise await self._translated(client, error, topic_name) from error
+            raise self._translated(client, error, topic_name) from error
         return Position(written.partition, written.offset)
 
     async def prepare(self, *topics: Topic) -> None:
@@ -155,7 +158,7 @@ class EventProducer:
         except TimeoutError as error:
             raise Unavailable(f"Kafka did not acknowledge {len(ready)} records within {timeout_s} s") from error
         except KafkaError as error:
-            raise await self._translated(client, error, ready[0].topic) from error
+            raise self._translated(client, error, ready[0].topic) from error
 
     def name_of(self, topic: Topic) -> str:
         return self._settings.topic_prefix + topic.name
@@ -197,32 +200,23 @@ class EventProducer:
             else:
                 return known
 
-    async def _translated(self, client: AIOKafkaProducer, error: KafkaError, topic_name: str) -> Exception:
-        """What a caller can act on; a client that is dead for good is replaced on the way."""
+    def _translated(self, client: AIOKafkaProducer, error: KafkaError, topic_name: str) -> Exception:
+        """What a caller can act on; a client that is dead for good is being replaced from now on."""
         if isinstance(error, MessageSizeTooLargeError | RecordTooLargeError):
             return Rejected(f"a record of {topic_name} is too large for Kafka")
         if isinstance(error, UnknownTopicOrPartitionError):
             return Unavailable(f"Kafka has no topic {topic_name}: run `mailroom topics apply`")
         if isinstance(error, TopicAuthorizationFailedError):
             return Unavailable(f"Kafka does not let us write to {topic_name}")
-        if not error.retriable:
-            await self._replace(client, error)
+        # Nobody waits for the new client: with Kafka ill that takes long, and an answer is due.
+        is_met_first = self._client is client and (self._replacing is None or self._replacing.done())
+        if is_met_first and not error.retriable:
+            self._replacing = asyncio.create_task(self._replace(client, error))
         return Unavailable(f"Kafka refused a record of {topic_name}: {type(error).__name__}")
 
     async def _replace(self, dead: Client, error: KafkaError) -> None:
         """After a fatal error (fenced, out of sequence) every later send on the same client fails as well."""
-        async with self._replacing:
-            if self._client is not dead:
-                return  # another caller met the same error first
-            log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
-            KAFKA_PRODUCERS_REPLACED.inc()
-            replacement = self._make()
-            try:
-                await replacement.start()
-            except (KafkaError, OSError) as again:
-                # The dead client stays in place: the next send fails the same way and tries again.
-                log.warning("kafka_unreachable", client_id=self._client_id, error=type(again).__name__)
-                await closed(replacement)
-                return
-            self._client = replacement
-            await closed(dead)
+        log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
+        KAFKA_PRODUCERS_REPLACED.inc()
+        self._client = await connected(self._make, self._client_id)
+        await closed(dead)

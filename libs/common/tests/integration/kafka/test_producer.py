@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import pytest
+from aiokafka import AIOKafkaProducer
 from aiokafka.errors import OutOfOrderSequenceNumber
 
 from mailroom_common.errors import Rejected, Unavailable
@@ -132,9 +133,50 @@ async def test_a_producer_that_died_of_a_fatal_error_is_replaced(
     with pytest.raises(Unavailable):
         await producer.send(NOTIFICATIONS, "ds-1", notification(1))
 
-    await producer.send(NOTIFICATIONS, "ds-1", notification(2))
+    await sent_at_last(producer, notification(2))
 
     assert len(await site.read_all(NOTIFICATIONS.name)) == 1
+
+
+async def test_nobody_waits_for_the_replacement_of_a_dead_producer(
+    site: Site, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With Kafka ill the new client may take minutes to start, and an answer is due in seconds."""
+
+    async def dead(*_args: object, **_options: object) -> object:
+        raise OutOfOrderSequenceNumber
+
+    start, may_start, starts = AIOKafkaProducer.start, asyncio.Event(), []
+
+    async def slow_start(client: AIOKafkaProducer) -> None:
+        starts.append(client)
+        await may_start.wait()
+        await start(client)
+
+    monkeypatch.setattr(producer._client, "send_and_wait", dead)
+    monkeypatch.setattr(AIOKafkaProducer, "start", slow_start)
+    async with asyncio.timeout(10):
+        refused = await asyncio.gather(
+            *(producer.send(NOTIFICATIONS, "ds-1", notification(number)) for number in range(20)),
+            return_exceptions=True,
+        )
+        await asyncio.sleep(0)
+    assert {type(error) for error in refused} == {Unavailable}
+    assert len(starts) == 1
+
+    may_start.set()
+    await sent_at_last(producer, notification(20))
+
+
+async def sent_at_last(producer: EventProducer, event: Notification) -> None:
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                await producer.send(NOTIFICATIONS, event.doc_source_id, event)
+            except Unavailable:
+                await asyncio.sleep(0.05)
+            else:
+                return
 
 
 async def test_closing_does_not_wait_for_a_kafka_that_is_away() -> None:

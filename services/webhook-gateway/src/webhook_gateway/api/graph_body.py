@@ -6,11 +6,21 @@ Source: Microsoft Graph, "Receive change notifications through webhooks" and "Re
 import orjson
 
 from mailroom_common.errors import Rejected
+from webhook_gateway.api.http import TooLarge
 from webhook_gateway.domain.pushes import GraphItem
+
+# A genuine item has more than 200 bytes, so that a body of 1 MiB holds fewer. A third of a million `{}` fit as well,
+# and judging them would hold up every other push for seconds.
+MOST_ITEMS = 5_000
 
 
 def items_in(body: bytes) -> list[GraphItem]:
-    """Raises Rejected when it is no such body. Members that we do not know are ignored."""
+    """Members that we do not know are ignored.
+
+    Raises:
+        Rejected: it is no such body.
+        TooLarge: it has more than MOST_ITEMS.
+    """
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -18,6 +28,8 @@ def items_in(body: bytes) -> list[GraphItem]:
     items = document.get("value") if isinstance(document, dict) else None
     if not isinstance(items, list):
         raise Rejected("the body has no list `value`")
+    if len(items) > MOST_ITEMS:
+        raise TooLarge
     return [_item(item) for item in items]
 
 

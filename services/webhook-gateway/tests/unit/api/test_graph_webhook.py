@@ -335,6 +335,15 @@ async def test_a_body_that_is_too_large_is_413_once_it_is_sent(gateway: Any) -> 
     assert sent == 20
 
 
+async def test_a_body_of_more_items_than_a_genuine_one_can_hold_is_413(
+    gateway: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`{}` has two bytes: a third of a million of them fit into a body, and each would be judged."""
+    monkeypatch.setattr("webhook_gateway.api.graph_body.MOST_ITEMS", 10)
+    for count, status in ((10, 401), (11, 413)):
+        assert (await gateway.http.post("/webhooks/outlook", json={"value": [{}] * count})).status_code == status
+
+
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 async def test_only_post_is_answered(gateway: Any, method: str) -> None:
     answer = await gateway.http.request(method, "/webhooks/outlook")
