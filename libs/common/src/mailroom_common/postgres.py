@@ -10,7 +10,8 @@ from pydantic import SecretStr
 
 from mailroom_common.errors import Unavailable
 
-# Another moment may well do better: the server went away, is starting or stopping, or two transactions met.
+# Another moment may well do better: the server went away, is starting or stopping, became a standby, changes its
+# passwords, or two transactions met.
 _PASSING = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
@@ -19,6 +20,8 @@ _PASSING = (
     asyncpg.exceptions.InsufficientResourcesError,
     asyncpg.exceptions.TransactionRollbackError,
     asyncpg.exceptions.LockNotAvailableError,
+    asyncpg.exceptions.ReadOnlySQLTransactionError,
+    asyncpg.exceptions.InvalidAuthorizationSpecificationError,
     asyncpg.exceptions.IdleInTransactionSessionTimeoutError,
     OSError,
     TimeoutError,
@@ -66,7 +69,12 @@ async def connection(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
     """
     with passing_errors():
         async with pool.acquire(timeout=10) as conn:
-            yield conn
+            try:
+                yield conn
+            except asyncpg.exceptions.ReadOnlySQLTransactionError:
+                # The server was demoted under its sessions: the next ones shall be looked for where the primary is.
+                await pool.expire_connections()
+                raise
 
 
 @asynccontextmanager

@@ -103,3 +103,25 @@ async def test_it_goes_on_until_it_is_stopped(engine: Engine) -> None:
     async with asyncio.timeout(10):
         await Housekeeping(engine.pool, engine.blobs, clock).run(stopping, every_s=0.01)
     assert engine.stored_blobs() == set()
+
+
+async def test_a_blob_that_cannot_be_removed_ends_neither_the_sweeper_nor_its_process(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = await _upload(engine, "stuck")
+    delete, refused = engine.blobs.delete, asyncio.Event()
+
+    async def read_only(_key: str) -> None:
+        refused.set()
+        monkeypatch.setattr(engine.blobs, "delete", delete)
+        raise OSError("read-only file system")
+
+    monkeypatch.setattr(engine.blobs, "delete", read_only)
+    stopping = asyncio.Event()
+    sweeping = asyncio.create_task(_sweeper(engine, timedelta(hours=25)).run(stopping, every_s=0.05))
+    async with asyncio.timeout(20):
+        await refused.wait()
+        while key in engine.stored_blobs():  # noqa: ASYNC110  # the sweeper has no event for it
+            await asyncio.sleep(0.05)
+    stopping.set()
+    await sweeping

@@ -16,7 +16,11 @@ from typing import NamedTuple, Protocol
 
 from aiokafka.partitioner import murmur2
 
+from mailroom_common.errors import Unavailable
 from mailroom_common.kafka.headers import RawHeaders
+
+# Of one partition, behind the batch that is on its way. More is not written in the time that a caller waits.
+MOST_OPEN_BATCHES = 8
 
 
 class RawOutgoing(NamedTuple):
@@ -106,6 +110,9 @@ class GroupCommit:
         TimeoutError when that takes too long.
 
         Giving up withdraws nothing: a record that was appended may still be written.
+
+        Raises:
+            Unavailable: so much waits for a partition already that this would not be written in time either.
         """
         loop = asyncio.get_running_loop()
         waiter = _Waiter(loop)
@@ -116,6 +123,8 @@ class GroupCommit:
             lane = self._lanes.get(where)
             if lane is None:
                 lane = self._lanes[where] = _Lane()
+            elif len(lane.open) >= MOST_OPEN_BATCHES:
+                raise Unavailable(f"Kafka acknowledges nothing of partition {where[1]} of {record.topic}")
             shared = self._append(lane, record, now_ms)
             if waiter not in shared.waiters:
                 shared.waiters.add(waiter)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 from aiokafka.partitioner import DefaultPartitioner
 
-from mailroom_common.kafka.group_commit import Batch, GroupCommit, RawOutgoing, partition_of
+from mailroom_common.errors import Unavailable
+from mailroom_common.kafka.group_commit import MOST_OPEN_BATCHES, Batch, GroupCommit, RawOutgoing, partition_of
 from mailroom_common.kafka.headers import RawHeaders
 
 
@@ -134,6 +135,28 @@ async def test_a_full_batch_is_followed_by_another_in_order() -> None:
     assert [key for _, batch in kafka.sent for key in batch] == keys
     assert [len(batch) for _, batch in kafka.sent] == [2, 2, 1]
     assert waiting.done()
+
+
+async def test_what_could_not_be_written_in_time_anyway_is_refused_at_once() -> None:
+    """While a leader is away nothing may pile up: providers repeat what was refused, and memory is all we have."""
+    kafka = FakeKafka(capacity=1)
+    commits = group(kafka)
+    key = keys_of(0, 1)[0]
+    taken = [commits.send([record(key)], 5.0)]
+    await turns()
+    taken += [commits.send([record(key)], 5.0) for _ in range(MOST_OPEN_BATCHES)]
+
+    with pytest.raises(Unavailable, match="partition 0 of t"):
+        commits.send([record(key)], 5.0)
+    elsewhere = commits.send([record(keys_of(1, 1)[0])], 5.0)
+    for _ in taken:
+        await turns()
+        kafka.acknowledge(0)
+    kafka.acknowledge(1)
+    await turns()
+
+    assert all(one.done() for one in (*taken, elsewhere))
+    assert commits.send([record(key)], 5.0)
 
 
 async def test_a_refused_batch_fails_those_who_wait_for_it_and_nobody_else() -> None:

@@ -39,6 +39,8 @@ class Housekeeping:
                 await self.sweep()
             except Unavailable as error:
                 log.warning("housekeeping_postponed", reason=str(error))
+            except Exception:  # one blob that cannot be removed must not end the fetching of mail
+                log.exception("housekeeping_failed")
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), every_s)
 
