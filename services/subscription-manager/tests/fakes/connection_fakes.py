@@ -51,13 +51,17 @@ class Clock:
 
 
 class FakeConnections:
-    """`asked` and `told` are what would go to `sync-requests` and `doc-sources`, in order."""
+    """`asked` and `told` are what would go to `sync-requests` and `doc-sources`, in order.
+
+    `before_change` runs once, before the next change has the row: another was first.
+    """
 
     def __init__(self, *connections: Connection, clock: Clock | None = None) -> None:
         self.rows = {connection.id: connection for connection in connections}
         self.asked: list[tuple[str, SyncReason]] = []
         self.told: list[tuple[str, int, DocSource | None]] = []
         self.repeated: list[str] = []
+        self.before_change: Callable[[], Awaitable[None]] | None = None
         self._clock = clock or Clock()
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -81,6 +85,9 @@ class FakeConnections:
 
     @asynccontextmanager
     async def change(self, doc_source_id: str, *, tenant_id: str | None = None) -> AsyncIterator[Change | None]:
+        before, self.before_change = self.before_change, None
+        if before is not None:
+            await before()
         async with self._locks[doc_source_id]:
             found = await self.find(doc_source_id, tenant_id=tenant_id)
             if found is None:

@@ -197,15 +197,21 @@ class KeepSubscription:
         async with self._connections.change(connection.id) as change:
             if change is None or _id_of(change.connection) != _id_of(connection) or _is_removed(change.connection):
                 return  # told meanwhile that it is gone after all: it is due again for that
-            at = self._renew_at(connection, expires_at)
+            deleting = change.connection.state is State.DELETING  # the end of it waits for our lock
+            at = now if deleting else self._renew_at(connection, expires_at)
             await change.save(transitions.renewed(change.connection, expires_at, now=now, renew_at=at))
         log.info("subscription_renewed", doc_source_id=connection.id, expires_at=expires_at.isoformat())
 
     async def _leave(self, connection: Connection) -> None:
+        now = self._clock()
         async with self._connections.change(connection.id) as change:
-            if change is not None:
+            if change is None:
+                return
+            if next_step(change.connection, self._urls, now) is Step.NOTHING:
                 at = look_again_at(change.connection, random.random())  # noqa: S311  # jitter
-                await change.save(transitions.look_again(change.connection, at))
+            else:
+                at = now  # deleted, removed or consented to since we looked
+            await change.save(transitions.look_again(change.connection, at))
 
     async def _remember(self, connection: Connection, step: Step, error: MailroomError) -> None:
         now = self._clock()
@@ -219,8 +225,12 @@ class KeepSubscription:
         async with self._connections.change(connection.id) as change:
             if change is None:
                 return
+            if change.connection.state is State.DELETING and step is not Step.END:
+                # Deleted in the middle of the step: its end waits for our lock, and not for what failed here.
+                await change.save(transitions.look_again(change.connection, now))
+                return
             if isinstance(error, NeedsPeople):
-                await change.save(_refused(change.connection, error, now))
+                await change.save(_refused(change.connection, error, now, begun_with=connection.grant_generation))
                 return
             after_s = error.retry_after_s if isinstance(error, Retryable) else None
             again_in = None if after_s is None else timedelta(seconds=after_s)
@@ -267,13 +277,15 @@ def _is_still(now_stored: Connection, begun_with: Connection, digest: str | None
     return digest is None or any(known.sha256 == digest for known in now_stored.client_states)
 
 
-def _refused(connection: Connection, error: NeedsPeople, now: datetime) -> Connection:
+def _refused(connection: Connection, error: NeedsPeople, now: datetime, *, begun_with: int) -> Connection:
+    """`begun_with` is the generation of the grant when the step began."""
     said = f"{type(error).__name__}: {error}"
     again_at = now + _AFTER_REFUSAL
+    asked = error.grant_generation if isinstance(error, TokenRefused) else begun_with
+    if asked < connection.grant_generation:
+        # An older grant's refusal: the newer one has not been asked yet.
+        return transitions.failed_for_now(connection, said, now=now, again_in=None)
     if isinstance(error, TokenRefused):
-        if error.grant_generation < connection.grant_generation:
-            # An older grant's refusal: the newer one has not been asked yet.
-            return transitions.failed_for_now(connection, said, now=now, again_in=None)
         return transitions.needs_people(
             connection, Status.TOKEN_REFRESH_FAILED, "token_refused", said, again_at=again_at
         )

@@ -1,6 +1,7 @@
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from hashlib import sha256
 
 import pytest
@@ -69,6 +70,32 @@ class World:
     async def keep(self, doc_source_id: str = ID) -> Connection:
         await self.handler.keep(doc_source_id)
         return self.connections.rows[doc_source_id]
+
+    async def happens(self, change: Callable[[Connection], Connection]) -> None:
+        """Another instance, or the API, changes the row."""
+        self.connections.rows[ID] = change(self.connections.rows[ID])
+
+    async def delete(self) -> None:
+        await self.happens(lambda row: transitions.deleting(row, NOW))
+
+    async def consent(self) -> None:
+        await self.happens(
+            lambda row: transitions.consented(
+                row,
+                self.provider.account,
+                generation=row.grant_generation + 1,
+                now=NOW,
+                start_at=NOW,
+                backstop_at=NOW,
+            )
+        )
+
+
+def due_for_renewal() -> World:
+    soon = a_subscription(touched_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    world = World(a_connection(subscription=soon))
+    world.provider.living["sub-old"] = living(soon)
+    return world
 
 
 def a_subscription(**changed: object) -> CurrentSubscription:
@@ -313,6 +340,64 @@ async def test_removal_that_is_told_during_a_renewal_wins() -> None:
     assert kept.subscription is not None
     assert kept.subscription.status is SubscriptionStatus.REMOVED
     assert kept.attention_at == NOW
+
+
+async def test_delete_during_a_renewal_is_acted_on_when_the_renewal_ends() -> None:
+    world = due_for_renewal()
+    world.provider.before["renew"] = world.delete
+    kept = await world.keep()
+    assert (kept.state, kept.attention_at) == (State.DELETING, NOW)
+    assert world.connections.asked == []
+    ended = await world.keep()
+    assert (ended.ended_at, world.provider.living) == (NOW, {})
+    assert world.grants.forgotten == [ID]
+
+
+@pytest.mark.parametrize("error", [ProviderUnavailable("503"), Throttled("no", retry_after_s=900), AccessDenied("no")])
+async def test_delete_during_a_step_that_fails_does_not_wait_for_what_failed(error: Exception) -> None:
+    world = due_for_renewal()
+    world.provider.before["renew"] = world.delete
+    world.provider.fail["renew"] = error
+    kept = await world.keep()
+    assert (kept.state, kept.attention_at) == (State.DELETING, NOW)
+    assert (await world.keep()).ended_at == NOW
+
+
+@pytest.mark.parametrize("change", [transitions.deleting, transitions.removed_at_provider])
+async def test_what_is_told_between_our_look_and_our_leaving_is_looked_at_now(
+    change: Callable[[Connection, datetime], Connection],
+) -> None:
+    world = World(a_connection(subscription=a_subscription()))
+    world.connections.before_change = lambda: world.happens(lambda row: change(row, NOW))
+    assert (await world.keep()).attention_at == NOW
+    assert world.provider.notes == []
+    await world.keep()
+    assert world.provider.notes
+
+
+async def test_consent_between_our_look_and_our_leaving_is_looked_at_now() -> None:
+    world = World(a_connection(state=State.PENDING, address=None, provider_user_id=None, attention_at=None))
+    world.connections.before_change = world.consent
+    assert (await world.keep()).attention_at == NOW
+
+
+async def test_pause_and_resume_during_a_renewal_change_nothing_of_it() -> None:
+    world = due_for_renewal()
+    world.provider.before["renew"] = lambda: world.happens(transitions.paused)
+    kept = await world.keep()
+    assert kept.subscription is not None
+    assert (kept.state, kept.subscription.renewals) == (State.PAUSED, 1)
+    assert kept.attention_at is not None
+    assert kept.attention_at > NOW
+
+
+async def test_denial_of_an_older_grant_does_not_hold_up_the_consent_that_came_meanwhile() -> None:
+    world = due_for_renewal()
+    world.provider.before["renew"] = world.consent
+    world.provider.fail["renew"] = AccessDenied("of the older grant")
+    kept = await world.keep()
+    assert (kept.status, kept.grant_generation) == (Status.ACTIVE, 2)
+    assert kept.attention_at == NOW + timedelta(seconds=5)
 
 
 async def test_failures_are_retried_later_and_later_from_what_the_row_remembers() -> None:
