@@ -34,7 +34,7 @@ class ReceiveGraph:
         unexplained: list[GraphItem] = []
         dropped = 0
         for item in items:
-            verdict, source = judge(item.client_state, self._sources.get, at)
+            verdict, source = self._judge(item, at)
             if verdict is Verdict.GENUINE and source is not None:
                 ready.append(_record(item, source, at))
             elif verdict is Verdict.NOT_WANTED:
@@ -60,7 +60,7 @@ class ReceiveGraph:
         late: list[Outgoing] = []
         mismatched: list[GraphItem] = []
         for item in unexplained:
-            verdict, source = judge(item.client_state, self._sources.get, at)
+            verdict, source = self._judge(item, at)
             if verdict is Verdict.GENUINE and source is not None:
                 late.append(_record(item, source, at))
             elif verdict is Verdict.NOT_WANTED:
@@ -76,6 +76,10 @@ class ReceiveGraph:
             mismatched=len(mismatched),
             claimed=tuple({claim for item in mismatched if (claim := item.doc_source_id) and self._sources.get(claim)}),
         )
+
+    def _judge(self, item: GraphItem, at: datetime) -> tuple[Verdict, DocSource | None]:
+        is_lifecycle = item.lifecycle_event is not None
+        return judge(item.client_state, self._sources.get, at, is_lifecycle=is_lifecycle)
 
 
 def _record(item: GraphItem, source: DocSource, at: datetime) -> Outgoing:

@@ -196,14 +196,45 @@ async def test_the_hash_of_a_replaced_subscription_counts_until_that_has_expired
 
 
 @pytest.mark.parametrize("state", [DocSourceState.PAUSED, DocSourceState.DELETING])
-async def test_items_of_a_source_that_is_paused_or_being_deleted_are_202_and_dropped(
+async def test_changes_of_a_source_that_is_paused_or_being_deleted_are_202_and_dropped(
     gateway: Any, make: Any, state: DocSourceState
 ) -> None:
     gateway.sources.put(make.source(state=state))
 
-    answer = await post(gateway, make.change(), make.lifecycle_item("missed"))
+    answer = await post(gateway, make.change(), make.change(changeType="deleted"))
 
     assert answer.status_code == 202
+    assert gateway.kafka.written == []
+
+
+@pytest.mark.parametrize("kind", ["subscriptionRemoved", "reauthorizationRequired", "missed"])
+async def test_lifecycle_events_of_a_paused_source_are_written_and_its_changes_are_not(
+    gateway: Any, make: Any, kind: str
+) -> None:
+    gateway.sources.put(make.source(state=DocSourceState.PAUSED))
+
+    answer = await post(gateway, make.change(), make.lifecycle_item(kind))
+
+    assert answer.status_code == 202
+    assert [(topic, event.raw_kind) for topic, _, event in gateway.kafka.written] == [("lifecycle-events", kind)]
+
+
+async def test_lifecycle_event_of_a_paused_source_that_is_newer_than_the_directory_is_written_too(
+    gateway: Any, make: Any
+) -> None:
+    gateway.sources.to_come.append(make.source("ds-new", state=DocSourceState.PAUSED))
+    of_it = {"client_state": "ds-new:secret"}
+
+    answer = await post(gateway, make.change(**of_it), make.lifecycle_item("subscriptionRemoved", **of_it))
+
+    assert answer.status_code == 202
+    assert [topic for topic, _, _ in gateway.kafka.written] == ["lifecycle-events"]
+
+
+async def test_lifecycle_events_of_a_source_that_is_being_deleted_are_202_and_dropped(gateway: Any, make: Any) -> None:
+    gateway.sources.put(make.source(state=DocSourceState.DELETING))
+
+    assert (await post(gateway, make.lifecycle_item("subscriptionRemoved"))).status_code == 202
     assert gateway.kafka.written == []
 
 
@@ -212,6 +243,8 @@ async def test_a_resting_source_does_not_excuse_a_forgery(gateway: Any, make: An
     gateway.sources.put(make.source(state=state))
 
     assert (await post(gateway, make.change("ds-1:wrong"))).status_code == 401
+    assert (await post(gateway, make.lifecycle_item("subscriptionRemoved", "ds-1:wrong"))).status_code == 401
+    assert gateway.kafka.written == []
 
 
 # The directory catches up
