@@ -33,7 +33,7 @@ class Site:
         locks, grants, mail = FakeLocks(), FakeGrants(), {Provider.OUTLOOK: self.provider}
         end = EndConnection(self.connections, locks, mail, mail, grants, self.clock)  # type: ignore[arg-type]  # the fake has what is called
         self.keeper = KeepSubscription(self.connections, locks, mail, self, end, URLS, self.clock)  # type: ignore[arg-type]  # as above
-        self.state = ChangeState(self.connections, TIMINGS, self, self.clock)
+        self.state = ChangeState(self.connections, grants, TIMINGS, self, self.clock)
         self.lifecycle = ActOnLifecycleEvent(self.connections, self, self.clock)
         self.gateway = ReceiveGraph(self, self, CatchUps(self, within_s=1, most=1), clock=self.clock)
 

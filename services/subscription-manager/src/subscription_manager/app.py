@@ -167,7 +167,7 @@ class Service:
             self._wake,
             self._clock,
         )
-        change = ChangeState(self._connections, self._timings, self._wake, self._clock)
+        change = ChangeState(self._connections, self._opened.tokens, self._timings, self._wake, self._clock)
         handlers = DocSourceHandlers(self._connections, make, change, self._settings.public_url)
         app.include_router(doc_source_routes(handlers, self._api_keys))
         app.include_router(oauth_routes(self._connect_mailbox(), self._site()))

@@ -235,6 +235,19 @@ async def test_others_of_an_account_are_those_that_the_provider_still_serves(sto
         await store.connections.add(replace(other, id=ids[name], tenant_id=f"tenant-{number}"))
     found = {one.id for one in await store.connections.others_of_account(watched)}
     assert found == {ids["same address"], ids["same user"]}
+    by_user = replace(watched, id=ids["pending"], address=None)
+    assert {one.id for one in await store.connections.others_of_account(by_user)} == {watched.id, ids["same user"]}
+
+
+async def test_pending_one_with_a_grant_to_give_back_is_shown_as_deleting_until_it_is_gone(store: Store) -> None:
+    pending = replace(ONE, state=State.PENDING, status=None, provider_user_id=None, attention_at=None, backstop_at=None)
+    await store.connections.add(pending)
+    deleting = await save(store, transitions.deleting(pending, NOW, has_grant=True))
+    assert (deleting.state, deleting.address, deleting.provider_user_id) == (State.DELETING, None, None)
+    assert await store.connections.claim_attention(NOW, lease=timedelta(minutes=3), limit=5) == [ONE.id]
+    await save(store, transitions.gone_if_finished(transitions.ended(deleting, NOW), NOW))
+    assert await store.connections.find(ONE.id) is None
+    assert await store.told() == [(ONE.id, 1), (ONE.id, 2), (ONE.id, None)]
 
 
 async def test_current_subscriptions_are_known_and_replaced_ones_are_not(store: Store) -> None:

@@ -111,6 +111,11 @@ class Connection:
         return (self.address or self.id).lower()
 
 
+def user_key(user_id: str) -> str:
+    """Names the account where its user is known and no address. It never is an address's key: both are held at once."""
+    return f"user:{user_id}"
+
+
 def as_event(connection: Connection, occurred_at: datetime) -> DocSource | None:
     """What `doc-sources` says of it: None, a tombstone, for a grave."""
     if connection.state is State.GONE:

@@ -147,10 +147,14 @@ def resumed(connection: Connection, backstop_at: datetime) -> Connection:
     return replace(connection, state=State.ACTIVE, backstop_at=backstop_at)
 
 
-def deleting(connection: Connection, now: datetime) -> Connection:
-    """One that never was consented to is gone at once: nobody outside knows anything of it."""
-    if connection.state is State.PENDING:
+def deleting(connection: Connection, now: datetime, *, has_grant: bool = False) -> Connection:
+    """One that never was consented to is gone at once: nobody outside knows anything of it. `has_grant`: a consent got
+    as far as storing its grant, which is to be given back first."""
+    if connection.state is State.PENDING and not has_grant:
         return gone(connection, now)
+    if connection.state is State.PENDING:
+        # The address is what was wished for; who consented may be another. sync-engine has nothing of it.
+        connection = replace(connection, address=None, forgotten_at=now)
     return replace(connection, state=State.DELETING, attention_at=now, attempts=0, backstop_at=None)
 
 

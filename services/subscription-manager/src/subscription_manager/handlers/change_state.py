@@ -8,7 +8,7 @@ from mailroom_common.events import SyncReason
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, State
 from subscription_manager.handlers.make_doc_source import Timings
-from subscription_manager.ports import Change, Connections, Wakes
+from subscription_manager.ports import Change, Connections, Grants, Wakes
 
 
 class WrongState(MailroomError):
@@ -18,8 +18,16 @@ class WrongState(MailroomError):
 class ChangeState:
     """Each returns the doc source as it is then, None where the tenant has no such one. Repeating one is no error."""
 
-    def __init__(self, connections: Connections, timings: Timings, wake: Wakes, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        connections: Connections,
+        grants: Grants,
+        timings: Timings,
+        wake: Wakes,
+        clock: Callable[[], datetime],
+    ) -> None:
         self._connections = connections
+        self._grants = grants
         self._timings = timings
         self._wake = wake
         self._clock = clock
@@ -51,14 +59,20 @@ class ChangeState:
             return await change.save(change.connection, ask=SyncReason.MANUAL)
 
     async def delete(self, tenant_id: str, doc_source_id: str) -> Connection | None:
+        has_grant = await self._has_unfinished_consent(tenant_id, doc_source_id)
         async with self._connections.change(doc_source_id, tenant_id=tenant_id) as change:
             if change is None:
                 return None
             if change.connection.state is State.DELETING:
                 return change.connection
-            deleted = await change.save(transitions.deleting(change.connection, self._clock()))
+            deleted = await change.save(transitions.deleting(change.connection, self._clock(), has_grant=has_grant))
         self._wake.set()
         return deleted
+
+    async def _has_unfinished_consent(self, tenant_id: str, doc_source_id: str) -> bool:
+        """A consent that failed at its end leaves its grant with a doc source that is still pending."""
+        found = await self._connections.find(doc_source_id, tenant_id=tenant_id)
+        return found is not None and found.state is State.PENDING and await self._grants.read(found.id) is not None
 
 
 def _demand(change: Change, done: str, *states: State) -> None:

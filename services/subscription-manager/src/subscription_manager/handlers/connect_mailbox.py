@@ -7,20 +7,20 @@ import hmac
 import secrets
 from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 
 import orjson
 
-from mailroom_common.errors import MailroomError, Rejected
+from mailroom_common.errors import MailroomError, Rejected, Retryable
 from mailroom_common.events import Provider, SyncReason
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.port import Account, ConnectsMailboxes, Grant
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, State
+from subscription_manager.domain.connection import Connection, State, user_key
 from subscription_manager.handlers.make_doc_source import Timings
 from subscription_manager.ports import AlreadyConnected, Connections, Flow, Flows, Grants, Locks, Ticket, Wakes
 
@@ -29,6 +29,10 @@ log = get_logger()
 
 class FlowRefused(MailroomError):
     """Why a person cannot go on, in a sentence for them. Holds no ticket, code or token."""
+
+
+class GrantUnneeded(FlowRefused):
+    """The doc source is gone or cannot be: nobody else will give back what the person has just granted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,22 +177,47 @@ class ConnectMailbox:
         return grant, account
 
     async def _connected(self, connection: Connection, grant: Grant, account: Account) -> Connection:
-        # Ending an account's last connection takes this lock too: its revoke must not meet the new grant.
-        async with self._locks.account(connection.provider, account.address.lower()):
-            await self._check_user(connection, account)
-            tokens = StoredTokens(grant.access_token, grant.refresh_token, grant.expires_at)
-            generation = await self._grants.put_grant(
-                connection.id, connection.provider, account.user_id, tokens, grant.scopes
-            )
-            connected = await self._activate(connection, account, generation)
+        # Ending an account's last connection takes these locks too, the user's where it never knew the address: its
+        # revoke must not meet the new grant.
+        async with (
+            self._locks.account(connection.provider, account.address.lower()),
+            self._locks.account(connection.provider, user_key(account.user_id)),
+        ):
+            try:
+                connected = await self._store(connection, grant, account)
+            except GrantUnneeded:
+                await self._give_back(connection, grant, account)
+                raise
         self._wake.set()
-        log.info("mailbox_connected", doc_source_id=connection.id, grant_generation=generation)
+        log.info("mailbox_connected", doc_source_id=connection.id, grant_generation=connected.grant_generation)
         return connected
+
+    async def _store(self, connection: Connection, grant: Grant, account: Account) -> Connection:
+        """Whatever fails once the grant is stored leaves it with a `pending` doc source: the next consent replaces it,
+        and a delete gives it back."""
+        await self._check_user(connection, account)
+        tokens = StoredTokens(grant.access_token, grant.refresh_token, grant.expires_at)
+        generation = await self._grants.put_grant(
+            connection.id, connection.provider, account.user_id, tokens, grant.scopes
+        )
+        return await self._activate(connection, account, generation)
+
+    async def _give_back(self, connection: Connection, grant: Grant, account: Account) -> None:
+        """A revoke at Google ends every grant of the account with us, so it is left out while another one lives."""
+        await self._grants.forget(connection.id)
+        of_account = replace(connection, address=account.address, provider_user_id=account.user_id)
+        if grant.refresh_token is None or await self._connections.others_of_account(of_account):
+            return
+        try:
+            await self._consents(connection.provider).revoke(grant.refresh_token)
+        except Retryable as error:
+            # Nobody has it any more; what is left is an entry in the list of applications of its user.
+            log.warning("grant_not_revoked", doc_source_id=connection.id, reason=str(error))
 
     async def _check_user(self, connection: Connection, account: Account) -> None:
         newest = await self._connections.find(connection.id)
         if newest is None or newest.state is State.DELETING:
-            raise FlowRefused("This connection does not exist any more.")
+            raise _not_there(newest)
         if newest.provider_user_id is not None and newest.provider_user_id != account.user_id:
             log.warning("reconnect_by_another_user", doc_source_id=connection.id)
             raise FlowRefused("This is another mailbox than the one that was connected. Sign in with that one.")
@@ -199,7 +228,7 @@ class ConnectMailbox:
         try:
             async with self._connections.change(connection.id) as change:
                 if change is None or change.connection.state is State.DELETING:
-                    raise FlowRefused("This connection does not exist any more.")
+                    raise _not_there(None if change is None else change.connection)
                 consented = transitions.consented(
                     change.connection,
                     account,
@@ -210,8 +239,7 @@ class ConnectMailbox:
                 )
                 return await change.save(consented, ask=SyncReason.CONNECT)
         except AlreadyConnected as error:
-            await self._grants.forget(connection.id)
-            raise FlowRefused("This mailbox is connected for this purpose already.") from error
+            raise GrantUnneeded("This mailbox is connected for this purpose already.") from error
 
     def _consents(self, provider: Provider) -> ConnectsMailboxes:
         consents = self._connect.get(provider)
@@ -221,6 +249,12 @@ class ConnectMailbox:
 
     def _redirect_uri(self, provider: Provider) -> str:
         return f"{self._public_url}/oauth/{provider}/callback"
+
+
+def _not_there(newest: Connection | None) -> FlowRefused:
+    said = "This connection does not exist any more."
+    # One whose end is yet to come needs a grant for it, and its end gives the grant back.
+    return FlowRefused(said) if newest is not None and newest.ended_at is None else GrantUnneeded(said)
 
 
 def _digest(secret: str) -> bytes:

@@ -2,6 +2,7 @@
 account's last doc source."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 
 from mailroom_common.errors import MailroomError, NeedsPeople, Retryable
@@ -9,7 +10,7 @@ from mailroom_common.events import Access, Provider
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.port import ConnectsMailboxes, MailProvider
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, State
+from subscription_manager.domain.connection import Connection, State, user_key
 from subscription_manager.ports import Connections, Grants, Locks
 
 log = get_logger()
@@ -39,6 +40,9 @@ class EndConnection:
         Raises:
             Retryable: it goes on later; the doc source stays `deleting`, so that its late pushes are known.
         """
+        if connection.provider_user_id is None:
+            await self._end_unfinished(connection)
+            return
         # Connecting takes this lock too: nobody comes to the account between our look and the stop or revoke.
         async with self._locks.account(connection.provider, connection.account_key()):
             is_last = not await self._connections.others_of_account(connection)
@@ -51,6 +55,19 @@ class EndConnection:
                     return
             await self._grants.forget(connection.id)
             await self._finish(connection)
+
+    async def _end_unfinished(self, connection: Connection) -> None:
+        """It never was active: there is nothing but the grant that a consent left, and its user is all that is known
+        of the account. Connecting takes the lock of the user as well."""
+        grant = await self._grants.read(connection.id)
+        if grant is not None:
+            async with self._locks.account(connection.provider, user_key(grant.account_id)):
+                if not await self._connections.others_of_account(
+                    replace(connection, provider_user_id=grant.account_id)
+                ):
+                    await self._revoke(connection)
+                await self._grants.forget(connection.id)
+        await self._finish(connection)
 
     async def _end_subscriptions(self, connection: Connection, is_last: bool) -> None:
         mail = self._mail.get(connection.provider)

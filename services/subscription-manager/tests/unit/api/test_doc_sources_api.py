@@ -8,11 +8,12 @@ from typing import Any
 
 import httpx
 import pytest
-from connection_fakes import NOW, Clock, FakeConnections, FakeFlows, a_connection
+from connection_fakes import NOW, Clock, FakeConnections, FakeFlows, FakeGrants, a_connection
 
 from mailroom_common.auth import APIKeys
 from mailroom_common.events import SyncReason
 from mailroom_common.process import Process
+from mailroom_common.tokens.store import StoredTokens
 from mailroom_common.web import service_app
 from subscription_manager.api.doc_sources import DocSourceHandlers, doc_source_routes
 from subscription_manager.domain.application_access import Reach
@@ -68,7 +69,8 @@ class API:
             Wake(),
             clock,
         )
-        change = ChangeState(self.connections, TIMINGS, Wake(), clock)
+        self.grants = FakeGrants()
+        change = ChangeState(self.connections, self.grants, TIMINGS, Wake(), clock)
         handlers = DocSourceHandlers(self.connections, make, change, "https://mailroom.example")
         keys = ",".join(
             f"{tenant}:{role}:{sha256(f'{tenant}-{role}'.encode()).hexdigest()}"
@@ -303,6 +305,16 @@ async def test_delete_of_one_without_consent_is_over_at_once(api: API) -> None:
     assert api.connections.told == [(OURS.id, 2, None)]
     assert (await api.call("GET", f"/doc-sources/{OURS.id}")).status_code == 404
     assert (await api.call("GET", "/doc-sources")).json()["items"] == []
+
+
+async def test_delete_of_one_whose_consent_left_a_grant_is_under_way_until_that_is_given_back(api: API) -> None:
+    api.connections.rows[OURS.id] = replace(OURS, state=State.PENDING, provider_user_id=None)
+    tokens = StoredTokens("access", "refresh", NOW)
+    await api.grants.put_grant(OURS.id, OURS.provider, "user-1", tokens, frozenset())
+    assert (await api.call("DELETE", f"/doc-sources/{OURS.id}", "admin", tenant="other")).status_code == 404
+    answer = await api.call("DELETE", f"/doc-sources/{OURS.id}")
+    assert (answer.status_code, answer.json()["state"]) == (202, "deleting")
+    assert api.connections.rows[OURS.id].attention_at == NOW
 
 
 async def test_purge_says_clearly_that_it_is_not_there(api: API) -> None:

@@ -6,16 +6,19 @@ from hashlib import sha256
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from connection_fakes import NOW, Clock, FakeConnections, FakeFlows, FakeGrants, FakeLocks, FakeProvider
+from connection_fakes import NOW, URLS, Clock, FakeConnections, FakeFlows, FakeGrants, FakeLocks, FakeProvider
 
-from mailroom_common.errors import ProviderUnavailable, Rejected
+from mailroom_common.errors import ProviderUnavailable, Rejected, Unavailable
 from mailroom_common.events import Access, Profile, Provider, SyncReason
 from mailroom_common.providers.port import Account
 from mailroom_common.tokens.sealing import SealingKeys
 from subscription_manager.domain import transitions
 from subscription_manager.domain.application_access import Reach
+from subscription_manager.domain.attention import Step, next_step
 from subscription_manager.domain.connection import Connection, State, Status
+from subscription_manager.handlers.change_state import ChangeState
 from subscription_manager.handlers.connect_mailbox import Answer, ConnectMailbox, FlowRefused, Sent
+from subscription_manager.handlers.end_connection import EndConnection
 from subscription_manager.handlers.make_doc_source import MakeDocSource, NotAllowed, NotSetUp, Timings, Wanted
 from subscription_manager.ports import AlreadyConnected
 
@@ -68,6 +71,39 @@ class World:
             self.clock,
         )
 
+        self.state = ChangeState(self.connections, self.grants, TIMINGS, self.wake, self.clock)
+        self.ending = EndConnection(
+            self.connections,
+            self.locks,
+            {Provider.OUTLOOK: self.provider},  # type: ignore[dict-item]  # the fake has what is called
+            {Provider.OUTLOOK: self.provider},
+            self.grants,
+            self.clock,
+        )
+
+    async def delete(self, doc_source_id: str) -> None:
+        await self.state.delete("acme", doc_source_id)
+
+    async def end(self, doc_source_id: str) -> Connection:
+        """As the keeper does with one that is due."""
+        row = self.connections.rows[doc_source_id]
+        assert next_step(row, URLS, self.clock()) is Step.END
+        assert row.attention_at is not None
+        await self.ending.end(row)
+        return self.connections.rows[doc_source_id]
+
+    def revoked(self) -> list[str]:
+        return [note for note in self.provider.notes if note.startswith("revoke")]
+
+    async def consent_that_fails_at_its_end(self, **changed: object) -> tuple[Connection, Sent]:
+        """Postgres goes away between the grant and the doc source."""
+        made, ticket = await self.made(**changed)
+        sent = await self.sent(ticket)
+        self.connections.before_change = _postgres_goes_away
+        with pytest.raises(Unavailable):
+            await self.back(sent)
+        return made, sent
+
     async def made(self, **changed: object) -> tuple[Connection, str]:
         wanted = Wanted(tenant_id="acme", provider=Provider.OUTLOOK, profile=Profile.INVOICE, access=Access.DELEGATED)
         connection, ticket = await self.make.make(replace(wanted, **changed))  # type: ignore[arg-type]
@@ -85,6 +121,10 @@ class World:
     async def connected(self) -> Connection:
         _, ticket = await self.made()
         return await self.back(await self.sent(ticket))
+
+
+async def _postgres_goes_away() -> None:
+    raise Unavailable("Postgres is away")
 
 
 def _state(sent: Sent) -> str:
@@ -200,9 +240,9 @@ async def test_tokens_go_to_the_store_and_nowhere_else(world: World) -> None:
     assert "canary" not in everything
 
 
-async def test_connecting_takes_the_lock_of_the_account(world: World) -> None:
+async def test_connecting_takes_the_locks_of_the_account(world: World) -> None:
     await world.connected()
-    assert world.locks.order == ["account:outlook:ada@contoso.example"]
+    assert world.locks.order == ["account:outlook:ada@contoso.example", "account:outlook:user:user-1"]
 
 
 async def test_another_browser_cannot_finish_and_does_not_spoil_it(world: World) -> None:
@@ -341,6 +381,134 @@ async def test_deleted_during_the_exchange_is_refused_before_a_grant_is_stored(w
     with pytest.raises(FlowRefused, match="does not exist"):
         await world.back(sent)
     assert world.grants.stored[connected.id].generation == 1
+
+
+async def test_pending_one_that_is_gone_before_it_is_activated_gives_the_grant_back(world: World) -> None:
+    made, ticket = await world.made()
+    sent = await world.sent(ticket)
+
+    async def delete_that_looked_before_the_grant_came() -> None:
+        world.connections.rows[made.id] = transitions.deleting(world.connections.rows[made.id], NOW)
+
+    world.connections.before_change = delete_that_looked_before_the_grant_came
+    with pytest.raises(FlowRefused, match="does not exist"):
+        await world.back(sent)
+    assert world.grants.stored == {}
+    assert world.revoked() == ["revoke refresh-canary"]
+
+
+async def test_pending_one_that_is_deleted_before_it_is_activated_leaves_the_grant_to_its_end(world: World) -> None:
+    made, ticket = await world.made()
+    sent = await world.sent(ticket)
+    world.connections.before_change = lambda: world.delete(made.id)
+    with pytest.raises(FlowRefused, match="does not exist"):
+        await world.back(sent)
+    assert world.revoked() == []
+    assert (await world.end(made.id)).state is State.GONE
+    assert world.grants.stored == {}
+    assert world.revoked() == ["revoke refresh-canary"]
+
+
+async def test_deleted_during_the_exchange_gives_back_what_the_person_has_just_granted(world: World) -> None:
+    made, ticket = await world.made()
+    sent = await world.sent(ticket)
+    world.provider.before["exchange"] = lambda: world.delete(made.id)
+    with pytest.raises(FlowRefused, match="does not exist"):
+        await world.back(sent)
+    assert world.grants.stored == {}
+    assert world.revoked() == ["revoke refresh-canary"]
+
+
+async def test_grant_of_one_whose_end_is_yet_to_come_is_left_for_it(world: World) -> None:
+    connected = await world.connected()
+    sent = await world.sent(await world.make.ticket(connected.id))
+    world.connections.before_change = lambda: world.delete(connected.id)
+    with pytest.raises(FlowRefused, match="does not exist"):
+        await world.back(sent)
+    assert world.revoked() == []
+    await world.end(connected.id)
+    assert world.grants.stored == {}
+    assert world.revoked() == ["revoke refresh-canary"]
+
+
+async def test_grant_that_comes_after_the_end_is_given_back(world: World) -> None:
+    connected = await world.connected()
+    sent = await world.sent(await world.make.ticket(connected.id))
+
+    async def end() -> None:
+        await world.delete(connected.id)
+        await world.end(connected.id)
+        world.provider.notes.clear()
+
+    world.provider.before["identify"] = end
+    with pytest.raises(FlowRefused, match="does not exist"):
+        await world.back(sent)
+    assert world.grants.stored == {}
+    assert world.revoked() == ["revoke refresh-canary"]
+
+
+async def test_grant_is_not_revoked_while_another_doc_source_of_the_account_lives(world: World) -> None:
+    await world.connected()
+    made, ticket = await world.made(tenant_id="other")
+    sent = await world.sent(ticket)
+
+    async def delete() -> None:
+        await world.state.delete("other", made.id)
+
+    world.provider.before["identify"] = delete
+    with pytest.raises(FlowRefused, match="does not exist"):
+        await world.back(sent)
+    assert made.id in world.grants.forgotten
+    assert world.revoked() == []
+
+
+async def test_refusal_is_told_though_the_revoke_fails(world: World) -> None:
+    made, ticket = await world.made()
+    sent = await world.sent(ticket)
+    world.provider.before["exchange"] = lambda: world.delete(made.id)
+    world.provider.fail["revoke"] = ProviderUnavailable("503")
+    with pytest.raises(FlowRefused, match="does not exist"):
+        await world.back(sent)
+
+
+async def test_delete_of_a_pending_one_gives_back_the_grant_that_a_failed_consent_left(world: World) -> None:
+    made, _ = await world.consent_that_fails_at_its_end(address="somebody@contoso.example")
+    assert made.id in world.grants.stored
+    wakes = world.wake.count
+    await world.delete(made.id)
+    assert world.wake.count == wakes + 1
+    assert (await world.end(made.id)).state is State.GONE
+    assert world.grants.stored == {}
+    assert world.revoked() == ["revoke refresh-canary"]
+    assert world.connections.told[-1][2] is None
+
+
+async def test_left_grant_is_kept_until_the_provider_has_taken_it_back(world: World) -> None:
+    made, _ = await world.consent_that_fails_at_its_end()
+    await world.delete(made.id)
+    world.provider.fail["revoke"] = ProviderUnavailable("503")
+    with pytest.raises(ProviderUnavailable):
+        await world.end(made.id)
+    assert made.id in world.grants.stored
+    world.provider.fail.clear()
+    assert (await world.end(made.id)).state is State.GONE
+    assert world.grants.stored == {}
+
+
+async def test_left_grant_is_forgotten_only_while_another_doc_source_of_its_user_lives(world: World) -> None:
+    made, _ = await world.consent_that_fails_at_its_end()
+    world.provider.account = replace(world.provider.account, address="renamed@contoso.example")
+    other = await world.connected()
+    await world.delete(made.id)
+    assert (await world.end(made.id)).state is State.GONE
+    assert list(world.grants.stored) == [other.id]
+    assert world.revoked() == []
+
+
+async def test_next_consent_mends_one_that_failed_at_its_end(world: World) -> None:
+    made, _ = await world.consent_that_fails_at_its_end()
+    again = await world.back(await world.sent(await world.make.ticket(made.id)))
+    assert (again.state, again.grant_generation) == (State.ACTIVE, 2)
 
 
 class TestApplicationAccess:
