@@ -1,7 +1,7 @@
 """Which internet headers a filter needs, the same for both providers."""
 
 from collections.abc import Iterable, Mapping
-from email.errors import HeaderParseError
+from email.errors import MessageError
 from email.header import decode_header, make_header
 from email.utils import parseaddr
 from typing import Any
@@ -40,11 +40,15 @@ def decoded(value: str) -> str:
         return value
     try:
         return str(make_header(decode_header(value)))
-    except (HeaderParseError, LookupError, ValueError):  # an unknown charset or bytes that are not in it
+    except (MessageError, LookupError, ValueError):
+        # Half an encoded word, a charset that is unknown or whose name is no ASCII, or bytes that are not in it.
         return value
 
 
 def address_of(value: str) -> tuple[str | None, str | None]:
     """(address, name) of a From header. Encoded words are read after the split: a name may decode to a comma."""
-    name, address = parseaddr(value)
+    try:
+        name, address = parseaddr(value)
+    except RecursionError:  # comments within comments, some thousands deep: nobody's address
+        return None, None
     return (address if "@" in address else None), (decoded(name) or None)

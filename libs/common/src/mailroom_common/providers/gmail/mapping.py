@@ -63,7 +63,7 @@ def text_of(part: Payload, content: bytes) -> str:
     for charset in ("utf-8", charset_of(part)):
         try:
             return content.decode(charset)
-        except (LookupError, UnicodeDecodeError):
+        except (LookupError, ValueError):  # ValueError: it is not in it, or has a NUL in its name
             continue
     return content.decode("latin-1")
 
@@ -71,7 +71,10 @@ def text_of(part: Payload, content: bytes) -> str:
 def charset_of(part: Payload) -> str:
     reader = HeaderReader()
     reader["Content-Type"] = header(part.get("headers") or [], "content-type") or ""
-    return reader.get_content_charset() or "latin-1"
+    try:
+        return reader.get_content_charset() or "latin-1"
+    except (TypeError, ValueError):  # what the library makes of a parameter that is given twice or in broken pieces
+        return "latin-1"
 
 
 def handle_of(part: Payload) -> str | bytes | None:

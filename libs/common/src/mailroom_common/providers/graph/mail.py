@@ -25,6 +25,7 @@ from mailroom_common.providers.graph.mapping import (
     Payload,
     change_of,
     html_of,
+    listed_summary,
     odata_moment,
     part_of,
     summary_of,
@@ -135,7 +136,7 @@ class GraphMail:
         )
         found: list[MessageSummary] = []
         async for page in following(self._calls, self._base, mailbox, call):
-            found += [summary_of(item) for item in values(page)]
+            found += [listed_summary(item) for item in values(page)]
             greatest = max((item.modified_at for item in found if item.modified_at), default=since)
             if "@odata.nextLink" in page and greatest > since:
                 return SummaryPage(tuple(found), resume_after=greatest)

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from mailroom_common.errors import ProviderUnavailable
+from mailroom_common.errors import MailroomError, ProviderUnavailable
+from mailroom_common.logs import get_logger
 from mailroom_common.providers.headers import filter_headers
 from mailroom_common.providers.port import (
     Change,
@@ -15,6 +16,8 @@ from mailroom_common.providers.port import (
     PartKind,
     Subscription,
 )
+
+log = get_logger()
 
 # Delta puts it into its token: a changed select would take effect only with the next round from nothing.
 SUMMARY_SELECT = (
@@ -67,7 +70,25 @@ def html_of(message: Payload) -> str:
 def change_of(item: Payload) -> Change:
     if "@removed" in item:
         return Change(ChangeKind.REMOVED, required(item, "id"))
-    return Change(ChangeKind.PRESENT, required(item, "id"), summary_of(item))
+    return Change(ChangeKind.PRESENT, required(item, "id"), _summary_or_nothing(item))
+
+
+def listed_summary(item: Payload) -> MessageSummary:
+    """An item that breaks the mapping shows with its id and its time alone: its fetch then fails, and no page's."""
+    return _summary_or_nothing(item) or MessageSummary(
+        message_id=required(item, "id"), modified_at=moment(item.get("lastModifiedDateTime"))
+    )
+
+
+def _summary_or_nothing(item: Payload) -> MessageSummary | None:
+    try:
+        return summary_of(item)
+    except MailroomError:
+        raise
+    except Exception as error:  # noqa: BLE001  # a traceback for each page that shows the item says no more than its name
+        # What strangers send finds every hole: one mail that breaks us must not stand in the way of its page.
+        log.warning("item_not_mapped", message_id=item.get("id"), error=type(error).__name__)
+        return None
 
 
 def part_of(attachment: Payload) -> Part:
@@ -133,9 +154,9 @@ def moment(text: object) -> datetime | None:
     zone = rest[len(digits) :]
     try:
         at = datetime.fromisoformat(f"{whole}.{digits[:6]:0<6}{zone}" if digits else whole + zone)
-    except ValueError:
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):  # OverflowError: an hour before year 1, by its offset
         return None
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 def odata_moment(at: datetime) -> str:

@@ -1,0 +1,47 @@
+import pytest
+
+from mailroom_common.providers.gmail.mapping import charset_of, text_of
+from mailroom_common.providers.headers import address_of, decoded, filter_headers
+
+
+def test_encoded_words_are_read() -> None:
+    assert decoded("=?utf-8?b?w7w=?= and =?iso-8859-1?q?=FC?=") == "ü and ü"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "=?\u00fc?q?abc?=",  # a charset whose name is no ASCII
+        "=?no-such-charset?q?abc?=",
+        "=?utf-8?q?=FF?=",
+        "=?utf-8?b?A?=",
+        "=?a\0b?q?abc?=",
+        "=?rot13?q?abc?=",
+        "=?undefined?q?abc?=",
+    ],
+)
+def test_an_encoded_word_that_nobody_can_read_stays_as_it_came(value: str) -> None:
+    assert decoded(value) == value
+    assert filter_headers([{"name": "List-Id", "value": value}]) == {"list-id": value}
+    assert address_of(f"{value} <a@supplier.example>") == ("a@supplier.example", value)
+
+
+def test_comments_without_end_are_nobodys_address() -> None:
+    assert address_of("(" * 5000 + "a@supplier.example") == (None, None)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "text/html; charset=a\0b",
+        "text/html; charset*=a\0b''x; charset=utf-8",
+        "text/html; charset*=utf-8''a; charset*0*=b",
+        "text/html; charset*0*=x'y'\u00e9; charset*=a'b'c",
+        "text/html; charset=undefined",
+        "text/html; charset=rot13",
+    ],
+)
+def test_a_charset_that_nobody_can_read_leaves_the_text_readable(value: str) -> None:
+    part = {"headers": [{"name": "Content-Type", "value": value}]}
+    assert charset_of(part)
+    assert text_of(part, b"R\xe9sum\xe9") == "Résumé"
