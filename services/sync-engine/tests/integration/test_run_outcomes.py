@@ -106,15 +106,19 @@ async def test_the_providers_wait_is_kept_whatever_a_request_says(engine: Engine
     await engine.done()
 
 
-async def test_failures_in_a_row_are_put_off_longer_and_longer(engine: Engine, outlook: FakeOutlook) -> None:
+@pytest.mark.parametrize("retry_after_s", [None, 0.0, 0.01])
+async def test_failures_in_a_row_are_put_off_longer_and_longer_however_little_the_provider_asks(
+    engine: Engine, outlook: FakeOutlook, retry_after_s: float | None
+) -> None:
     pauses = []
     for _ in range(6):
-        outlook.errors["folders"] = [ProviderUnavailable("503")]
+        outlook.errors["folders"] = [ProviderUnavailable("503", retry_after_s=retry_after_s)]
         outcome = await engine.run()
         assert isinstance(outcome, RetryAt)
         assert outcome.failing
         pauses.append(outcome.not_before - engine.clock.now)
         engine.clock.now = outcome.not_before
+    assert all(pause >= timedelta(seconds=1) for pause in pauses), pauses
     assert all(later > earlier for earlier, later in zip(pauses, pauses[2:], strict=False)), pauses
     await engine.done()
     assert (await engine.row("sync_state"))["attempts"] == 0

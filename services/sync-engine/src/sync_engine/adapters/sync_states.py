@@ -40,13 +40,14 @@ insert into sync_engine.sync_state (doc_source_id, full_due)
 select id, nextval('sync_engine.full_due_mark') from unnest($1::text[]) as id order by id
 on conflict (doc_source_id) do update set full_due = excluded.full_due
 """
+# The wait that a provider names lengthens ours and never shortens it: "after 0 seconds" would loop without a pause.
 _PUT_OFF = """
 insert into sync_engine.sync_state as old (doc_source_id, tenant_id, attempts, not_before)
-values ($1, $2, 1, $3::timestamptz + coalesce($4, least($6::float8, $5::float8) * $7) * interval '1 second')
+values ($1, $2, 1, $3::timestamptz + greatest($4::float8, least($6::float8, $5::float8) * $7) * interval '1 second')
 on conflict (doc_source_id) do update set
     attempts = old.attempts + 1,
     not_before = $3::timestamptz
-        + coalesce($4, least($6::float8, $5::float8 * 2 ^ least(old.attempts, 20)) * $7) * interval '1 second'
+        + greatest($4::float8, least($6::float8, $5::float8 * 2 ^ least(old.attempts, 20)) * $7) * interval '1 second'
 returning not_before
 """
 _FORGET = (
