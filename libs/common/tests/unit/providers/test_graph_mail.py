@@ -393,6 +393,41 @@ async def test_folder_tree_has_paths_and_knows_the_inbox_in_any_language(
     assert "/v1.0/users/user-1/mailFolders/inbox" not in [request.url.path for request in wire.requests[asked:]]
 
 
+@pytest.mark.parametrize(
+    ("lost", "is_whole"),
+    [
+        ("/mailFolders", False),
+        ("/more", False),
+        ("/mailFolders/id-gone/childFolders", True),  # deleted since its parent's page
+        ("/mailFolders/id-in/childFolders/more", False),
+    ],
+)
+async def test_folder_tree_lacks_what_is_gone_and_is_never_half(
+    graph: GraphMail, wire: Any, outlook: Mailbox, lost: str, is_whole: bool
+) -> None:
+    def folder(folder_id: str, children: int) -> dict[str, object]:
+        return {"id": folder_id, "displayName": folder_id, "childFolderCount": children}
+
+    pages = {
+        "/mailFolders": page(folder("id-in", 2), nextLink=f"{BASE}/users/user-1/more"),
+        "/more": page(folder("id-gone", 1)),
+        "/mailFolders/id-in/childFolders": page(
+            folder("id-a", 0), nextLink=f"{BASE}/users/user-1/mailFolders/id-in/childFolders/more"
+        ),
+        "/mailFolders/id-in/childFolders/more": page(folder("id-b", 0)),
+        "/mailFolders/id-gone/childFolders": page(folder("id-c", 0)),
+    }
+    del pages[lost]
+    not_found = httpx.Response(404, json={"error": {"code": "ErrorItemNotFound"}})
+    wire.answer = lambda request: pages.get(request.url.path.removeprefix("/v1.0/users/user-1"), not_found)
+    if is_whole:
+        tree = await graph.folders(outlook)
+        assert [folder.folder_id for folder in tree] == ["id-in", "id-gone", "id-a", "id-b"]
+    else:
+        with pytest.raises(ProviderUnavailable):
+            await graph.folders(outlook)
+
+
 def subscription(**more: object) -> dict[str, object]:
     return {
         "id": "sub-1",

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from urllib.parse import quote
 
-from mailroom_common.errors import ItemGone, Rejected
+from mailroom_common.errors import ItemGone, ProviderUnavailable, Rejected
 from mailroom_common.providers.calls import Call, ProviderCalls
 from mailroom_common.providers.graph.mapping import Payload, required, values
 from mailroom_common.providers.graph.paging import following
@@ -15,6 +15,7 @@ from mailroom_common.providers.port import Folder, Mailbox
 WELL_KNOWN = ("inbox", "drafts", "sentitems", "outbox", "deleteditems", "junkemail", "archive", "conversationhistory")
 _SELECT = "id,displayName,parentFolderId,childFolderCount,isHidden"
 _PAGE = "100"
+_CHILDREN = "/childFolders"
 
 
 class GraphFolders:
@@ -37,19 +38,24 @@ class GraphFolders:
                 folder = Folder(folder_id, f"{above}/{name}" if above else name, names.get(folder_id))
                 found.append(folder)
                 if item.get("childFolderCount") != 0:
-                    ahead.append((f"{user}/mailFolders/{quote(folder_id, safe='')}/childFolders", folder.path))
+                    ahead.append((f"{user}/mailFolders/{quote(folder_id, safe='')}{_CHILDREN}", folder.path))
         return found
 
     async def _listed(self, mailbox: Mailbox, path: str) -> AsyncIterator[Payload]:
         call = Call(
             name="folders", path=path, query={"$top": _PAGE, "includeHiddenFolders": "true", "$select": _SELECT}
         )
+        has_begun = False
         try:
             async for page in following(self._calls, self._base, mailbox, call):
+                has_begun = True
                 for item in values(page):
                     yield item
-        except ItemGone:
-            return  # deleted between its parent's page and its own
+        except ItemGone as error:
+            if path.endswith(_CHILDREN) and not has_begun:
+                return  # deleted between its parent's page and its own
+            # Half a tree would pass for a whole one, and what is not in it for mail that nobody wants.
+            raise ProviderUnavailable(f"Graph lost its list of folders: {error}") from error
 
     async def _well_known_ids(self, mailbox: Mailbox, user: str) -> dict[str, str]:
         known = self._well_known.setdefault(user, {})
