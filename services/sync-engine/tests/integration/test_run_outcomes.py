@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -14,10 +15,13 @@ from mailroom_common.errors import (
     AccessDenied,
     CursorRefused,
     MailboxGone,
+    MailroomError,
     PageTokenRefused,
     ProviderUnavailable,
+    Rejected,
     Throttled,
     TokenRefused,
+    Unavailable,
 )
 from mailroom_common.events import ConnectionKind, DocSourceState, SyncReason
 from mailroom_common.providers.port import MessageSummary
@@ -244,6 +248,65 @@ async def test_a_provider_that_refuses_every_cursor_is_failing(engine: Engine, o
     outcome = await engine.run()
     assert isinstance(outcome, RetryAt)
     assert outcome.failing
+
+
+@pytest.mark.parametrize("error", [Rejected("400"), AccessDenied("403"), ProviderUnavailable("500")])
+async def test_a_folder_that_always_fails_keeps_no_other_from_being_read(
+    engine: Engine, outlook: FakeOutlook, error: MailroomError
+) -> None:
+    outlook.deliver("late", File(), folder_id="f-invoices")
+    outlook.item_errors["late"] = Rejected("not yet")
+    await engine.done()
+    del outlook.item_errors["late"]
+    outlook.deliver("behind", File(), folder_id="f-invoices")
+    outlook.deliver("within", File(), folder_id="f-inbox")
+
+    async def inbox_fails(scope: str) -> None:
+        if scope == "f-inbox":
+            raise error
+
+    outlook.meanwhile["delta"] = inbox_fails
+    engine.clock.pass_by(minutes=11)
+    outcome = await engine.run(SyncReason.BACKSTOP)
+    assert outlook.asked[-1][0] != "f-inbox", "it is not the last to be read"
+    assert await engine.taken_mails() == ["behind", "late"], "what was parked is tried again too"
+    assert isinstance(outcome, RetryAt)
+    assert outcome.failing
+    assert "could not be read" in outcome.detail
+    (run,) = [row for row in await engine.rows("sync_run") if row["outcome"] != "done"]
+    assert (run["outcome"], run["detail"], run["found_new"]) == ("retry", outcome.detail, 2)
+    outlook.meanwhile.clear()
+    engine.clock.now = outcome.not_before
+    await engine.done()
+    assert await engine.taken_mails() == ["behind", "late", "within"]
+
+
+async def test_access_that_is_denied_to_every_folder_is_denied_to_the_mailbox(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.errors["delta"] = [AccessDenied("policy") for _ in outlook.tree]
+    outcome = await engine.run()
+    assert isinstance(outcome, NotSyncable)
+    assert outcome.kind is ConnectionKind.ACCESS_DENIED
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Throttled("patience"),
+        ProviderUnavailable("503", retry_after_s=5),
+        MailboxGone("moved away"),
+        TokenRefused("refused", grant_generation=1),
+        Unavailable("no database"),
+    ],
+)
+async def test_what_is_not_about_one_folder_ends_the_run_at_once(
+    engine: Engine, outlook: FakeOutlook, error: MailroomError
+) -> None:
+    outlook.errors["delta"] = [error]
+    with suppress(Unavailable):
+        assert isinstance(await engine.run(), RetryAt | NotSyncable)
+    assert outlook.calls["delta"] == 1
 
 
 async def test_the_cursor_of_a_folder_that_is_gone_goes_too(engine: Engine, outlook: FakeOutlook) -> None:

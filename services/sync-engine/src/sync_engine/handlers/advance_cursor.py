@@ -1,10 +1,18 @@
 """Moves one cursor to its end: page by page, each in one transaction with what was found on it."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from mailroom_common.errors import CursorRefused, ItemGone, PageTokenRefused, ProviderUnavailable
+from mailroom_common.errors import (
+    AccessDenied,
+    CursorRefused,
+    ItemGone,
+    MailroomError,
+    PageTokenRefused,
+    ProviderUnavailable,
+    Rejected,
+)
 from mailroom_common.events import Provider
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.port import Change, ChangeKind, ChangePage, MessageSummary
@@ -34,6 +42,43 @@ class AdvanceCursor:
         self._take = take
         self._observe = observe
         self._clock = clock
+
+    async def advance_each(
+        self,
+        run: Run,
+        watch: Watch,
+        folder_ids: Iterable[str],
+        *,
+        hints: Mapping[str, MessageSummary] | None = None,
+    ) -> ProviderUnavailable | None:
+        """`advance` for each folder; one that cannot be read keeps no other from being read.
+
+        Returns what the run has to end with when some could not be read. Raises what `advance` does when it is not
+        about one folder, and where none at all could be read.
+        """
+        failed: list[MailroomError] = []
+        read = 0
+        for folder_id in folder_ids:
+            try:
+                await self.advance(run, watch, folder_id, hints=hints)
+                read += 1
+            except ItemUnavailable:
+                raise  # the run ends with it, and the next one passes over that message
+            except (Rejected, AccessDenied, ProviderUnavailable) as error:
+                log.warning("folder_not_read", doc_source_id=run.doc_source_id, scope=folder_id, reason=str(error))
+                if isinstance(error, ProviderUnavailable) and error.retry_after_s:
+                    raise  # a pause is the mailbox's: nothing else is asked of it either
+                failed.append(error)
+        if not failed:
+            return None
+        if not read and all(isinstance(error, AccessDenied) for error in failed):
+            raise failed[0]
+        # What one folder is denied is not denied to the mailbox, and what it answers with 400 is no crash of ours.
+        told = ProviderUnavailable(f"{len(failed)} of {len(failed) + read} folders could not be read: {failed[0]}")
+        told.__cause__ = failed[0]
+        if not read:
+            raise told
+        return told
 
     async def advance(
         self,

@@ -118,25 +118,26 @@ class RunSync:
     async def _sync(self, run: Run, kind: RunKind) -> None:
         for beginning in range(1, _MOST_BEGINNINGS + 1):
             try:
-                watch = await self._sync_once(run, kind)
+                watch, unread = await self._sync_once(run, kind)
                 await self._retry_parked(run, watch)
             except CursorMoved as error:
                 log.info("cursor_moved_by_another", doc_source_id=run.doc_source_id)
                 if beginning == _MOST_BEGINNINGS:
                     raise Throttled("another worker syncs this mailbox", retry_after_s=5) from error
             else:
+                if unread:
+                    raise unread
                 return
 
-    async def _sync_once(self, run: Run, kind: RunKind) -> Watch | None:
+    async def _sync_once(self, run: Run, kind: RunKind) -> tuple[Watch | None, ProviderUnavailable | None]:
+        """What is watched, where that had to be asked for; and what kept some folders from being read."""
         if run.source.provider is Provider.GMAIL:
-            return await self._history(run, kind)
+            return await self._history(run, kind), None
         if kind is RunKind.HINTED:
             await self._hinted.run(run)
-            return None
+            return None, None
         watch = await self._folders.watch(run)
-        for folder_id in watch.folders:
-            await self._advance.advance(run, watch, folder_id)
-        return watch
+        return watch, await self._advance.advance_each(run, watch, watch.folders)
 
     async def _history(self, run: Run, kind: RunKind) -> Watch:
         """Gmail: new mail by the history; what was there before by a re-list beside it, while one is under way."""

@@ -72,9 +72,9 @@ class TakeHinted:
         """Observed mailboxes are told of changes in order, so only cursors speak for them; the list says which."""
         shown = {summary.folder_id for summary in hints.values() if summary.folder_id}
         watch = await self._folders.watch_for(run, shown)
-        for folder_id in watch.folders:
-            if folder_id in shown:
-                await self._advance.advance(run, watch, folder_id, hints=hints)
+        folder_ids = [folder_id for folder_id in watch.folders if folder_id in shown]
+        if unread := await self._advance.advance_each(run, watch, folder_ids, hints=hints):
+            raise unread
 
 
 def _is_news(run: Run, summary: MessageSummary, known: KnownMessage | None) -> bool:
