@@ -115,7 +115,30 @@ async def test_an_item_that_fails_always_comes_to_rest_visibly(engine: Engine, o
 async def test_a_request_for_all_tries_what_rests_once_more(engine: Engine, outlook: FakeOutlook) -> None:
     await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
     del outlook.item_errors["bad"]
+    await _asked_for_all(engine)
     await engine.done(SyncReason.MANUAL)
     assert await engine.taken_mails() == ["bad"]
     assert (await engine.row("message"))["state"] == "open"
     assert await engine.rows("parked_item") == []
+
+
+async def test_a_request_for_all_is_not_forgotten_when_its_first_run_fails(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
+    del outlook.item_errors["bad"]
+    await _asked_for_all(engine)
+    outlook.errors["folders"] = [ProviderUnavailable("503")]
+    outcome = await engine.run(SyncReason.MANUAL)
+    assert isinstance(outcome, RetryAt)
+    engine.clock.now = outcome.not_before
+    await engine.done(SyncReason.RETRY)  # all that the work table says of a request whose run has failed
+    assert await engine.taken_mails() == ["bad"]
+    outlook.calls.clear()
+    await engine.done(SyncReason.RETRY)
+    assert outlook.calls["folders"] == 0, "it was asked for once"
+
+
+async def _asked_for_all(engine: Engine) -> None:
+    """The worker makes that wish durable before it claims the request."""
+    await engine.states.mark_full_due([engine.source.doc_source_id])

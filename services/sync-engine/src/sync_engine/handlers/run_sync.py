@@ -15,7 +15,6 @@ from mailroom_common.errors import (
     Unavailable,
 )
 from mailroom_common.events import Access, ConnectionKind, DocSource, DocSourceState, Provider, SyncReason
-from mailroom_common.events.sync_request import ASKS_FOR_ALL
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.port import MailProvider
 from sync_engine.domain.plan import Timings, kind_of_run
@@ -152,7 +151,8 @@ class RunSync:
         return watch
 
     async def _retry_parked(self, run: Run, watch: Watch | None) -> None:
-        wants_all = not ASKS_FOR_ALL.isdisjoint(run.reasons)
+        # The mark, not the reasons: those of a run that failed are not those of the next, and the mark outlives them.
+        wants_all = run.standing.full_due is not None
         due = await self._tables.parked_due(run.doc_source_id, run.started_at, all_of_them=wants_all)
         if due:
             await self._parked.retry(run, watch or await self._folders.watch_for(run, ()), list(due))
