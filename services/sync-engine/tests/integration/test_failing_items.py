@@ -139,6 +139,22 @@ async def test_a_request_for_all_is_not_forgotten_when_its_first_run_fails(
     assert outlook.calls["folders"] == 0, "it was asked for once"
 
 
+async def test_a_mail_at_rest_that_nobody_watched_when_it_was_retried_is_taken_where_it_is_watched(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
+    outlook.move("bad", "f-junk")
+    del outlook.item_errors["bad"]
+    await _asked_for_all(engine)
+    await engine.done(SyncReason.MANUAL)
+    assert await engine.taken_mails() == []
+    assert await engine.rows("parked_item") == await engine.rows("message") == []
+    outlook.move("bad", "f-inbox")
+    engine.clock.pass_by(minutes=11)
+    await engine.done(SyncReason.BACKSTOP)
+    assert await engine.taken_mails() == ["bad"]
+
+
 async def _asked_for_all(engine: Engine) -> None:
     """The worker makes that wish durable before it claims the request."""
     await engine.states.mark_full_due([engine.source.doc_source_id])

@@ -366,6 +366,13 @@ async def _park(conn: Connection, source: DocSource, page: Page, now: datetime) 
             source.doc_source_id,
             settled,
         )
+    if page.settled:
+        # What was not taken now may be shown where it is: a row that says it is parked would hide it for ever.
+        await conn.execute(
+            "delete from sync_engine.message where doc_source_id = $1 and message_id = any($2) and state = 'parked'",
+            source.doc_source_id,
+            list(page.settled),
+        )
     if page.failed:
         failed = _columns(page.failed)
         rows = await conn.fetch(
