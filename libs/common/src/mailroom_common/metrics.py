@@ -14,6 +14,11 @@ OUTBOX_FAILED_SENDS = Counter(
     "Outbox rows that Kafka did not acknowledge in time; they are sent again.",
     ["schema"],
 )
+OUTBOX_SET_ASIDE = Gauge(
+    "mailroom_outbox_set_aside",
+    "Aggregates whose next outbox row Kafka can never take: they wait for an operator, as outbox.py says. Alarm.",
+    ["schema"],
+)
 OUTBOX_LEADER = Gauge(
     "mailroom_outbox_leader", "1 while this process holds the schema's relay lock, else 0.", ["schema"]
 )

@@ -14,6 +14,18 @@ A service's migration creates its table:
 
 A writer locks the aggregate's row before it adds, so that ids within an aggregate rise in the order of the commits.
 One relay per schema publishes in id order and awaits the acknowledgement of an aggregate's row before its next.
+
+A row that Kafka can never take (larger than the producer or the topic allows) is set aside with the later rows of its
+aggregate, and the others go on. The log says `outbox_row_rejected` with its `outbox_id`, and
+`mailroom_outbox_set_aside` stays above 0 until an operator acts:
+
+1. When the topic's `max.message.bytes` was lowered, raise it again. The row is sent again each minute by itself.
+2. Otherwise nothing can make the row fit. Take it away and keep what this returns, since its readers never hear of the
+   event; within a minute the rows behind it go on:
+
+    delete from <schema>.outbox where id = <outbox_id> returning *;
+
+   Then mend the writer: it let more into an event than a record holds.
 """
 
 import asyncio
@@ -29,13 +41,19 @@ import orjson
 from asyncpg.pool import PoolConnectionProxy
 from pydantic import SecretStr
 
-from mailroom_common.errors import MailroomError, Unavailable
+from mailroom_common.errors import MailroomError, Rejected, Unavailable
 from mailroom_common.events import Event
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import RawHeaders, event_headers, tombstone_headers, with_own
 from mailroom_common.locks import LEASE_S, HeldLock, lock_key, own_session
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import OUTBOX_DELAY_S, OUTBOX_FAILED_SENDS, OUTBOX_LEADER, OUTBOX_PUBLISHED
+from mailroom_common.metrics import (
+    OUTBOX_DELAY_S,
+    OUTBOX_FAILED_SENDS,
+    OUTBOX_LEADER,
+    OUTBOX_PUBLISHED,
+    OUTBOX_SET_ASIDE,
+)
 from mailroom_common.postgres import passing_errors
 from mailroom_common.topics import TOPICS, Topic
 
@@ -47,10 +65,14 @@ _MOST_AGGREGATES_IN_FLIGHT = 200
 _SEND_TIMEOUT_S = 10.0
 _STANDBY_S = 0.5
 _LAST_SENDS_S = 1.0
+_SET_ASIDE_S = 60.0
 
 
 class Publishes(Protocol):
-    """`EventProducer` of `kafka/producer.py`: returns when Kafka has acknowledged, raises Unavailable in time."""
+    """`EventProducer` of `kafka/producer.py`: returns when Kafka has acknowledged, raises Unavailable in time.
+
+    Raises Rejected for a record that Kafka can never take.
+    """
 
     def name_of(self, topic: Topic) -> str: ...
 
@@ -115,6 +137,14 @@ class _Row:
     created_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class _Aside:
+    """Why an aggregate waits: the row that Kafka does not take, and when it is sent again, by the loop's clock."""
+
+    row_id: int
+    again_at: float
+
+
 def _row(record: asyncpg.Record) -> _Row:
     headers = [(name, text.encode()) for name, text in orjson.loads(record["headers"]).items()]
     return _Row(**{**record, "topic": _TOPICS[record["topic"]], "headers": headers})
@@ -128,7 +158,13 @@ class OutboxRelay:
     """
 
     def __init__(
-        self, database_url: SecretStr | str, schema: str, producer: Publishes, *, lease_s: float = LEASE_S
+        self,
+        database_url: SecretStr | str,
+        schema: str,
+        producer: Publishes,
+        *,
+        lease_s: float = LEASE_S,
+        set_aside_s: float = _SET_ASIDE_S,
     ) -> None:
         self._url = database_url
         self._schema = schema
@@ -136,9 +172,11 @@ class OutboxRelay:
         self._lease_s = lease_s
         # NOTIFY wakes the relay; the poll is what keeps the lock, and the net below a NOTIFY that was lost.
         self._poll_s = lease_s / 5
+        self._set_aside_s = set_aside_s
         self._wake = asyncio.Event()
         self._flights: dict[str, asyncio.Task[None]] = {}
         self._acknowledged: list[int] = []
+        self._aside: dict[str, _Aside] = {}
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Publish until `stopping`, through any absence of Kafka and Postgres."""
@@ -174,6 +212,7 @@ class OutboxRelay:
             while not stopping.is_set():
                 self._wake.clear()
                 await self._settle(conn)
+                await self._forget_what_was_deleted(conn)
                 if not await self._start_flights(conn, held):
                     await _first_of(self._wake, stopping, timeout_s=self._poll_s)
             await self._land(conn)
@@ -182,6 +221,9 @@ class OutboxRelay:
                 flight.cancel()
             await asyncio.gather(*self._flights.values(), return_exceptions=True)
             self._flights.clear()
+            # The next leader finds out by itself what cannot be sent.
+            self._aside.clear()
+            self._show_aside()
 
     async def _start_flights(self, conn: asyncpg.Connection, held: HeldLock) -> bool:
         """Send what no flight carries yet; False when there was nothing."""
@@ -201,19 +243,56 @@ class OutboxRelay:
         records = await conn.fetch(
             "select id, topic, key, value, headers::text as headers, aggregate, created_at "  # noqa: S608
             f'from "{self._schema}".outbox where aggregate <> all($1::text[]) order by id limit $2',
-            list(self._flights),
+            [*self._flights, *(aggregate for aggregate, aside in self._aside.items() if _now() < aside.again_at)],
             limit,
         )
         return [_row(record) for record in records]
 
     async def _send_in_order(self, rows: list[_Row], held: HeldLock) -> None:
         for row in rows:
-            await self._send(row, held)
+            try:
+                await self._send(row, held)
+            except Rejected as error:
+                self._set_aside(row, error)
+                return  # what is behind it in its aggregate keeps its place
+            if self._aside.pop(row.aggregate, None):
+                self._show_aside()
             self._acknowledged.append(row.id)
             OUTBOX_PUBLISHED.labels(self._schema).inc()
             OUTBOX_DELAY_S.labels(self._schema).observe((datetime.now(UTC) - row.created_at).total_seconds())
 
+    def _set_aside(self, row: _Row, error: Rejected) -> None:
+        log.error(
+            "outbox_row_rejected",
+            schema=self._schema,
+            outbox_id=row.id,
+            topic=row.topic.name,
+            aggregate=row.aggregate,
+            size_bytes=len(row.value or b""),
+            reason=str(error),
+            again_in_s=self._set_aside_s,
+        )
+        self._aside[row.aggregate] = _Aside(row.id, _now() + self._set_aside_s)
+        self._show_aside()
+
+    def _show_aside(self) -> None:
+        OUTBOX_SET_ASIDE.labels(self._schema).set(len(self._aside))
+
+    async def _forget_what_was_deleted(self, conn: asyncpg.Connection) -> None:
+        """A row that an operator took away holds up its aggregate no longer."""
+        if not any(aside.again_at <= _now() for aside in self._aside.values()):
+            return
+        asked = {aside.row_id for aside in self._aside.values()}
+        found = await conn.fetch(f'select id from "{self._schema}".outbox where id = any($1)', list(asked))  # noqa: S608
+        gone = asked - {record["id"] for record in found}
+        self._aside = {aggregate: aside for aggregate, aside in self._aside.items() if aside.row_id not in gone}
+        self._show_aside()
+
     async def _send(self, row: _Row, held: HeldLock) -> None:
+        """
+        Raises:
+            Rejected: no repeat can help this row.
+        """
         pause_s = 0.1
         while True:
             held.still_held()
@@ -225,8 +304,10 @@ class OutboxRelay:
                     row.headers,
                     timeout_s=_SEND_TIMEOUT_S,
                 )
+            except Rejected:
+                raise
             except MailroomError as error:
-                # Whatever Kafka says, the row stays and is sent again: an outbox has no dead letters.
+                # Whatever else Kafka says, the row stays and is sent again: an outbox has no dead letters.
                 OUTBOX_FAILED_SENDS.labels(self._schema).inc()
                 log.warning("outbox_send_failed", schema=self._schema, outbox_id=row.id, reason=str(error))
                 await asyncio.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311  # jitter
@@ -257,6 +338,10 @@ class OutboxRelay:
 
 def _channel(schema: str) -> str:
     return f"outbox_{schema}"
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:

@@ -16,8 +16,10 @@ import asyncpg
 import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
-from mailroom_common.errors import Unavailable
+from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import ConnectionEvent, ConnectionKind
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import RawHeaders
@@ -99,10 +101,12 @@ class NeverAnswers(GatedProducer):
 
 @asynccontextmanager
 async def _relay(
-    postgres_url: str, producer: EventProducer | GatedProducer, *, lease_s: float = 10
+    postgres_url: str, producer: EventProducer | GatedProducer, *, lease_s: float = 10, set_aside_s: float = 60
 ) -> AsyncIterator[asyncio.Event]:
     stopping = asyncio.Event()
-    relay = asyncio.create_task(OutboxRelay(postgres_url, SCHEMA, producer, lease_s=lease_s).run(stopping))
+    relay = asyncio.create_task(
+        OutboxRelay(postgres_url, SCHEMA, producer, lease_s=lease_s, set_aside_s=set_aside_s).run(stopping)
+    )
     try:
         yield stopping
     finally:
@@ -122,17 +126,17 @@ def _instance(postgres_url: str, kafka: KafkaSettings, *, lease_s: float = 10) -
         child.communicate()
 
 
-async def _change(pool: asyncpg.Pool, outbox: Outbox, thing: str) -> None:
+async def _change(pool: asyncpg.Pool, outbox: Outbox, thing: str, *, detail: str | None = None) -> None:
     """What a service does: lock the aggregate's row, change it, and say so in the same transaction."""
     async with transaction(pool) as conn:
         n = await conn.fetchval(
             "insert into outbox_test.thing values ($1, 1) on conflict (id) do update set n = thing.n + 1 returning n",
             thing,
         )
-        await outbox.add(conn, CONNECTION_EVENTS, thing, _event(thing, n), aggregate=thing)
+        await outbox.add(conn, CONNECTION_EVENTS, thing, _event(thing, n, detail), aggregate=thing)
 
 
-def _event(thing: str, n: int) -> ConnectionEvent:
+def _event(thing: str, n: int, detail: str | None = None) -> ConnectionEvent:
     return ConnectionEvent(
         event_id=f"{thing}-{n}",
         occurred_at=datetime.now(UTC),
@@ -140,6 +144,7 @@ def _event(thing: str, n: int) -> ConnectionEvent:
         doc_source_id=thing,
         kind=ConnectionKind.SYNCED,
         grant_generation=n,
+        detail=detail,
     )
 
 
@@ -317,6 +322,92 @@ async def test_slow_key_does_not_hold_up_the_others(
             assert await _waiting(pool) >= 3
             waiting.shut = False
             assert _in_order((await _published(kafka, ["slow"], 3))["slow"])
+
+
+def _set_aside() -> float | None:
+    return REGISTRY.get_sample_value("mailroom_outbox_set_aside", {"schema": SCHEMA})
+
+
+async def _until_set_aside(count: int) -> None:
+    async with asyncio.timeout(30):
+        while _set_aside() != count:  # noqa: ASYNC110  # a metric has no event
+            await asyncio.sleep(0.05)
+
+
+async def test_row_too_large_for_kafka_waits_with_those_behind_it_until_an_operator_takes_it_away(
+    pool: asyncpg.Pool, kafka: KafkaSettings, postgres_url: str
+) -> None:
+    outbox = Outbox(SCHEMA, Codec())
+    await _change(pool, outbox, "large")
+    await _change(pool, outbox, "large", detail="x" * 1_100_000)
+    await _change(pool, outbox, "large")
+    rejected = await pool.fetchval("select id from outbox_test.outbox where octet_length(value) > 1000000")
+    with capture_logs() as logs:
+        async with (
+            EventProducer(kafka, Codec(), client_id="test") as producer,
+            _relay(postgres_url, producer, lease_s=4, set_aside_s=1),
+        ):
+            await _until_set_aside(1)
+            await _change_all(pool, ["quick"], 3)
+            assert _in_order((await _published(kafka, ["quick"], 3))["quick"])
+            await asyncio.sleep(3)  # it is sent again meanwhile, and what is behind it is not
+            assert (await _published(kafka, ["large"], 1))["large"] == [1]
+            assert await _waiting(pool) == 2
+            assert _set_aside() == 1
+
+            await pool.execute("delete from outbox_test.outbox where id = $1", rejected)
+            await _emptied(pool)
+            assert (await _published(kafka, ["large"], 2))["large"] == [1, 3]
+            await _until_set_aside(0)
+    told = [log for log in logs if log["event"] == "outbox_row_rejected"]
+    assert len(told) >= 2
+    assert {(log["log_level"], log["outbox_id"], log["aggregate"]) for log in told} == {("error", rejected, "large")}
+
+
+async def test_rejected_rows_do_not_take_the_places_of_the_others(
+    pool: asyncpg.Pool, kafka: KafkaSettings, postgres_url: str
+) -> None:
+    class TakesNothingLarge(GatedProducer):
+        async def send_raw(
+            self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
+        ) -> object:
+            if key and key.startswith(b"large"):
+                self.refused += 1
+                raise Rejected("a record is too large for Kafka")
+            return await self._real.send_raw(topic_name, key, value, headers, timeout_s=timeout_s)
+
+    more_than_fly_at_once = [f"large-{number}" for number in range(230)]
+    await _change_all(pool, more_than_fly_at_once, 2)
+    async with EventProducer(kafka, Codec(), client_id="test") as real:
+        producer = TakesNothingLarge(real)
+        async with _relay(postgres_url, producer):
+            await _until_set_aside(230)
+            await _change_all(pool, ["quick"], 1)
+            assert (await _published(kafka, ["quick"], 1))["quick"] == [1]
+            assert producer.refused == 230
+
+
+async def test_row_that_kafka_takes_after_all_is_sent_by_itself(
+    pool: asyncpg.Pool, kafka: KafkaSettings, postgres_url: str
+) -> None:
+    class LimitIsLow(GatedProducer):
+        async def send_raw(
+            self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
+        ) -> object:
+            if self.shut:
+                raise Rejected("a record is too large for Kafka")
+            return await self._real.send_raw(topic_name, key, value, headers, timeout_s=timeout_s)
+
+    await _change_all(pool, ["thing"], 2)
+    async with EventProducer(kafka, Codec(), client_id="test") as real:
+        producer = LimitIsLow(real)
+        producer.shut = True
+        async with _relay(postgres_url, producer, lease_s=4, set_aside_s=1):
+            await _until_set_aside(1)
+            producer.shut = False  # the topic's limit is raised
+            await _emptied(pool)
+            assert _set_aside() == 0
+    assert (await _published(kafka, ["thing"], 2))["thing"] == [1, 2]
 
 
 async def test_relay_stops_at_once_while_kafka_does_not_answer(
