@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from ingestion.domain.content import PDF
 from ingestion.domain.document import Outcome
 from ingestion.domain.invoice import Invoice
@@ -19,6 +21,7 @@ IMAGE_NEEDS_OCR = "image_needs_ocr"
 PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"
 FIELDS_MISSING = "fields_missing"
 TOTALS_DO_NOT_ADD_UP = "totals_do_not_add_up"
+EXTRACTION_TOO_LARGE = "extraction_too_large"
 NO_READER_YET = "no_reader_yet"
 READER_LIMIT = "reader_limit"
 READER_CRASHED = "reader_crashed"
@@ -28,6 +31,9 @@ INTERNAL_ERROR = "internal_error"
 
 # Without these nobody can book an invoice, so without them nobody but a person says it is done.
 _NEEDED = ("supplier_name", "invoice_number", "issue_date", "currency", "total_gross")
+
+# Kafka takes records of 1 MB, and a result is more than its extraction.
+_MAX_EXTRACTION_BYTES = 800_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,17 @@ def not_an_invoice(classification: Classification) -> Outcome:
 
 
 def route(extraction: Extraction) -> Outcome:
-    """Completed only when nothing is missing, nothing contradicts, and the totals add up as far as they are known."""
+    """Completed only when nothing is missing, nothing contradicts, and the totals add up as far as they are known.
+
+    What is too large to be told is left out whole: with lines cut off it would say something else.
+    """
+    if len(orjson.dumps(extraction.fields)) > _MAX_EXTRACTION_BYTES:
+        return Outcome(
+            status=ResultStatus.NEEDS_REVIEW,
+            reason=EXTRACTION_TOO_LARGE,
+            document_type=extraction.document_type,
+            reader=extraction.reader,
+        )
     reason = _why_not_done(extraction)
     return Outcome(
         status=ResultStatus.COMPLETED if reason is None else ResultStatus.NEEDS_REVIEW,

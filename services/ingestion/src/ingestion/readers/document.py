@@ -15,7 +15,7 @@ def transcribe(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     """The document as `Transcript.to_json` has it.
 
     Raises:
-        Unreadable: `not_a_document`, `encrypted` or `unreadable`.
+        Unreadable: `not_a_document`, `encrypted`, `unreadable` or `extraction_too_large`.
     """
     content_type = content_type_of(file.read(HEAD_BYTES))
     file.seek(0)
@@ -32,7 +32,7 @@ def transcribe(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 def _e_invoice(file: BinaryIO) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     try:
         return einvoice.embedded(file), ()
-    except (MemoryError, RecursionError):
+    except (MemoryError, RecursionError, Unreadable):
         raise
     except Exception:  # noqa: BLE001  # the page can be read, so whatever broke in the attachment loses the attachment only
         return None, ("attachment_unreadable",)

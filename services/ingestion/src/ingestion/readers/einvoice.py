@@ -1,8 +1,8 @@
 """Electronic invoices inside PDFs: Factur-X and ZUGFeRD, from the draft of 2013 to EN 16931 (UN/CEFACT CII).
 
-The XML is the invoice, exactly; nothing is guessed here. The three generations differ in the names of their containers
-(`ApplicableHeaderTradeSettlement`, `ApplicableSupplyChainTradeSettlement`) and in namespaces (the draft has none), so
-elements are found by local name.
+The XML is the invoice, exactly; nothing is guessed here, and nothing is cut: what is longer than any invoice is
+refused. The three generations differ in the names of their containers (`ApplicableHeaderTradeSettlement`,
+`ApplicableSupplyChainTradeSettlement`) and in namespaces (the draft has none), so elements are found by local name.
 
 Source: ZUGFeRD 1.0 and 2.3 specifications; facturx 7.8 finds the file.
 """
@@ -18,8 +18,11 @@ from lxml import etree
 from lxml.etree import _Element as Element
 
 from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
+from mailroom_common.parser import Unreadable
 
 _ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice"}
+_MAX_LINES = 5000
+_MAX_TEXT = 2000  # characters of a name, a number, a description
 _UBL = "urn:oasis:names:specification:ubl"
 
 
@@ -30,7 +33,11 @@ def _parser() -> etree.XMLParser:
 
 
 def embedded(file: BinaryIO) -> dict[str, Any] | None:
-    """The e-invoice in a PDF as JSON: `invoice`, `type_code`, `profile`, `buyer_name`; None when there is none."""
+    """The e-invoice in a PDF as JSON: `invoice`, `type_code`, `profile`, `buyer_name`; None when there is none.
+
+    Raises:
+        Unreadable: as `parse`.
+    """
     # facturx parses with the default parser before it hands anything out.
     etree.set_default_parser(_parser())
     name, xml = get_xml_from_pdf(file, check_xsd=False)
@@ -38,7 +45,11 @@ def embedded(file: BinaryIO) -> dict[str, Any] | None:
 
 
 def parse(xml: bytes) -> dict[str, Any] | None:
-    """Read CII XML. None for XML that is no such invoice, that carries a DTD, or that has no number."""
+    """Read CII XML. None for XML that is no such invoice, that carries a DTD, or that has no number.
+
+    Raises:
+        Unreadable: `extraction_too_large` when it has more lines or longer texts than a result can tell.
+    """
     try:
         root = etree.fromstring(xml, _parser())
     except etree.XMLSyntaxError:
@@ -54,13 +65,23 @@ def parse(xml: bytes) -> dict[str, Any] | None:
     invoice = _invoice(document, trade)
     agreement = _part(trade, "Agreement")
     context = _child(root, "ExchangedDocumentContext", "SpecifiedExchangedDocumentContext")
-    return {
+    read = {
         "invoice": invoice.to_json(),
         "type_code": type_code,
         "document_type": invoice.kind(type_code),
         "profile": _text(context, "GuidelineSpecifiedDocumentContextParameter/ID"),
         "buyer_name": _party_name(_text(agreement, "BuyerTradeParty/Name")),
     }
+    _check_size(read)
+    return read
+
+
+def _check_size(read: dict[str, Any]) -> None:
+    """An invoice without some of its lines, or with half a number, would be another invoice."""
+    lines = read["invoice"]["lines"]
+    told = [*read.values(), *read["invoice"].values(), *(text for line in lines for text in line.values())]
+    if len(lines) > _MAX_LINES or any(isinstance(value, str) and len(value) > _MAX_TEXT for value in told):
+        raise Unreadable("extraction_too_large")
 
 
 def _invoice(document: Element, trade: Element) -> Invoice:

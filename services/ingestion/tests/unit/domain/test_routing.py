@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from ingestion.domain import routing
-from ingestion.domain.invoice import Invoice
+from ingestion.domain.invoice import Invoice, InvoiceLine
 from ingestion.domain.routing import Classification, Extraction, route
 from mailroom_common.events import Profile, ResultStatus
 
@@ -41,6 +41,14 @@ def test_totals_that_do_not_add_up_are_shown_and_not_believed() -> None:
 def test_a_page_that_contradicts_its_xml_goes_to_a_person() -> None:
     outcome = route(extraction(doubts=("total_gross",)))
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "page_and_xml_disagree")
+
+
+def test_an_extraction_larger_than_a_record_is_left_out_whole_and_goes_to_a_person() -> None:
+    line = {**InvoiceLine().to_json(), "description": "ü" * 200, "amount": "1.00"}
+    outcome = route(extraction({"lines": [line] * 2000}))
+    assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "extraction_too_large")
+    assert outcome.extraction is None
+    assert route(extraction({"lines": [line] * 1000})).extraction is not None
 
 
 def test_what_is_no_invoice_is_skipped_with_its_reason() -> None:

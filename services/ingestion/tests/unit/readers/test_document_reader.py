@@ -44,6 +44,12 @@ def test_an_attachment_that_breaks_its_reader_loses_the_attachment_only(monkeypa
     assert answer["notes"] == ["attachment_unreadable"]
 
 
+def test_an_e_invoice_that_is_too_large_is_not_read_off_its_page_instead() -> None:
+    with pytest.raises(Unreadable) as refused:
+        read(CII(lines=[("Beratung", "1", "100.00", "100.00", "19")] * 7700).pdf())
+    assert refused.value.reason == "extraction_too_large"
+
+
 @pytest.mark.parametrize(
     ("kind", "content_type"), [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("TIFF", "image/tiff")]
 )

@@ -6,6 +6,7 @@ import pytest
 from made_invoices import CII
 
 from ingestion.readers import einvoice
+from mailroom_common.parser import Unreadable
 
 DRAFT = b"""<rsm:Invoice xmlns:rsm="urn:un:unece:uncefact:data:standard:CBFBUY:5">
   <rsm:HeaderExchangedDocument><ID>D-7</ID><TypeCode>380</TypeCode>
@@ -123,6 +124,29 @@ def test_a_day_that_does_not_exist_stays_unknown() -> None:
 
 def test_a_byte_order_mark_before_the_xml_is_no_obstacle() -> None:
     assert fields(b"\xef\xbb\xbf" + CII().xml('<?xml version="1.0" encoding="UTF-8"?>'))["invoice_number"] == "RE-1"
+
+
+LINE = ("Beratung", "1", "100.00", "100.00", "19")
+
+
+@pytest.mark.parametrize(
+    "invoice",
+    [
+        CII(lines=[LINE] * 5001),
+        CII(number="7" * 1_100_000),
+        CII(seller="x" * 2001),
+        CII(lines=[("x" * 2001, *LINE[1:])]),
+    ],
+    ids=["lines", "number", "seller", "description"],
+)
+def test_more_than_any_invoice_says_is_refused_with_a_reason_and_never_cut(invoice: CII) -> None:
+    with pytest.raises(Unreadable) as refused:
+        einvoice.parse(invoice.xml())
+    assert refused.value.reason == "extraction_too_large"
+
+
+def test_a_long_invoice_keeps_each_of_its_lines() -> None:
+    assert len(fields(CII(lines=[LINE] * 5000).xml())["lines"]) == 5000
 
 
 def test_xml_with_a_dtd_is_refused_and_reads_no_file(tmp_path: Path) -> None:
