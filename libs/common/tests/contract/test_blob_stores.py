@@ -1,10 +1,13 @@
 """One suite for every blob store: a folder, and S3 as moto's server plays it."""
 
 import asyncio
+import errno
 import tracemalloc
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from hashlib import sha256
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import aioboto3
 import pytest
@@ -188,6 +191,72 @@ async def test_folders_of_the_store_itself_are_no_keys(tmp_path: Path, key: str)
     async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
         with pytest.raises(Rejected):
             await store.write(key, _pieces(b"x", 1), content_type="x/y")
+
+
+def _io_error(*_: object, **__: object) -> Any:
+    raise OSError(errno.EIO, "Input/output error")
+
+
+class _BreaksInTheMiddle(BytesIO):
+    def read(self, size: int | None = -1) -> bytes:
+        return super().read(size) or _io_error()
+
+
+async def test_disk_that_breaks_in_the_middle_of_a_read_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        monkeypatch.setattr(Path, "open", lambda *_: _BreaksInTheMiddle(b"half of it"))
+        with pytest.raises(Unavailable):
+            await _read(store, "documents/a.pdf")
+
+
+async def test_error_of_who_reads_a_blob_stays_his_own(tmp_path: Path) -> None:
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        await store.write("a.pdf", _pieces(b"x", 1), content_type="x/y")
+        chunks = aiter(store.read("a.pdf"))
+        await anext(chunks)
+        assert isinstance(chunks, AsyncGenerator)
+        with pytest.raises(OSError, match="of the reader"):
+            await chunks.athrow(OSError("of the reader"))
+
+
+@pytest.mark.parametrize("broken", ["open", "mkdir", "replace", "unlink", "resolve"])
+async def test_disk_that_breaks_while_a_blob_is_written_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        monkeypatch.setattr(Path, broken, _io_error)
+        with pytest.raises(Unavailable):
+            await store.write("documents/a.pdf", _pieces(b"x", 1), content_type="x/y")
+
+
+async def test_disk_that_breaks_on_delete_or_look_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        monkeypatch.setattr(Path, "unlink", _io_error)
+        monkeypatch.setattr(Path, "is_file", _io_error)
+        with pytest.raises(Unavailable):
+            await store.delete("documents/a.pdf")
+        with pytest.raises(Unavailable):
+            await store.exists("documents/a.pdf")
+
+
+async def test_folder_on_the_way_to_a_blob_is_no_blob(store: BlobStore) -> None:
+    await store.write("documents/a.pdf", _pieces(b"x", 1), content_type="x/y")
+    for key in ("documents", "documents/a.pdf/b"):
+        with pytest.raises(BlobGone):
+            await _read(store, key)
+        await store.delete(key)
+        assert not await store.exists(key)
+    assert await _read(store, "documents/a.pdf") == b"x"
+
+
+async def test_name_that_no_folder_can_hold_is_refused_for_good(tmp_path: Path) -> None:
+    async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
+        with pytest.raises(Rejected):
+            await store.write("a" * 300, _pieces(b"x", 1), content_type="x/y")
 
 
 async def test_content_type_and_metadata_are_kept_beside_the_blob(tmp_path: Path) -> None:

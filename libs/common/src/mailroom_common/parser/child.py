@@ -58,7 +58,10 @@ def _send(answers: BinaryIO, message: JSON) -> None:
 
 def _answer(request: Mapping[str, Any], jobs: BinaryIO) -> dict[str, JSON]:
     limits = Limits(**request["limits"])
-    source = _source(request, jobs)
+    try:
+        source = _source(request, jobs)
+    except OSError as error:  # of the machine: the file has not been looked at
+        return {"unopened": type(error).__name__}
     apply(limits)
     try:
         with closing(source) as file:

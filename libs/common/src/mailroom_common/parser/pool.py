@@ -65,7 +65,7 @@ class ParserPool:
         Raises:
             Unreadable: the reader's own judgement.
             ParserLimit, ParserCrashed: the file broke the process.
-            Unavailable: no process could be started; the file has not been looked at.
+            Unavailable: no process could be started, or it could not open the file, which has not been looked at.
         """
         slot = await self._slots.get()
         try:
@@ -131,7 +131,26 @@ class _Child:
 
     @classmethod
     async def start(cls, preload: Sequence[str], search_path: Sequence[Path]) -> "_Child":
-        process = await asyncio.create_subprocess_exec(
+        try:
+            process = await cls._spawn(preload, search_path)
+        except OSError as error:  # no memory, no descriptors, too many processes
+            raise Unavailable(f"a parser process could not be started: {error.strerror}") from error
+        child = cls(process)
+        try:
+            async with asyncio.timeout(_START_S):
+                ready: Any = await child._receive(_READY_BYTES)
+            child.confined_by = ready["ready"]
+        except (asyncio.IncompleteReadError, ParserLimit, TimeoutError, OSError) as error:
+            await child.end()
+            raise Unavailable("a parser process did not start") from error
+        except BaseException:
+            await child.end()
+            raise
+        return child
+
+    @staticmethod
+    async def _spawn(preload: Sequence[str], search_path: Sequence[Path]) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
             sys.executable,
             # -I: nothing from the environment, the working folder or the user's packages; -B: it may write no files.
             *("-I", "-B", "-X", "utf8", "-m", "mailroom_common.parser.child"),
@@ -146,18 +165,6 @@ class _Child:
             cwd="/",
             start_new_session=True,
         )
-        child = cls(process)
-        try:
-            async with asyncio.timeout(_START_S):
-                ready: Any = await child._receive(_READY_BYTES)
-            child.confined_by = ready["ready"]
-        except (asyncio.IncompleteReadError, ParserLimit, TimeoutError, OSError) as error:
-            await child.end()
-            raise Unavailable("a parser process did not start") from error
-        except BaseException:
-            await child.end()
-            raise
-        return child
 
     def is_spent(self, jobs: int) -> bool:
         return self._is_broken or self._ran >= jobs or self._process.returncode is not None
@@ -218,6 +225,8 @@ class _Child:
             case {"limit": str(limit)}:
                 self._is_broken = True
                 raise ParserLimit(limit)
+            case {"unopened": str(error)}:
+                raise Unavailable(f"the parser process could not open the file: {error}")
             case {"raised": str(error)}:
                 raise ParserCrashed(f"the reader raised {error}")
             case _:

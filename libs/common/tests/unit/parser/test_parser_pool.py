@@ -1,4 +1,5 @@
 import asyncio
+import errno
 import os
 import signal
 import sys
@@ -162,6 +163,30 @@ async def test_a_service_that_is_killed_leaves_no_reader_behind() -> None:
         # Its new parent is not ours to wait for.
         while Path(f"/proc/{reader}").exists() and "Z" not in Path(f"/proc/{reader}/stat").read_text().split()[2]:  # noqa: ASYNC110, ASYNC240
             await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("code", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE])
+async def test_a_machine_that_starts_no_process_is_asked_again_later(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def starts_nothing(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as short:
+        short.setattr(asyncio, "create_subprocess_exec", starts_nothing)
+        pool = ParserPool(preload=["hostile_readers"], search_path=[HERE])
+        async with pool:
+            with pytest.raises(Unavailable):
+                await call(pool, "count")
+            short.undo()
+            assert (await call(pool, "count", b"next"))["size"] == 4
+
+
+async def test_a_file_that_cannot_be_opened_was_not_looked_at(pool: ParserPool, tmp_path: Path) -> None:
+    before = (await call(pool, "count"))["pid"]
+    with pytest.raises(Unavailable):
+        await call(pool, "count", tmp_path / "none")
+    assert (await call(pool, "count"))["pid"] == before
 
 
 async def test_a_process_that_cannot_start_is_the_machines_trouble_not_the_files() -> None:
