@@ -11,10 +11,11 @@ from typing import Any
 
 import aioboto3
 import pytest
+from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
 from mailroom_common.blobs import BlobGone, BlobStore, open_blob_store
-from mailroom_common.blobs.s3 import PART_BYTES
+from mailroom_common.blobs.s3 import PART_BYTES, S3Blobs
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 from mailroom_common.settings import BlobSettings
 
@@ -294,6 +295,33 @@ async def test_s3_that_does_not_answer_is_unavailable(monkeypatch: pytest.Monkey
     async with open_blob_store(BlobSettings(blob_url="s3://none")) as store:
         with pytest.raises(Unavailable):
             await store.exists("a")
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("MetadataTooLarge", Rejected),
+        ("KeyTooLongError", Rejected),
+        ("EntityTooLarge", Rejected),
+        ("InvalidArgument", Rejected),
+        ("SlowDown", Unavailable),
+        ("AccessDenied", Unavailable),
+        ("InternalError", Unavailable),
+    ],
+)
+@pytest.mark.parametrize("size_bytes", [1, PART_BYTES])
+async def test_s3_is_asked_again_only_where_the_same_request_may_pass(
+    code: str, kind: type[Exception], size_bytes: int
+) -> None:
+    class Refuses:
+        async def put_object(self, **_: object) -> None:
+            raise ClientError({"Error": {"Code": code}}, "PutObject")
+
+        create_multipart_upload = put_object
+
+    client: Any = Refuses()  # moto knows no such limits
+    with pytest.raises(kind, match=code):
+        await S3Blobs(client, BUCKET, "").write("a", _pieces(bytes(size_bytes), 100_000), content_type="x/y")
 
 
 async def test_missing_bucket_is_unavailable_and_no_missing_blob(aws: str) -> None:

@@ -61,7 +61,13 @@ class Blobs(Protocol):
         """
         ...
 
-    async def archive(self, file: Fetched, path: str, *, metadata: Mapping[str, str]) -> None: ...
+    async def archive(self, file: Fetched, path: str, *, metadata: Mapping[str, str]) -> None:
+        """
+        Raises:
+            Unavailable
+            Rejected: the store never takes this copy.
+        """
+        ...
 
     async def delete(self, key: str) -> None: ...
 

@@ -15,7 +15,7 @@ from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
 from mailroom_common.blobs.store import BlobGone, BlobStore, StoredBlob, checked_key
-from mailroom_common.errors import Unavailable
+from mailroom_common.errors import Rejected, Unavailable
 
 if TYPE_CHECKING:
     from types_aiobotocore_s3 import S3Client
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 PART_BYTES = 5 * 1024 * 1024  # the least that S3 takes for any part but the last
 _READ_BYTES = 256 * 1024
+# Answers about what was asked, and not about S3: the same request is never going to pass.
+_NEVER = frozenset({"MetadataTooLarge", "KeyTooLongError", "EntityTooLarge", "InvalidArgument"})
 _CONFIG = AioConfig(connect_timeout=5, read_timeout=30, retries={"max_attempts": 3, "mode": "standard"})
 
 
@@ -149,6 +151,6 @@ class _s3_errors:  # noqa: N801  # reads as the statement it is: `with _s3_error
             code = error.response.get("Error", {}).get("Code", "?")
             if code in ("404", "NoSuchKey", "NotFound"):
                 raise BlobGone(f"there is no blob {self._key}") from error
-            raise Unavailable(f"S3 answered {code}") from error
+            raise (Rejected if code in _NEVER else Unavailable)(f"S3 answered {code}") from error
         if isinstance(error, BotoCoreError | HTTPClientError | OSError | TimeoutError):
             raise Unavailable(f"S3: {type(error).__name__}") from error

@@ -23,7 +23,8 @@ class BlobGone(Rejected):
 
 
 class BlobStore(Protocol):
-    """Keys are `/`-separated paths. Raises Unavailable where the store does not answer."""
+    """Keys are `/`-separated paths. Raises Unavailable where the store does not answer, Rejected where it never will
+    do what was asked."""
 
     async def write(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None

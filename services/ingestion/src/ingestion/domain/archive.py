@@ -11,6 +11,8 @@ from ingestion.domain.document import Attachment, rfc3339
 from mailroom_common.events import Provider
 
 _LONGEST_NAME_BYTES = 120
+# S3 takes 2 KB of metadata in all, names included; the sender's address is the one value that a stranger writes.
+_LONGEST_VALUE = 1000
 _SOURCES = {Provider.OUTLOOK: "graph_webhook", Provider.GMAIL: "gmail_push"}
 
 
@@ -57,9 +59,20 @@ def file_stem(filename: str | None) -> str:
 
 def archive_metadata(attachment: Attachment, *, processed_at: datetime) -> dict[str, str]:
     """The object's metadata. ASCII, since that is all S3 takes."""
-    address = sender_address(attachment.sender)
     return {
-        "sender-email": address if address.isascii() and address.isprintable() else quote(address, safe="@"),
+        "sender-email": _short_ascii(sender_address(attachment.sender)),
         "source": _SOURCES[attachment.provider],
         "processed-at": rfc3339(processed_at),
     }
+
+
+def _short_ascii(text: str) -> str:
+    """The text, percent-encoded unless it is plain ASCII, and cut where no character is split."""
+    is_plain = text.isascii() and text.isprintable()
+    written = ""
+    for character in text:
+        sign = character if is_plain else quote(character, safe="@")
+        if len(written) + len(sign) > _LONGEST_VALUE:
+            break
+        written += sign
+    return written

@@ -1,7 +1,7 @@
 """Where a document goes once it is read: done, to a person, or aside."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -23,6 +23,7 @@ FIELDS_MISSING = "fields_missing"
 TOTALS_DO_NOT_ADD_UP = "totals_do_not_add_up"
 EXTRACTION_TOO_LARGE = "extraction_too_large"
 NO_READER_YET = "no_reader_yet"
+ARCHIVE_REFUSED = "archive_refused"
 READER_LIMIT = "reader_limit"
 READER_CRASHED = "reader_crashed"
 BLOB_MISSING = "blob_missing"
@@ -74,6 +75,14 @@ def no_reader(profile: Profile) -> Outcome | None:
 
 def not_an_invoice(classification: Classification) -> Outcome:
     return Outcome(status=ResultStatus.SKIPPED, reason=NOT_AN_INVOICE, confidence=classification.confidence)
+
+
+def not_archived(outcome: Outcome) -> Outcome:
+    """The end of a document whose copy the archive never takes: a person sees to the copy. A doubt about what was read
+    stays the reason, since it needs that person more."""
+    if outcome.status is ResultStatus.NEEDS_REVIEW and outcome.reason != NO_READER_YET:
+        return outcome
+    return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ARCHIVE_REFUSED)
 
 
 def route(extraction: Extraction) -> Outcome:

@@ -15,7 +15,7 @@ from ingestion.domain.content import PDF
 from ingestion.domain.document import Lease, Outcome, RetryRule
 from ingestion.ports import Blobs, Classifies, Extracts, Fetched, Leases, Transcribes
 from mailroom_common.blobs import BlobGone
-from mailroom_common.errors import MailroomError, Retryable
+from mailroom_common.errors import MailroomError, Rejected, Retryable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_ATTEMPT_S, INGESTION_FINISHED, INGESTION_PUT_BACK
@@ -146,7 +146,12 @@ class ProcessDocument:
         path = await self._leases.reserve_archive_path(lease, archive_paths(lease.first, taken_on=now.date()))
         if path is None:
             raise LeaseLost(lease.document_id)
-        await self._blobs.archive(file, path, metadata=archive_metadata(lease.first, processed_at=now))
+        try:
+            await self._blobs.archive(file, path, metadata=archive_metadata(lease.first, processed_at=now))
+        except Rejected as refused:
+            # Reading the document again would end here again.
+            log.error("archive_refused", document_id=lease.document_id, attempt=lease.attempt, reason=str(refused))
+            return routing.not_archived(outcome)
         return outcome.archived(path)
 
     async def _finish(self, lease: Lease, outcome: Outcome) -> None:

@@ -4,11 +4,11 @@ from hashlib import sha256
 from urllib.parse import unquote
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from ingestion_fakes import an_attachment
 
-from ingestion.domain.archive import archive_metadata, archive_paths, encoded_address, file_stem
+from ingestion.domain.archive import archive_metadata, archive_paths, encoded_address, file_stem, sender_address
 from mailroom_common.blobs.store import checked_key
 from mailroom_common.events import Provider
 
@@ -77,3 +77,15 @@ def test_metadata_is_what_the_archive_promises_in_ascii() -> None:
     from_gmail = archive_metadata(replace(attachment, provider=Provider.GMAIL, sender="ä@b.example"), processed_at=now)
     assert from_gmail["source"] == "gmail_push"
     assert from_gmail["sender-email"].isascii()
+
+
+@given(st.text(max_size=3000))
+@example("ä" * 250 + "@b.example")
+@example("a" * 3000 + "@b.example")
+@example("x" + "漢" * 400 + "@b.example")
+def test_metadata_is_less_than_s3_takes_and_splits_no_character(sender: str) -> None:
+    metadata = archive_metadata(an_attachment(sender=sender), processed_at=datetime(2026, 4, 2, 8, 0, tzinfo=UTC))
+    assert sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items()) < 2048
+    told = metadata["sender-email"]
+    assert told.isascii()
+    assert sender_address(sender).startswith((told, unquote(told, errors="strict")))

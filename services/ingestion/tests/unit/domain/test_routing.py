@@ -60,6 +60,18 @@ def test_what_is_no_invoice_is_skipped_with_its_reason() -> None:
     )
 
 
+def test_a_copy_that_the_archive_never_takes_is_for_a_person_to_see_to() -> None:
+    done = routing.not_archived(route(extraction()))
+    assert (done.status, done.reason, done.extraction) == (ResultStatus.NEEDS_REVIEW, "archive_refused", FIELDS)
+    note = routing.no_reader(Profile.CONTRACT_NOTE)
+    assert note is not None
+    assert routing.not_archived(note).reason == "archive_refused"
+
+
+def test_a_doubt_about_what_was_read_is_told_before_the_missing_copy() -> None:
+    assert routing.not_archived(route(extraction({"currency": None}))).reason == "fields_missing"
+
+
 @pytest.mark.parametrize(
     ("content_type", "reason"), [("application/pdf", "no_text_layer"), ("image/png", "image_needs_ocr")]
 )

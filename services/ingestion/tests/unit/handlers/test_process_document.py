@@ -11,7 +11,7 @@ from ingestion.domain.invoice import Invoice
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.process_document import ProcessDocument
-from mailroom_common.errors import Unavailable
+from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.parser import ParserCrashed, ParserLimit, Unreadable
 
@@ -143,6 +143,34 @@ async def test_our_own_bug_is_tried_again_told_without_its_text_and_then_failed(
     assert "canary" not in leases.put_backs[0][2]
     leases.waiting.append(a_lease(attempt=3))
     await process(buggy).next()
+    assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "internal_error")
+
+
+async def test_a_copy_that_the_archive_never_takes_ends_the_document_at_once_with_what_was_read(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuses(*_: object, **__: object) -> None:
+        raise Rejected("S3 answered MetadataTooLarge")
+
+    monkeypatch.setattr(blobs, "archive", refuses)
+    await process(FakeReading(PAGE, extraction=DONE)).next()
+    outcome = end(leases)
+    assert (outcome.status, outcome.reason) == (ResultStatus.NEEDS_REVIEW, "archive_refused")
+    assert (outcome.extraction, outcome.archive_path) == (FIELDS, None)
+    assert leases.put_backs == []
+
+
+async def test_a_blob_that_the_store_never_gives_out_is_given_up(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuses(_key: str) -> None:
+        raise Rejected("S3 answered InvalidArgument")
+
+    monkeypatch.setattr(blobs, "fetched", refuses)
+    await process(FakeReading(PAGE)).next()
+    assert leases.put_backs[0][3]
+    leases.waiting.append(a_lease(attempt=3))
+    await process(FakeReading(PAGE)).next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "internal_error")
 
 
