@@ -75,6 +75,14 @@ class Lane:
         self.wake()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Run:
+    """A claim being worked on. It is compared by identity: a later run of the same source is another one."""
+
+    lane: Lane
+    claim: Claim
+
+
 class WorkOffRequests:
     """Partition ownership is the claim: `opened` and `closed` follow the assignment, `run` works until stopped.
 
@@ -102,7 +110,7 @@ class WorkOffRequests:
         self._max_concurrent = max_concurrent
         self._max_backfill = max(1, max_concurrent // _BACKFILL_SHARE)
         self._lanes: dict[Partition, Lane] = {}
-        self._running: dict[str, Lane] = {}  # at most one run per doc source, whichever lane it was claimed in
+        self._running: dict[str, _Run] = {}  # at most one run per doc source, whichever lane it was claimed in
         self._wake = asyncio.Event()
         for topic in (SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL):
             SYNC_REQUESTS_PENDING.labels(topic.name).set_function(partial(self._pending_in, topic))
@@ -144,13 +152,21 @@ class WorkOffRequests:
                 self._start(lane, self._record(lane, keys))
             lane.table.wake_rested(self._clock())
         while len(self._running) < self._max_concurrent and (found := self._claim()):
-            lane, claim = found
-            self._running[claim.key] = lane
-            self._start(lane, self._work(lane, claim))
+            self._begin(found)
 
-    def _claim(self) -> tuple[Lane, Claim] | None:
+    def _begin(self, run: _Run) -> None:
+        self._running[run.claim.key] = run
+        task = self._start(run.lane, self._work(run))
+        # `_work` frees it earlier, but is never entered by a task that is cancelled before its first step.
+        task.add_done_callback(lambda _: self._free(run))
+
+    def _free(self, run: _Run) -> None:
+        if self._running.get(run.claim.key) is run:
+            del self._running[run.claim.key]
+
+    def _claim(self) -> _Run | None:
         """The next claim, backfill first while its share has room; the lanes of a kind take turns."""
-        backfills = sum(lane.is_backfill for lane in self._running.values())
+        backfills = sum(run.lane.is_backfill for run in self._running.values())
         allowed = (True, False) if backfills < self._max_backfill else (False,)
         for wants_backfill in allowed:
             for partition, lane in self._lanes.items():
@@ -158,7 +174,7 @@ class WorkOffRequests:
                     continue
                 if claim := lane.table.claim(busy=self._running):
                     self._lanes[partition] = self._lanes.pop(partition)  # to the end of the row
-                    return lane, claim
+                    return _Run(lane, claim)
         return None
 
     async def _next_event(self) -> None:
@@ -170,11 +186,12 @@ class WorkOffRequests:
         except TimeoutError:
             return  # a key has rested long enough
 
-    def _start(self, lane: Lane, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, lane: Lane, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         lane.tasks.add(task)
         task.add_done_callback(lane.tasks.discard)
         task.add_done_callback(lambda _: self._wake.set())
+        return task
 
     async def _record(self, lane: Lane, keys: list[str]) -> None:
         """Make it durable that these want a full run, however many newer requests take the place of that one."""
@@ -199,8 +216,9 @@ class WorkOffRequests:
 
     # One claim.
 
-    async def _work(self, lane: Lane, claim: Claim) -> None:
+    async def _work(self, run: _Run) -> None:
         """From claim to answer. When cancelled it answers nothing, which is an answer too: the request stays."""
+        lane, claim = run.lane, run.claim
         began = perf_counter()
         try:
             with traced(lane.traces.get(claim.key)):
@@ -214,7 +232,7 @@ class WorkOffRequests:
             word, append = "postponed", None
             lane.table.put_back(claim, not_before=self._in(_REST_AFTER_CRASH_S))
         finally:
-            self._running.pop(claim.key, None)
+            self._free(run)
         SYNC_RUN_S.labels(word).observe(perf_counter() - began)
         if append:
             self._wake.set()  # the slot is free, whatever the append takes

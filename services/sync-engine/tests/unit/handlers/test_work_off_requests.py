@@ -533,6 +533,46 @@ async def test_runs_of_a_lost_partition_are_cancelled_and_answer_nothing() -> No
         await until(bench.log.tombstones)
 
 
+async def test_a_run_that_is_cancelled_before_its_first_step_frees_its_source_and_its_slot() -> None:
+    bench = Bench(max_concurrent=1)
+    bench.knows(source("newborn"), source("other"))
+    async with working(bench):
+        await asyncio.sleep(0.02)  # the loop waits for work
+        bench.ask("newborn")  # the loop will claim it in the next turn,
+        await asyncio.create_task(bench.work.closed(LIVE))  # and this takes its step right behind the loop
+        assert bench.runs.keys == []
+        bench.open(LIVE)
+        bench.ask("newborn")  # as it is read again when the partition comes back
+        bench.ask("other")
+        await until(lambda: len(bench.log.tombstones()) == 2)
+    assert bench.runs.keys == ["newborn", "other"]
+
+
+async def test_a_run_frees_its_source_only_once_and_not_what_was_claimed_after_it() -> None:
+    bench = Bench(max_concurrent=1)
+    bench.knows(source("s"), source("other"))
+    bench.log.failures = 1  # the first answer is appended again only after the second lane has claimed the source
+    hold = asyncio.Event()
+
+    async def wait_in_the_second(of: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
+        if len(bench.runs.began) == 2:
+            await hold.wait()
+        return Done()
+
+    bench.runs.behave = wait_in_the_second
+    async with working(bench):
+        bench.ask("s")
+        bench.ask("s", SyncReason.REPLAY, topic=SYNC_REQUESTS_BACKFILL)
+        await until(lambda: len(bench.runs.keys) == 2)
+        await until(lambda: bench.log.tombstones() or bench.log.tombstones(SYNC_REQUESTS_BACKFILL))
+        await asyncio.sleep(0.02)  # the first task has ended
+        bench.ask("other")
+        await asyncio.sleep(0.02)
+        assert bench.runs.keys == ["s", "s"], "the only slot is taken"
+        hold.set()
+        await until(lambda: len(bench.runs.keys) == 3)
+
+
 async def test_a_stop_lets_runs_end_for_a_moment_and_then_cuts_them_off() -> None:
     bench = Bench()
     bench.knows(source("quick"), source("slow"))
