@@ -6,7 +6,7 @@ on what it holds does so beside the reading.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -88,6 +88,7 @@ class FoldingConsumer:
         self._membership = Membership(settings, group=group, topics=topics, listener=self)
         self._readings: dict[Partition, _Reading] = {}
         self._lost: set[Partition] = set()
+        self._closing: list[asyncio.Future[None]] = []
         schemas.on_learned(self._read_on)
 
     def ready(self) -> str | None:
@@ -245,9 +246,10 @@ class FoldingConsumer:
         """Stop handing out, wait for the work on the folds to end, commit what is settled."""
         leaving, self._readings = self._readings, {}
         self._count_waiting()
-        if not leaving:
+        self._begin_closing(leaving)
+        closing, self._closing = self._closing, []  # with those that were lost before
+        if not closing:
             return
-        closing = [asyncio.ensure_future(self._closed(partition)) for partition in leaving]
         buried = [task for reading in leaving.values() for task in reading.poison.values()]
         _, unfinished = await asyncio.wait([*closing, *buried], timeout=_CLOSE_S)
         await self._commit(leaving)
@@ -261,8 +263,9 @@ class FoldingConsumer:
     async def _commit_now_and_then(self) -> None:
         while True:
             await asyncio.sleep(_COMMIT_EVERY_S)
-            for partition in await self._commit(dict(self._readings)):
-                await self._lose(partition)
+            readings = dict(self._readings)
+            for partition in await self._commit(readings):
+                self._lose(readings[partition])
 
     async def _commit(self, readings: dict[Partition, _Reading]) -> set[Partition]:
         offsets = {}
@@ -276,11 +279,21 @@ class FoldingConsumer:
                 readings[partition].committed = offset
         return lost
 
-    async def _lose(self, partition: Partition) -> None:
-        """Another member has it: drop it, and ignore what may still come of it until the group has rejoined."""
-        self._lost.add(partition)
-        reading = self._readings.pop(partition, None)
-        if reading is not None:
-            for task in reading.poison.values():
-                task.cancel()
-            await self._closed(partition)
+    def _lose(self, reading: _Reading) -> None:
+        """Another member has it: drop it, and ignore what may still come of it until the group has rejoined.
+
+        Mostly the rejoin has begun before we hear of the loss: aiokafka asks for it first and refuses the commit then.
+        Another reading than the one that was to be committed is of the new generation, and is ours. Nothing is awaited
+        here, so that no rejoin can run in the middle; the one that follows waits for the closing.
+        """
+        if self._readings.get(reading.partition) is not reading:
+            return
+        self._lost.add(reading.partition)
+        del self._readings[reading.partition]
+        self._count_waiting()
+        for task in reading.poison.values():
+            task.cancel()
+        self._begin_closing([reading.partition])
+
+    def _begin_closing(self, partitions: Iterable[Partition]) -> None:
+        self._closing += [asyncio.ensure_future(self._closed(partition)) for partition in partitions]

@@ -344,11 +344,21 @@ class WindowedConsumer:
     async def _commit_now_and_then(self) -> None:
         while True:
             await asyncio.sleep(_COMMIT_EVERY_S)
-            for partition in await self._commit(list(self._works.values())):
-                # Another member has it: drop the work, and ignore what may still come until the group has rejoined.
-                self._lost.add(partition)
-                if work := self._works.pop(partition, None):
-                    work.abandon()
+            works = dict(self._works)
+            for partition in await self._commit(works.values()):
+                self._lose(works[partition])
+
+    def _lose(self, work: _Work) -> None:
+        """Another member has it: drop the work, and ignore what may still come until the group has rejoined.
+
+        Mostly the rejoin has begun before we hear of the loss: aiokafka asks for it first and refuses the commit then.
+        Another work than the one that was to be committed is of the new generation, and is ours.
+        """
+        if self._works.get(work.partition) is not work:
+            return
+        self._lost.add(work.partition)
+        del self._works[work.partition]
+        work.abandon()
 
     async def _commit(self, works: Iterable[_Work]) -> set[Partition]:
         due = {}
