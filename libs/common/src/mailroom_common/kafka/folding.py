@@ -6,7 +6,7 @@ on what it holds does so beside the reading.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -267,17 +267,16 @@ class FoldingConsumer:
             for partition in await self._commit(readings):
                 self._lose(readings[partition])
 
-    async def _commit(self, readings: dict[Partition, _Reading]) -> set[Partition]:
+    async def _commit(self, readings: dict[Partition, _Reading]) -> Set[Partition]:
         offsets = {}
         for partition, reading in readings.items():
             committable = reading.committable()
             if committable is not None and committable != reading.committed:
                 offsets[partition] = committable
-        lost = await self._membership.commit(offsets)
-        for partition, offset in offsets.items():
-            if partition not in lost:
-                readings[partition].committed = offset
-        return lost
+        committed = await self._membership.commit(offsets)
+        for partition in committed.done:
+            readings[partition].committed = offsets[partition]
+        return committed.lost
 
     def _lose(self, reading: _Reading) -> None:
         """Another member has it: drop it, and ignore what may still come of it until the group has rejoined.

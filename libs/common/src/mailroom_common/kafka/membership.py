@@ -8,7 +8,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Protocol
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
@@ -44,6 +45,14 @@ class AssignmentListener(Protocol):
 
     def assigned(self, partitions: Sequence[Partition]) -> None: ...
     async def revoked(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """What came of a commit. What is in neither did not get through, and is as due as before."""
+
+    done: Set[Partition] = frozenset()
+    lost: Set[Partition] = frozenset()
 
 
 class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
@@ -116,12 +125,13 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
             return None
         return end
 
-    async def commit(self, offsets: Mapping[Partition, int]) -> set[Partition]:
-        """Commit, and return the partitions that turned out to be lost. An absent Kafka is no loss: later again."""
+    async def commit(self, offsets: Mapping[Partition, int]) -> Committed:
+        """Commit, and tell what is done and what turned out to be lost. An absent Kafka is no loss: later again."""
         if not offsets:
-            return set()
+            return Committed()
         async with self._commits:
             owned = self.assignment()
+            done: Set[Partition] = frozenset()
             lost = offsets.keys() - owned
             wanted = {self._theirs(partition): offset for partition, offset in offsets.items() if partition in owned}
             if wanted:
@@ -133,9 +143,11 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
                     lost = set(offsets)
                 except (TimeoutError, KafkaError) as error:
                     log.warning("commit_failed", group=self.group, error=type(error).__name__)
+                else:
+                    done = offsets.keys() & owned
             if lost:
                 KAFKA_PARTITIONS_LOST.labels(self.group).inc(len(lost))
-            return set(lost)
+            return Committed(done, lost)
 
     async def watch(self, held: Callable[[], Iterable[Partition]]) -> None:
         """Never returns.

@@ -9,7 +9,7 @@ is unfinished; after a crash at most the window is handed out again.
 import asyncio
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -360,17 +360,17 @@ class WindowedConsumer:
         del self._works[work.partition]
         work.abandon()
 
-    async def _commit(self, works: Iterable[_Work]) -> set[Partition]:
+    async def _commit(self, works: Iterable[_Work]) -> Set[Partition]:
         due = {}
         for work in works:
             committable = work.watermark.committable
             if committable is not None and committable != work.committed:
                 due[work.partition] = (work, committable)
-        lost = await self._membership.commit({partition: offset for partition, (_, offset) in due.items()})
-        for partition, (work, offset) in due.items():
-            if partition not in lost:
-                work.committed = offset
-        return lost
+        committed = await self._membership.commit({partition: offset for partition, (_, offset) in due.items()})
+        for partition in committed.done:
+            work, offset = due[partition]
+            work.committed = offset
+        return committed.lost
 
     @staticmethod
     async def _fail_with(fatal: "asyncio.Future[None]") -> None:

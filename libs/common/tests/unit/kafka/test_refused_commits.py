@@ -1,4 +1,4 @@
-"""Both runners, when a commit is refused, on aiokafka's own order of events.
+"""Both runners, when a commit is refused or does not get through, on aiokafka's own order of events.
 
 On real Kafka `tests/integration/kafka/test_frozen_member.py` has the same; there nobody chooses who wakes first.
 """
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 import pytest
 from aiokafka import ConsumerRebalanceListener, TopicPartition
-from aiokafka.errors import CommitFailedError, UnknownMemberIdError
+from aiokafka.errors import CommitFailedError, KafkaError, UnknownMemberIdError
 
 from mailroom_common.events import SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
@@ -59,9 +59,11 @@ class Aiokafka:
         self.committed: dict[TopicPartition, int] = {}
         self.positions: dict[TopicPartition, int] = {}
         self.joins = 0
+        self.commits = 0
         self.is_forgotten = False  # the session has run out, and this member does not know yet
         self.forgets_after_join: int | None = None
         self.who_notices = "commit"
+        self.failure: Exception | None = None
         self._rejoin_is_needed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._is_rejoining = False
         self._coordination: asyncio.Task[None] | None = None
@@ -113,9 +115,12 @@ class Aiokafka:
             raise CommitFailedError from error
 
     async def _do_commit(self, offsets: dict[TopicPartition, int]) -> None:
+        self.commits += 1
         if self.is_forgotten and self.who_notices == "heartbeat":
             self._request_rejoin()
         await asyncio.sleep(0.005)  # the broker's answer
+        if self.failure is not None:
+            raise self.failure
         if not self.is_forgotten:
             self.committed.update(offsets)
             return
@@ -269,3 +274,30 @@ async def test_partitions_that_come_back_after_a_refused_commit_are_read_and_com
         await until(lambda: bench.has_committed(5))
     # The three were not committed, so they came again; nothing came a third time, and order held.
     assert dict(bench.taken) == {number: [0, 1, 2, 0, 1, 2, 3, 4] for number in PARTITIONS}
+
+
+@pytest.mark.parametrize("failure", [KafkaError("not now"), TimeoutError()])
+async def test_a_commit_that_did_not_get_through_is_sent_again_though_nothing_new_came(
+    bench: Bench, failure: Exception
+) -> None:
+    bench.kafka.failure = failure
+    bench.kafka.write(3)
+    async with bench.running():
+        await until(lambda: bench.kafka.commits > 0)
+        await asyncio.sleep(0.01)
+        assert not bench.has_committed(3)
+        bench.kafka.failure = None
+        await until(lambda: bench.has_committed(3))
+
+
+async def test_a_commit_that_did_not_get_through_is_sent_again_when_the_partitions_leave(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.kafka.failure = KafkaError("not now")
+    bench.kafka.write(3)
+    async with bench.running():
+        await until(lambda: bench.kafka.commits > 0)
+        await asyncio.sleep(0.01)
+        monkeypatch.setattr(f"mailroom_common.kafka.{bench.kind}._COMMIT_EVERY_S", 60)
+        bench.kafka.failure = None
+    assert bench.has_committed(3)
