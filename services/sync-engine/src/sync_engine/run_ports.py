@@ -67,6 +67,10 @@ class RunTables(Protocol):
 
     async def drop_cursor(self, doc_source_id: str, scope: str) -> None: ...
 
+    async def gone_folders(self, doc_source_id: str) -> Sequence[str]:
+        """Scopes of the cursors whose folder is not among those saved last (Graph)."""
+        ...
+
     async def known(self, doc_source_id: str, message_ids: Collection[str]) -> Mapping[str, KnownMessage]:
         """Those of them that were judged, or are parked."""
         ...

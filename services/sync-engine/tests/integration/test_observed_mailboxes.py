@@ -8,8 +8,9 @@ import pytest
 from fake_mailbox import FakeGmail, FakeOutlook, File
 from sync_harness import START, Engine, doc_source, open_engine
 
-from mailroom_common.errors import CursorRefused, Rejected
+from mailroom_common.errors import CursorRefused, Rejected, Throttled
 from mailroom_common.events import MailKind, Profile, Provider, SyncReason
+from sync_engine.ports import RetryAt
 
 
 @pytest.fixture
@@ -121,6 +122,47 @@ async def test_what_was_deleted_while_the_cursor_was_lost_is_told_after_the_re_l
     outlook.errors["delta"] = [CursorRefused("410")]
     await _full(engine)
     assert (await _told(engine))[2:] == [(MailKind.REMOVED, "goes")]
+
+
+@pytest.mark.parametrize("in_the_middle", [False, True])
+async def test_what_was_in_a_folder_that_is_purged_is_told_once_it_is_nowhere(
+    engine: Engine, outlook: FakeOutlook, in_the_middle: bool
+) -> None:
+    for message_id in ("goes", "stays"):
+        outlook.deliver(message_id, folder_id="f-invoices")
+    await engine.done()
+    del outlook.mails["goes"]
+    outlook.lose_additions.add("stays")
+    outlook.move("stays", "f-inbox")
+
+    async def purged(_: str) -> None:
+        outlook.tree = [folder for folder in outlook.tree if folder.folder_id != "f-invoices"]
+
+    if in_the_middle:
+        outlook.meanwhile["delta"] = purged
+    else:
+        await purged("f-invoices")
+    await _full(engine)
+    await _full(engine)
+    assert sorted((await _told(engine))[2:]) == [(MailKind.MOVED, "stays"), (MailKind.REMOVED, "goes")]
+    assert "f-invoices" not in {row["scope"] for row in await engine.rows("cursor")}
+
+
+async def test_a_purged_folder_is_looked_through_again_when_the_provider_failed_over_it(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    for message_id in ("m1", "m2"):
+        outlook.deliver(message_id, folder_id="f-invoices")
+    await engine.done()
+    outlook.tree = [folder for folder in outlook.tree if folder.folder_id != "f-invoices"]
+    outlook.mails.clear()
+    outlook.errors["fetch"] = [Throttled("patience")]
+    engine.clock.pass_by(minutes=11)
+    outcome = await engine.run(SyncReason.BACKSTOP)
+    assert isinstance(outcome, RetryAt)
+    engine.clock.now = outcome.not_before
+    await engine.done()
+    assert sorted((await _told(engine))[2:]) == [(MailKind.REMOVED, "m1"), (MailKind.REMOVED, "m2")]
 
 
 async def test_a_change_that_could_not_be_read_is_told_as_a_change_when_it_can(

@@ -224,6 +224,15 @@ class PgRunTables:
                 "delete from sync_engine.cursor where doc_source_id = $1 and scope = $2", doc_source_id, scope
             )
 
+    async def gone_folders(self, doc_source_id: str) -> Sequence[str]:
+        async with connection(self._pool) as conn:
+            rows = await conn.fetch(
+                "select scope from sync_engine.cursor c where doc_source_id = $1 and not exists ("
+                "select from sync_engine.folder f where f.doc_source_id = $1 and f.folder_id = c.scope) order by scope",
+                doc_source_id,
+            )
+        return [row["scope"] for row in rows]
+
     async def known(self, doc_source_id: str, message_ids: Collection[str]) -> Mapping[str, KnownMessage]:
         if not message_ids:
             return {}

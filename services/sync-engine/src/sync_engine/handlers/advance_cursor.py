@@ -30,6 +30,8 @@ log = get_logger()
 _MOST_FALLBACKS = 3
 # Between so many messages of a re-list the caller may look for new mail, which does not wait for old mail.
 _MESSAGES_BETWEEN = 10
+# So many messages of a folder that is gone are looked for, each with a call, before what was found is written.
+_MESSAGES_OF_A_GONE_FOLDER = 50
 
 Between = Callable[[], Awaitable[None]]
 
@@ -111,11 +113,28 @@ class AdvanceCursor:
                 cursor = await self._fall_back(run, cursor, error)
                 continue
             except ItemGone:
-                await self._tables.drop_cursor(run.doc_source_id, scope)
+                await self._end(run, watch, scope)
                 return
             cursor = await self._commit(run, watch, cursor, page, hints or {}, between)
             if page.position is not None:
                 return
+
+    async def end_gone_folders(self, run: Run, watch: Watch) -> None:
+        """After `watch` was asked for afresh: folders that were purged since are in no tree, and no delta of theirs
+        says what became of their mails."""
+        for scope in await self._tables.gone_folders(run.doc_source_id):
+            await self._end(run, watch, scope)
+
+    async def _end(self, run: Run, watch: Watch, scope: str) -> None:
+        """The cursor of a folder that is gone goes too, last: while it stands, the mails are still to be looked for."""
+        if run.observes:
+            there = await self._tables.unseen(run.doc_source_id, scope, self._clock())
+            changes = [Change(ChangeKind.REMOVED, known.message_id) for known in there]
+            for start in range(0, len(changes), _MESSAGES_OF_A_GONE_FOLDER):
+                some = changes[start : start + _MESSAGES_OF_A_GONE_FOLDER]
+                taken = await self._work_on(run, watch, scope, some, {}, None)
+                await self._write(run, Page(messages=taken.messages, failed=taken.failed))
+        await self._tables.drop_cursor(run.doc_source_id, scope)
 
     async def _fall_back(self, run: Run, cursor: Cursor, error: CursorRefused | PageTokenRefused) -> Cursor:
         """A refused page goes back to its position, a refused position to nothing: the least that is read again."""

@@ -136,7 +136,10 @@ class RunSync:
             await self._hinted.run(run)
             return None, None
         watch = await self._folders.watch(run)
-        return watch, await self._advance.advance_each(run, watch, watch.folders)
+        unread = await self._advance.advance_each(run, watch, watch.folders)
+        if run.observes:
+            await self._advance.end_gone_folders(run, watch)
+        return watch, unread
 
     async def _history(self, run: Run, kind: RunKind) -> Watch:
         """Gmail: new mail by the history; what was there before by a re-list beside it, while one is under way."""
