@@ -8,7 +8,7 @@ import pytest
 from fake_mailbox import FakeGmail, FakeOutlook, File
 from sync_harness import START, Engine, doc_source, open_engine
 
-from mailroom_common.errors import CursorRefused, Rejected, Throttled
+from mailroom_common.errors import CursorRefused, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.events import MailKind, Profile, Provider, SyncReason
 from sync_engine.ports import RetryAt
 
@@ -180,6 +180,26 @@ async def test_a_change_that_could_not_be_read_is_told_as_a_change_when_it_can(
     assert await engine.rows("parked_item") == []
 
 
+async def test_a_removal_that_cannot_be_confirmed_holds_the_mailbox_up_for_one_run(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1")
+    await engine.done()
+    outlook.delete("m1")
+    outlook.deliver("m2")
+    outlook.item_errors["m1"] = ProviderUnavailable("500")
+    engine.clock.pass_by(minutes=11)
+    outcome = await engine.run(SyncReason.BACKSTOP)
+    assert isinstance(outcome, RetryAt)
+    engine.clock.now = outcome.not_before
+    await engine.done()
+    assert await _told(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.RECEIVED, "m2")]
+    outlook.item_errors.clear()
+    await _full(engine)
+    assert (await _told(engine))[2:] == [(MailKind.REMOVED, "m1")]
+    assert await engine.rows("parked_item") == []
+
+
 async def test_labels_are_the_folders_of_a_gmail_mailbox(observed_gmail: Engine) -> None:
     gmail = observed_gmail.mailbox
     assert isinstance(gmail, FakeGmail)
@@ -214,3 +234,18 @@ async def test_what_was_deleted_while_gmails_history_was_lost_is_told_after_the_
     gmail.errors["history"] = [CursorRefused("404")]
     await observed_gmail.done()
     assert (await _told(observed_gmail))[2:] == [(MailKind.REMOVED, "goes")]
+
+
+async def test_what_gmail_says_is_deleted_is_told_at_once_though_it_is_parked(observed_gmail: Engine) -> None:
+    gmail = observed_gmail.mailbox
+    assert isinstance(gmail, FakeGmail)
+    gmail.deliver("m1")
+    await observed_gmail.done()
+    gmail.relabel("m1", frozenset({"TRASH"}))
+    gmail.item_errors["m1"] = Rejected("400")
+    await observed_gmail.done()
+    assert (await observed_gmail.row("parked_item"))["message_id"] == "m1"
+    gmail.delete("m1")
+    await observed_gmail.done()
+    assert await _told(observed_gmail) == [(MailKind.RECEIVED, "m1"), (MailKind.REMOVED, "m1")]
+    assert await observed_gmail.rows("parked_item") == []

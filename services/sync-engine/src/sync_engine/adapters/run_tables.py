@@ -39,15 +39,16 @@ where doc_source_id = $1 and grant_generation <= $2
   and (attempts > 0 or not_before is not null or $3::timestamptz is not null)
 """
 _KNOWN = """
-select message_id, state, folder_id, version from sync_engine.message
-where doc_source_id = $1 and message_id = any($2)
+select m.message_id, m.state, m.folder_id, m.version, p.message_id is not null as is_parked
+from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
+where m.doc_source_id = $1 and m.message_id = any($2)
 union all
-select p.message_id, 'parked', null, null from sync_engine.parked_item p
+select p.message_id, 'parked', null, null, true from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
 """
 _UNSEEN = """
-select message_id, state, folder_id, version from sync_engine.message
+select message_id, state, folder_id, version, false as is_parked from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and seen_at < $3
 """
 _ANNOUNCE = """
@@ -442,4 +443,6 @@ def _part_rows(message: JudgedMessage) -> list[dict[str, object]]:
 
 
 def _known(row: asyncpg.Record) -> KnownMessage:
-    return KnownMessage(row["message_id"], MessageState(row["state"]), row["folder_id"], row["version"])
+    return KnownMessage(
+        row["message_id"], MessageState(row["state"]), row["folder_id"], row["version"], row["is_parked"]
+    )

@@ -72,12 +72,13 @@ class MessageState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownMessage:
-    """What our own records say of a message that a page shows."""
+    """What our own records say of a message that a page shows. An observed one may be parked beside its state."""
 
     message_id: str
     state: MessageState
     folder_id: str | None
     version: str | None
+    is_parked: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

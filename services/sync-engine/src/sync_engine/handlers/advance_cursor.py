@@ -16,7 +16,7 @@ from mailroom_common.errors import (
 from mailroom_common.events import Provider
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.port import Change, ChangeKind, ChangePage, MessageSummary
-from sync_engine.domain.records import RELIST, Cursor, KnownMessage, MessageState, Page
+from sync_engine.domain.records import RELIST, Cursor, KnownMessage, Page
 from sync_engine.domain.watched import Watch
 from sync_engine.handlers.items import ItemUnavailable, Taken, Wanted
 from sync_engine.handlers.observe_messages import ObserveMessages
@@ -239,13 +239,13 @@ class AdvanceCursor:
         wanted, vanished = [], []
         for change in changes:
             ours = known.get(change.message_id)
-            if ours is not None and ours.state is MessageState.PARKED:
-                continue
-            if change.kind is ChangeKind.PRESENT:
-                wanted.append(Wanted(change.message_id, change.summary))
-            elif run.source.provider is Provider.GMAIL and scope != RELIST:
+            if change.kind is ChangeKind.REMOVED and run.source.provider is Provider.GMAIL and scope != RELIST:
                 # Gmail says deleted of what is gone for good; the trash is a label.
                 vanished += [self._observe.vanished(run, ours)] if ours else []
+            elif ours is not None and ours.is_parked:
+                continue  # it is tried again in its time, and what became of it by then is told
+            elif change.kind is ChangeKind.PRESENT:
+                wanted.append(Wanted(change.message_id, change.summary))
             elif ours is None or (ours.folder_id == scope or scope == RELIST):
                 wanted.append(Wanted(change.message_id, may_be_gone=True))
         told = await self._observe.observe(run, watch, wanted, known)

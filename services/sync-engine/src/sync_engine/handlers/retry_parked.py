@@ -30,14 +30,15 @@ class RetryParked:
     async def retry(self, run: Run, watch: Watch, due: list[ParkedItem]) -> None:
         """One at a time, a transaction each: what breaks here must not take another with it."""
         for item in due:
-            wanted = [Wanted(item.message_id)]
             try:
                 if run.observes:
                     known = await self._tables.known(run.doc_source_id, [item.message_id])
                     ours = {key: message for key, message in known.items() if message.state is not MessageState.PARKED}
+                    # What was told as received and cannot be found any more is removed, which is to be told too.
+                    wanted = [Wanted(item.message_id, may_be_gone=bool(ours))]
                     taken = await self._observe.observe(run, watch, wanted, ours)
                 else:
-                    taken = await self._take.take(run, watch, wanted)
+                    taken = await self._take.take(run, watch, [Wanted(item.message_id)])
             except ItemUnavailable as error:
                 taken = Taken(failed=(error.item,))
             await self._write(run, item, taken)

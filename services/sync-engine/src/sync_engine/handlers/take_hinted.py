@@ -5,7 +5,7 @@ from datetime import datetime
 
 from mailroom_common.providers.port import MessageSummary
 from sync_engine.domain.plan import list_since
-from sync_engine.domain.records import KnownMessage, MessageState, Page
+from sync_engine.domain.records import KnownMessage, Page
 from sync_engine.handlers.advance_cursor import AdvanceCursor
 from sync_engine.handlers.items import ItemUnavailable, Wanted
 from sync_engine.handlers.run import Run
@@ -80,6 +80,6 @@ class TakeHinted:
 def _is_news(run: Run, summary: MessageSummary, known: KnownMessage | None) -> bool:
     if known is None:
         return not run.is_before_start(summary)
-    if known.state is MessageState.PARKED:
+    if known.is_parked:
         return False
     return (known.version, known.folder_id) != (summary.version, summary.folder_id)
