@@ -45,7 +45,10 @@ def encoded_address(sender: str | None) -> str:
 
 def sender_address(sender: str | None) -> str:
     """`Anna <anna@a.example>` and `anna@a.example` are one sender."""
-    return parseaddr(sender or "")[1].strip().lower()
+    try:
+        return parseaddr(sender or "")[1].strip().lower()
+    except RecursionError:  # comments within comments: nobody's address
+        return ""
 
 
 def file_stem(filename: str | None) -> str:

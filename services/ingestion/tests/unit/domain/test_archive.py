@@ -58,6 +58,10 @@ def test_a_strangers_file_name_becomes_a_plain_one(filename: str, stem: str) -> 
     assert file_stem(filename) == stem
 
 
+def test_sender_in_comments_within_comments_is_nobody() -> None:
+    assert sender_address("(" * 5_000 + ")" * 5_000 + " anna@a.example") == ""
+
+
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_no_name_or_sender_leads_out_of_the_archive(filename: str, sender: str) -> None:
     for path in archive_paths(an_attachment(filename=filename, sender=sender), taken_on=TODAY):
