@@ -36,7 +36,7 @@ $(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt $(PYPROJECT
 	@touch $@
 
 run: setup ## the sandbox: mailboxes connected, mails delivered, documents shown as they appear
-	@exec $(SANDBOX) run $(if $(ONCE),--once) $(if $(MAILS),--mails '$(MAILS)')
+	@exec $(SANDBOX) run $(if $(ONCE),--once) $(if $(MAILS),--mails "$$MAILS")
 
 up: setup ## Kafka, Postgres, services and front on the settings of the environment or .env
 	@exec $(SANDBOX) up --without-providers

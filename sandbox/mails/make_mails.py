@@ -8,6 +8,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.header import Header
 from pathlib import Path
@@ -556,12 +557,22 @@ GROUPS: tuple[Callable[[Mails], None], ...] = (
 
 def make() -> dict[str, bytes]:
     """Every file by name."""
-    mails = Mails(Documents())
+    documents = Documents()
+    mails = Mails(documents)
     for add in GROUPS:
         add(mails)
     expected = {"mails": mails.expected, "documents": mails.documents.expected()}
     text = json.dumps(expected, ensure_ascii=False, indent=1) + "\n"
-    return {**mails.sources, "expected.json": text.encode()}
+    return {**mails.sources, "expected.json": text.encode(), "../one-more.eml": _one_more(documents)}
+
+
+def _one_more(documents: Documents) -> bytes:
+    """For who wants to see a mail arrive: the others have been delivered, and no content becomes a document twice."""
+    pdf = pages.invoice_pdf(replace(ENGLISH, number="NOS-48377", issued_on="2026-11-16", due_on="2026-12-16"))
+    mails = Mails(documents)
+    attached = file_part(pdf, f'{_PDF}; name="NOS-48377.pdf"', named("NOS-48377.pdf"))
+    mails.add("one-more", "", "Invoice NOS-48377", with_text(attached), [])
+    return mails.sources["one-more.eml"]
 
 
 def main() -> int:
@@ -582,7 +593,7 @@ def main() -> int:
             stale.unlink()
     for name in changed:
         (folder / name).write_bytes(files[name])
-    print(f"{len(files) - 1} mails, {sum(map(len, files.values()))} bytes; changed: {', '.join(changed) or 'none'}")
+    print(f"{len(files) - 2} mails, {sum(map(len, files.values()))} bytes; changed: {', '.join(changed) or 'none'}")
     return 0
 
 

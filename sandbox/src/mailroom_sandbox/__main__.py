@@ -19,6 +19,7 @@ from mailroom_common.errors import Fatal, MailroomError
 from mailroom_sandbox import environment, sandbox_providers, site
 from mailroom_sandbox.endpoints import Endpoints
 from mailroom_sandbox.main_job.job import MainJob
+from mailroom_sandbox.main_job.mails import SAMPLES, find
 from mailroom_sandbox.providers.cli import add_commands
 from mailroom_sandbox.providers.client import ControlError
 from mailroom_sandbox.stack import lock
@@ -39,8 +40,8 @@ def run(
     console = _console()
     with lock.hold(home().lock):
         plan = _sandbox_plan()
-        folder = mails.expanduser().resolve() if mails else None
-        sys.exit(_serve(plan, console, MainJob(plan, console, folder, once)))
+        found = find(mails.expanduser().resolve() if mails else SAMPLES)
+        sys.exit(_serve(plan, console, MainJob(plan, console, found, of_the_repository=mails is None, once=once)))
 
 
 @app.command()

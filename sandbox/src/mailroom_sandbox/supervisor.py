@@ -90,10 +90,10 @@ class Supervisor:
             if program.name in self._stopping:
                 return
             self._children[program.name].kill()  # what it leaves behind would hold its ports or its files
-            self.on_death(program.name, code)
             if code == EXIT_SETTINGS:
                 self._fail(SettingsError(f"{program.name} cannot run:\n{child.tail(program.log, 3)}"))
                 return
+            self.on_death(program.name, code)
             if loop.time() - started_at_s > _STEADY_S:
                 pause_s = _FIRST_PAUSE_S
             await asyncio.sleep(pause_s)

@@ -113,6 +113,12 @@ async def test_request_arrives_as_it_was_sent(site: Site) -> None:
     assert b"host: mail.example" in sent_head.lower()
 
 
+async def test_spaces_around_a_header_are_no_part_of_it(site: Site) -> None:
+    head = b"GET /documents HTTP/1.1\r\nHost: mail.example\r\nAuthorization: Bearer \r\nX-Key:  key \t\r\n\r\n"
+    assert (await _raw(site.port, head)).endswith(b"ok")
+    assert b"authorization: bearer\r\nx-key: key\r\n" in site.service.received.lower()
+
+
 async def test_answer_arrives_as_it_was_sent(site: Site) -> None:
     headers = (
         b"WWW-Authenticate: Bearer\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Encoding: gzip\r\nContent-Length: 4"

@@ -76,6 +76,7 @@ async def test_wrong_settings_end_the_site_with_the_services_own_sentence(tmp_pa
     with pytest.raises(SettingsError, match="gateway cannot run:\nMAILROOM_KAFKA_BOOTSTRAP is not set"):
         async with asyncio.timeout(10):
             await observed.supervisor.failed()
+    assert observed.deaths == []  # nobody is told that it is started again
     await observed.supervisor.stop(["gateway"], 5)
 
 

@@ -140,12 +140,12 @@ def _request(scope: Scope, base: str, body: _RequestBody) -> httpx.Request:
 
 
 def _kept(headers: Iterable[Header], *, dropped: frozenset[bytes]) -> list[Header]:
-    """Without the hop-by-hop ones, the ones that `Connection` names included."""
+    """Without the hop-by-hop ones, those that `Connection` names included. Spaces around a value are no part of it."""
     headers = list(headers)
     named = {
         token.strip().lower() for name, value in headers if name.lower() == b"connection" for token in value.split(b",")
     }
-    return [(name, value) for name, value in headers if name.lower() not in dropped | named]
+    return [(name, value.strip(b" \t")) for name, value in headers if name.lower() not in dropped | named]
 
 
 async def _problem(send: Send, status: int, title: str, detail: str, *, retry_after_s: int | None = None) -> None:

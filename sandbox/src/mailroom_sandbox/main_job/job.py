@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from rich.console import Console
 
@@ -14,7 +13,7 @@ from mailroom_sandbox.main_job.accounting import Account, Item, account_for
 from mailroom_sandbox.main_job.api import MailroomAPI, patiently
 from mailroom_sandbox.main_job.connect import connect
 from mailroom_sandbox.main_job.deliver import deliver
-from mailroom_sandbox.main_job.mails import SAMPLES, Mail, find
+from mailroom_sandbox.main_job.mails import SAMPLES, Mail
 from mailroom_sandbox.main_job.tables import DocumentRows, account_table, show_documents
 from mailroom_sandbox.providers.client import ControlClient
 from mailroom_sandbox.sandbox_providers import control_url
@@ -52,38 +51,38 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class MainJob:
-    """`folder` is None for the repository's own mails, whose documents are known beforehand."""
+    """`mails` are delivered to both mailboxes; those `of_the_repository` have documents that are known beforehand."""
 
     plan: Plan
     console: Console
-    folder: Path | None
+    mails: Sequence[Mail]
+    of_the_repository: bool
     once: bool
 
     async def __call__(self, endpoints: Endpoints) -> int:
         assert endpoints.api_key is not None  # noqa: S101  # the sandbox makes its own
         trusted = self.plan.certificates.client_context()
-        mails = find(self.folder or SAMPLES)
         async with (
             MailroomAPI(endpoints.public, endpoints.api_key, trusted) as api,
             ControlClient(control_url(self.plan)) as control,
         ):
-            connected = [await self._connect(api, control, provider, mails) for provider in MAILBOXES]
+            connected = [await self._connect(api, control, provider) for provider in MAILBOXES]
             rows = DocumentRows(self.console, {mailbox.doc_source_id: mailbox.address for mailbox in connected})
             code = self._judge(await self._follow(api, connected, rows))
-            if self.once or self.folder:
+            if self.once or not self.of_the_repository:
                 return code
             self._explain(endpoints)
             await self._stay(api, rows)
             return 0
 
-    async def _connect(self, api: MailroomAPI, control: ControlClient, provider: str, mails: Sequence[Mail]) -> Mailbox:
+    async def _connect(self, api: MailroomAPI, control: ControlClient, provider: str) -> Mailbox:
         address = MAILBOXES[provider]
         await control.create_mailbox(provider, address)
         trusted = self.plan.certificates.client_context()
         # An attempt that was cut off left a source that nobody has consented to; the next one finds it and goes on.
         doc_source_id = await patiently(lambda: connect(api, provider, address, trusted))
-        self.console.print(f"[green]✓[/] {address} connected through {provider}'s consent page")
-        delivered, new = await deliver(control, provider, address, mails, self.plan.home.deliveries)
+        self.console.print(f"[green]✓[/] {address} is connected")
+        delivered, new = await deliver(control, provider, address, self.mails, self.plan.home.deliveries)
         self.console.print(f"[green]✓[/] {new} mails delivered to {address}, {len(delivered) - new} were there already")
         return Mailbox(provider, address, doc_source_id, delivered)
 
@@ -108,7 +107,7 @@ class MainJob:
     def _judge(self, looks: Sequence[Look]) -> int:
         differences = [difference for look in looks for difference in self._differences(look)]
         for look in looks:
-            if self.folder:
+            if not self.of_the_repository:
                 self.console.print(account_table(look.mailbox.address, look.accounts))
             elif self.once:  # otherwise they have just been shown, and there is more to come
                 show_documents(self.console, look.mailbox.address, look.documents.values())
@@ -122,7 +121,7 @@ class MainJob:
         for mail, account in look.accounts:
             if account.missing:
                 yield f"{look.mailbox.address}: {mail}: {account.missing}"
-        if self.folder is None:
+        if self.of_the_repository:
             expected, lists_inline = expectations.load(SAMPLES), look.mailbox.provider != "outlook"
             for text in expectations.differences(expected, look.accounts, lists_inline=lists_inline):
                 yield f"{look.mailbox.address}: {text}"
@@ -132,7 +131,7 @@ class MainJob:
         lines = (
             ("documents", f"curl -H 'Authorization: Bearer {endpoints.api_key}' {url}/documents"),
             ("as they come", f"curl -N -H 'Authorization: Bearer {endpoints.api_key}' {url}/documents/events"),
-            ("drop a mail in", f".venv/bin/mailroom-sandbox send FILE.eml --to {MAILBOXES['outlook']}"),
+            ("drop a mail in", f".venv/bin/mailroom-sandbox send sandbox/one-more.eml --to {MAILBOXES['outlook']}"),
             ("", f".venv/bin/mailroom-sandbox send FILE.eml --to {MAILBOXES['gmail']}"),
             ("addresses", str(self.plan.home.endpoints)),
             ("logs", f"{self.plan.home.logs}/ (make logs)"),

@@ -24,7 +24,7 @@ def find(folder: Path) -> list[Mail]:
     if not folder.is_dir():
         raise Fatal(f"MAILS={folder}: there is no such folder")
     found: dict[str, Mail] = {}
-    for path in sorted(folder.rglob("*.eml")):
+    for path in sorted(path for path in folder.rglob("*.eml") if path.is_file()):
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         found.setdefault(sha256, Mail(path.relative_to(folder).as_posix(), path, sha256))
     if not found:

@@ -2,8 +2,10 @@
 
 import asyncio
 import logging
+import tempfile
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import asyncpg
 
@@ -14,6 +16,7 @@ from ingestion.adapters.documents import PgDocuments
 from ingestion.adapters.intakes import PgIntakes
 from ingestion.adapters.leases import PgLeases
 from ingestion.adapters.local_reading import READERS, LocalReading
+from ingestion.adapters.scratch import scratch
 from ingestion.adapters.tickets import PgTickets
 from ingestion.adapters.wakeups import Wakeups
 from ingestion.api.documents import documents_router
@@ -55,7 +58,8 @@ async def worker(settings: WorkerSettings, process: Process) -> None:
     process.health.add("start", starting.complaint)
     async with AsyncExitStack() as stack:
         pool = await _database(settings, process, stack)
-        blobs = StoredDocuments(await stack.enter_async_context(open_blob_store(settings)))
+        documents = stack.enter_context(scratch(Path(tempfile.gettempdir())))
+        blobs = StoredDocuments(await stack.enter_async_context(open_blob_store(settings)), scratch=documents)
         # From here on Kafka is waited for, and `/readyz` says so.
         serving = await stack.enter_async_context(asyncio.TaskGroup())
         serving.create_task(serve(web, host=settings.http_host, port=settings.http_port, stopping=stopping))

@@ -16,15 +16,16 @@ _CHUNK_BYTES = 256 * 1024
 
 
 class StoredDocuments:
-    def __init__(self, store: BlobStore) -> None:
+    def __init__(self, store: BlobStore, *, scratch: Path) -> None:
         self._store = store
+        self._scratch = scratch
 
     @asynccontextmanager
     async def fetched(self, key: str) -> AsyncIterator[Fetched]:
         """Through a file, so that neither we nor the parser process hold a whole document."""
         with _disk_errors():
             # A folder that cannot be removed afterwards undoes nothing of what was read.
-            folder = tempfile.TemporaryDirectory(prefix="mailroom-document-", ignore_cleanup_errors=True)
+            folder = tempfile.TemporaryDirectory(dir=self._scratch, ignore_cleanup_errors=True)
         with folder as name:
             yield await self._fetch(key, Path(name) / "document")
 

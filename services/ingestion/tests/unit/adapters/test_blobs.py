@@ -46,7 +46,7 @@ class BrokenDisk(BytesIO):
 
 
 async def fetch_and_archive(store: OneBlob) -> Fetched:
-    documents = StoredDocuments(store)
+    documents = StoredDocuments(store, scratch=Path(tempfile.gettempdir()))
     async with documents.fetched("documents/1.pdf") as file:
         await documents.archive(file, "archive/1.pdf", metadata={})
         return file
@@ -91,6 +91,6 @@ async def test_no_descriptor_for_a_file_is_the_machines_trouble(monkeypatch: pyt
 
 async def test_an_error_of_who_works_with_the_file_stays_his_own() -> None:
     with pytest.raises(OSError, match="of the reader") as raised:
-        async with StoredDocuments(OneBlob()).fetched("documents/1.pdf"):
+        async with StoredDocuments(OneBlob(), scratch=Path(tempfile.gettempdir())).fetched("documents/1.pdf"):
             raise OSError("of the reader")
     assert not isinstance(raised.value, Unavailable)
