@@ -9,6 +9,7 @@ import pytest
 from fake_mailbox import File
 from sync_harness import Engine, doc_source, open_engine
 
+from mailroom_common.errors import Rejected
 from sync_engine.adapters.housekeeping import Housekeeping
 
 
@@ -111,12 +112,12 @@ async def test_a_blob_that_cannot_be_removed_ends_neither_the_sweeper_nor_its_pr
     key = await _upload(engine, "stuck")
     delete, refused = engine.blobs.delete, asyncio.Event()
 
-    async def read_only(_key: str) -> None:
+    async def refuse(_key: str) -> None:
         refused.set()
         monkeypatch.setattr(engine.blobs, "delete", delete)
-        raise OSError("read-only file system")
+        raise Rejected("the store does not take this key")  # what is no shortage, and so is not Unavailable
 
-    monkeypatch.setattr(engine.blobs, "delete", read_only)
+    monkeypatch.setattr(engine.blobs, "delete", refuse)
     stopping = asyncio.Event()
     sweeping = asyncio.create_task(_sweeper(engine, timedelta(hours=25)).run(stopping, every_s=0.05))
     async with asyncio.timeout(20):
