@@ -39,19 +39,16 @@ def is_installed() -> bool:
 
 
 class Wrk:
-    """`core` is the CPU that wrk is held on, None for any."""
-
-    def __init__(self, folder: Path, bodies: Sequence[object], *, core: int | None) -> None:
+    def __init__(self, folder: Path, bodies: Sequence[object]) -> None:
         file = folder / "bodies.jsonl"
         file.write_text("".join(json.dumps(body) + "\n" for body in bodies))
         self._script = folder / "push.lua"
         self._script.write_text(_SCRIPT % {"bodies": file})
-        self._pin = [] if core is None else ["taskset", "-c", str(core)]
 
     def run(self, port: int, *, connections: int, seconds: int) -> Measured:
         load = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(self._script)]
         said = subprocess.run(
-            [*self._pin, *load, f"http://127.0.0.1:{port}/webhooks/outlook"],
+            [*load, f"http://127.0.0.1:{port}/webhooks/outlook"],
             capture_output=True,
             text=True,
             check=True,

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import time
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 
@@ -31,6 +32,7 @@ async def compose(settings: Settings, process: Process) -> None:
     schemas = SchemaDirectory(settings, codec, client_id="webhook-gateway-schemas")
     sources = DocSourceDirectory(settings, codec, schemas=schemas, client_id="webhook-gateway-directory")
     producer = EventProducer(settings, codec, client_id="webhook-gateway")
+    clock = Clock()
     starting = Starting()
     process.health.add("start", starting.reason)
 
@@ -40,8 +42,8 @@ async def compose(settings: Settings, process: Process) -> None:
         keys = GoogleKeys(http, settings.google_certs_url)
         catch_ups = CatchUps(sources, within_s=settings.catch_up_within_s, most=settings.most_catch_ups)
         webhooks = Webhooks(
-            ReceiveGraph(sources, producer, catch_ups, clock=_now),
-            ReceiveGmail(sources, producer, catch_ups, clock=_now),
+            ReceiveGraph(sources, producer, catch_ups, clock=clock),
+            ReceiveGmail(sources, producer, catch_ups, clock=clock),
             PubSubProof(static_token=_static_token(settings), signed=_signed(settings, keys)),
             is_ready=starting.reason,
             subscription=settings.pubsub_subscription,
@@ -103,5 +105,17 @@ def _static_token(settings: Settings) -> str | None:
     return None if settings.pubsub_token is None else settings.pubsub_token.get_secret_value()
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
+class Clock:
+    """To the millisecond, which is what records carry. Pushes of one millisecond get one and the same object, so that
+    its text for the headers is made once."""
+
+    def __init__(self) -> None:
+        self._ms = 0
+        self._now = datetime.fromtimestamp(0, UTC)
+
+    def __call__(self) -> datetime:
+        ms = time.time_ns() // 1_000_000
+        if ms != self._ms:
+            self._ms = ms
+            self._now = datetime.fromtimestamp(ms / 1000, UTC)
+        return self._now

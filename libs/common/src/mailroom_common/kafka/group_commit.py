@@ -1,8 +1,8 @@
 """Group commit: records of concurrent senders go to Kafka as one batch per partition.
 
 Awaiting aiokafka's `send` costs 16 µs of CPU a record. Here the records of one turn of the event loop, and all that
-come while a partition's last batch is on its way, are appended to one batch, whose acknowledgement they share: a
-tenth of that under load, by the public API only (foundations.md, last section).
+come while the last wave of batches is on its way, are appended to one batch per partition, whose acknowledgement they
+share, by the public API only (foundations.md, last section; ADR 19).
 """
 
 import asyncio
@@ -21,6 +21,8 @@ from mailroom_common.kafka.headers import RawHeaders
 
 # Of one partition, behind the batch that is on its way. More is not written in the time that a caller waits.
 MOST_OPEN_BATCHES = 8
+# How long a wave waits for the one before it. Longer than a broker needs; what one that is frozen costs all others.
+HELD_AT_MOST_S = 0.01
 
 
 class RawOutgoing(NamedTuple):
@@ -58,7 +60,7 @@ class _Shared:
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
-        self.waiters: set[_Waiter] = set()
+        self.waiters: list[_Waiter] = []
 
 
 class _Waiter:
@@ -81,24 +83,37 @@ class _Waiter:
 
 
 class _Lane:
-    """One partition: at most one batch is on its way, so order holds and what waits meanwhile grows into the next."""
+    """One partition: at most one batch is on its way, so order holds and what waits meanwhile grows into the next.
 
-    __slots__ = ("is_sending", "open")
+    `is_due`: it has something open and goes with the next wave.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("is_due", "is_sending", "open", "partition", "topic")
+
+    def __init__(self, topic: str, partition: int) -> None:
+        self.topic = topic
+        self.partition = partition
         self.open: deque[_Shared] = deque()
         self.is_sending = False
+        self.is_due = False
 
 
 class GroupCommit:
-    """`partitions_of` says how many partitions a topic has; it must know every topic that is sent to."""
+    """`partitions_of` says how many partitions a topic has; it must know every topic that is sent to.
+
+    Batches go in waves, one at a time: aiokafka has one request per broker on its way anyway, and a batch that waited
+    for that inside aiokafka could not grow any more. Only a wave that takes long is overtaken by the next.
+    """
 
     def __init__(self, sender: Callable[[], BatchSender], partitions_of: Callable[[str], int]) -> None:
         self._sender = sender
         self._partitions_of = partitions_of
-        self._lanes: dict[tuple[str, int], _Lane] = {}
-        self._dirty: list[tuple[str, int]] = []
-        self._flush_is_due = False
+        self._lanes: dict[str, list[_Lane]] = {}  # by topic and partition
+        self._due: list[_Lane] = []
+        self._due_since_s = 0.0
+        self._wave_is_called = False  # for the end of this turn of the loop
+        self._patience_is_timed = False
+        self._on_the_way = 0  # batches
         self._tasks: set[asyncio.Task[None]] = set()
         # A heap by deadline, with one timer for the earliest; the number decides between equal ones.
         self._waiting: list[tuple[float, int, _Waiter]] = []
@@ -119,29 +134,29 @@ class GroupCommit:
         deadline_s = loop.time() + timeout_s
         now_ms = int(time.time() * 1000)
         for record in records:
-            where = (record.topic, partition_of(record.key, self._partitions_of(record.topic)))
-            lane = self._lanes.get(where)
-            if lane is None:
-                lane = self._lanes[where] = _Lane()
-            elif len(lane.open) >= MOST_OPEN_BATCHES:
-                raise Unavailable(f"Kafka acknowledges nothing of partition {where[1]} of {record.topic}")
-            shared = self._append(lane, record, now_ms)
-            if waiter not in shared.waiters:
-                shared.waiters.add(waiter)
+            lanes = self._lanes.get(record.topic) or self._new_lanes(record.topic)
+            lane = lanes[partition_of(record.key, len(lanes))]
+            if len(lane.open) >= MOST_OPEN_BATCHES:
+                raise Unavailable(f"Kafka acknowledges nothing of partition {lane.partition} of {lane.topic}")
+            waiters = self._append(lane, record, now_ms).waiters
+            if not waiters or waiters[-1] is not waiter:  # nobody else comes between two records of one call
+                waiters.append(waiter)
                 waiter.missing += 1
-            if not lane.is_sending:
-                self._dirty.append(where)
+            if not lane.is_sending and not lane.is_due:
+                self._make_due(lane)
+                self._call_wave()
         if waiter.missing == 0:
             waiter.done.set_result(None)
             return waiter.done
-        if self._dirty and not self._flush_is_due:
-            self._flush_is_due = True
-            loop.call_soon(self._flush)
         heappush(self._waiting, (deadline_s, next(self._number), waiter))
         if self._alarm_at_s is None or deadline_s < self._alarm_at_s:
             self._alarm_at_s = deadline_s
             loop.call_at(deadline_s, self._expire)
         return waiter.done
+
+    def _new_lanes(self, topic: str) -> list[_Lane]:
+        lanes = self._lanes[topic] = [_Lane(topic, partition) for partition in range(self._partitions_of(topic))]
+        return lanes
 
     def _expire(self) -> None:
         """Fail whoever has waited long enough. One timer for all: a timer for each costs more than its batch."""
@@ -154,63 +169,89 @@ class GroupCommit:
             loop.call_at(self._alarm_at_s, self._expire)
 
     def _append(self, lane: _Lane, record: RawOutgoing, now_ms: int) -> _Shared:
+        _, key, value, headers = record
         if lane.open:
             shared = lane.open[-1]
-            if self._fits(shared.batch, record, now_ms):
+            if shared.batch.append(timestamp=now_ms, key=key, value=value, headers=headers) is not None:
                 return shared
         shared = _Shared(self._sender().create_batch())
-        if not self._fits(shared.batch, record, now_ms):
+        if shared.batch.append(timestamp=now_ms, key=key, value=value, headers=headers) is None:
             raise ValueError("a record is larger than a batch may be")
         lane.open.append(shared)
         return shared
 
-    @staticmethod
-    def _fits(batch: Batch, record: RawOutgoing, now_ms: int) -> bool:
-        appended = batch.append(timestamp=now_ms, key=record.key, value=record.value, headers=record.headers)
-        return appended is not None
+    def _make_due(self, lane: _Lane) -> None:
+        if not self._due:
+            self._due_since_s = asyncio.get_running_loop().time()
+        lane.is_due = True
+        self._due.append(lane)
 
-    def _flush(self) -> None:
-        self._flush_is_due = False
-        due, self._dirty = self._dirty, []
-        taken = []
-        for where in due:
-            lane = self._lanes[where]
-            if lane.open and not lane.is_sending:
-                lane.is_sending = True
-                taken.append((where, lane, lane.open.popleft()))
-        if taken:
-            # One task for the whole turn: a task for each batch would cost as much as the batch.
-            task = asyncio.create_task(self._hand_over(taken))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def _call_wave(self) -> None:
+        """Start one at the end of this turn of the loop, or else when the last one is acknowledged or overdue."""
+        if self._wave_is_called:
+            return
+        loop = asyncio.get_running_loop()
+        if self._on_the_way == 0:
+            self._wave_is_called = True
+            loop.call_soon(self._start_wave)
+        elif not self._patience_is_timed:
+            self._patience_is_timed = True
+            loop.call_later(HELD_AT_MOST_S, self._lose_patience)
 
-    async def _hand_over(self, taken: list[tuple[tuple[str, int], _Lane, _Shared]]) -> None:
-        for where, lane, shared in taken:
-            topic, partition = where
+    def _lose_patience(self) -> None:
+        # One timer serves the waves of its time, however many: a timer of uvloop costs as much as a batch.
+        self._patience_is_timed = False
+        if not self._due or self._wave_is_called:
+            return
+        loop = asyncio.get_running_loop()
+        left_s = self._due_since_s + HELD_AT_MOST_S - loop.time()
+        if left_s > 0:
+            self._patience_is_timed = True
+            loop.call_later(left_s, self._lose_patience)
+        else:
+            self._start_wave()
+
+    def _start_wave(self) -> None:
+        self._wave_is_called = False
+        due, self._due = self._due, []
+        wave = []
+        for lane in due:
+            lane.is_due = False
+            lane.is_sending = True
+            wave.append((lane, lane.open.popleft()))
+        self._on_the_way += len(wave)
+        # One task for the wave: a task for each batch would cost as much as the batch.
+        task = asyncio.create_task(self._hand_over(wave))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _hand_over(self, wave: list[tuple[_Lane, _Shared]]) -> None:
+        for lane, shared in wave:
             try:
-                acknowledged = await self._sender().send_batch(shared.batch, topic, partition=partition)
+                acknowledged = await self._sender().send_batch(shared.batch, lane.topic, partition=lane.partition)
             except Exception as error:  # noqa: BLE001  # the edge of the task: whoever waits gets to see it
-                self._finish(where, lane, shared, error)
+                self._finish(lane, shared, error)
             else:
-                acknowledged.add_done_callback(self._finisher(where, lane, shared))
+                acknowledged.add_done_callback(self._finisher(lane, shared))
 
-    def _finisher(
-        self, where: tuple[str, int], lane: _Lane, shared: _Shared
-    ) -> "Callable[[asyncio.Future[object]], None]":
-        return lambda future: self._finish(where, lane, shared, _error_of(future))
+    def _finisher(self, lane: _Lane, shared: _Shared) -> "Callable[[asyncio.Future[object]], None]":
+        return lambda future: self._finish(lane, shared, _error_of(future))
 
-    def _finish(self, where: tuple[str, int], lane: _Lane, shared: _Shared, error: BaseException | None) -> None:
+    def _finish(self, lane: _Lane, shared: _Shared, error: BaseException | None) -> None:
         lane.is_sending = False
         for waiter in shared.waiters:
             if error is None:
                 waiter.acknowledged()
             else:
                 waiter.failed(error)
+        self._on_the_way -= 1
         if lane.open:
-            self._dirty.append(where)
-            if not self._flush_is_due:
-                self._flush_is_due = True
-                asyncio.get_running_loop().call_soon(self._flush)
+            self._make_due(lane)
+        if self._due:
+            if self._on_the_way == 0 and not self._wave_is_called:
+                self._start_wave()  # at once: each turn of the loop is one in which Kafka has nothing to do
+            else:
+                self._call_wave()
 
 
 def _error_of(future: "asyncio.Future[object]") -> BaseException | None:

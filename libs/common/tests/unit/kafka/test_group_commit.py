@@ -32,6 +32,7 @@ class FakeKafka:
     sent: list[tuple[int, list[bytes]]] = field(default_factory=list)
     acks: dict[int, list["asyncio.Future[object]"]] = field(default_factory=lambda: defaultdict(list))
     refuses: Exception | None = None
+    handed_over: "asyncio.Queue[int]" = field(default_factory=asyncio.Queue)  # partitions
 
     def create_batch(self) -> Batch:
         return FakeBatch(self.capacity)
@@ -43,10 +44,16 @@ class FakeKafka:
         self.sent.append((partition, batch.keys))
         ack: asyncio.Future[object] = asyncio.get_running_loop().create_future()
         self.acks[partition].append(ack)
+        self.handed_over.put_nowait(partition)
         return ack
 
     def acknowledge(self, partition: int) -> None:
         self.acks[partition].pop(0).set_result(None)
+
+    def acknowledge_all(self) -> None:
+        for waiting in self.acks.values():
+            while waiting:
+                waiting.pop(0).set_result(None)
 
 
 def record(key: bytes) -> RawOutgoing:
@@ -121,6 +128,53 @@ async def test_one_batch_a_partition_is_on_its_way_and_what_comes_meanwhile_is_t
     assert kafka.sent == [(0, [first]), (0, later)]
 
 
+async def test_what_comes_while_a_wave_is_on_its_way_goes_together_once_all_of_it_is_acknowledged() -> None:
+    """Half a wave to Kafka costs as much as a whole one."""
+    kafka = FakeKafka()
+    commits = group(kafka)
+    first, second = keys_of(0, 1)[0], keys_of(1, 1)[0]
+    others = [keys_of(2, 1)[0], keys_of(3, 1)[0]]
+    commits.send([record(first), record(second)], 5.0)
+    await turns()
+
+    for key in [*others, *others]:
+        commits.send([record(key)], 5.0)
+        await turns()
+    kafka.acknowledge(0)
+    await turns()
+    assert kafka.sent == [(0, [first]), (1, [second])]
+
+    kafka.acknowledge(1)
+    await turns()
+    assert kafka.sent[2:] == [(2, [others[0]] * 2), (3, [others[1]] * 2)]
+
+
+async def test_a_partition_that_does_not_answer_holds_the_others_for_moments_only() -> None:
+    kafka = FakeKafka()
+    commits = group(kafka)
+    stuck = commits.send([record(keys_of(0, 1)[0])], 5.0)
+    await kafka.handed_over.get()
+
+    for partition in (1, 2):
+        waiting = commits.send([record(keys_of(partition, 1)[0])], 5.0)
+        assert await asyncio.wait_for(kafka.handed_over.get(), 2) == partition
+        kafka.acknowledge(partition)
+        await asyncio.wait_for(waiting, 2)
+    assert not stuck.done()
+
+
+async def test_a_wave_follows_one_that_was_refused() -> None:
+    kafka = FakeKafka(capacity=1)
+    commits = group(kafka)
+    key = keys_of(0, 1)[0]
+    kafka.refuses = RuntimeError("fenced")
+    refused = [commits.send([record(key)], 5.0) for _ in range(3)]
+
+    await asyncio.gather(*refused, return_exceptions=True)
+
+    assert all(isinstance(one.exception(), RuntimeError) for one in refused)
+
+
 async def test_a_full_batch_is_followed_by_another_in_order() -> None:
     kafka = FakeKafka(capacity=2)
     commits = group(kafka)
@@ -151,8 +205,7 @@ async def test_what_could_not_be_written_in_time_anyway_is_refused_at_once() -> 
     elsewhere = commits.send([record(keys_of(1, 1)[0])], 5.0)
     for _ in taken:
         await turns()
-        kafka.acknowledge(0)
-    kafka.acknowledge(1)
+        kafka.acknowledge_all()
     await turns()
 
     assert all(one.done() for one in (*taken, elsewhere))
@@ -162,17 +215,14 @@ async def test_what_could_not_be_written_in_time_anyway_is_refused_at_once() -> 
 async def test_a_refused_batch_fails_those_who_wait_for_it_and_nobody_else() -> None:
     kafka = FakeKafka()
     commits = group(kafka)
-    fine = commits.send([record(keys_of(1, 1)[0])], 5.0)
-    await turns()
-
     kafka.refuses = RuntimeError("fenced")
     refused = commits.send([record(keys_of(0, 1)[0])], 5.0)
     await turns()
     kafka.refuses = None
+    fine = commits.send([record(keys_of(1, 1)[0])], 5.0)
     again = commits.send([record(keys_of(0, 1)[0])], 5.0)
     await turns()
-    kafka.acknowledge(1)
-    kafka.acknowledge(0)
+    kafka.acknowledge_all()
     await turns()
 
     with pytest.raises(RuntimeError, match="fenced"):

@@ -1,11 +1,10 @@
 """HTTP as the webhook routes need it: below FastAPI, since the framework costs as much as everything else they do."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from urllib.parse import parse_qs
 
 import orjson
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 
 class TooLarge(Exception):
@@ -94,11 +93,16 @@ class Request:
             self._is_whole = message["type"] == "http.disconnect" or not message.get("more_body")
 
 
-@dataclass(frozen=True, slots=True)
 class Answer:
-    status: int
-    body: bytes = b""
-    headers: tuple[tuple[bytes, bytes], ...] = ()
+    """As the two messages that ASGI wants of it: most answers are one and the same."""
+
+    __slots__ = ("end", "start", "status")
+
+    def __init__(self, status: int, body: bytes = b"", headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+        self.status = status
+        length = (b"content-length", str(len(body)).encode())
+        self.start: Message = {"type": "http.response.start", "status": status, "headers": [length, *headers]}
+        self.end: Message = {"type": "http.response.body", "body": body}
 
 
 _PROBLEM = (b"content-type", b"application/problem+json")
@@ -125,6 +129,5 @@ class Dispatcher:
             await self._app(scope, receive, send)
             return
         answer = await endpoint(Request(scope, receive))
-        length = (b"content-length", str(len(answer.body)).encode())
-        await send({"type": "http.response.start", "status": answer.status, "headers": [length, *answer.headers]})
-        await send({"type": "http.response.body", "body": answer.body})
+        await send(answer.start)
+        await send(answer.end)

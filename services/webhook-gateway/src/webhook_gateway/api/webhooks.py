@@ -14,6 +14,7 @@ from mailroom_common.tracing import traced
 from webhook_gateway.api.graph_body import items_in
 from webhook_gateway.api.http import Answer, Endpoint, Gone, Request, TooLarge, problem
 from webhook_gateway.api.pubsub_body import push_in
+from webhook_gateway.api.time_limit import TimeLimit
 from webhook_gateway.domain.source_address import source_address
 from webhook_gateway.handlers.answers import Outcome, Received
 from webhook_gateway.handlers.receive_gmail import ReceiveGmail
@@ -64,6 +65,7 @@ class Webhooks:
         self._trusted_proxies = trusted_proxies
         self._max_body_bytes = max_body_bytes
         self._answer_within_s = answer_within_s
+        self._body_limit = TimeLimit(_BODY_WITHIN_S)
 
     def endpoints(self) -> dict[str, Endpoint]:
         counted_graph, counted_gmail = self._counted("outlook", self.graph), self._counted("gmail", self.gmail)
@@ -112,7 +114,7 @@ class Webhooks:
             return await receive(lambda: answer_at_s - loop.time())
 
     async def _body(self, request: Request) -> bytes:
-        async with asyncio.timeout(_BODY_WITHIN_S):
+        with self._body_limit.watch():
             return await request.body(self._max_body_bytes)
 
     def _counted(self, provider: str, endpoint: Endpoint) -> Endpoint:

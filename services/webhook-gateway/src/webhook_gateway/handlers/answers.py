@@ -1,7 +1,7 @@
 """How a push was taken. The routes make status codes of it."""
 
-from dataclasses import dataclass
 from enum import Enum, auto
+from typing import NamedTuple
 
 
 class Outcome(Enum):
@@ -11,8 +11,7 @@ class Outcome(Enum):
     MISMATCH = auto()  # at least one item is not explained by anything that we know
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
+class Received(NamedTuple):
     """Counts are of items; `claimed` are doc sources that we know and whose client state did not match."""
 
     outcome: Outcome

@@ -434,9 +434,12 @@ async def test_a_stranger_cannot_name_another_as_the_source(gateway: Any, make: 
     assert [line["source_address"] for line in logs if line["event"] == "security_event"] == ["203.0.113.9"]
 
 
-async def test_a_body_that_never_ends_is_408(gateway: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def little_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("webhook_gateway.api.webhooks._BODY_WITHIN_S", 0.05)
 
+
+async def test_a_body_that_never_ends_is_408(little_time: None, gateway: Any) -> None:
     async def endless() -> Any:
         yield b"{"
         await asyncio.sleep(1)
