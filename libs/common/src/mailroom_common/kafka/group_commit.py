@@ -10,8 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from functools import lru_cache
-from heapq import heappop, heappush
-from itertools import count
 from typing import NamedTuple, Protocol
 
 from aiokafka.partitioner import murmur2
@@ -23,6 +21,7 @@ from mailroom_common.kafka.headers import RawHeaders
 MOST_OPEN_BATCHES = 8
 # How long a wave waits for the one before it. Longer than a broker needs; what one that is frozen costs all others.
 HELD_AT_MOST_S = 0.01
+_TICK_S = 0.05  # how exact the time-outs are
 
 
 class RawOutgoing(NamedTuple):
@@ -64,20 +63,24 @@ class _Shared:
 
 
 class _Waiter:
-    """One caller of `send`; done when every batch that holds a record of its is."""
+    """One caller of `send`; done when every batch that holds a record of its is. `tick`: whose time ends with its."""
 
-    __slots__ = ("done", "missing")
+    __slots__ = ("done", "missing", "tick")
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, tick: "set[_Waiter]") -> None:
         self.done: asyncio.Future[None] = loop.create_future()
         self.missing = 0
+        self.tick = tick
 
     def acknowledged(self) -> None:
         self.missing -= 1
-        if self.missing == 0 and not self.done.done():
-            self.done.set_result(None)
+        if self.missing == 0:
+            self.tick.discard(self)
+            if not self.done.done():
+                self.done.set_result(None)
 
     def failed(self, error: BaseException) -> None:
+        self.tick.discard(self)
         if not self.done.done():
             self.done.set_exception(error)
 
@@ -115,10 +118,8 @@ class GroupCommit:
         self._patience_is_timed = False
         self._on_the_way = 0  # batches
         self._tasks: set[asyncio.Task[None]] = set()
-        # A heap by deadline, with one timer for the earliest; the number decides between equal ones.
-        self._waiting: list[tuple[float, int, _Waiter]] = []
-        self._number = count()
-        self._alarm_at_s: float | None = None
+        # Who still waits, by the tick in which his time ends. A timer for each would cost more than his batch.
+        self._ticks: dict[int, set[_Waiter]] = {}
 
     def send(self, records: Iterable[RawOutgoing], timeout_s: float) -> "asyncio.Future[None]":
         """A future that is done once Kafka has acknowledged all of them, or fails with the first failure; with
@@ -130,8 +131,7 @@ class GroupCommit:
             Unavailable: so much waits for a partition already that this would not be written in time either.
         """
         loop = asyncio.get_running_loop()
-        waiter = _Waiter(loop)
-        deadline_s = loop.time() + timeout_s
+        waiter = _Waiter(loop, self._tick_of(loop, loop.time() + timeout_s))
         now_ms = int(time.time() * 1000)
         for record in records:
             lanes = self._lanes.get(record.topic) or self._new_lanes(record.topic)
@@ -148,25 +148,24 @@ class GroupCommit:
         if waiter.missing == 0:
             waiter.done.set_result(None)
             return waiter.done
-        heappush(self._waiting, (deadline_s, next(self._number), waiter))
-        if self._alarm_at_s is None or deadline_s < self._alarm_at_s:
-            self._alarm_at_s = deadline_s
-            loop.call_at(deadline_s, self._expire)
+        waiter.tick.add(waiter)
         return waiter.done
 
     def _new_lanes(self, topic: str) -> list[_Lane]:
         lanes = self._lanes[topic] = [_Lane(topic, partition) for partition in range(self._partitions_of(topic))]
         return lanes
 
-    def _expire(self) -> None:
-        """Fail whoever has waited long enough. One timer for all: a timer for each costs more than its batch."""
-        loop = asyncio.get_running_loop()
-        now_s = loop.time()
-        while self._waiting and (self._waiting[0][2].done.done() or self._waiting[0][0] <= now_s):
-            heappop(self._waiting)[2].failed(TimeoutError())
-        self._alarm_at_s = self._waiting[0][0] if self._waiting else None
-        if self._alarm_at_s is not None:
-            loop.call_at(self._alarm_at_s, self._expire)
+    def _tick_of(self, loop: asyncio.AbstractEventLoop, deadline_s: float) -> set[_Waiter]:
+        number = int(deadline_s / _TICK_S) + 1
+        tick = self._ticks.get(number)
+        if tick is None:
+            tick = self._ticks[number] = set()
+            loop.call_at(number * _TICK_S, self._end, number)
+        return tick
+
+    def _end(self, number: int) -> None:
+        for waiter in list(self._ticks.pop(number)):
+            waiter.failed(TimeoutError())
 
     def _append(self, lane: _Lane, record: RawOutgoing, now_ms: int) -> _Shared:
         _, key, value, headers = record
