@@ -1,4 +1,5 @@
 import asyncio
+import weakref
 from collections import defaultdict
 from dataclasses import dataclass, field
 
@@ -228,6 +229,21 @@ async def test_a_refused_batch_fails_those_who_wait_for_it_and_nobody_else() -> 
     with pytest.raises(RuntimeError, match="fenced"):
         await refused
     await asyncio.gather(fine, again)
+
+
+async def test_who_has_the_acknowledgement_is_forgotten_at_once() -> None:
+    """Kept until its time is over, each would be a second or two of memory that no cache has."""
+    kafka = FakeKafka()
+    commits = group(kafka)
+    waiting = commits.send([record(keys_of(0, 1)[0])], 5.0)
+    seen = weakref.ref(waiting)
+    await turns()
+    kafka.acknowledge_all()
+    await waiting
+
+    del waiting
+    await turns()
+    assert seen() is None
 
 
 async def test_nothing_to_send_is_done_at_once() -> None:
