@@ -16,35 +16,40 @@ class TimeLimit:
         self._alarm_is_set = False
 
     def watch(self) -> "Watch":
-        return Watch(self._watched, self)
+        return Watch(self)
 
-    def deadline_s(self) -> float:
-        """For one who begins now; from now on an alarm is set."""
-        loop = asyncio.get_running_loop()
-        deadline_s = loop.time() + self._within_s
+    def begin(self, watch: "Watch") -> None:
+        watch.deadline_s = asyncio.get_running_loop().time() + self._within_s
+        self._watched[watch] = None
         if not self._alarm_is_set:
-            self._alarm_is_set = True
-            loop.call_at(deadline_s, self._expire)
-        return deadline_s
+            self._set_alarm(watch.deadline_s)
+
+    def end(self, watch: "Watch") -> None:
+        self._watched.pop(watch, None)
+
+    def _set_alarm(self, at_s: float) -> None:
+        self._alarm_is_set = True
+        asyncio.get_running_loop().call_at(at_s, self._expire)
 
     def _expire(self) -> None:
-        loop = asyncio.get_running_loop()
         self._alarm_is_set = False
-        for watch in list(self._watched):
-            if watch.deadline_s > loop.time():
-                self._alarm_is_set = True
-                loop.call_at(watch.deadline_s, self._expire)
+        now_s = asyncio.get_running_loop().time()
+        while self._watched:
+            first = next(iter(self._watched))
+            if first.deadline_s > now_s:
+                self._set_alarm(first.deadline_s)
                 return
-            watch.interrupt()
+            self.end(first)
+            first.interrupt()
 
 
 class Watch:
-    """One task's stay. What it knows of cancelling is what `asyncio.Timeout` knows: another's cancel stays one."""
+    """One task's stay. It treats cancels as `asyncio.Timeout` does: somebody else's stays one."""
 
-    __slots__ = ("_is_over", "_limit", "_task", "_watched", "_were_cancelling", "deadline_s")
+    __slots__ = ("_is_over", "_limit", "_task", "_were_cancelling", "deadline_s")
 
-    def __init__(self, watched: "dict[Watch, None]", limit: TimeLimit) -> None:
-        self._watched = watched
+    def __init__(self, limit: TimeLimit) -> None:
+        self.deadline_s = 0.0
         self._limit = limit
         self._is_over = False
 
@@ -54,18 +59,16 @@ class Watch:
             raise RuntimeError("a time limit needs a task that it can interrupt")
         self._task = task
         self._were_cancelling = task.cancelling()
-        self.deadline_s = self._limit.deadline_s()
-        self._watched[self] = None
+        self._limit.begin(self)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
-        self._watched.pop(self, None)
+        self._limit.end(self)
         is_ours = self._is_over and self._task.uncancel() <= self._were_cancelling
         if is_ours and kind is asyncio.CancelledError:
             raise TimeoutError from error
 
     def interrupt(self) -> None:
-        self._watched.pop(self, None)
         self._is_over = True
         self._task.cancel()
