@@ -93,7 +93,7 @@ class TokenSettings(DatabaseSettings):
 
     @model_validator(mode="before")
     @classmethod
-    def _same_database_by_default(cls, values: Any) -> Any:  # Any: what pydantic hands to a "before" validator
+    def _same_database_by_default(cls, values: object) -> object:
         if isinstance(values, dict) and not values.get("token_database_url") and values.get("database_url"):
             return {**values, "token_database_url": values["database_url"]}
         return values
@@ -122,7 +122,7 @@ class TenantReach(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _list_counts_for_both(cls, value: Any) -> Any:
+    def _list_counts_for_both(cls, value: object) -> object:
         return {"provider_tenants": value, "domains": value} if isinstance(value, list) else value
 
     @field_validator("provider_tenants", "domains")

@@ -171,7 +171,7 @@ async def test_a_wave_follows_one_that_was_refused() -> None:
     kafka.refuses = RuntimeError("fenced")
     refused = [commits.send([record(key)], 5.0) for _ in range(3)]
 
-    await asyncio.gather(*refused, return_exceptions=True)
+    await asyncio.wait_for(asyncio.gather(*refused, return_exceptions=True), 2)
 
     assert all(isinstance(one.exception(), RuntimeError) for one in refused)
 

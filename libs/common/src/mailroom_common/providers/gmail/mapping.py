@@ -78,7 +78,7 @@ def charset_of(part: Payload) -> str:
 
 
 def handle_of(part: Payload) -> str | bytes | None:
-    """The bytes themselves where the message brought them, else the way to them, which is good only for now."""
+    """The bytes themselves where the message brought them, else the id to fetch them by, which does not last."""
     body = part.get("body") or {}
     if isinstance(attachment_id := body.get("attachmentId"), str):
         return attachment_id
