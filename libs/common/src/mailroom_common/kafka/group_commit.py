@@ -17,8 +17,10 @@ from aiokafka.partitioner import murmur2
 from mailroom_common.errors import Unavailable
 from mailroom_common.kafka.headers import RawHeaders
 
-# Of one partition, behind the batch that is on its way. More is not written in the time that a caller waits.
+# Of one partition, behind a batch that Kafka has not acknowledged for so long: nothing may pile up for a leader that is
+# away. While it answers there is no such limit: one POST alone can fill more batches, and it would be refused for ever.
 MOST_OPEN_BATCHES = 8
+STUCK_AFTER_S = 0.5
 # How long a wave waits for the one before it. Longer than a broker needs; what one that is frozen costs all others.
 HELD_AT_MOST_S = 0.01
 _TICK_S = 0.05  # how exact the time-outs are
@@ -91,7 +93,7 @@ class _Lane:
     `is_due`: it has something open and goes with the next wave.
     """
 
-    __slots__ = ("is_due", "is_sending", "open", "partition", "topic")
+    __slots__ = ("is_due", "is_sending", "open", "partition", "sent_at_s", "topic")
 
     def __init__(self, topic: str, partition: int) -> None:
         self.topic = topic
@@ -99,6 +101,10 @@ class _Lane:
         self.open: deque[_Shared] = deque()
         self.is_sending = False
         self.is_due = False
+        self.sent_at_s = 0.0
+
+    def is_stuck(self, now_s: float) -> bool:
+        return self.is_sending and len(self.open) >= MOST_OPEN_BATCHES and now_s - self.sent_at_s >= STUCK_AFTER_S
 
 
 class GroupCommit:
@@ -131,12 +137,13 @@ class GroupCommit:
             Unavailable: so much waits for a partition already that this would not be written in time either.
         """
         loop = asyncio.get_running_loop()
-        waiter = _Waiter(loop, self._tick_of(loop, loop.time() + timeout_s))
+        now_s = loop.time()
+        waiter = _Waiter(loop, self._tick_of(loop, now_s + timeout_s))
         now_ms = int(time.time() * 1000)
         for record in records:
             lanes = self._lanes.get(record.topic) or self._new_lanes(record.topic)
             lane = lanes[partition_of(record.key, len(lanes))]
-            if len(lane.open) >= MOST_OPEN_BATCHES:
+            if lane.is_stuck(now_s):
                 raise Unavailable(f"Kafka acknowledges nothing of partition {lane.partition} of {lane.topic}")
             waiters = self._append(lane, record, now_ms).waiters
             if not waiters or waiters[-1] is not waiter:  # nobody else comes between two records of one call
@@ -213,10 +220,12 @@ class GroupCommit:
     def _start_wave(self) -> None:
         self._wave_is_called = False
         due, self._due = self._due, []
+        now_s = asyncio.get_running_loop().time()
         wave = []
         for lane in due:
             lane.is_due = False
             lane.is_sending = True
+            lane.sent_at_s = now_s
             wave.append((lane, lane.open.popleft()))
         self._on_the_way += len(wave)
         # One task for the wave: a task for each batch would cost as much as the batch.

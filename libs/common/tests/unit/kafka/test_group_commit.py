@@ -7,6 +7,7 @@ import pytest
 from aiokafka.partitioner import DefaultPartitioner
 
 from mailroom_common.errors import Unavailable
+from mailroom_common.kafka import group_commit
 from mailroom_common.kafka.group_commit import MOST_OPEN_BATCHES, Batch, GroupCommit, RawOutgoing, partition_of
 from mailroom_common.kafka.headers import RawHeaders
 
@@ -192,8 +193,27 @@ async def test_a_full_batch_is_followed_by_another_in_order() -> None:
     assert waiting.done()
 
 
-async def test_what_could_not_be_written_in_time_anyway_is_refused_at_once() -> None:
+async def test_a_push_larger_than_what_may_wait_is_taken_while_kafka_answers() -> None:
+    """Refused, it would come again and be refused for ever."""
+    kafka = FakeKafka(capacity=1)
+    commits = group(kafka)
+    key = keys_of(0, 1)[0]
+
+    large = commits.send([record(key)] * (3 * MOST_OPEN_BATCHES), 5.0)
+    another = commits.send([record(key)], 5.0)
+    await turns()
+    meanwhile = commits.send([record(key)], 5.0)
+    while kafka.acks[0]:
+        kafka.acknowledge(0)
+        await turns()
+
+    await asyncio.wait_for(asyncio.gather(large, another, meanwhile), 2)
+    assert len(kafka.sent) == 3 * MOST_OPEN_BATCHES + 2
+
+
+async def test_what_could_not_be_written_in_time_anyway_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """While a leader is away nothing may pile up: providers repeat what was refused, and memory is all we have."""
+    monkeypatch.setattr(group_commit, "STUCK_AFTER_S", 0.0)
     kafka = FakeKafka(capacity=1)
     commits = group(kafka)
     key = keys_of(0, 1)[0]
