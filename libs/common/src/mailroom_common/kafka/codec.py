@@ -29,6 +29,7 @@ from mailroom_common.events import (
     Notification,
     SyncRequest,
 )
+from mailroom_common.kafka.flat_avro import flat_encoder
 from mailroom_common.kafka.schema_files import AvroSchema, SchemaVersion, fingerprint_of, packaged_schemas, parse
 from mailroom_common.topics import Topic
 
@@ -57,7 +58,7 @@ class EventKind:
     schema: AvroSchema
     ce_type: bytes
     schema_urn: bytes
-    to_wire: Callable[[Any], dict[str, Any]]  # Any: an instance of `event_type`; values as fastavro takes them
+    encode: Callable[[Any], bytes]  # Any: an instance of `event_type`
     from_wire: Callable[[dict[str, Any]], Event]
 
 
@@ -78,11 +79,7 @@ class Codec:
             self._writers.update({version.fingerprint: version.parsed for version in versions})
 
     def encode(self, event: Event) -> bytes:
-        kind = self._by_type[type(event)]
-        out = BytesIO()
-        out.write(kind.head)
-        fastavro.schemaless_writer(out, kind.schema, kind.to_wire(event))
-        return out.getvalue()
+        return self._by_type[type(event)].encode(event)
 
     def decode(self, topic: Topic, value: bytes) -> Event:
         """
@@ -138,15 +135,27 @@ class Codec:
 
 def _kind(event_type: type[Event], newest: SchemaVersion) -> EventKind:
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event_type.__name__).lower()
+    head = MARKER + newest.fingerprint
+    attributes = {wire_name(field.name): field.name for field in dataclasses.fields(event_type)}
     return EventKind(
         event_type,
-        MARKER + newest.fingerprint,
+        head,
         newest.parsed,
         f"mailroom.{snake}.v{newest.number}".encode(),
         f"urn:avro:crc64:{newest.fingerprint.hex()}".encode(),
-        _to_wire(event_type),
+        flat_encoder(newest.parsed, attributes, head) or _encoder(newest.parsed, _to_wire(event_type), head),
         _from_wire(event_type),
     )
+
+
+def _encoder(schema: AvroSchema, to_wire: Callable[[Any], dict[str, Any]], head: bytes) -> Callable[[Any], bytes]:
+    def encode(event: Any) -> bytes:
+        out = BytesIO()
+        out.write(head)
+        fastavro.schemaless_writer(out, schema, to_wire(event))
+        return out.getvalue()
+
+    return encode
 
 
 def wire_name(field_name: str) -> str:

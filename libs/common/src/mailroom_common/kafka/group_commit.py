@@ -2,15 +2,16 @@
 
 Awaiting aiokafka's `send` costs 16 µs of CPU a record. Here the records of one turn of the event loop, and all that
 come while the last wave of batches is on its way, are appended to one batch per partition, whose acknowledgement they
-share, by the public API only (foundations.md, last section; ADR 19).
+share, by the public API only (foundations.md, last section; ADR 19). What all of one turn have to do is done one kind
+after the other, encoding, appending, answering: work that alternates finds the caches cold and costs twice (ADR 20).
 """
 
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from aiokafka.partitioner import murmur2
 
@@ -24,6 +25,11 @@ STUCK_AFTER_S = 0.5
 # How long a wave waits for the one before it. Longer than a broker needs; what one that is frozen costs all others.
 HELD_AT_MOST_S = 0.01
 _TICK_S = 0.05  # how exact the time-outs are
+# What aiokafka needs from a hand-over to its socket. Those who wait are told thereafter: what they do then, a
+# millisecond or two for all, would else come before the next wave, with Kafka idle.
+_TURNS_TO_SOCKET = 4
+
+Call = TypeVar("Call")
 
 
 class RawOutgoing(NamedTuple):
@@ -65,14 +71,18 @@ class _Shared:
 
 
 class _Waiter:
-    """One caller of `send`; done when every batch that holds a record of its is. `tick`: whose time ends with its."""
+    """One caller of `send`; done when every batch that holds a record of its is. `tick`: whose time ends with its.
+
+    `missing` counts the batches, and one until all of its records are in some.
+    """
 
     __slots__ = ("done", "missing", "tick")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, tick: "set[_Waiter]") -> None:
         self.done: asyncio.Future[None] = loop.create_future()
-        self.missing = 0
+        self.missing = 1
         self.tick = tick
+        tick.add(self)
 
     def acknowledged(self) -> None:
         self.missing -= 1
@@ -107,56 +117,72 @@ class _Lane:
         return self.is_sending and len(self.open) >= MOST_OPEN_BATCHES and now_s - self.sent_at_s >= STUCK_AFTER_S
 
 
-class GroupCommit:
-    """`partitions_of` says how many partitions a topic has; it must know every topic that is sent to.
+class GroupCommit(Generic[Call]):
+    """`partitions_of` says how many partitions a topic has; it must know every topic that is sent to. `records_of`
+    encodes what one call of `send` is given; when it raises, that call fails and nothing of it is sent.
 
     Batches go in waves, one at a time: aiokafka has one request per broker on its way anyway, and a batch that waited
     for that inside aiokafka could not grow any more. Only a wave that takes long is overtaken by the next.
     """
 
-    def __init__(self, sender: Callable[[], BatchSender], partitions_of: Callable[[str], int]) -> None:
+    def __init__(
+        self,
+        sender: Callable[[], BatchSender],
+        partitions_of: Callable[[str], int],
+        records_of: Callable[[Call], Sequence[RawOutgoing]],
+    ) -> None:
         self._sender = sender
         self._partitions_of = partitions_of
+        self._records_of = records_of
+        self._arrived: list[tuple[Call, _Waiter]] = []  # in this turn of the loop
         self._lanes: dict[str, list[_Lane]] = {}  # by topic and partition
         self._due: list[_Lane] = []
         self._due_since_s = 0.0
-        self._wave_is_called = False  # for the end of this turn of the loop
         self._patience_is_timed = False
         self._on_the_way = 0  # batches
         self._tasks: set[asyncio.Task[None]] = set()
+        self._acknowledged: list[_Waiter] = []  # and not told yet
         # Who still waits, by the tick in which his time ends. A timer for each would cost more than his batch.
         self._ticks: dict[int, set[_Waiter]] = {}
 
-    def send(self, records: Iterable[RawOutgoing], timeout_s: float) -> "asyncio.Future[None]":
-        """A future that is done once Kafka has acknowledged all of them, or fails with the first failure; with
-        TimeoutError when that takes too long.
+    def send(self, call: Call, timeout_s: float) -> "asyncio.Future[None]":
+        """A future that is done once Kafka has acknowledged all records of the call, or fails with the first failure;
+        with TimeoutError when that takes too long; with Unavailable when so much waits for a partition already that
+        it would not be written in time either.
 
         Giving up withdraws nothing: a record that was appended may still be written.
-
-        Raises:
-            Unavailable: so much waits for a partition already that this would not be written in time either.
         """
         loop = asyncio.get_running_loop()
-        now_s = loop.time()
-        waiter = _Waiter(loop, self._tick_of(loop, now_s + timeout_s))
-        now_ms = int(time.time() * 1000)
-        for record in records:
-            lanes = self._lanes.get(record.topic) or self._new_lanes(record.topic)
-            lane = lanes[partition_of(record.key, len(lanes))]
-            if lane.is_stuck(now_s):
-                raise Unavailable(f"Kafka acknowledges nothing of partition {lane.partition} of {lane.topic}")
-            waiters = self._append(lane, record, now_ms).waiters
-            if not waiters or waiters[-1] is not waiter:  # nobody else comes between two records of one call
-                waiters.append(waiter)
-                waiter.missing += 1
-            if not lane.is_sending and not lane.is_due:
-                self._make_due(lane)
-                self._call_wave()
-        if waiter.missing == 0:
-            waiter.done.set_result(None)
-            return waiter.done
-        waiter.tick.add(waiter)
+        waiter = _Waiter(loop, self._tick_of(loop, loop.time() + timeout_s))
+        if not self._arrived:
+            loop.call_soon(self._take_in)
+        self._arrived.append((call, waiter))
         return waiter.done
+
+    def _take_in(self) -> None:
+        self._append_arrived()
+        if self._due:
+            self._call_wave()
+
+    def _append_arrived(self) -> None:
+        arrived, self._arrived = self._arrived, []
+        encoded = [(self._encoded(call, waiter), waiter) for call, waiter in arrived]
+        now_s, now_ms = asyncio.get_running_loop().time(), int(time.time() * 1000)
+        for records, waiter in encoded:
+            try:
+                for record in records:
+                    self._append(record, waiter, now_s, now_ms)
+            except Exception as error:  # noqa: BLE001  # of this call only: whoever waits for it gets to see it
+                waiter.failed(error)
+            else:
+                waiter.acknowledged()
+
+    def _encoded(self, call: Call, waiter: _Waiter) -> Sequence[RawOutgoing]:
+        try:
+            return self._records_of(call)
+        except Exception as error:  # noqa: BLE001  # as above
+            waiter.failed(error)
+            return ()
 
     def _new_lanes(self, topic: str) -> list[_Lane]:
         lanes = self._lanes[topic] = [_Lane(topic, partition) for partition in range(self._partitions_of(topic))]
@@ -174,17 +200,24 @@ class GroupCommit:
         for waiter in list(self._ticks.pop(number)):
             waiter.failed(TimeoutError())
 
-    def _append(self, lane: _Lane, record: RawOutgoing, now_ms: int) -> _Shared:
-        _, key, value, headers = record
-        if lane.open:
-            shared = lane.open[-1]
-            if shared.batch.append(timestamp=now_ms, key=key, value=value, headers=headers) is not None:
-                return shared
-        shared = _Shared(self._sender().create_batch())
-        if shared.batch.append(timestamp=now_ms, key=key, value=value, headers=headers) is None:
-            raise ValueError("a record is larger than a batch may be")
-        lane.open.append(shared)
-        return shared
+    def _append(self, record: RawOutgoing, waiter: _Waiter, now_s: float, now_ms: int) -> None:
+        topic, key, value, headers = record
+        lanes = self._lanes.get(topic) or self._new_lanes(topic)
+        lane = lanes[partition_of(key, len(lanes))]
+        if lane.is_stuck(now_s):
+            raise Unavailable(f"Kafka acknowledges nothing of partition {lane.partition} of {lane.topic}")
+        shared = lane.open[-1] if lane.open else None
+        if shared is None or shared.batch.append(timestamp=now_ms, key=key, value=value, headers=headers) is None:
+            shared = _Shared(self._sender().create_batch())
+            if shared.batch.append(timestamp=now_ms, key=key, value=value, headers=headers) is None:
+                raise ValueError("a record is larger than a batch may be")
+            lane.open.append(shared)
+            if not lane.is_sending and not lane.is_due:
+                self._make_due(lane)
+        waiters = shared.waiters
+        if not waiters or waiters[-1] is not waiter:  # nobody else comes between two records of one call
+            waiters.append(waiter)
+            waiter.missing += 1
 
     def _make_due(self, lane: _Lane) -> None:
         if not self._due:
@@ -193,21 +226,17 @@ class GroupCommit:
         self._due.append(lane)
 
     def _call_wave(self) -> None:
-        """Start one at the end of this turn of the loop, or else when the last one is acknowledged or overdue."""
-        if self._wave_is_called:
-            return
-        loop = asyncio.get_running_loop()
+        """Start one, if the last one is acknowledged; else when it is, or when it takes too long."""
         if self._on_the_way == 0:
-            self._wave_is_called = True
-            loop.call_soon(self._start_wave)
+            self._start_wave()
         elif not self._patience_is_timed:
             self._patience_is_timed = True
-            loop.call_later(HELD_AT_MOST_S, self._lose_patience)
+            asyncio.get_running_loop().call_later(HELD_AT_MOST_S, self._lose_patience)
 
     def _lose_patience(self) -> None:
         # One timer serves the waves of its time, however many: a timer of uvloop costs as much as a batch.
         self._patience_is_timed = False
-        if not self._due or self._wave_is_called:
+        if not self._due:
             return
         loop = asyncio.get_running_loop()
         left_s = self._due_since_s + HELD_AT_MOST_S - loop.time()
@@ -218,7 +247,6 @@ class GroupCommit:
             self._start_wave()
 
     def _start_wave(self) -> None:
-        self._wave_is_called = False
         due, self._due = self._due, []
         now_s = asyncio.get_running_loop().time()
         wave = []
@@ -247,19 +275,31 @@ class GroupCommit:
 
     def _finish(self, lane: _Lane, shared: _Shared, error: BaseException | None) -> None:
         lane.is_sending = False
-        for waiter in shared.waiters:
-            if error is None:
-                waiter.acknowledged()
-            else:
-                waiter.failed(error)
         self._on_the_way -= 1
         if lane.open:
             self._make_due(lane)
+        if error is None:
+            self._tell_soon(shared.waiters)
+        else:
+            for waiter in shared.waiters:
+                waiter.failed(error)
+        if self._on_the_way == 0:
+            self._append_arrived()
         if self._due:
-            if self._on_the_way == 0 and not self._wave_is_called:
-                self._start_wave()  # at once: each turn of the loop is one in which Kafka has nothing to do
-            else:
-                self._call_wave()
+            self._call_wave()
+
+    def _tell_soon(self, waiters: list[_Waiter]) -> None:
+        if not self._acknowledged:
+            asyncio.get_running_loop().call_soon(self._tell, _TURNS_TO_SOCKET)
+        self._acknowledged.extend(waiters)
+
+    def _tell(self, turns: int) -> None:
+        if turns > 1:
+            asyncio.get_running_loop().call_soon(self._tell, turns - 1)
+            return
+        acknowledged, self._acknowledged = self._acknowledged, []
+        for waiter in acknowledged:
+            waiter.acknowledged()
 
 
 def _error_of(future: "asyncio.Future[object]") -> BaseException | None:

@@ -21,14 +21,15 @@ _SPEC = ("ce_specversion", b"1.0")
 _CONTENT_TYPE = ("content-type", b"application/avro")
 
 
-def event_headers(event: Event, kind: EventKind, source: bytes) -> RawHeaders:
-    """`source` is the writer as CloudEvents names it, e.g. `/mailroom/webhook-gateway`."""
+def event_headers(event: Event, kind: EventKind, source: bytes, trace: str | None = None) -> RawHeaders:
+    """`source` is the writer as CloudEvents names it, e.g. `/mailroom/webhook-gateway`; `trace` is None for that of
+    the work in hand."""
     return [
         *_same_for_all(kind.ce_type, kind.schema_urn, source),
         ("ce_id", event.event_id.encode()),
         ("ce_time", _time(event.occurred_at)),
         ("ce_subject", event.doc_source_id.encode()),
-        (TRACEPARENT, traceparent().encode()),
+        (TRACEPARENT, (trace or traceparent()).encode()),
     ]
 
 

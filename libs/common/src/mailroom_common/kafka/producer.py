@@ -26,6 +26,7 @@ from mailroom_common.kafka.schemas_topic import announce_schemas
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_PRODUCERS_REPLACED
 from mailroom_common.topics import Topic
+from mailroom_common.tracing import traceparent
 
 log = get_logger()
 
@@ -47,6 +48,13 @@ class Outgoing(NamedTuple):
     headers: Mapping[str, str] | None = None
 
 
+class _Call(NamedTuple):
+    """Of `send_all`; the records are encoded later, when the caller's trace is no longer current."""
+
+    records: Sequence[Outgoing]
+    trace: str
+
+
 class EventProducer:
     """`client_id` names the writer, in Kafka's logs and in the headers (`/mailroom/<client_id>`)."""
 
@@ -59,7 +67,7 @@ class EventProducer:
         self._client: AIOKafkaProducer | None = None
         self._partitions: dict[str, int] = {}
         self._replacing: asyncio.Task[None] | None = None
-        self._group = GroupCommit(lambda: self._started(), self._partitions.__getitem__)
+        self._group = GroupCommit(lambda: self._started(), self._partitions.__getitem__, self._encoded)
 
     async def __aenter__(self) -> Self:
         self._client = await connected(self._make, self._client_id)
@@ -144,21 +152,24 @@ class EventProducer:
             Unavailable: not all were acknowledged in time. Some may be written, and the others still may be.
         """
         client = self._started()
-        ready = [
-            RawOutgoing(
-                self.name_of(record.topic),
-                record.key.encode(),
-                self.codec.encode(record.event),
-                with_own(self._headers(record.event), record.headers or {}),
-            )
-            for record in records
-        ]
         try:
-            await self._group.send(ready, timeout_s)
+            await self._group.send(_Call(records, traceparent()), timeout_s)
         except TimeoutError as error:
-            raise Unavailable(f"Kafka did not acknowledge {len(ready)} records within {timeout_s} s") from error
+            raise Unavailable(f"Kafka did not acknowledge {len(records)} records within {timeout_s} s") from error
         except KafkaError as error:
-            raise self._translated(client, error, ready[0].topic) from error
+            raise self._translated(client, error, self.name_of(records[0].topic)) from error
+
+    def _encoded(self, call: _Call) -> list[RawOutgoing]:
+        ready = []
+        for topic, key, event, own in call.records:
+            kind = self.codec.kind_of(event)
+            headers = event_headers(event, kind, self._source, call.trace)
+            ready.append(
+                RawOutgoing(
+                    self.name_of(topic), key.encode(), kind.encode(event), with_own(headers, own) if own else headers
+                )
+            )
+        return ready
 
     def name_of(self, topic: Topic) -> str:
         return self._settings.topic_prefix + topic.name

@@ -16,6 +16,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer, Outgoing
 from mailroom_common.kafka.schema_files import packaged_schemas
 from mailroom_common.topics import MAIL_EVENTS, NOTIFICATIONS, SCHEMAS
+from mailroom_common.tracing import traced
 
 pytestmark = pytest.mark.stack
 
@@ -91,6 +92,25 @@ async def test_records_of_concurrent_senders_are_all_written_in_order_per_key(
         assert isinstance(event, Notification)
         by_key.setdefault(record.key, []).append(int(event.provider_event))
     assert by_key == {f"ds-{number}".encode(): list(range(40)) for number in range(16)}
+
+
+async def test_records_written_together_carry_each_the_trace_of_its_own_sender(
+    site: Site, producer: EventProducer
+) -> None:
+    await producer.prepare(NOTIFICATIONS)
+    traces = {f"ds-{number}": f"00-{number:032x}-b7ad6b7169203331-01" for number in range(1, 5)}
+
+    async def sender(key: str, trace: str) -> None:
+        with traced(trace):
+            await producer.send_all([Outgoing(NOTIFICATIONS, key, notification(1, key))] * 2)
+
+    await asyncio.gather(*(sender(key, trace) for key, trace in traces.items()))
+
+    found = [
+        (record.key.decode(), dict(record.headers)["traceparent"].decode())
+        for record in await site.read_all(NOTIFICATIONS.name)
+    ]
+    assert sorted(found) == sorted(2 * list(traces.items()))
 
 
 async def test_group_commit_and_single_sends_choose_the_same_partition(site: Site, producer: EventProducer) -> None:

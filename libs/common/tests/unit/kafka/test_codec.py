@@ -1,3 +1,4 @@
+import dataclasses
 import json
 from datetime import UTC, datetime
 from io import BytesIO
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from mailroom_common.errors import Undecodable, UnknownSchema
 from mailroom_common.events import Event, LifecycleEvent, LifecycleKind, MailEvent, MailKind, Notification, Provider
-from mailroom_common.kafka.codec import EVENT_TYPES, MARKER, Codec
+from mailroom_common.kafka.codec import EVENT_TYPES, MARKER, Codec, wire_name
 from mailroom_common.kafka.schema_files import fingerprint_of, packaged_schemas
 from mailroom_common.topics import LIFECYCLE_EVENTS, MAIL_EVENTS, NOTIFICATIONS, SCHEMAS, TOPICS, Topic
 
@@ -40,6 +41,17 @@ def test_every_event_round_trips(carried: tuple[Topic, Event]) -> None:
     codec = Codec()
 
     assert codec.decode(topic, codec.encode(event)) == event
+
+
+@given(any_event())
+def test_a_body_is_what_fastavro_writes(carried: tuple[Topic, Event]) -> None:
+    topic, event = carried
+    values = {wire_name(name): value for name, value in dataclasses.asdict(event).items()}
+    schema = packaged_schemas()[topic.event or ""][-1].parsed
+    body = BytesIO()
+    fastavro.schemaless_writer(body, schema, values)
+
+    assert Codec().encode(event)[10:] == body.getvalue()
 
 
 def a_notification() -> Notification:

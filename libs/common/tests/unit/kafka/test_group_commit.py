@@ -62,8 +62,8 @@ def record(key: bytes) -> RawOutgoing:
     return RawOutgoing("t", key, b"v", [])
 
 
-def group(kafka: FakeKafka, partitions: int = 4) -> GroupCommit:
-    return GroupCommit(lambda: kafka, lambda _topic: partitions)
+def group(kafka: FakeKafka, partitions: int = 4) -> GroupCommit[list[RawOutgoing]]:
+    return GroupCommit(lambda: kafka, lambda _topic: partitions, lambda records: records)
 
 
 def keys_of(partition: int, count: int, partitions: int = 4) -> list[bytes]:
@@ -71,7 +71,7 @@ def keys_of(partition: int, count: int, partitions: int = 4) -> list[bytes]:
     return found[:count]
 
 
-async def turns(count: int = 5) -> None:
+async def turns(count: int = 10) -> None:
     for _ in range(count):
         await asyncio.sleep(0)
 
@@ -222,15 +222,18 @@ async def test_what_could_not_be_written_in_time_anyway_is_refused_at_once(monke
     taken += [commits.send([record(key)], 5.0) for _ in range(MOST_OPEN_BATCHES)]
 
     with pytest.raises(Unavailable, match="partition 0 of t"):
-        commits.send([record(key)], 5.0)
+        await commits.send([record(key)], 5.0)
     elsewhere = commits.send([record(keys_of(1, 1)[0])], 5.0)
     for _ in taken:
         await turns()
         kafka.acknowledge_all()
     await turns()
 
-    assert all(one.done() for one in (*taken, elsewhere))
-    assert commits.send([record(key)], 5.0)
+    await asyncio.wait_for(asyncio.gather(*taken, elsewhere), 2)
+    again = commits.send([record(key)], 5.0)
+    await turns()
+    kafka.acknowledge_all()
+    await asyncio.wait_for(again, 2)
 
 
 async def test_a_refused_batch_fails_those_who_wait_for_it_and_nobody_else() -> None:
@@ -266,8 +269,60 @@ async def test_who_has_the_acknowledgement_is_forgotten_at_once() -> None:
     assert seen() is None
 
 
-async def test_nothing_to_send_is_done_at_once() -> None:
-    assert group(FakeKafka()).send([], 5.0).done()
+async def test_nothing_to_send_is_done_without_kafka() -> None:
+    await asyncio.wait_for(group(FakeKafka()).send([], 5.0), 2)
+
+
+async def test_a_call_that_cannot_be_encoded_fails_alone_and_nothing_of_it_is_sent() -> None:
+    kafka = FakeKafka()
+    good, bad = keys_of(0, 2)
+
+    def records_of(key: bytes) -> list[RawOutgoing]:
+        if key == bad:
+            raise OverflowError("too large")
+        return [record(key)]
+
+    commits = GroupCommit(lambda: kafka, lambda _topic: 4, records_of)
+    failed, fine = commits.send(bad, 5.0), commits.send(good, 5.0)
+    await turns()
+    kafka.acknowledge_all()
+
+    with pytest.raises(OverflowError):
+        await failed
+    await asyncio.wait_for(fine, 2)
+    assert kafka.sent == [(0, [good])]
+
+
+async def test_those_of_a_wave_are_told_once_the_next_is_handed_over() -> None:
+    """What they do then takes its time, and Kafka would have nothing to do meanwhile."""
+    kafka = FakeKafka()
+    commits = group(kafka)
+    key = keys_of(0, 1)[0]
+    first = commits.send([record(key)], 5.0)
+    await kafka.handed_over.get()
+    commits.send([record(key)], 5.0)
+    await turns()
+
+    kafka.acknowledge(0)
+    await kafka.handed_over.get()
+
+    assert not first.done()
+    await asyncio.wait_for(first, 2)
+
+
+async def test_what_comes_in_the_turn_of_an_acknowledgement_goes_with_the_wave_that_follows_it() -> None:
+    kafka = FakeKafka()
+    commits = group(kafka)
+    key, other = keys_of(0, 1)[0], keys_of(1, 1)[0]
+    for _ in range(2):
+        commits.send([record(key)], 5.0)
+        await turns()
+
+    kafka.acknowledge(0)
+    commits.send([record(other)], 5.0)
+    await turns()
+
+    assert kafka.sent == [(0, [key]), (0, [key]), (1, [other])]
 
 
 async def test_a_sender_that_gave_up_harms_nobody() -> None:
