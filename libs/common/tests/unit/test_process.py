@@ -131,7 +131,7 @@ def test_dead_task_ends_the_process_with_1_and_a_log_line() -> None:
         raise RuntimeError("broke")
     """
     with _child(compose) as child:
-        out, _ = child.communicate(timeout=15)
+        out, _ = child.communicate(timeout=60)
     line = json.loads(out.splitlines()[-1])
     assert child.returncode == 1
     assert (line["event"], line["process"], line["level"]) == ("process_failed", "child", "error")
@@ -144,7 +144,7 @@ def test_fatal_is_logged_as_its_sentence() -> None:
         raise Fatal("run `mailroom migrate`")
     """
     with _child(compose) as child:
-        out, _ = child.communicate(timeout=15)
+        out, _ = child.communicate(timeout=60)
     assert child.returncode == 1
     assert json.loads(out.splitlines()[-1])["reason"] == "run `mailroom migrate`"
 
@@ -152,7 +152,7 @@ def test_fatal_is_logged_as_its_sentence() -> None:
 @pytest.mark.parametrize("port", ["eighty", "70000"])
 def test_wrong_setting_is_78_with_a_sentence_on_stderr(port: str) -> None:
     with _child("async def compose(settings, process): ...", MAILROOM_HTTP_PORT=port) as child:
-        _, err = child.communicate(timeout=15)
+        _, err = child.communicate(timeout=60)
     assert child.returncode == 78
     assert err.startswith("child: MAILROOM_HTTP_PORT is wrong")
 
@@ -167,6 +167,6 @@ def test_settings_error_found_later_is_78_as_well() -> None:
         raise SettingsError("MAILROOM_API_KEYS is wrong in entry 1.")
     """
     with _child(compose) as child:
-        _, err = child.communicate(timeout=15)
+        _, err = child.communicate(timeout=60)
     assert child.returncode == 78
     assert err == "child: MAILROOM_API_KEYS is wrong in entry 1.\n"
