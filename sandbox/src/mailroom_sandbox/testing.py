@@ -1,4 +1,4 @@
-"""Pytest plugin: a real Kafka and a real Postgres for the session.
+"""Pytest plugin: a real Kafka and a real Postgres for the session, and what holds for every test.
 
 `MAILROOM_TEST_KAFKA` and `MAILROOM_TEST_DATABASE_URL` name servers that run already; without them private ones are
 started in a temporary folder and are gone with the session. Topics and groups are shared: tests take a random prefix.
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mailroom_sandbox.stack import jars
 from mailroom_sandbox.stack.home import home
@@ -24,6 +25,15 @@ from mailroom_sandbox.stack.ports import free_port
 from mailroom_sandbox.stack.postgres import Postgres
 
 T = TypeVar("T")
+
+# No property fails because the machine is slow.
+settings.register_profile("mailroom", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mailroom")
+
+# Only the tests' own processes are measured. Coverage of the services that they start as processes would cost two
+# fifths of each start, and there are hundreds.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
 
 
 @pytest.fixture(scope="session")
