@@ -8,8 +8,8 @@ SANDBOX := $(BIN)/mailroom-sandbox
 STAMP := .venv/.set-up
 PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml sandbox/pyproject.toml)
 
-# Tests wait as much as they compute, so three run side by side on two cores, each file whole in one of them.
-jobs := 3
+# Two run side by side, each file whole in one of them: three starve each other of two cores, and take as long.
+jobs := 2
 chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k '$(k)')
 
 # `s=sync-engine` narrows test, lint, types and fmt to one package.
