@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV
+# Some container images forbid compiled modules; every process of ours would compile its imports anew, at twice the start.
+unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 SANDBOX := $(BIN)/mailroom-sandbox
