@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import TypeVar
@@ -58,18 +58,16 @@ def run_process(
     try:
         settings = load(settings_type)
         configure_logging(name, level=settings.log_level, instance_id=settings.instance_id)
-        with asyncio.Runner(loop_factory=loop_factory) as runner:
-            runner.run(_run(name, settings, compose))
     except SettingsError as error:
         return _settings_are_wrong(name, error)
-    except BaseExceptionGroup as group:
-        if settings_error := group.subgroup(SettingsError):
-            return _settings_are_wrong(name, _first(settings_error))
-        return _failed(group)
+    try:
+        with asyncio.Runner(loop_factory=loop_factory) as runner:
+            code = runner.run(_run(name, settings, compose))
     except Exception as error:  # noqa: BLE001  # the edge of the process: whatever it was, the exit code says so
         return _failed(error)
-    log.info("process_stopped")
-    return 0
+    if code == 0:
+        log.info("process_stopped")
+    return code
 
 
 def arm_deadline(seconds: float = DEADLINE_S) -> None:
@@ -79,7 +77,7 @@ def arm_deadline(seconds: float = DEADLINE_S) -> None:
     timer.start()
 
 
-async def _run(name: str, settings: S, compose: Callable[[S, Process], Awaitable[None]]) -> None:
+async def _run(name: str, settings: S, compose: Callable[[S, Process], Awaitable[None]]) -> int:
     process = Process(name)
     _stop_on_signals(process)
     log.info("process_starting", http_host=settings.http_host, http_port=settings.http_port)
@@ -94,13 +92,24 @@ async def _run(name: str, settings: S, compose: Callable[[S, Process], Awaitable
         stop.cancel()
         if not work.done():
             work.cancel()
+    # Closing the loop waits for threads and for tasks, some of which never end, also when the end was not asked for.
+    # So the deadline is armed, and what went wrong is told, before that.
     try:
         await work
     except asyncio.CancelledError:
         log.warning("stop_was_forced", grace_s=GRACE_S)
+        return 0
+    except SettingsError as error:
+        return _settings_are_wrong(name, error)
+    except BaseExceptionGroup as group:
+        if settings_errors := group.subgroup(SettingsError):
+            return _settings_are_wrong(name, next(_leaves(settings_errors)))
+        return _failed(group)
+    except Exception as error:  # noqa: BLE001  # as above
+        return _failed(error)
     finally:
-        # Closing the loop waits for threads too, also when the end was not asked for.
         arm_deadline()
+    return 0
 
 
 def _stop_on_signals(process: Process) -> None:
@@ -116,21 +125,25 @@ def _stop_on_signals(process: Process) -> None:
         signal.signal(number, on_signal)
 
 
-def _first(group: BaseExceptionGroup[SettingsError]) -> SettingsError:
-    found: BaseException = group
-    while isinstance(found, BaseExceptionGroup):
-        found = found.exceptions[0]
-    return found if isinstance(found, SettingsError) else SettingsError(str(found))
-
-
-def _settings_are_wrong(name: str, error: SettingsError) -> int:
+def _settings_are_wrong(name: str, error: BaseException) -> int:
     sys.stderr.write(f"{name}: {error}\n")
     return EXIT_SETTINGS
 
 
 def _failed(error: BaseException) -> int:
-    if isinstance(error, Fatal):
-        log.error("process_failed", reason=str(error))
-    else:
-        log.error("process_failed", exc_info=error)
+    """What says by itself what to do next needs no traceback."""
+    group = error if isinstance(error, BaseExceptionGroup) else BaseExceptionGroup("", [error])
+    fatal, rest = group.split(Fatal)
+    for one in _leaves(fatal) if fatal else ():
+        log.error("process_failed", reason=str(one))
+    if rest is not None:
+        log.error("process_failed", exc_info=rest if rest is not group else error)
     return EXIT_FAILED
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for one in group.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from _leaves(one)
+        else:
+            yield one

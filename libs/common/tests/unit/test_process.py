@@ -138,15 +138,47 @@ def test_dead_task_ends_the_process_with_1_and_a_log_line() -> None:
     assert "broke" in line["exception"]
 
 
-def test_fatal_is_logged_as_its_sentence() -> None:
-    compose = """
+@pytest.mark.parametrize("failing", ["fail()", "in_a_group()"])
+def test_fatal_is_logged_as_its_sentence(failing: str) -> None:
+    compose = f"""
     async def compose(settings, process):
+        await {failing}
+
+    async def in_a_group():
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(process_that_never_ends())
+            tasks.create_task(fail())
+
+    async def process_that_never_ends():
+        await asyncio.Event().wait()
+
+    async def fail():
         raise Fatal("run `mailroom migrate`")
     """
     with _child(compose) as child:
         out, _ = child.communicate(timeout=60)
     assert child.returncode == 1
     assert json.loads(out.splitlines()[-1])["reason"] == "run `mailroom migrate`"
+
+
+def test_failure_is_told_though_a_task_that_never_ends_holds_up_the_process() -> None:
+    compose = """
+    async def compose(settings, process):
+        stuck = asyncio.create_task(never_ends())
+        await asyncio.sleep(0)
+        raise Fatal("out of paper")
+
+    async def never_ends():
+        while True:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                pass
+    """
+    with _child(compose) as child:
+        out, _ = child.communicate(timeout=60)
+    assert child.returncode == 75
+    assert json.loads(out.splitlines()[-1])["reason"] == "out of paper"
 
 
 @pytest.mark.parametrize("port", ["eighty", "70000"])
