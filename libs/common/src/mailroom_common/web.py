@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mailroom_common.errors import Fatal, Retryable
+from mailroom_common.http_limits import LimitedHttpProtocol
 from mailroom_common.logs import get_logger
 from mailroom_common.process import Process
 
@@ -172,6 +173,7 @@ async def serve(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Event) 
     """
     config = uvicorn.Config(
         app,
+        http=LimitedHttpProtocol,
         access_log=False,  # it would hold query strings, and those hold tickets, codes and tokens
         log_config=None,
         lifespan="off",

@@ -2,6 +2,7 @@ import asyncio
 import socket
 import time
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import asyncpg
 import httpx
@@ -10,6 +11,7 @@ from fastapi import FastAPI
 from fastapi.responses import StreamingResponse
 from structlog.testing import capture_logs
 
+from mailroom_common import http_limits
 from mailroom_common.errors import Fatal, Throttled
 from mailroom_common.process import Process
 from mailroom_common.web import Page, Problem, serve, service_app
@@ -48,6 +50,11 @@ def _app(process: Process) -> FastAPI:
     @app.post("/body")
     async def body(sent: dict[str, str]) -> Page[str]:
         return Page(items=list(sent))
+
+    @app.get("/slow")
+    async def slow() -> Page[int]:
+        await asyncio.sleep(0.3)
+        return Page(items=[])
 
     @app.get("/stream")
     async def stream() -> StreamingResponse:
@@ -167,6 +174,70 @@ async def test_failed_request_does_not_cost_its_client_the_connection(process: P
     assert (broken.status_code, again.status_code) == (500, 200)
     assert broken.extensions["network_stream"] is again.extensions["network_stream"]
     assert [line["path"] for line in told if line["event"] == "request_failed"] == ["/broken"]
+
+
+@asynccontextmanager
+async def connected(process: Process) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
+    """A connection to a server of the test app, both gone afterwards."""
+    port = _free_port()
+    serving = asyncio.create_task(serve(_app(process), host="127.0.0.1", port=port, stopping=process.stopping))
+    async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=5)) as client:
+        await client.get(f"http://127.0.0.1:{port}/livez")  # it listens
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        yield reader, writer
+    finally:
+        writer.close()
+        process.stopping.set()
+        await serving
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"GET /livez HTTP/1.1\r\nHost:", id="half a head"),
+        pytest.param(b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{", id="half a body"),
+    ],
+)
+async def test_connection_whose_request_does_not_arrive_is_closed(
+    process: Process, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(http_limits, "REQUEST_WITHIN_S", 0.2)
+    async with connected(process) as (reader, writer):
+        writer.write(sent)
+        async with asyncio.timeout(30):
+            await reader.read()
+
+
+async def test_request_that_trickles_is_cut_off(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_limits, "REQUEST_WITHIN_S", 0.5)
+    async with connected(process) as (reader, writer), asyncio.timeout(30):
+        writer.write(b"GET /livez HTTP/1.1\r\nX: ")
+        answer = asyncio.ensure_future(reader.read())
+        while not answer.done():
+            writer.write(b"x")
+            await asyncio.wait({answer}, timeout=0.05)
+
+
+async def test_head_without_end_is_refused(process: Process) -> None:
+    async with connected(process) as (reader, writer), asyncio.timeout(30):
+        # Little more than is taken: what is sent after the answer would meet a reset, and the answer be lost.
+        writer.write(b"GET /livez HTTP/1.1\r\nX: " + b"x" * http_limits.MAX_HEAD_BYTES)
+        answer = await reader.read()
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    assert b"The head of the request is too large." in answer
+
+
+async def test_slow_answer_and_a_rest_between_requests_are_nobodys_fault(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_limits, "REQUEST_WITHIN_S", 0.2)
+    async with connected(process) as (reader, writer), asyncio.timeout(30):
+        for _ in range(2):
+            await asyncio.sleep(0.1)  # less than the limit, and both rests together with the answer are more
+            writer.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")
 
 
 async def test_stop_cuts_open_streams_in_time(process: Process) -> None:
