@@ -16,11 +16,12 @@ import orjson
 import pytest
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from mailroom_common.events import Notification, Provider, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.process import Process
+from mailroom_common.process import EXIT_DEADLINE, EXIT_FAILED, Process
 from mailroom_common.topics import (
     COALESCER_APP_ID,
     FAUST_CHANGELOG,
@@ -47,6 +48,30 @@ class Site:
     kafka_bootstrap: str
     topic_prefix: str
     codec: Codec = field(default_factory=Codec)
+
+    async def with_admin(self, act: Callable[[AIOKafkaAdminClient], Awaitable[object]]) -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.kafka_bootstrap)
+        await admin.start()
+        try:
+            await act(admin)
+        finally:
+            await admin.close()
+
+    @asynccontextmanager
+    async def changelog_is_refused(self) -> AsyncIterator[None]:
+        """Kafka takes no record of the windows: each is larger than one byte."""
+        name = self.topic_prefix + FAUST_CHANGELOG
+        (usual,) = (topic.config for topic in deployed(self.topic_prefix, 1) if topic.name == name)
+
+        async def configure(config: dict[str, str]) -> None:
+            resource = ConfigResource(ConfigResourceType.TOPIC, name, configs=config)
+            await self.with_admin(lambda admin: admin.alter_configs([resource]))
+
+        await configure({**usual, "max.message.bytes": "1"})
+        try:
+            yield
+        finally:
+            await configure(usual)
 
     @asynccontextmanager
     async def following(self, name: str) -> AsyncIterator["Followed"]:
@@ -102,17 +127,9 @@ def site(kafka_bootstrap: str) -> Iterator[Site]:
         if topic.name.removeprefix(site.topic_prefix) in NEEDED
     ]
 
-    async def with_admin(act: Callable[[AIOKafkaAdminClient], Awaitable[object]]) -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=kafka_bootstrap)
-        await admin.start()
-        try:
-            await act(admin)
-        finally:
-            await admin.close()
-
-    asyncio.run(with_admin(lambda admin: admin.create_topics(topics)))
+    asyncio.run(site.with_admin(lambda admin: admin.create_topics(topics)))
     yield site
-    asyncio.run(with_admin(lambda admin: admin.delete_topics([topic.name for topic in topics])))
+    asyncio.run(site.with_admin(lambda admin: admin.delete_topics([topic.name for topic in topics])))
 
 
 @pytest.fixture
@@ -149,12 +166,13 @@ async def coalescer(site: Site) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def killable(site: Site) -> AsyncIterator[asyncio.subprocess.Process]:
+async def coalescer_process(site: Site, *, window_s: float) -> AsyncIterator[asyncio.subprocess.Process]:
+    """As it is deployed: what it had begun when it was told to stop ends with it."""
     environment = {
         **os.environ,
         "MAILROOM_KAFKA_BOOTSTRAP": site.kafka_bootstrap,
         "MAILROOM_TOPIC_PREFIX": site.topic_prefix,
-        "MAILROOM_COALESCE_WINDOW_S": "3600",
+        "MAILROOM_COALESCE_WINDOW_S": str(window_s),
         "MAILROOM_HTTP_PORT": str(free_port()),
         "MAILROOM_LOG_LEVEL": "warning",
     }
@@ -163,7 +181,7 @@ async def killable(site: Site) -> AsyncIterator[asyncio.subprocess.Process]:
         yield process
     finally:
         if process.returncode is None:
-            process.kill()
+            process.terminate()
             await process.wait()
 
 
@@ -183,6 +201,21 @@ async def notify(gateway: EventProducer, *sources: str, times: int = 1) -> None:
 
 def now_ms() -> int:
     return int(datetime.now(UTC).timestamp() * 1000)
+
+
+async def test_notification_whose_window_kafka_did_not_take_is_heard_again(
+    site: Site, gateway: EventProducer, requests: Followed
+) -> None:
+    """The first of all: a window of another test's that ended meanwhile would be refused as well."""
+    source = str(uuid4())
+    async with site.changelog_is_refused(), coalescer_process(site, window_s=3600) as process:
+        await notify(gateway, source)
+        async with asyncio.timeout(PATIENCE_S):
+            assert await process.wait() in {EXIT_FAILED, EXIT_DEADLINE}  # with the record in hand
+    await requests.until_all_asked([source])
+    restarted_at_ms = now_ms()
+    async with coalescer(site):
+        await requests.until_all_asked([source], restarted_at_ms)
 
 
 async def test_a_burst_becomes_two_requests_the_first_at_once(
@@ -239,11 +272,11 @@ async def test_nothing_is_lost_where_coalescers_come_and_go(
             await notify(gateway, sources[-1])
             await asyncio.sleep(0.03)
 
-    async with coalescer(site):
+    async with coalescer_process(site, window_s=WINDOW_S):
         notifying = asyncio.create_task(traffic())
         for _ in range(3):
-            async with coalescer(site):
-                await asyncio.sleep(3)
+            async with coalescer_process(site, window_s=WINDOW_S):
+                await asyncio.sleep(5)  # where the group is slow, it is told to stop before it has joined
             await asyncio.sleep(1)
         notifying.cancel()
         await requests.until_all_asked(sources)
@@ -268,7 +301,7 @@ async def test_what_was_held_back_by_a_process_that_was_killed_is_asked_for_by_t
     sources = [str(uuid4()) for _ in range(10)]
     await notify(gateway, *sources)
     async with site.following(FAUST_CHANGELOG) as windows:
-        async with killable(site) as process:
+        async with coalescer_process(site, window_s=3600) as process:
             await requests.until_all_asked(sources)
             # Its windows stay open for an hour: all of these are held back, and remembered before they are committed.
             notified_at_ms = now_ms()

@@ -1,10 +1,14 @@
-"""The Faust app, with the one repair that it needs.
+"""The Faust app, with the two repairs that it needs.
 
-At the end of a rebalance Faust 0.15.3 lets the fetcher read again, then seeks to what is committed, then empties the
-queues of its agents. Records that came in between were lost to this process: those in the queues, since nothing seeks
-back for them, and those of partitions that never had a commit, since `seek_to_committed` passes over these. Seen on
-Kafka 4.4 in about every second start with notifications waiting; they came with the next start. So nothing but the
-changelog is read while a rebalance lasts, and whatever was fetched in it all the same is fetched again.
+**The changelog.** A table sends a change to its topic some time later and tells nobody whether it arrived; flushing the
+producer tells no more, since it returns when the sending has failed as well. So the table keeps what was promised, and
+who changed it can await that.
+
+**Rebalances.** At the end of one Faust 0.15.3 lets the fetcher read again, then seeks to what is committed, then
+empties the queues of its agents. Records that came in between were lost to this process: those in the queues, since
+nothing seeks back for them, and those of partitions that never had a commit, since `seek_to_committed` passes over
+these. Seen on Kafka 4.4 in about every second start with notifications waiting; they came with the next start. So
+nothing but the changelog is read while a rebalance lasts, and whatever was fetched in it all the same is fetched again.
 """
 
 import logging
@@ -16,6 +20,7 @@ import faust
 from aiokafka.errors import KafkaError
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
+from faust.types.tuples import FutureMessage
 
 from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import COALESCER_APP_ID, PARTITIONS
@@ -35,6 +40,7 @@ def faust_app(settings: KafkaSettings) -> faust.App:
         web_enabled=False,  # it would serve the table's contents to anybody
         key_serializer="raw",
         value_serializer="raw",
+        Table=ToldTable,
         consumer_auto_offset_reset="earliest",
         stream_wait_empty=True,
         topic_allow_declare=False,  # `mailroom topics apply` creates the changelog, compact only
@@ -47,6 +53,16 @@ def faust_app(settings: KafkaSettings) -> faust.App:
         producer_acks=-1,
         producer_request_timeout=3.0,
     )
+
+
+class ToldTable(faust.Table[bytes, bytes]):
+    """`sent` is the promise of the latest change: done once Kafka has it, or with the reason why Kafka has not."""
+
+    sent: FutureMessage
+
+    def send_changelog(self, *arguments: Any, **named: Any) -> FutureMessage:  # Any: passed on as they are
+        self.sent = super().send_changelog(*arguments, **named)
+        return self.sent
 
 
 class _Consumer(driver.Consumer):

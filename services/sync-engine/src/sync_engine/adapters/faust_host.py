@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 
 import faust
 import orjson
@@ -24,6 +24,7 @@ from mailroom_common.kafka.record import RawRecord
 from mailroom_common.logs import get_logger
 from mailroom_common.topics import NOTIFICATIONS, PARTITIONS
 from mailroom_common.tracing import traced
+from sync_engine.adapters.faust_app import ToldTable
 from sync_engine.domain.coalescing import Window, Wish
 
 log = get_logger()
@@ -41,8 +42,9 @@ class FaustWindows:
         self._notifications = notifications
         # use_partitioner: the flush changes the table outside any event. Both partitioners are murmur2 on the key's
         # bytes, so a window lies in the partition of its notifications.
-        self._table = app.Table(
-            "pending", key_type=bytes, value_type=bytes, partitions=PARTITIONS, use_partitioner=True
+        self._table = cast(
+            "ToldTable",
+            app.Table("pending", key_type=bytes, value_type=bytes, partitions=PARTITIONS, use_partitioner=True),
         )
 
     def get(self, doc_source_id: str) -> Window | None:
@@ -51,17 +53,18 @@ class FaustWindows:
 
     async def put(self, doc_source_id: str, window: Window | None) -> None:
         key = doc_source_id.encode()
-        if window is None:
-            self._table.pop(key, None)
-        else:
+        if window is not None:
             self._table[key] = _packed(window)
-        # Faust sends changelog records some time later, and commits the notification regardless: a kill in between
-        # would lose what was held back. So nothing counts as remembered before Kafka has it.
-        try:
-            async with asyncio.timeout(_CHANGELOG_TIMEOUT_S):
-                await self._app.producer.flush()
-        except TimeoutError as error:
-            raise Unavailable("Kafka did not take the coalescer's changelog in time") from error
+        elif key in self._table:
+            del self._table[key]
+        else:
+            return
+        # Faust commits the notification whatever becomes of the changelog record: a kill would lose what was held
+        # back. So nothing counts as remembered before Kafka has it.
+        sent = self._table.sent
+        await asyncio.wait({sent}, timeout=_CHANGELOG_TIMEOUT_S)
+        if not sent.done() or sent.exception():
+            raise Unavailable("Kafka did not take the coalescer's changelog record in time")
 
     def items(self) -> Iterable[tuple[str, Window]]:
         return [(key.decode(), _unpacked(value)) for key, value in self._table.items()]
