@@ -27,11 +27,11 @@ class LimitedHttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         if self._must_be_there is None:
             self._await_request()
-        super().data_received(data)
-        if self._is_in_head and not self.transport.is_closing():
+        if self._is_in_head:
             self._head_bytes += len(data)
-            if self._head_bytes > MAX_HEAD_BYTES:
-                self.send_400_response("The head of the request is too large.")
+        super().data_received(data)
+        if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+            self.send_400_response("The head of the request is too large.")
 
     def on_headers_complete(self) -> None:
         self._is_in_head, self._head_bytes = False, 0

@@ -229,6 +229,15 @@ async def test_head_without_end_is_refused(process: Process) -> None:
     assert b"The head of the request is too large." in answer
 
 
+async def test_bodies_do_not_count_as_heads(process: Process) -> None:
+    body = b'{"a": "' + b"x" * 3 * http_limits.MAX_HEAD_BYTES + b'"}'
+    head = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
+    async with connected(process) as (reader, writer), asyncio.timeout(30):
+        for _ in range(3):
+            writer.write(head + body)
+            assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200 ")
+
+
 async def test_slow_answer_and_a_rest_between_requests_are_nobodys_fault(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
