@@ -9,7 +9,7 @@ say() { printf '\033[2m·\033[0m %s\n' "$1"; }
 python_of_the_machine() {
     # The system's own before what comes first in PATH: distributions build it with profile-guided optimisation, a
     # version manager's default is without, and then everything here takes 1.5 times the CPU.
-    for name in ${PYTHON:-} /usr/bin/python3 python3 python3.13 python3.12 python3.11; do
+    for name in ${PYTHON:-/usr/bin/python3 python3 python3.13 python3.12 python3.11}; do
         if command -v "$name" >/dev/null 2>&1 &&
             "$name" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
             command -v "$name"
@@ -37,6 +37,10 @@ tell() {
     exit 1
 }
 
+if [ -n "${PYTHON:-}" ] && [ -z "$(python_of_the_machine)" ]; then
+    echo "PYTHON=$PYTHON is no Python 3.11 or newer that can make environments (venv, ensurepip)." >&2
+    exit 1
+fi
 lacking=$(missing)
 if [ -n "$lacking" ]; then
     if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
