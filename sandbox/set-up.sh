@@ -55,7 +55,7 @@ fi
 
 if ! .venv/bin/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
     python=$(python_of_the_machine)
-    say "making .venv with $("$python" --version), $python (PYTHON=... make setup takes another)"
+    say "making .venv with $("$python" --version), $python (rm -rf .venv; PYTHON=... make setup takes another)"
     rm -rf .venv
     "$python" -m venv .venv
 fi

@@ -1,7 +1,7 @@
-"""uvicorn's protocol for HTTP/1.1 with two limits that it lacks: on a request's time to arrive, and on its head's size.
+"""uvicorn's protocol for HTTP/1.1 with the limits that it lacks, on what a client may cost without having said a word.
 
-Without them a connection that sends nothing, a drop at a time, or a header without end is kept for as long as its
-client likes.
+Without them a connection that sends nothing, a drop at a time, a header or trailer without end, or requests faster than
+it takes their answers is kept for as long as its client likes, and what it sent is held in memory.
 """
 
 import asyncio
@@ -10,44 +10,69 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 # Our requests are a few KB; webhook-gateway answers a slow body itself, and sooner.
 REQUEST_WITHIN_S = 20.0
-MAX_HEAD_BYTES = 64 * 1024
+# Of a request without its body: head, trailers, and the frames of its chunks.
+MAX_OVERHEAD_BYTES = 64 * 1024
+# Sent ahead on one connection while an earlier one is answered.
+MAX_PIPELINED = 32
+# How long a full send buffer waits for a client that does not read.
+READ_WITHIN_S = 30.0
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
-    """Counts from the connection's begin, or on a connection that was kept from the first byte of the next request."""
+    """A request's time counts from the connection's begin, on a connection that was kept from its first byte."""
 
     _must_be_there: asyncio.TimerHandle | None = None
-    _is_in_head = True
-    _head_bytes = 0
+    _must_be_read: asyncio.TimerHandle | None = None
+    _overhead_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
         self._await_request()
 
     def data_received(self, data: bytes) -> None:
-        if self._must_be_there is None:
-            self._await_request()
-        if self._is_in_head:
-            self._head_bytes += len(data)
+        if self.cycle is None or self.cycle.response_complete:
+            self._await_request()  # also where no request begins: a stray line end stops uvicorn's own timer
+        self._overhead_bytes += len(data)
         super().data_received(data)
-        if self._head_bytes > MAX_HEAD_BYTES and not self.transport.is_closing():
+        if self._overhead_bytes > MAX_OVERHEAD_BYTES and not self.transport.is_closing():
             self.send_400_response("The head of the request is too large.")
 
+    def on_message_begin(self) -> None:
+        self._await_request()
+        super().on_message_begin()
+
     def on_headers_complete(self) -> None:
-        self._is_in_head, self._head_bytes = False, 0
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise ValueError("too many requests ahead of their answers")  # ends the parsing: uvicorn answers 400
         super().on_headers_complete()
 
+    def on_body(self, body: bytes) -> None:
+        self._overhead_bytes -= len(body)
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
-        self._is_in_head = True
+        self._overhead_bytes = 0
         self._stop_waiting()
         super().on_message_complete()
 
+    def pause_writing(self) -> None:
+        if self._must_be_read is None:
+            self._must_be_read = self.loop.call_later(READ_WITHIN_S, self.transport.abort)
+        super().pause_writing()
+
+    def resume_writing(self) -> None:
+        if self._must_be_read is not None:
+            self._must_be_read.cancel()
+            self._must_be_read = None
+        super().resume_writing()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
-        super().connection_lost(exc)
+        super().connection_lost(exc)  # which resumes writing
 
     def _await_request(self) -> None:
-        self._must_be_there = self.loop.call_later(REQUEST_WITHIN_S, self.transport.close)
+        if self._must_be_there is None:
+            self._must_be_there = self.loop.call_later(REQUEST_WITHIN_S, self.transport.close)
 
     def _stop_waiting(self) -> None:
         if self._must_be_there is not None:

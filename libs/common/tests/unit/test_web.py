@@ -16,6 +16,8 @@ from mailroom_common.errors import Fatal, Throttled
 from mailroom_common.process import Process
 from mailroom_common.web import Page, Problem, serve, service_app
 
+FLOOD_ENDED = asyncio.Event()
+
 
 def _free_port() -> int:
     with socket.socket() as probe:
@@ -50,6 +52,18 @@ def _app(process: Process) -> FastAPI:
     @app.post("/body")
     async def body(sent: dict[str, str]) -> Page[str]:
         return Page(items=list(sent))
+
+    @app.get("/flood")
+    async def flood() -> StreamingResponse:
+        async def endless() -> AsyncIterator[bytes]:
+            try:
+                while True:
+                    yield b"x" * 65536
+                    await asyncio.sleep(0)  # what is sent to a lost connection does not wait
+            finally:
+                FLOOD_ENDED.set()
+
+        return StreamingResponse(endless())
 
     @app.get("/slow")
     async def slow() -> Page[int]:
@@ -223,14 +237,47 @@ async def test_request_that_trickles_is_cut_off(process: Process, monkeypatch: p
 async def test_head_without_end_is_refused(process: Process) -> None:
     async with connected(process) as (reader, writer), asyncio.timeout(30):
         # Little more than is taken: what is sent after the answer would meet a reset, and the answer be lost.
-        writer.write(b"GET /livez HTTP/1.1\r\nX: " + b"x" * http_limits.MAX_HEAD_BYTES)
+        writer.write(b"GET /livez HTTP/1.1\r\nX: " + b"x" * http_limits.MAX_OVERHEAD_BYTES)
         answer = await reader.read()
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert b"The head of the request is too large." in answer
 
 
+async def test_trailer_without_end_is_refused(process: Process) -> None:
+    async with connected(process) as (reader, writer), asyncio.timeout(30):
+        writer.write(b"POST /body HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: ")
+        writer.write(b"x" * http_limits.MAX_OVERHEAD_BYTES)
+        assert b"HTTP/1.1 400 " in await reader.read()
+
+
+async def test_requests_far_ahead_of_their_answers_end_the_connection(process: Process) -> None:
+    async with connected(process) as (reader, writer), asyncio.timeout(30):
+        writer.write(b"GET /slow HTTP/1.1\r\nHost: x\r\n\r\n" * 10 * http_limits.MAX_PIPELINED)
+        answers = await reader.read()
+    assert answers.count(b"HTTP/1.1 200 ") == 0
+    assert answers.startswith(b"HTTP/1.1 400 ")
+
+
+async def test_client_that_does_not_read_is_cut_off(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_limits, "READ_WITHIN_S", 0.2)
+    async with connected(process) as (_, writer), asyncio.timeout(60):
+        writer.transport.pause_reading()  # type: ignore[attr-defined]  # a transport of a socket has it
+        writer.write(b"GET /flood HTTP/1.1\r\nHost: x\r\n\r\n")
+        await FLOOD_ENDED.wait()
+
+
+async def test_stray_line_end_does_not_cut_off_a_stream(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_limits, "REQUEST_WITHIN_S", 0.2)
+    async with connected(process) as (reader, writer), asyncio.timeout(30):
+        writer.write(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reader.readuntil(b".")
+        writer.write(b"\r\n")
+        for _ in range(20):  # one comes each 50 ms
+            await reader.readuntil(b".")
+
+
 async def test_bodies_do_not_count_as_heads(process: Process) -> None:
-    body = b'{"a": "' + b"x" * 3 * http_limits.MAX_HEAD_BYTES + b'"}'
+    body = b'{"a": "' + b"x" * 3 * http_limits.MAX_OVERHEAD_BYTES + b'"}'
     head = b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(body)
     async with connected(process) as (reader, writer), asyncio.timeout(30):
         for _ in range(3):

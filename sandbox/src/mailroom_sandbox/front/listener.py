@@ -13,6 +13,8 @@ from typing import Any, cast
 import uvicorn
 from starlette.types import ASGIApp
 
+from mailroom_common.http_limits import LimitedHttpProtocol
+
 _TLS_HANDSHAKE = b"\x16"
 _FIRST_BYTE_TIMEOUT_S = 30.0
 
@@ -38,7 +40,7 @@ class _Protocols:
     def __init__(self, app: ASGIApp) -> None:
         config = uvicorn.Config(
             app,
-            http="httptools",
+            http=LimitedHttpProtocol,
             lifespan="off",
             log_config=None,
             log_level="critical",

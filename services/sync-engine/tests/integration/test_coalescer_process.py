@@ -4,7 +4,7 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -165,8 +165,28 @@ async def coalescer(site: Site) -> AsyncIterator[None]:
         await running
 
 
+WHILE_KAFKA_IS_AWAY = """
+import sys
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import UnknownTopicOrPartitionError
+from sync_engine.__main__ import main
+
+known = AIOKafkaProducer.partitions_for
+
+async def partitions_for(self, topic):
+    if topic.endswith("-changelog"):
+        raise UnknownTopicOrPartitionError  # as it does after three seconds without an answer
+    return await known(self, topic)
+
+AIOKafkaProducer.partitions_for = partitions_for
+sys.exit(main(["coalescer"]))
+"""
+
+
 @asynccontextmanager
-async def coalescer_process(site: Site, *, window_s: float) -> AsyncIterator[asyncio.subprocess.Process]:
+async def coalescer_process(
+    site: Site, *, window_s: float, python: Sequence[str] = ("-m", "sync_engine", "coalescer")
+) -> AsyncIterator[asyncio.subprocess.Process]:
     """As it is deployed: what it had begun when it was told to stop ends with it."""
     environment = {
         **os.environ,
@@ -176,7 +196,7 @@ async def coalescer_process(site: Site, *, window_s: float) -> AsyncIterator[asy
         "MAILROOM_HTTP_PORT": str(free_port()),
         "MAILROOM_LOG_LEVEL": "warning",
     }
-    process = await asyncio.create_subprocess_exec(sys.executable, "-m", "sync_engine", "coalescer", env=environment)
+    process = await asyncio.create_subprocess_exec(sys.executable, *python, env=environment)
     try:
         yield process
     finally:
@@ -316,6 +336,12 @@ async def test_what_was_held_back_by_a_process_that_was_killed_is_asked_for_by_t
         await gateway.send_raw(site.topic_prefix + FAUST_CHANGELOG, source.encode(), ended, [])
     async with coalescer(site):
         await requests.until_all_asked(sources, notified_at_ms)
+
+
+async def test_coalescer_that_cannot_take_up_what_was_held_back_ends(site: Site) -> None:
+    async with coalescer_process(site, window_s=WINDOW_S, python=("-c", WHILE_KAFKA_IS_AWAY)) as process:
+        async with asyncio.timeout(PATIENCE_S):
+            assert await process.wait() in {EXIT_FAILED, EXIT_DEADLINE}
 
 
 async def test_a_stop_while_faust_starts_does_not_hang(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,8 +77,12 @@ class FaustWindows:
         async def on_recover() -> None:
             # Faust partitions at once and by what its producer knows, which is nothing of a topic it did not declare.
             # The driver's own producer is not part of Faust's interface.
-            client = self._app.producer._ensure_producer()  # type: ignore[attr-defined]
-            await client.partitions_for(self._table.changelog_topic.get_topic_name())
+            try:
+                client = self._app.producer._ensure_producer()  # type: ignore[attr-defined]
+                await client.partitions_for(self._table.changelog_topic.get_topic_name())
+            except Exception as error:  # noqa: BLE001  # nobody awaits a callback: what is held back would stay so
+                await self._app.crash(error)
+                return
             recovered()
 
         self._table.on_recover(on_recover)
