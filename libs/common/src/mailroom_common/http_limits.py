@@ -68,7 +68,8 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
-        super().connection_lost(exc)  # which resumes writing
+        self.resume_writing()  # uvicorn resumes its own flow only: our timer would hold on to what is gone
+        super().connection_lost(exc)
 
     def _await_request(self) -> None:
         if self._must_be_there is None:
