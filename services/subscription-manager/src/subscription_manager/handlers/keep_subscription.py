@@ -12,10 +12,10 @@ from hashlib import sha256
 
 from mailroom_common.errors import (
     AccessDenied,
+    ActionRequired,
     ItemGone,
     MailboxGone,
     MailroomError,
-    ActionRequired,
     Rejected,
     Retryable,
     TokenRefused,

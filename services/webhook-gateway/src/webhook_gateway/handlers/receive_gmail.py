@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from mailroom_common.events import Provider
-from mailroom_common.kafka.producer import Outgoing
+from mailroom_common.kafka.producer import OutgoingEvent
 from mailroom_common.topics import NOTIFICATIONS
 from webhook_gateway.domain.client_states import is_resting
 from webhook_gateway.domain.pushes import GmailPush
@@ -37,7 +37,7 @@ class ReceiveGmail:
             return Received(Outcome.UNKNOWN_ADDRESS)
         at = self._clock()
         records = [
-            Outgoing(NOTIFICATIONS, source.doc_source_id, notification_of_gmail(push, source, at))
+            OutgoingEvent(NOTIFICATIONS, source.doc_source_id, notification_of_gmail(push, source, at))
             for source in found
             if not is_resting(source)
         ]
