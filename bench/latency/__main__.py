@@ -113,7 +113,7 @@ async def measured(site: Site, mails: int) -> dict[str, list[float]]:
 
 async def bare_trips(kafka: str, count: int) -> list[float]:
     """Milliseconds of one record to a topic and back, `acks=all`: what five of them cost before anything is done."""
-    topic = LIFECYCLE_EVENTS.dead_letters
+    topic = LIFECYCLE_EVENTS.dead_letter_topic
     consumer = AIOKafkaConsumer(topic, bootstrap_servers=kafka, auto_offset_reset="latest", fetch_max_wait_ms=100)
     producer = AIOKafkaProducer(bootstrap_servers=kafka, acks="all", enable_idempotence=True)
     await producer.start()

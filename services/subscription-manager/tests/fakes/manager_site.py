@@ -166,7 +166,7 @@ class ManagerSite:
     async def tell(self, topic: Topic, event: Event) -> None:
         """Write an event as another service would."""
         async with EventProducer(self.settings, Codec(), client_id="test") as producer:
-            await producer.send(topic, event.doc_source_id, event)
+            await producer.send_event(topic, event.doc_source_id, event)
 
     @asynccontextmanager
     async def instance(self, **changed: object) -> AsyncIterator[Instance]:
