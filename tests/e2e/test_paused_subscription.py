@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from connection_fakes import URLS, Clock, FakeConnections, FakeGrants, FakeLocks, FakeProvider, a_connection
 
 from mailroom_common.events import DocSource, LifecycleEvent, Notification, Provider, SyncReason
-from mailroom_common.kafka.producer import Outgoing
+from mailroom_common.kafka.producer import OutgoingEvent
 from subscription_manager.domain.connection import Connection
 from subscription_manager.handlers.act_on_lifecycle_event import ActOnLifecycleEvent
 from subscription_manager.handlers.change_state import ChangeState
@@ -57,7 +57,7 @@ class Site:
     async def catch_up(self, timeout_s: float) -> bool:
         return True
 
-    async def send_all(self, records: Sequence[Outgoing], *, timeout_s: float) -> None:
+    async def send_all(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
         for record in records:
             if isinstance(record.event, LifecycleEvent):
                 await self.lifecycle.act(record.event)

@@ -88,7 +88,7 @@ class DeployedTopic:
     config: dict[str, str] = field(hash=False)
 
 
-def deployed(prefix: str, replication: int) -> list[DeployedTopic]:
+def list_deployed_topics(prefix: str, replication: int) -> list[DeployedTopic]:
     """All topics of a site with their dead-letter topics; `min.insync.replicas` follows the replication."""
     in_sync = {"min.insync.replicas": str(max(1, replication - 1))}
     found = []

@@ -7,10 +7,10 @@ import httpx
 import pytest
 from fastapi import Depends, FastAPI
 
-from mailroom_common.auth import APIKeys, Caller, Role, requires
+from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.errors import SettingsError
 from mailroom_common.process import Process
-from mailroom_common.web import service_app
+from mailroom_common.web import build_service_app
 
 
 def _entry(tenant: str, role: str, key: str) -> str:
@@ -23,10 +23,10 @@ KEYS = APIKeys.parse(
 
 
 def _app() -> FastAPI:
-    app = service_app(Process("test"), title="test")
+    app = build_service_app(Process("test"), title="test")
 
     @app.get("/operate")
-    async def operate(caller: Annotated[Caller, Depends(requires(KEYS, Role.OPERATOR))]) -> dict[str, str]:
+    async def operate(caller: Annotated[Caller, Depends(require_role(KEYS, Role.OPERATOR))]) -> dict[str, str]:
         return {"tenant": caller.tenant_id, "role": caller.role.name}
 
     return app

@@ -14,13 +14,13 @@ from mailroom_common.auth import APIKeys
 from mailroom_common.errors import SettingsError
 from mailroom_common.events import Access, Provider
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.logs import get_logger
-from mailroom_common.migrations import require_current
+from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
@@ -29,7 +29,7 @@ from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import SCHEMA as TOKENS_SCHEMA
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import CONNECTION_EVENTS, LIFECYCLE_EVENTS, Topic
-from mailroom_common.web import serve, service_app
+from mailroom_common.web import build_service_app, serve_app
 from subscription_manager.adapters.flows import PgFlows
 from subscription_manager.adapters.kafka import KafkaAnnouncer, connection_events_to, lifecycle_events_to
 from subscription_manager.adapters.locks import PgLocks
@@ -85,8 +85,8 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
         token_pool = await stack.enter_async_context(
             open_pool(settings.token_database_url, application_name="subscription-manager-tokens", max_size=4)
         )
-    await require_current(pool, SCHEMA)
-    await require_current(token_pool, TOKENS_SCHEMA)
+    await require_current_schema(pool, SCHEMA)
+    await require_current_schema(token_pool, TOKENS_SCHEMA)
     tokens = TokenStore(token_pool, keys, url=settings.token_database_url)
     providers = await stack.enter_async_context(open_providers(settings, tokens))
     return Opened(pool, tokens, keys, providers)
@@ -152,12 +152,12 @@ class Service:
                 tasks.create_task(self._backstop().run(stopping))
 
     async def _serve(self) -> None:
-        await serve(
+        await serve_app(
             self.web(), host=self._settings.http_host, port=self._settings.http_port, stopping=self._process.stopping
         )
 
     def web(self) -> FastAPI:
-        app = service_app(self._process, title="Mailroom subscription-manager")
+        app = build_service_app(self._process, title="Mailroom subscription-manager")
         make = MakeDocSource(
             self._connections,
             self._flows,
@@ -217,7 +217,7 @@ class Service:
         return RunBackstop(self._connections, interval=self._timings.backstop_interval, clock=self._clock)
 
     def _consumers(self, schemas: SchemaDirectory, producer: EventProducer) -> dict[Topic, WindowedConsumer]:
-        dead_letters = DeadLetters(producer, "subscription-manager")
+        dead_letters = DeadLetterWriter(producer, "subscription-manager")
         act = ActOnLifecycleEvent(self._connections, self._wake, self._clock)
         record = RecordConnectionEvent(self._connections, self._clock)
         read = {LIFECYCLE_EVENTS: lifecycle_events_to(act.act), CONNECTION_EVENTS: connection_events_to(record.record)}

@@ -17,7 +17,7 @@ from sync_harness import Engine, doc_source, open_engine
 from mailroom_common.blobs.store import BlobStore, StoredBlob
 from mailroom_common.events import DocSource, Event, Provider, SyncReason
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import Connection
+from mailroom_common.postgres import DatabaseSession
 from mailroom_common.topics import Topic
 from sync_engine.adapters.run_tables import PgRunTables
 from sync_engine.domain.records import Committed, Page
@@ -65,7 +65,7 @@ class DyingOutbox(Outbox):
 
     async def add(
         self,
-        conn: Connection,
+        conn: DatabaseSession,
         topic: Topic,
         key: str,
         event: Event | None,

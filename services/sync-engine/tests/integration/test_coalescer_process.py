@@ -28,7 +28,7 @@ from mailroom_common.topics import (
     NOTIFICATIONS,
     SCHEMAS,
     SYNC_REQUESTS,
-    deployed,
+    list_deployed_topics,
 )
 from mailroom_sandbox.stack.ports import free_port
 from sync_engine.app.coalescer import run
@@ -61,7 +61,7 @@ class Site:
     async def changelog_is_refused(self) -> AsyncIterator[None]:
         """Kafka takes no record of the windows: each is larger than one byte."""
         name = self.topic_prefix + FAUST_CHANGELOG
-        (usual,) = (topic.config for topic in deployed(self.topic_prefix, 1) if topic.name == name)
+        (usual,) = (topic.config for topic in list_deployed_topics(self.topic_prefix, 1) if topic.name == name)
 
         async def configure(config: dict[str, str]) -> None:
             resource = ConfigResource(ConfigResourceType.TOPIC, name, configs=config)
@@ -123,7 +123,7 @@ def site(kafka_bootstrap: str) -> Iterator[Site]:
     site = Site(kafka_bootstrap, f"t{secrets.token_hex(4)}.")
     topics = [
         NewTopic(topic.name, topic.partitions, topic.replication, topic_configs=topic.config)
-        for topic in deployed(site.topic_prefix, 1)
+        for topic in list_deployed_topics(site.topic_prefix, 1)
         if topic.name.removeprefix(site.topic_prefix) in NEEDED
     ]
 

@@ -23,7 +23,7 @@ from mailroom_common.events import (
     SyncRequest,
 )
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
@@ -252,7 +252,7 @@ class Worker:
                 closed=work.closed,
                 codec=site.codec,
                 schemas=schemas,
-                dead_letters=DeadLetters(producer, "test"),
+                dead_letters=DeadLetterWriter(producer, "test"),
             )
             drained = asyncio.Event()
             async with asyncio.TaskGroup() as tasks:

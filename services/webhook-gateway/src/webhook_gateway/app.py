@@ -14,7 +14,7 @@ from mailroom_common.logs import get_logger
 from mailroom_common.process import Process
 from mailroom_common.providers.http import open_client
 from mailroom_common.topics import LIFECYCLE_EVENTS, NOTIFICATIONS
-from mailroom_common.web import serve, service_app
+from mailroom_common.web import build_service_app, serve_app
 from webhook_gateway.adapters.google_keys import GoogleKeys
 from webhook_gateway.adapters.pubsub_proof import GoogleSigned, PubSubProof
 from webhook_gateway.api.http import Dispatcher
@@ -51,7 +51,7 @@ async def compose(settings: Settings, process: Process) -> None:
             max_body_bytes=settings.max_body_bytes,
             answer_within_s=settings.answer_within_s,
         )
-        app = Dispatcher(webhooks.endpoints(), service_app(process, title="Mailroom webhook gateway"))
+        app = Dispatcher(webhooks.endpoints(), build_service_app(process, title="Mailroom webhook gateway"))
 
         async def start_and_follow() -> None:
             # The server answers meanwhile: handshakes at once, pushes with 503, readiness with what is missing.
@@ -71,7 +71,7 @@ async def compose(settings: Settings, process: Process) -> None:
             if settings.pubsub_audience is not None:
                 background.append(tasks.create_task(keys.run()))
             # Returns once the last request in flight is answered; only then is the producer closed.
-            await serve(app, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
+            await serve_app(app, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
             for task in background:
                 task.cancel()
 

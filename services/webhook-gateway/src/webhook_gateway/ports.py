@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from mailroom_common.events import DocSource, Provider
-from mailroom_common.kafka.producer import Outgoing
+from mailroom_common.kafka.producer import OutgoingEvent
 
 
 class KnowsSources(Protocol):
@@ -16,13 +16,13 @@ class KnowsSources(Protocol):
     async def catch_up(self, timeout_s: float) -> bool: ...
 
 
-class Publishes(Protocol):
+class OutboxPublisher(Protocol):
     """`EventProducer`: returns once Kafka has acknowledged all of them.
 
     Raises Unavailable when it has not, in time.
     """
 
-    async def send_all(self, records: Sequence[Outgoing], *, timeout_s: float) -> None: ...
+    async def send_all(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None: ...
 
 
 class ProvesPushes(Protocol):

@@ -14,7 +14,7 @@ _LONGEST_ERROR = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class RecordFailure:
     """Why a record is given up. `first_failed_at` is our clock."""
 
     error: BaseException
@@ -31,14 +31,14 @@ class DeadLetterSender(Protocol):
     ) -> object: ...
 
 
-class DeadLetters:
+class DeadLetterWriter:
     """`service` names who gave up."""
 
     def __init__(self, producer: DeadLetterSender, service: str) -> None:
         self._producer = producer
         self._service = service
 
-    async def put(self, topic: Topic, record: RawRecord, failure: Failure) -> None:
+    async def put(self, topic: Topic, record: RawRecord, failure: RecordFailure) -> None:
         """Returns once Kafka has acknowledged it: only then may the record's offset count as done.
 
         Raises:
@@ -53,7 +53,7 @@ class DeadLetters:
         )
 
 
-def dead_letter_headers(record: RawRecord, failure: Failure, service: str) -> RawHeaders:
+def dead_letter_headers(record: RawRecord, failure: RecordFailure, service: str) -> RawHeaders:
     """The record's own headers as they were; `dlq-` ones of an earlier death give way to those of this one."""
     told = {
         "topic": record.topic,

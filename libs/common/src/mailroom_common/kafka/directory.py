@@ -8,7 +8,7 @@ from mailroom_common.events import DocSource, Provider
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import VERSION
-from mailroom_common.kafka.record import RawRecord, decoded
+from mailroom_common.kafka.record import RawRecord, decode_record
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.topic_reader import TopicReader
 from mailroom_common.logs import get_logger
@@ -17,7 +17,7 @@ from mailroom_common.topics import DOC_SOURCES
 
 log = get_logger()
 
-OnChange = Callable[[str, DocSource | None], None]
+ChangeListener = Callable[[str, DocSource | None], None]
 
 
 class DocSourceDirectory:
@@ -41,7 +41,7 @@ class DocSourceDirectory:
         self._versions: dict[str, int] = {}  # of what is deleted too
         self._by_address: dict[tuple[Provider, str], dict[str, DocSource]] = {}
         self._unreadable: dict[bytes, RawRecord] = {}
-        self._listeners: list[OnChange] = []
+        self._listeners: list[ChangeListener] = []
         if schemas is not None:
             schemas.on_learned(self._read_again)
 
@@ -58,7 +58,7 @@ class DocSourceDirectory:
     def __len__(self) -> int:
         return len(self._sources)
 
-    def on_change(self, listener: OnChange) -> None:
+    def on_change(self, listener: ChangeListener) -> None:
         """Called with the id and the new version, or None for one that is gone. It must not raise."""
         self._listeners.append(listener)
 
@@ -88,7 +88,7 @@ class DocSourceDirectory:
     def apply(self, record: RawRecord) -> None:
         key = record.key or b""
         try:
-            incoming = decoded(record, DOC_SOURCES, self._codec)
+            incoming = decode_record(record, DOC_SOURCES, self._codec)
             source = incoming.event
             if not isinstance(source, DocSource | None):
                 raise Undecodable("a record of doc-sources is no doc source")

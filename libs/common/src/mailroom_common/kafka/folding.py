@@ -13,9 +13,9 @@ from typing import Protocol
 from mailroom_common.errors import Retryable, Undecodable, UnknownSchema
 from mailroom_common.kafka.client import MemberSettings
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters, Failure
-from mailroom_common.kafka.membership import Membership
-from mailroom_common.kafka.record import Incoming, Partition, RawRecord, decoded
+from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure
+from mailroom_common.kafka.membership import GroupMember
+from mailroom_common.kafka.record import IncomingRecord, Partition, RawRecord, decode_record
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_DEAD_LETTERS, KAFKA_RECORDS_HANDLED, KAFKA_WAITING_FOR_SCHEMA
@@ -30,7 +30,7 @@ _CLOSE_S = 20.0
 class PartitionFold(Protocol):
     """What one owned partition is read into. None of its methods may block or raise."""
 
-    def read(self, record: Incoming) -> None:
+    def read(self, record: IncomingRecord) -> None:
         """Each record once, in offset order, tombstones too (`event` and `value` None)."""
         ...
 
@@ -78,14 +78,14 @@ class FoldingConsumer:
         closed: Callable[[Partition], Awaitable[None]],
         codec: Codec,
         schemas: SchemaDirectory,
-        dead_letters: DeadLetters,
+        dead_letters: DeadLetterWriter,
     ) -> None:
         self._codec = codec
         self._opened = opened
         self._closed = closed
         self._dead_letters = dead_letters
         self._group = group
-        self._membership = Membership(settings, group=group, topics=topics, listener=self)
+        self._membership = GroupMember(settings, group=group, topics=topics, listener=self)
         self._readings: dict[Partition, _Reading] = {}
         self._lost: set[Partition] = set()
         self._closing: list[asyncio.Future[None]] = []
@@ -141,7 +141,7 @@ class FoldingConsumer:
         while reading.backlog:
             raw = reading.backlog[0]
             try:
-                incoming = decoded(raw, reading.partition.topic, self._codec)
+                incoming = decode_record(raw, reading.partition.topic, self._codec)
             except UnknownSchema as error:
                 self._wait_for(reading, error.fingerprint, raw)
                 return
@@ -190,7 +190,7 @@ class FoldingConsumer:
         task.add_done_callback(acknowledged)
 
     async def _buried(self, topic: Topic, raw: RawRecord, error: Undecodable) -> None:
-        failure = Failure(error, 1, datetime.now(UTC))
+        failure = RecordFailure(error, 1, datetime.now(UTC))
         log.error(
             "record_dead_lettered", topic=topic.name, partition=raw.partition, offset=raw.offset, reason=str(error)
         )

@@ -17,7 +17,7 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from mailroom_common.errors import Fatal
-from mailroom_common.kafka.client import MemberSettings, closed, connected
+from mailroom_common.kafka.client import MemberSettings, close_client, connect_with_retry
 from mailroom_common.kafka.record import Partition, RawRecord
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.logs import get_logger
@@ -48,14 +48,14 @@ class AssignmentListener(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommitResult:
     """What came of a commit. What is in neither did not get through, and is as due as before."""
 
     done: Set[Partition] = frozenset()
     lost: Set[Partition] = frozenset()
 
 
-class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
+class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
     """`group` and the topics get the site's prefix. Open with `join`, close with `leave`."""
 
     def __init__(
@@ -80,13 +80,13 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
 
     async def join(self) -> None:
         """Waits while Kafka or one of the topics is not there."""
-        self._joined = await connected(self._make, self.group)
+        self._joined = await connect_with_retry(self._make, self.group)
         await self._topics_exist()
         self._consumer.subscribe(list(self._topics), listener=self)
 
     async def leave(self) -> None:
         if self._joined is not None:
-            await closed(self._joined)
+            await close_client(self._joined)
             self._joined = None
 
     async def poll(self, only: Collection[Partition] | None = None) -> dict[Partition, list[RawRecord]]:
@@ -125,10 +125,10 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
             return None
         return end
 
-    async def commit(self, offsets: Mapping[Partition, int]) -> Committed:
+    async def commit(self, offsets: Mapping[Partition, int]) -> CommitResult:
         """Commit, and tell what is done and what turned out to be lost. An absent Kafka is no loss: later again."""
         if not offsets:
-            return Committed()
+            return CommitResult()
         async with self._commits:
             owned = self.assignment()
             done: Set[Partition] = frozenset()
@@ -147,7 +147,7 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
                     done = offsets.keys() & owned
             if lost:
                 KAFKA_PARTITIONS_LOST.labels(self.group).inc(len(lost))
-            return Committed(done, lost)
+            return CommitResult(done, lost)
 
     async def watch(self, held: Callable[[], Iterable[Partition]]) -> None:
         """Never returns.

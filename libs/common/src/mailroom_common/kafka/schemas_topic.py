@@ -9,7 +9,7 @@ from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import RawHeaders
 from mailroom_common.kafka.record import RawRecord
-from mailroom_common.kafka.schema_files import packaged_schemas
+from mailroom_common.kafka.schema_files import load_packaged_schemas
 from mailroom_common.kafka.topic_reader import TopicReader
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_SCHEMAS_UNREADABLE
@@ -29,7 +29,7 @@ async def announce_schemas(producer: RawSender) -> None:
     """Write every schema of this build. A repeat overwrites itself: the topic is compacted."""
     name = producer.name_of(SCHEMAS)
     headers: RawHeaders = [("content-type", b"application/json")]
-    schemas = [version for versions in packaged_schemas().values() for version in versions]
+    schemas = [version for versions in load_packaged_schemas().values() for version in versions]
     await asyncio.gather(
         *(
             producer.send_raw(name, version.fingerprint.hex().encode(), version.text.encode(), headers, timeout_s=30.0)

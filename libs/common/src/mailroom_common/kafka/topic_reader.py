@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from mailroom_common.errors import Fatal
-from mailroom_common.kafka.client import KafkaAddress, closed, connected
+from mailroom_common.kafka.client import KafkaAddress, close_client, connect_with_retry
 from mailroom_common.kafka.record import RawRecord
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.logs import get_logger
@@ -48,7 +48,7 @@ class TopicReader:
 
     async def load(self) -> None:
         """Read to the end that the topic has now. Waits while Kafka or the topic is not there."""
-        consumer = await connected(self._make, self._client_id)
+        consumer = await connect_with_retry(self._make, self._client_id)
         self._consumer = consumer
         # Without a group a consumer has all partitions of its topic from the start, and begins at the earliest.
         self._positions = dict.fromkeys(consumer.assignment(), 0)
@@ -83,7 +83,7 @@ class TopicReader:
 
     async def close(self) -> None:
         if self._consumer is not None:
-            await closed(self._consumer)
+            await close_client(self._consumer)
             self._consumer = None
 
     async def catch_up(self, timeout_s: float) -> bool:

@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from mailroom_common.errors import Fatal, Rejected, Retryable, Undecodable, UnknownSchema
 from mailroom_common.kafka.client import MemberSettings
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters, Failure
+from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure
 from mailroom_common.kafka.headers import TRACEPARENT
-from mailroom_common.kafka.membership import Membership
-from mailroom_common.kafka.record import Incoming, Partition, RawRecord, decoded
+from mailroom_common.kafka.membership import GroupMember
+from mailroom_common.kafka.record import IncomingRecord, Partition, RawRecord, decode_record
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.watermark import Watermark
 from mailroom_common.logs import get_logger
@@ -30,11 +30,11 @@ from mailroom_common.metrics import (
     KAFKA_WAITING_FOR_SCHEMA,
 )
 from mailroom_common.topics import Topic
-from mailroom_common.tracing import traced
+from mailroom_common.tracing import bind_traceparent
 
 log = get_logger()
 
-Handle = Callable[[Incoming], Awaitable[None]]
+RecordHandler = Callable[[IncomingRecord], Awaitable[None]]
 
 _COMMIT_EVERY_S = 1.0
 _DRAIN_S = 20.0  # on a rebalance; it fits in the group's rebalance time-out
@@ -47,7 +47,7 @@ class _Item:
     """A record that was handed out: decoded, or the reason why it cannot be."""
 
     raw: RawRecord
-    content: Incoming | Undecodable
+    content: IncomingRecord | Undecodable
 
 
 class _Work:
@@ -82,10 +82,10 @@ class WindowedConsumer:
         *,
         group: str,
         topics: Sequence[Topic],
-        handle: Handle,
+        handle: RecordHandler,
         codec: Codec,
         schemas: SchemaDirectory,
-        dead_letters: DeadLetters,
+        dead_letters: DeadLetterWriter,
         window: int = 500,
         max_concurrent: int = 64,
         attempts: int = 5,
@@ -99,7 +99,7 @@ class WindowedConsumer:
         self._slots = asyncio.Semaphore(max_concurrent)
         self._attempts = attempts
         self._backoff_s = backoff_s
-        self._membership = Membership(settings, group=group, topics=topics, listener=self)
+        self._membership = GroupMember(settings, group=group, topics=topics, listener=self)
         self._works: dict[Partition, _Work] = {}
         self._lost: set[Partition] = set()
         self._has_room = asyncio.Event()
@@ -162,9 +162,9 @@ class WindowedConsumer:
         """Move records into their lanes, up to the window, or to a record whose schema is not known yet."""
         while work.backlog and work.watermark.in_flight < self._window and not work.is_closing.is_set():
             raw = work.backlog[0]
-            content: Incoming | Undecodable
+            content: IncomingRecord | Undecodable
             try:
-                content = decoded(raw, work.partition.topic, self._codec)
+                content = decode_record(raw, work.partition.topic, self._codec)
             except UnknownSchema as error:
                 self._wait_for(work, error.fingerprint, raw)
                 return
@@ -228,14 +228,14 @@ class WindowedConsumer:
                 await _soonest(work.is_closing, error.retry_after_s or self._wait_s(attempt))
             except Rejected as error:
                 reason = "undecodable" if isinstance(error, Undecodable) else "rejected"
-                failure = Failure(error, attempt, first_failed_at or datetime.now(UTC))
+                failure = RecordFailure(error, attempt, first_failed_at or datetime.now(UTC))
                 return await self._bury(work, item.raw, failure, reason)
             except Exception as error:  # our own bug: its record must not take the others along
                 bugs += 1
                 first_failed_at = first_failed_at or datetime.now(UTC)
                 if bugs >= self._attempts:
                     log.error("handler_failed", topic=topic.name, offset=item.raw.offset, exc_info=error)
-                    return await self._bury(work, item.raw, Failure(error, attempt, first_failed_at), "bug")
+                    return await self._bury(work, item.raw, RecordFailure(error, attempt, first_failed_at), "bug")
                 self._say_retry(item, attempt, error)
                 await _soonest(work.is_closing, self._wait_s(attempt))
             else:
@@ -248,7 +248,7 @@ class WindowedConsumer:
                 raise _GivenUp
             if isinstance(item.content, Undecodable):
                 raise item.content
-            with traced(item.content.headers.get(TRACEPARENT)):
+            with bind_traceparent(item.content.headers.get(TRACEPARENT)):
                 await self._handle(item.content)
 
     def _say_retry(self, item: _Item, attempt: int, error: Exception) -> None:
@@ -268,7 +268,7 @@ class WindowedConsumer:
         longest: float = min(self._backoff_s * 2 ** min(attempt - 1, 10), _LONGEST_BACKOFF_S)
         return longest * random.uniform(0.8, 1.2)  # noqa: S311  # spreads retries, hides nothing
 
-    async def _bury(self, work: _Work, raw: RawRecord, failure: Failure, reason: str) -> bool:
+    async def _bury(self, work: _Work, raw: RawRecord, failure: RecordFailure, reason: str) -> bool:
         """Until the dead letter is acknowledged: a record is never stepped over in silence."""
         topic = work.partition.topic
         attempt = 0

@@ -14,11 +14,11 @@ import pytest
 
 from mailroom_common.events import SyncReason, SyncRequest
 from mailroom_common.kafka.codec import MARKER, Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.kafka.record import Incoming, Partition
-from mailroom_common.kafka.schema_files import fingerprint_of, packaged_schemas
+from mailroom_common.kafka.record import IncomingRecord, Partition
+from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.topics import SYNC_REQUESTS, Topic
 
@@ -58,11 +58,11 @@ def encoded(key: str) -> bytes:
 class Fold:
     """Remembers what it read; a tombstone clears its key, as a work table would have it."""
 
-    read_so_far: list[Incoming] = field(default_factory=list)
+    read_so_far: list[IncomingRecord] = field(default_factory=list)
     pending: dict[str, int] = field(default_factory=dict)
     ends: int = 0
 
-    def read(self, record: Incoming) -> None:
+    def read(self, record: IncomingRecord) -> None:
         self.read_so_far.append(record)
         if record.value is None:
             self.pending.pop(record.key, None)
@@ -95,7 +95,7 @@ class Running:
             closed=self.close,
             codec=self.codec,
             schemas=self.schemas,
-            dead_letters=DeadLetters(producer, "test"),
+            dead_letters=DeadLetterWriter(producer, "test"),
         )
 
     def open(self, partition: Partition) -> Fold:
@@ -185,9 +185,9 @@ async def test_an_undecodable_request_is_dead_lettered_and_reading_goes_on(
 async def test_an_unknown_fingerprint_holds_its_partition_until_its_schema_is_there(
     site: Site, producer: EventProducer, eventually: Eventually
 ) -> None:
-    schema = json.loads(packaged_schemas()["sync-requests"][-1].text)
+    schema = json.loads(load_packaged_schemas()["sync-requests"][-1].text)
     schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
-    fingerprint = fingerprint_of(schema)
+    fingerprint = compute_fingerprint(schema)
     out = BytesIO()
     values = {name: getattr(request("b"), name) for name in SyncRequest.__dataclass_fields__}
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**values, "colour": "red"})

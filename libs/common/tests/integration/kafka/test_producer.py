@@ -13,10 +13,10 @@ from aiokafka.errors import OutOfOrderSequenceNumber
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Notification, Provider
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.producer import EventProducer, Outgoing
-from mailroom_common.kafka.schema_files import packaged_schemas
+from mailroom_common.kafka.producer import EventProducer, OutgoingEvent
+from mailroom_common.kafka.schema_files import load_packaged_schemas
 from mailroom_common.topics import MAIL_EVENTS, NOTIFICATIONS, SCHEMAS
-from mailroom_common.tracing import traced
+from mailroom_common.tracing import bind_traceparent
 
 pytestmark = pytest.mark.stack
 
@@ -48,7 +48,7 @@ async def producer(site: Site) -> AsyncIterator[EventProducer]:
 async def test_schemas_are_announced_before_the_first_record(site: Site, producer: EventProducer) -> None:
     announced = {record.key.decode(): record.value.decode() for record in await site.read_all(SCHEMAS.name)}
 
-    expected = {v.fingerprint.hex(): v.text for versions in packaged_schemas().values() for v in versions}
+    expected = {v.fingerprint.hex(): v.text for versions in load_packaged_schemas().values() for v in versions}
     assert announced == expected
 
 
@@ -79,8 +79,8 @@ async def test_records_of_concurrent_senders_are_all_written_in_order_per_key(
         for number in range(20):
             await producer.send_all(
                 [
-                    Outgoing(NOTIFICATIONS, name, notification(2 * number, name)),
-                    Outgoing(NOTIFICATIONS, name, notification(2 * number + 1, name)),
+                    OutgoingEvent(NOTIFICATIONS, name, notification(2 * number, name)),
+                    OutgoingEvent(NOTIFICATIONS, name, notification(2 * number + 1, name)),
                 ]
             )
 
@@ -101,8 +101,8 @@ async def test_records_written_together_carry_each_the_trace_of_its_own_sender(
     traces = {f"ds-{number}": f"00-{number:032x}-b7ad6b7169203331-01" for number in range(1, 5)}
 
     async def sender(key: str, trace: str) -> None:
-        with traced(trace):
-            await producer.send_all([Outgoing(NOTIFICATIONS, key, notification(1, key))] * 2)
+        with bind_traceparent(trace):
+            await producer.send_all([OutgoingEvent(NOTIFICATIONS, key, notification(1, key))] * 2)
 
     await asyncio.gather(*(sender(key, trace) for key, trace in traces.items()))
 
@@ -118,7 +118,7 @@ async def test_group_commit_and_single_sends_choose_the_same_partition(site: Sit
     for number in range(20):
         key = f"ds-{number}"
         position = await producer.send(NOTIFICATIONS, key, notification(number, key))
-        await producer.send_all([Outgoing(NOTIFICATIONS, key, notification(number, key))])
+        await producer.send_all([OutgoingEvent(NOTIFICATIONS, key, notification(number, key))])
         assert position.partition in (0, 1)
 
     partitions: dict[bytes, set[int]] = {}

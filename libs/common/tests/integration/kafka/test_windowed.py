@@ -19,10 +19,10 @@ import pytest
 from mailroom_common.errors import Fatal, Rejected, Unavailable
 from mailroom_common.events import AttachmentStored, Profile, Provider
 from mailroom_common.kafka.codec import MARKER, Codec
-from mailroom_common.kafka.dead_letters import DeadLetters, Failure
+from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.kafka.record import Incoming, RawRecord
-from mailroom_common.kafka.schema_files import fingerprint_of, packaged_schemas
+from mailroom_common.kafka.record import IncomingRecord, RawRecord
+from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.topics import ATTACHMENTS, Topic
@@ -65,12 +65,12 @@ def encoded(number: int) -> bytes:
     return Codec().encode(attachment(number))
 
 
-class Dying(DeadLetters):
+class Dying(DeadLetterWriter):
     """Kafka refuses dead letters until it is told not to."""
 
     refuses = True
 
-    async def put(self, topic: Topic, record: RawRecord, failure: Failure) -> None:
+    async def put(self, topic: Topic, record: RawRecord, failure: RecordFailure) -> None:
         if self.refuses:
             raise Unavailable("not now")
         await super().put(topic, record, failure)
@@ -81,15 +81,19 @@ class Running:
 
     def __init__(self, site: Site, producer: EventProducer, **options: Any) -> None:
         self.codec = Codec()
-        self.seen: list[Incoming] = []
+        self.seen: list[IncomingRecord] = []
         self.stopping = asyncio.Event()
         self.schemas = SchemaDirectory(site, self.codec)
-        usual: dict[str, Any] = {"handle": self.see, "dead_letters": DeadLetters(producer, "test"), "backoff_s": 0.05}
+        usual: dict[str, Any] = {
+            "handle": self.see,
+            "dead_letters": DeadLetterWriter(producer, "test"),
+            "backoff_s": 0.05,
+        }
         self.consumer = WindowedConsumer(
             site, group=GROUP, topics=[ATTACHMENTS], codec=self.codec, schemas=self.schemas, **{**usual, **options}
         )
 
-    async def see(self, record: Incoming) -> None:
+    async def see(self, record: IncomingRecord) -> None:
         self.seen.append(record)
 
     @property
@@ -172,7 +176,7 @@ async def test_records_of_a_key_are_handled_in_order_and_keys_side_by_side(
     await site.write_raw(ATTACHMENTS.name, [(b"slow" if n % 2 else b"fast", encoded(n)) for n in range(20)])
     gate = asyncio.Event()
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         if record.key == "slow":
             await gate.wait()
         run.seen.append(record)
@@ -194,7 +198,7 @@ async def test_a_slow_record_holds_the_window_and_the_commit(
     await site.write_raw(ATTACHMENTS.name, [(f"k{n}".encode(), encoded(n)) for n in range(50)])
     gate = asyncio.Event()
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         run.seen.append(record)
         if record.offset == 3:
             await gate.wait()
@@ -256,12 +260,12 @@ async def test_the_offset_of_a_poison_record_counts_only_once_its_dead_letter_is
 
 def of_another_build(number: int) -> tuple[bytes, bytes, str]:
     """A value, its fingerprint and its schema, as a build with one more field writes them."""
-    schema = json.loads(packaged_schemas()["attachments"][-1].text)
+    schema = json.loads(load_packaged_schemas()["attachments"][-1].text)
     schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
     values = {name.rstrip("_"): getattr(attachment(number), name) for name in AttachmentStored.__dataclass_fields__}
     out = BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**values, "colour": "red"})
-    fingerprint = fingerprint_of(schema)
+    fingerprint = compute_fingerprint(schema)
     return MARKER + fingerprint + out.getvalue(), fingerprint, json.dumps(schema)
 
 
@@ -294,7 +298,7 @@ async def test_a_retryable_failure_is_tried_again_in_place_and_never_dead_letter
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(n)) for n in range(3)])
     attempts = 0
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         nonlocal attempts
         attempts += record.offset == 1
         if record.offset == 1 and attempts < 9:
@@ -315,7 +319,7 @@ async def test_a_rejected_record_is_dead_lettered_at_once_and_a_bug_after_all_at
     await site.write_raw(ATTACHMENTS.name, [(f"k{n}".encode(), encoded(n)) for n in range(3)])
     tried: dict[int, int] = defaultdict(int)
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         tried[record.offset] += 1
         if record.offset == 0:
             raise Rejected("no such doc source")
@@ -345,7 +349,7 @@ async def letters(site: Site, count: int) -> list[Any]:
 async def test_a_fatal_error_of_a_handler_ends_the_runner(site: Site, producer: EventProducer) -> None:
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
 
-    async def handle(_record: Incoming) -> None:
+    async def handle(_record: IncomingRecord) -> None:
         raise Fatal("the tables are of another version")
 
     run = Running(site, producer, handle=handle)
@@ -364,7 +368,7 @@ async def test_a_partition_that_moves_is_finished_and_committed_before_its_new_o
     handled: list[tuple[int, int]] = []
     under_way = 0
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         nonlocal under_way
         under_way += 1
         await asyncio.sleep(0.05)
@@ -390,7 +394,7 @@ async def test_work_that_does_not_end_in_time_is_cancelled_and_handed_out_again(
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
-    async def handle(_record: Incoming) -> None:
+    async def handle(_record: IncomingRecord) -> None:
         begun.set()
         try:
             await asyncio.Event().wait()

@@ -9,7 +9,7 @@ import fastavro
 from mailroom_common.events import Access, DocSource, DocSourceState, Profile, Provider
 from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
-from mailroom_common.kafka.schema_files import fingerprint_of, packaged_schemas
+from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
@@ -145,13 +145,13 @@ def test_what_cannot_be_read_is_stepped_over_and_the_rest_is_read() -> None:
 
 def test_a_source_of_an_unknown_schema_is_read_once_that_is_learned() -> None:
     reading = Reading()
-    schema = json.loads(packaged_schemas()["doc-sources"][-1].text)
+    schema = json.loads(load_packaged_schemas()["doc-sources"][-1].text)
     schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
     out = BytesIO()
     values = {name: getattr(source(1), name) for name in source(1).__dataclass_fields__}
     values["filter"] = {"sender_allow": [], "sender_deny": [], "strictness": "lenient"}
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**values, "colour": "red"})
-    fingerprint = fingerprint_of(schema)
+    fingerprint = compute_fingerprint(schema)
     reading.directory.apply(Record(b"ds-1", MARKER + fingerprint + out.getvalue()))
     assert reading.directory.get("ds-1") is None
 

@@ -9,7 +9,7 @@ from aiokafka.errors import KafkaError
 from faust.types import TP
 
 from mailroom_common.errors import Fatal
-from mailroom_common.kafka.client import KafkaAddress, closed, connected
+from mailroom_common.kafka.client import KafkaAddress, close_client, connect_with_retry
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.topics import PARTITIONS
 
@@ -30,13 +30,13 @@ class FaustWatch:
         Raises:
             Fatal: Kafka has more for a partition that is ours, and nothing was read of it for a minute.
         """
-        consumer = await connected(self._make, _CLIENT_ID)
+        consumer = await connect_with_retry(self._make, _CLIENT_ID)
         try:
             while True:
                 await asyncio.sleep(_LOOK_EVERY_S)
                 await self.look(consumer, asyncio.get_running_loop().time())
         finally:
-            await closed(consumer)
+            await close_client(consumer)
 
     async def look(self, consumer: AIOKafkaConsumer, now_s: float) -> None:
         owned = self._app.assignor.assigned_actives()

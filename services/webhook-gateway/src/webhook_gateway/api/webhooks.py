@@ -10,7 +10,7 @@ from typing import TypeVar
 from mailroom_common.errors import Rejected, Retryable, Unavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import GATEWAY_ANSWERS, GATEWAY_ITEMS
-from mailroom_common.tracing import traced
+from mailroom_common.tracing import bind_traceparent
 from webhook_gateway.api.graph_body import items_in
 from webhook_gateway.api.http import Answer, Endpoint, Gone, Request, TooLarge, problem
 from webhook_gateway.api.pubsub_body import push_in
@@ -110,7 +110,9 @@ class Webhooks:
             raise Unavailable(reason)
         loop = asyncio.get_running_loop()
         answer_at_s = loop.time() + self._answer_within_s
-        with traced(None):  # one trace for all records of a POST; a stranger's own trace context is not taken over
+        with bind_traceparent(
+            None
+        ):  # one trace for all records of a POST; a stranger's own trace context is not taken over
             return await receive(lambda: answer_at_s - loop.time())
 
     async def _body(self, request: Request) -> bytes:

@@ -4,19 +4,19 @@ from collections.abc import Callable
 from datetime import datetime
 
 from mailroom_common.events import Provider
-from mailroom_common.kafka.producer import Outgoing
+from mailroom_common.kafka.producer import OutgoingEvent
 from mailroom_common.topics import NOTIFICATIONS
 from webhook_gateway.domain.client_states import is_resting
 from webhook_gateway.domain.pushes import GmailPush
 from webhook_gateway.domain.telling import notification_of_gmail
 from webhook_gateway.handlers.answers import Outcome, Received
 from webhook_gateway.handlers.catch_up import CatchUps
-from webhook_gateway.ports import KnowsSources, Publishes
+from webhook_gateway.ports import KnowsSources, OutboxPublisher
 
 
 class ReceiveGmail:
     def __init__(
-        self, sources: KnowsSources, records: Publishes, catch_ups: CatchUps, *, clock: Callable[[], datetime]
+        self, sources: KnowsSources, records: OutboxPublisher, catch_ups: CatchUps, *, clock: Callable[[], datetime]
     ) -> None:
         self._sources = sources
         self._records = records
@@ -37,7 +37,7 @@ class ReceiveGmail:
             return Received(Outcome.UNKNOWN_ADDRESS)
         at = self._clock()
         records = [
-            Outgoing(NOTIFICATIONS, source.doc_source_id, notification_of_gmail(push, source, at))
+            OutgoingEvent(NOTIFICATIONS, source.doc_source_id, notification_of_gmail(push, source, at))
             for source in found
             if not is_resting(source)
         ]
