@@ -10,7 +10,7 @@ from reference.sources import Section, format_table, read_sources
 
 def read_topics(root: Path) -> Section:
     meanings = _read_meanings(root)
-    partitions = {topic.name: topic.partitions for topic in topics.deployed("", 3)}
+    partitions = {topic.name: topic.partitions for topic in topics.list_deployed_topics("", 3)}
     rows, gaps = [], []
     for topic in sorted(topics.TOPICS, key=lambda topic: topic.name):
         meaning = meanings.get(topic.name, "")
