@@ -35,7 +35,7 @@ async def main(port: int) -> None:
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     settings = load_settings(Settings)
     sources = DocSourceDirectory(settings, Codec())
-    await sources.load()
+    await sources.load_sources()
     topic = settings.topic_prefix + NOTIFICATIONS.name
     schema = load_packaged_schemas()["notifications"][-1].parsed
 
@@ -43,7 +43,7 @@ async def main(port: int) -> None:
         now, sent = datetime.now(UTC), []
         for item in orjson.loads((await receive())["body"])["value"]:
             doc_source_id = item["clientState"].partition(":")[0]
-            source = sources.get(doc_source_id)
+            source = sources.get_source(doc_source_id)
             shown = sha256(item["clientState"].encode()).hexdigest()
             if source is None or not compare_digest(shown, source.client_states[0].sha256):
                 raise ValueError("the bench sends genuine items only")

@@ -43,21 +43,21 @@ class Site:
     def set(self) -> None:
         """What is due is kept when the test says so."""
 
-    def get(self, doc_source_id: str) -> DocSource | None:
+    def get_source(self, doc_source_id: str) -> DocSource | None:
         """`doc-sources`, read to its end."""
         told = [event for told, _, event in self.connections.told if told == doc_source_id]
         return told[-1] if told else None
 
-    def by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
         return ()
 
-    def ready(self) -> str | None:
+    def check_readiness(self) -> str | None:
         return None
 
     async def catch_up(self, timeout_s: float) -> bool:
         return True
 
-    async def send_all(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
+    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
         for record in records:
             if isinstance(record.event, LifecycleEvent):
                 await self.lifecycle.act(record.event)

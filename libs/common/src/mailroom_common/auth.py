@@ -40,7 +40,7 @@ class APIKeys:
     _keys: tuple[_Key, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse_keys(cls, text: str) -> Self:
         """Comma-separated `tenant:role:sha256-hex-of-the-key`; a tenant may have any number of keys.
 
         Raises:
@@ -50,7 +50,7 @@ class APIKeys:
             tuple(_key(number, entry.strip()) for number, entry in enumerate(text.split(","), 1) if entry.strip())
         )
 
-    def caller(self, key: str) -> Caller | None:
+    def find_caller(self, key: str) -> Caller | None:
         digest = sha256(key.encode()).digest()
         found = None
         # All of them, always: how long it takes tells nothing of which matched.
@@ -79,7 +79,7 @@ def require_role(keys: APIKeys, role: Role) -> Callable[[Request], Awaitable[Cal
 
     async def authenticated(request: Request) -> Caller:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        caller = keys.caller(key.strip()) if scheme.lower() == "bearer" else None
+        caller = keys.find_caller(key.strip()) if scheme.lower() == "bearer" else None
         if caller is None:
             raise HTTPProblem(401, "An API key is needed", headers={"WWW-Authenticate": 'Bearer realm="mailroom"'})
         if caller.role < role:

@@ -14,17 +14,17 @@ class Health:
         self._ready: dict[str, Check] = {}
         self._alive: dict[str, Check] = {}
 
-    def add(self, name: str, check: Check) -> None:
+    def add_readiness(self, name: str, check: Check) -> None:
         self._ready[name] = check
 
     def add_liveness(self, name: str, check: Check) -> None:
         self._alive[name] = check
 
-    def not_ready(self) -> dict[str, str]:
+    def failing_readiness(self) -> dict[str, str]:
         """The sentences of the checks that are not content, by name."""
         return _complaints(self._ready)
 
-    def not_alive(self) -> dict[str, str]:
+    def failing_liveness(self) -> dict[str, str]:
         return _complaints(self._alive)
 
 

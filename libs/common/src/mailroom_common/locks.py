@@ -48,17 +48,17 @@ async def open_leased_session(
 
 
 class SessionLock:
-    """A lock that was had. Ask `still_held` before each step that only the holder may take."""
+    """A lock that was had. Ask `require_held` before each step that only the holder may take."""
 
     def __init__(self, name: str, lease_s: float) -> None:
         self._name = name
         self._lease_s = lease_s
         self._spoken_at = _now()
 
-    def spoke(self) -> None:
+    def record_activity(self) -> None:
         self._spoken_at = _now()
 
-    def still_held(self) -> None:
+    def require_held(self) -> None:
         """Raises Unavailable when the session has been silent for so long that another may hold the lock by now."""
         if _now() - self._spoken_at > self._lease_s * 0.8:
             raise Unavailable(f"the lock {self._name} may be lost")
@@ -89,12 +89,12 @@ async def hold_session_lock(
 
 
 async def _ping(conn: asyncpg.Connection, held: SessionLock, every_s: float) -> None:
-    # When it fails the holder finds out by `still_held`: nothing here could give the lock back to it.
+    # When it fails the holder finds out by `require_held`: nothing here could give the lock back to it.
     with suppress(*_QUIET):
         while True:
             await asyncio.sleep(every_s)
             await conn.execute("select 1")
-            held.spoke()
+            held.record_activity()
 
 
 def _now() -> float:

@@ -74,7 +74,7 @@ class OutboxPublisher(Protocol):
     Raises Rejected for a record that Kafka can never take.
     """
 
-    def name_of(self, topic: Topic) -> str: ...
+    def topic_name(self, topic: Topic) -> str: ...
 
     async def send_raw(
         self,
@@ -100,7 +100,7 @@ class Outbox:
             "values ($1, $2, $3, ($4::text)::jsonb, $5)"
         )
 
-    async def add(
+    async def append_record(
         self,
         conn: PoolConnectionProxy,
         topic: Topic,
@@ -118,7 +118,7 @@ class Outbox:
         usual = (
             build_tombstone_headers(self._source)
             if event is None
-            else build_event_headers(event, self._codec.kind_of(event), self._source)
+            else build_event_headers(event, self._codec.find_kind(event), self._source)
         )
         told = orjson.dumps({name: text.decode() for name, text in override_headers(usual, headers or {})}).decode()
         await conn.execute(self._insert, topic.name, key, value, told, aggregate)
@@ -178,7 +178,7 @@ class OutboxRelay:
         self._acknowledged: list[int] = []
         self._aside: dict[str, _Aside] = {}
 
-    async def run(self, stopping: asyncio.Event) -> None:
+    async def run_relay(self, stopping: asyncio.Event) -> None:
         """Publish until `stopping`, through any absence of Kafka and Postgres."""
         while not stopping.is_set():
             try:
@@ -228,7 +228,7 @@ class OutboxRelay:
     async def _start_flights(self, conn: asyncpg.Connection, held: SessionLock) -> bool:
         """Send what no flight carries yet; False when there was nothing."""
         rows = await self._rows_on_the_ground(conn)
-        held.spoke()
+        held.record_activity()
         by_aggregate: dict[str, list[_Row]] = {}
         for row in rows:
             by_aggregate.setdefault(row.aggregate, []).append(row)
@@ -295,10 +295,10 @@ class OutboxRelay:
         """
         pause_s = 0.1
         while True:
-            held.still_held()
+            held.require_held()
             try:
                 await self._producer.send_raw(
-                    self._producer.name_of(row.topic),
+                    self._producer.topic_name(row.topic),
                     row.key.encode(),
                     row.value,
                     row.headers,

@@ -41,7 +41,7 @@ async def test_lock_that_cannot_be_had_in_time_is_unavailable(postgres_url: str)
 async def test_holder_keeps_its_lock_longer_than_the_lease_by_speaking(postgres_url: str) -> None:
     async with hold_session_lock(postgres_url, "thing", application_name="test", lease_s=3) as held:
         await asyncio.sleep(4)
-        held.still_held()
+        held.require_held()
 
 
 async def test_holder_that_cannot_speak_knows_and_another_may_have_it(postgres_url: str) -> None:
@@ -49,7 +49,7 @@ async def test_holder_that_cannot_speak_knows_and_another_may_have_it(postgres_u
         # What a frozen process does: nothing at all, for longer than the lease.
         time.sleep(3)  # noqa: ASYNC251
         with pytest.raises(Unavailable):
-            held.still_held()
+            held.require_held()
         async with hold_session_lock(postgres_url, "thing", application_name="test", wait_s=1):
             pass
 

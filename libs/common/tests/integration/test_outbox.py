@@ -75,8 +75,8 @@ class GatedProducer:
         self.shut = False
         self.refused = 0
 
-    def name_of(self, topic: Topic) -> str:
-        return self._real.name_of(topic)
+    def topic_name(self, topic: Topic) -> str:
+        return self._real.topic_name(topic)
 
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
@@ -105,7 +105,7 @@ async def _relay(
 ) -> AsyncIterator[asyncio.Event]:
     stopping = asyncio.Event()
     relay = asyncio.create_task(
-        OutboxRelay(postgres_url, SCHEMA, producer, lease_s=lease_s, set_aside_s=set_aside_s).run(stopping)
+        OutboxRelay(postgres_url, SCHEMA, producer, lease_s=lease_s, set_aside_s=set_aside_s).run_relay(stopping)
     )
     try:
         yield stopping
@@ -133,7 +133,7 @@ async def _change(pool: asyncpg.Pool, outbox: Outbox, thing: str, *, detail: str
             "insert into outbox_test.thing values ($1, 1) on conflict (id) do update set n = thing.n + 1 returning n",
             thing,
         )
-        await outbox.add(conn, CONNECTION_EVENTS, thing, _event(thing, n, detail), aggregate=thing)
+        await outbox.append_record(conn, CONNECTION_EVENTS, thing, _event(thing, n, detail), aggregate=thing)
 
 
 def _event(thing: str, n: int, detail: str | None = None) -> ConnectionEvent:
@@ -204,7 +204,9 @@ async def test_rows_of_a_rolled_back_change_are_never_published(
 ) -> None:
     async def change_and_fail() -> None:
         async with open_transaction(pool) as conn:
-            await Outbox(SCHEMA, Codec()).add(conn, CONNECTION_EVENTS, "lost", _event("lost", 1), aggregate="lost")
+            await Outbox(SCHEMA, Codec()).append_record(
+                conn, CONNECTION_EVENTS, "lost", _event("lost", 1), aggregate="lost"
+            )
             raise RuntimeError
 
     with pytest.raises(RuntimeError):

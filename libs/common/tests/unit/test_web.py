@@ -141,7 +141,7 @@ async def test_page_has_items_and_next_cursor(client: httpx.AsyncClient) -> None
 
 async def test_readiness_follows_its_checks_and_liveness_its_own(client: httpx.AsyncClient, process: Process) -> None:
     waiting: list[str] = ["still reading"]
-    process.health.add("directory", lambda: waiting[0] if waiting else None)
+    process.health.add_readiness("directory", lambda: waiting[0] if waiting else None)
     answer = await client.get("/readyz")
     assert (answer.status_code, answer.json()["reasons"]) == (503, {"directory": "still reading"})
     assert (await client.get("/livez")).status_code == 200

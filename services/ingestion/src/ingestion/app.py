@@ -55,7 +55,7 @@ async def worker(settings: WorkerSettings, process: Process) -> None:
     stopping = process.stopping
     web = build_service_app(process, title="Mailroom ingestion: worker")
     starting = _Starting()
-    process.health.add("start", starting.complaint)
+    process.health.add_readiness("start", starting.complaint)
     async with AsyncExitStack() as stack:
         pool = await _database(settings, process, stack)
         documents = stack.enter_context(scratch(Path(tempfile.gettempdir())))
@@ -68,7 +68,7 @@ async def worker(settings: WorkerSettings, process: Process) -> None:
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
         schemas = SchemaDirectory(settings, codec)
         stack.push_async_callback(schemas.close)
-        await schemas.load()
+        await schemas.load_schemas()
 
         outbox = Outbox(SCHEMA, codec)
         wakeups = Wakeups(settings.database_url, [WORK, UNNUMBERED], application_name=f"{process.name}-wakeups")
@@ -84,7 +84,7 @@ async def worker(settings: WorkerSettings, process: Process) -> None:
             dead_letters=DeadLetterWriter(producer, process.name),
             max_concurrent=max(1, settings.database_pool_size // 2),
         )
-        process.health.add("kafka", consumer.ready)
+        process.health.add_readiness("kafka", consumer.check_readiness)
         reading = LocalReading(parser)
         process_document = ProcessDocument(
             leases,
@@ -102,9 +102,9 @@ async def worker(settings: WorkerSettings, process: Process) -> None:
         )
         starting.is_done = True
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(schemas.follow(stopping))
-            tasks.create_task(consumer.run(stopping))
-            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run(stopping))
+            tasks.create_task(schemas.follow_topic(stopping))
+            tasks.create_task(consumer.consume_records(stopping))
+            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(wakeups.run(stopping))
             tasks.create_task(number_events(events, wakeups, stopping))
             tasks.create_task(forget_events(events, timedelta(days=settings.document_event_days), stopping))
@@ -117,7 +117,7 @@ async def api(settings: DocumentsAPISettings, process: Process) -> None:
     # At its debug level it writes what it sends, and that is what mails are about.
     logging.getLogger("sse_starlette").setLevel(logging.WARNING)
     stopping = process.stopping
-    keys = APIKeys.parse(settings.api_keys.get_secret_value())
+    keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
     async with AsyncExitStack() as stack:
         pool = await _database(settings, process, stack)
         blobs = await stack.enter_async_context(open_blob_store(settings))

@@ -69,7 +69,7 @@ class Opened:
 
 
 async def run(settings: Settings, process: Process) -> None:
-    api_keys = APIKeys.parse(settings.api_keys.get_secret_value())
+    api_keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
     async with AsyncExitStack() as stack:
         opened = await _open(settings, stack)
         await Service(settings, process, opened, api_keys, utc_now).run()
@@ -120,7 +120,9 @@ class Service:
         """The pages and the API need Postgres only, and are there while Kafka is away: what they publish waits in the
         outbox."""
         reached = asyncio.Event()
-        self._process.health.add("kafka", lambda: None if reached.is_set() else "Kafka has not been reached yet")
+        self._process.health.add_readiness(
+            "kafka", lambda: None if reached.is_set() else "Kafka has not been reached yet"
+        )
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._serve())
             kafka = tasks.create_task(self._run_on_kafka(reached))
@@ -132,22 +134,22 @@ class Service:
         stopping = self._process.stopping
         schemas = SchemaDirectory(self._settings, self._codec, client_id="subscription-manager")
         directory = DocSourceDirectory(self._settings, self._codec, schemas=schemas, client_id="subscription-manager")
-        self._process.health.add("directory", directory.ready)
+        self._process.health.add_readiness("directory", directory.check_readiness)
         async with EventProducer(self._settings, self._codec, client_id="subscription-manager") as producer:
             reached.set()
             consumers = self._consumers(schemas, producer)
             for topic, consumer in consumers.items():
-                self._process.health.add(topic.name, consumer.ready)
+                self._process.health.add_readiness(topic.name, consumer.check_readiness)
             relay = OutboxRelay(self._settings.database_url, SCHEMA, producer)
             await self._connections.look_at_misdirected(
                 self._clock(), notification_url=self._urls.notification, lifecycle_url=self._urls.lifecycle
             )
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(schemas.run(stopping))
+                tasks.create_task(schemas.load_and_follow(stopping))
                 tasks.create_task(self._follow_own_topic(directory))
                 for consumer in consumers.values():
-                    tasks.create_task(consumer.run(stopping))
-                tasks.create_task(relay.run(stopping))
+                    tasks.create_task(consumer.consume_records(stopping))
+                tasks.create_task(relay.run_relay(stopping))
                 tasks.create_task(self._keeper(producer).run(stopping))
                 tasks.create_task(self._backstop().run(stopping))
 
@@ -236,10 +238,10 @@ class Service:
         }
 
     async def _follow_own_topic(self, directory: DocSourceDirectory) -> None:
-        await directory.load()
+        await directory.load_sources()
         repeated = await RepeatDocSources(self._connections, directory).repeat()
         log.info("own_topic_read", doc_sources=len(directory), repeated=repeated)
-        await directory.follow(self._process.stopping)
+        await directory.follow_topic(self._process.stopping)
 
     def _reach(self) -> dict[str, Reach]:
         return {

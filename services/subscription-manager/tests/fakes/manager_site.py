@@ -30,8 +30,8 @@ from mailroom_common.migrations import apply_migrations
 from mailroom_common.process import Process
 from mailroom_common.topics import CONNECTION_EVENTS, DOC_SOURCES, LIFECYCLE_EVENTS, SCHEMAS, SYNC_REQUESTS, Topic
 from mailroom_common.web import serve_app
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 from subscription_manager.app import run
 from subscription_manager.settings import Settings
 
@@ -166,7 +166,7 @@ class ManagerSite:
     async def tell(self, topic: Topic, event: Event) -> None:
         """Write an event as another service would."""
         async with EventProducer(self.settings, Codec(), client_id="test") as producer:
-            await producer.send(topic, event.doc_source_id, event)
+            await producer.send_event(topic, event.doc_source_id, event)
 
     @asynccontextmanager
     async def instance(self, **changed: object) -> AsyncIterator[Instance]:

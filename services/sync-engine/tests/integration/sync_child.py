@@ -63,7 +63,7 @@ class DyingOutbox(Outbox):
         super().__init__("sync_engine", engine.codec)
         self._countdown = countdown
 
-    async def add(
+    async def append_record(
         self,
         conn: DatabaseSession,
         topic: Topic,
@@ -73,7 +73,7 @@ class DyingOutbox(Outbox):
         aggregate: str,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        await super().add(conn, topic, key, event, aggregate=aggregate, headers=headers)
+        await super().append_record(conn, topic, key, event, aggregate=aggregate, headers=headers)
         self._countdown.passes("mid_page")
 
 
@@ -81,9 +81,9 @@ class DyingBlobs:
     def __init__(self, blobs: BlobStore, countdown: Countdown) -> None:
         self._blobs = blobs
         self._countdown = countdown
-        self.read, self.delete, self.exists = blobs.read, blobs.delete, blobs.exists
+        self.read_blob, self.delete_blob, self.has_blob = blobs.read_blob, blobs.delete_blob, blobs.has_blob
 
-    async def write(
+    async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> StoredBlob:
         async def passing() -> AsyncIterator[bytes]:
@@ -91,7 +91,7 @@ class DyingBlobs:
                 self._countdown.passes("mid_blob")
                 yield chunk
 
-        stored = await self._blobs.write(key, passing(), content_type=content_type, metadata=metadata)
+        stored = await self._blobs.write_blob(key, passing(), content_type=content_type, metadata=metadata)
         self._countdown.passes("after_blob")
         return stored
 

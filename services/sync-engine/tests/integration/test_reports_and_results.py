@@ -262,7 +262,7 @@ async def test_a_result_of_no_mail_is_passed_over(bench: Bench) -> None:
 async def client(bench: Bench) -> AsyncIterator[httpx.AsyncClient]:
     keys = ",".join(f"{tenant}:viewer:{sha256(f'key-{tenant}'.encode()).hexdigest()}" for tenant in ("t1", "t2"))
     app = build_service_app(Process("test"), title="test")
-    app.include_router(routes(PgMessageLists(bench.pool), APIKeys.parse(keys)))
+    app.include_router(routes(PgMessageLists(bench.pool), APIKeys.parse_keys(keys)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as http:
         yield http
 

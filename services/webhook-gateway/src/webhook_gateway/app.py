@@ -34,7 +34,7 @@ async def compose(settings: Settings, process: Process) -> None:
     producer = EventProducer(settings, codec, client_id="webhook-gateway")
     clock = Clock()
     starting = Starting()
-    process.health.add("start", starting.reason)
+    process.health.add_readiness("start", starting.reason)
 
     async with AsyncExitStack() as stack:
         stack.push_async_callback(producer.close)
@@ -56,15 +56,15 @@ async def compose(settings: Settings, process: Process) -> None:
         async def start_and_follow() -> None:
             # The server answers meanwhile: handshakes at once, pushes with 503, readiness with what is missing.
             await producer.__aenter__()
-            await producer.prepare(NOTIFICATIONS, LIFECYCLE_EVENTS)
-            await schemas.load()
-            await sources.load()
+            await producer.learn_partitions(NOTIFICATIONS, LIFECYCLE_EVENTS)
+            await schemas.load_schemas()
+            await sources.load_sources()
             freeze_heap()
             starting.is_done = True
             log.info("gateway_ready", sources=len(sources))
             async with asyncio.TaskGroup() as followers:
-                followers.create_task(schemas.follow(process.stopping))
-                followers.create_task(sources.follow(process.stopping))
+                followers.create_task(schemas.follow_topic(process.stopping))
+                followers.create_task(sources.follow_topic(process.stopping))
 
         async with asyncio.TaskGroup() as tasks:
             background = [tasks.create_task(start_and_follow())]

@@ -119,13 +119,13 @@ class Codec:
             raise Undecodable(f"a value of {topic.name} goes on after its end")
         return event
 
-    def kind_of(self, event: Event) -> EventKind:
+    def find_kind(self, event: Event) -> EventKind:
         return self._by_type[type(event)]
 
-    def knows(self, fingerprint: bytes) -> bool:
+    def knows_fingerprint(self, fingerprint: bytes) -> bool:
         return fingerprint in self._writers
 
-    def learn(self, fingerprint: bytes, text: str) -> bool:
+    def learn_schema(self, fingerprint: bytes, text: str) -> bool:
         """Take in a schema of the `schemas` topic; False when the text is no schema or not that fingerprint's."""
         if fingerprint in self._writers:
             return True

@@ -25,7 +25,7 @@ class RecordFailure:
 class DeadLetterSender(Protocol):
     """`EventProducer` of `producer.py`."""
 
-    def name_of_dead_letters(self, topic: Topic) -> str: ...
+    def dead_letter_topic_name(self, topic: Topic) -> str: ...
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
     ) -> object: ...
@@ -38,14 +38,14 @@ class DeadLetterWriter:
         self._producer = producer
         self._service = service
 
-    async def put(self, topic: Topic, record: RawRecord, failure: RecordFailure) -> None:
+    async def write_dead_letter(self, topic: Topic, record: RawRecord, failure: RecordFailure) -> None:
         """Returns once Kafka has acknowledged it: only then may the record's offset count as done.
 
         Raises:
             Unavailable: not acknowledged in time; the record must not be stepped over.
         """
         await self._producer.send_raw(
-            self._producer.name_of_dead_letters(topic),
+            self._producer.dead_letter_topic_name(topic),
             record.key,
             record.value,
             dead_letter_headers(record, failure, self._service),

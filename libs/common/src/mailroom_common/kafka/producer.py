@@ -49,7 +49,7 @@ class OutgoingEvent(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """Of `send_all`; the records are encoded later, when the caller's trace is no longer current."""
+    """Of `send_events`; the records are encoded later, when the caller's trace is no longer current."""
 
     records: Sequence[OutgoingEvent]
     trace: str
@@ -103,7 +103,7 @@ class EventProducer:
         if client := self._client:
             await close_client(client)
 
-    async def send(
+    async def send_event(
         self,
         topic: Topic,
         key: str,
@@ -118,7 +118,7 @@ class EventProducer:
             Unavailable: not acknowledged in time. The record may still be written: readers drop repeats by event id.
         """
         return await self.send_raw(
-            self.name_of(topic),
+            self.topic_name(topic),
             key.encode(),
             None if event is None else self.codec.encode(event),
             override_headers(self._headers(event), headers or {}),
@@ -139,13 +139,13 @@ class EventProducer:
             raise self._translated(client, error, topic_name) from error
         return RecordPosition(written.partition, written.offset)
 
-    async def prepare(self, *topics: Topic) -> None:
-        """Learn the partitions of the topics that `send_all` is going to be given. Waits until they exist."""
+    async def learn_partitions(self, *topics: Topic) -> None:
+        """Learn the partitions of the topics that `send_events` is going to be given. Waits until they exist."""
         for topic in topics:
-            name = self.name_of(topic)
+            name = self.topic_name(topic)
             self._partitions[name] = len(await self._partitions_of(name))
 
-    async def send_all(self, records: Sequence[OutgoingEvent], *, timeout_s: float = 10.0) -> None:
+    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float = 10.0) -> None:
         """Write records with those of concurrent callers, one batch per partition; returns when all are acknowledged.
 
         Raises:
@@ -157,16 +157,16 @@ class EventProducer:
         except TimeoutError as error:
             raise Unavailable(f"Kafka did not acknowledge {len(records)} records within {timeout_s} s") from error
         except KafkaError as error:
-            raise self._translated(client, error, self.name_of(records[0].topic)) from error
+            raise self._translated(client, error, self.topic_name(records[0].topic)) from error
 
     def _encoded(self, call: _Call) -> list[RawOutgoing]:
         ready = []
         for topic, key, event, own in call.records:
-            kind = self.codec.kind_of(event)
+            kind = self.codec.find_kind(event)
             headers = build_event_headers(event, kind, self._source, call.trace)
             ready.append(
                 RawOutgoing(
-                    self.name_of(topic),
+                    self.topic_name(topic),
                     key.encode(),
                     kind.encode(event),
                     override_headers(headers, own) if own else headers,
@@ -174,16 +174,16 @@ class EventProducer:
             )
         return ready
 
-    def name_of(self, topic: Topic) -> str:
+    def topic_name(self, topic: Topic) -> str:
         return self._settings.topic_prefix + topic.name
 
-    def name_of_dead_letters(self, topic: Topic) -> str:
-        return self._settings.topic_prefix + topic.dead_letters
+    def dead_letter_topic_name(self, topic: Topic) -> str:
+        return self._settings.topic_prefix + topic.dead_letter_topic
 
     def _headers(self, event: Event | None) -> RawHeaders:
         if event is None:
             return build_tombstone_headers(self._source)
-        return build_event_headers(event, self.codec.kind_of(event), self._source)
+        return build_event_headers(event, self.codec.find_kind(event), self._source)
 
     def _make(self) -> AIOKafkaProducer:
         return AIOKafkaProducer(

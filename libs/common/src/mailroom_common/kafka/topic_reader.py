@@ -46,7 +46,7 @@ class TopicReader:
         self._next_asking: asyncio.Task[dict[TopicPartition, int]] | None = None
         self.is_loaded = False
 
-    async def load(self) -> None:
+    async def load_topic(self) -> None:
         """Read to the end that the topic has now. Waits while Kafka or the topic is not there."""
         consumer = await connect_with_retry(self._make, self._client_id)
         self._consumer = consumer
@@ -57,7 +57,7 @@ class TopicReader:
             await self._read()
         self.is_loaded = True
 
-    async def follow(self, stopping: asyncio.Event) -> None:
+    async def follow_topic(self, stopping: asyncio.Event) -> None:
         """Read on until `stopping`; `load` comes first.
 
         Raises:
@@ -162,7 +162,7 @@ class TopicReader:
                     ends = await self._ends_from_now()
             except (TimeoutError, KafkaError, OSError):
                 continue  # Kafka itself is away: that is not a reader that fell asleep
-            if stalls.stalled(loop.time(), dict(self._positions), ends):
+            if stalls.find_stalled(loop.time(), dict(self._positions), ends):
                 raise Fatal(f"{self._topic} has more to read and nothing comes: restarting")
 
     def _make(self) -> AIOKafkaConsumer:

@@ -106,7 +106,7 @@ class WindowedConsumer:
         self._fatal: asyncio.Future[None] | None = None
         schemas.on_learned(self._go_on)
 
-    def ready(self) -> str | None:
+    def check_readiness(self) -> str | None:
         """A check for `Health.add`: a partition that waits for a schema is visible here too."""
         waiting = [work for work in self._works.values() if work.waits_for is not None]
         if not waiting:
@@ -114,7 +114,7 @@ class WindowedConsumer:
         fingerprint = (waiting[0].waits_for or b"").hex()
         return f"{waiting[0].partition} waits for schema {fingerprint} ({len(waiting)} partitions wait)"
 
-    async def run(self, stopping: asyncio.Event) -> None:
+    async def consume_records(self, stopping: asyncio.Event) -> None:
         """Work until `stopping`, then finish what is in hand within seconds and commit.
 
         Raises:
@@ -122,11 +122,11 @@ class WindowedConsumer:
         """
         self._fatal = asyncio.get_running_loop().create_future()
         try:
-            await self._membership.join()
+            await self._membership.join_group()
             async with asyncio.TaskGroup() as tasks:
                 beside = [
                     tasks.create_task(self._commit_now_and_then()),
-                    tasks.create_task(self._membership.watch(self._held)),
+                    tasks.create_task(self._membership.watch_progress(self._held)),
                     tasks.create_task(self._fail_with(self._fatal)),
                 ]
                 while not stopping.is_set():
@@ -137,17 +137,17 @@ class WindowedConsumer:
         finally:
             for work in self._works.values():
                 work.abandon()
-            await self._membership.leave()
+            await self._membership.leave_group()
 
     async def _poll(self) -> None:
         full = set(self._held())
-        only = self._membership.assignment() - full if full else None
+        only = self._membership.assigned_partitions() - full if full else None
         if only is not None and not only:
             # Every window is full. Asking for no partition would ask for all of them.
             self._has_room.clear()
             await _soonest(self._has_room, 0.5)
             return
-        for partition, records in (await self._membership.poll(only)).items():
+        for partition, records in (await self._membership.poll_records(only)).items():
             if partition in self._lost:
                 continue
             # On the first record, not in the callback of the assignment: aiokafka may deliver before that is called.
@@ -171,7 +171,7 @@ class WindowedConsumer:
             except Undecodable as error:
                 content = error
             work.backlog.popleft()
-            work.watermark.delivered(raw.offset)
+            work.watermark.add_delivered(raw.offset)
             self._queue(work, _Item(raw, content))
         if work.waits_for is not None:
             work.waits_for = None
@@ -196,7 +196,7 @@ class WindowedConsumer:
         try:
             while lane and await self._settle(work, lane[0]):
                 offset = lane.popleft().raw.offset
-                work.watermark.done(offset)
+                work.watermark.mark_done(offset)
                 KAFKA_RECORDS_HANDLED.labels(self._group, work.partition.topic.name).inc()
                 self._hand_out(work)
             if not lane:
@@ -275,7 +275,7 @@ class WindowedConsumer:
         while not work.is_closing.is_set():
             attempt += 1
             try:
-                await self._dead_letters.put(topic, raw, failure)
+                await self._dead_letters.write_dead_letter(topic, raw, failure)
             except Retryable as error:
                 log.warning("dead_letter_not_written", topic=topic.name, offset=raw.offset, reason=str(error))
                 await _soonest(work.is_closing, self._wait_s(attempt))
@@ -311,7 +311,7 @@ class WindowedConsumer:
     def _go_on(self) -> None:
         """A schema was learned: whoever waited for it goes on."""
         for work in self._works.values():
-            if work.waits_for is not None and self._codec.knows(work.waits_for):
+            if work.waits_for is not None and self._codec.knows_fingerprint(work.waits_for):
                 self._hand_out(work)
 
     def _count_waiting(self) -> None:
@@ -320,10 +320,10 @@ class WindowedConsumer:
 
     # Ownership and commits
 
-    def assigned(self, partitions: Sequence[Partition]) -> None:
+    def on_assigned(self, partitions: Sequence[Partition]) -> None:
         """Nothing to do: work begins with the first record."""
 
-    async def revoked(self) -> None:
+    async def on_revoked(self) -> None:
         self._lost.clear()
         await self._close(_DRAIN_S)
 
@@ -366,7 +366,7 @@ class WindowedConsumer:
             committable = work.watermark.committable
             if committable is not None and committable != work.committed:
                 due[work.partition] = (work, committable)
-        committed = await self._membership.commit({partition: offset for partition, (_, offset) in due.items()})
+        committed = await self._membership.commit_offsets({partition: offset for partition, (_, offset) in due.items()})
         for partition in committed.done:
             work, offset = due[partition]
             work.committed = offset

@@ -108,7 +108,7 @@ async def main(kind: str, bootstrap: str, prefix: str, file: str) -> None:
                 schemas=schemas,
                 dead_letters=letters,
             )
-        await consumer.run(asyncio.Event())
+        await consumer.consume_records(asyncio.Event())
 
 
 if __name__ == "__main__":

@@ -106,9 +106,9 @@ class Running:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Running"]:
-        await self.schemas.load()
-        following = asyncio.create_task(self.schemas.follow(self.stopping))
-        task = asyncio.create_task(self.consumer.run(self.stopping))
+        await self.schemas.load_schemas()
+        following = asyncio.create_task(self.schemas.follow_topic(self.stopping))
+        task = asyncio.create_task(self.consumer.consume_records(self.stopping))
         try:
             yield self
         finally:
@@ -128,9 +128,9 @@ async def producer(site: Site) -> AsyncIterator[EventProducer]:
 async def test_a_fold_sees_requests_tombstones_and_headers_in_order_and_learns_of_the_end(
     site: Site, producer: EventProducer, eventually: Eventually
 ) -> None:
-    first = await producer.send(SYNC_REQUESTS, "ds-1", request("ds-1"))
-    await producer.send(SYNC_REQUESTS, "ds-1", None, headers={"resolves": str(first.offset)})
-    second = await producer.send(SYNC_REQUESTS, "ds-1", request("ds-1"))
+    first = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
+    await producer.send_event(SYNC_REQUESTS, "ds-1", None, headers={"resolves": str(first.offset)})
+    second = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
 
     run = Running(site, producer)
     async with run.running():
@@ -140,7 +140,7 @@ async def test_a_fold_sees_requests_tombstones_and_headers_in_order_and_learns_o
         assert [record.event for record in fold.read_so_far] == [request("ds-1"), None, request("ds-1")]
         assert fold.read_so_far[1].headers["resolves"] == str(first.offset)
 
-        own = await producer.send(SYNC_REQUESTS, "ds-1", request("ds-1"))
+        own = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
         await eventually(lambda: fold.offsets[-1] == own.offset and fold.ends == 2)
 
 
@@ -178,7 +178,7 @@ async def test_an_undecodable_request_is_dead_lettered_and_reading_goes_on(
         await eventually(run.has_reached_both_ends)
         assert run.folds[0].offsets == [0, 2]
 
-    [dead] = await site.read_all(SYNC_REQUESTS.dead_letters)
+    [dead] = await site.read_all(SYNC_REQUESTS.dead_letter_topic)
     assert (dead.key, dead.value) == (b"bad", b"garbage")
 
 
@@ -196,7 +196,7 @@ async def test_an_unknown_fingerprint_holds_its_partition_until_its_schema_is_th
 
     run = Running(site, producer)
     async with run.running():
-        await eventually(lambda: fingerprint.hex() in (run.consumer.ready() or ""))
+        await eventually(lambda: fingerprint.hex() in (run.consumer.check_readiness() or ""))
         assert run.folds[0].offsets == [0, 1]
         assert run.folds[0].ends == 0
 
@@ -207,7 +207,7 @@ async def test_an_unknown_fingerprint_holds_its_partition_until_its_schema_is_th
         await site.write_raw("schemas", [(fingerprint.hex().encode(), json.dumps(schema).encode())])
         await eventually(lambda: run.folds[0].offsets == [0, 1, 2, 3])
         await eventually(run.has_reached_both_ends)
-        assert run.consumer.ready() is None
+        assert run.consumer.check_readiness() is None
 
 
 async def test_a_partition_that_moves_is_closed_by_its_old_owner_before_the_new_one_opens_it(

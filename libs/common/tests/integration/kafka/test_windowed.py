@@ -70,10 +70,10 @@ class Dying(DeadLetterWriter):
 
     refuses = True
 
-    async def put(self, topic: Topic, record: RawRecord, failure: RecordFailure) -> None:
+    async def write_dead_letter(self, topic: Topic, record: RawRecord, failure: RecordFailure) -> None:
         if self.refuses:
             raise Unavailable("not now")
-        await super().put(topic, record, failure)
+        await super().write_dead_letter(topic, record, failure)
 
 
 class Running:
@@ -102,9 +102,9 @@ class Running:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Running"]:
-        await self.schemas.load()
-        following = asyncio.create_task(self.schemas.follow(self.stopping))
-        task = asyncio.create_task(self.consumer.run(self.stopping))
+        await self.schemas.load_schemas()
+        following = asyncio.create_task(self.schemas.follow_topic(self.stopping))
+        task = asyncio.create_task(self.consumer.consume_records(self.stopping))
         try:
             yield self
         finally:
@@ -225,7 +225,7 @@ async def test_an_undecodable_record_goes_to_dead_letters_as_it_came_and_the_par
     async with run.running():
         await eventually(lambda: run.numbers == [1, 2])
 
-    [dead] = await site.read_all(ATTACHMENTS.dead_letters)
+    [dead] = await site.read_all(ATTACHMENTS.dead_letter_topic)
     assert (dead.key, dead.value) == (b"bad key", garbage)
     headers = dict(dead.headers)
     assert headers["dlq-topic"] == (site.topic_prefix + ATTACHMENTS.name).encode()
@@ -255,7 +255,7 @@ async def test_the_offset_of_a_poison_record_counts_only_once_its_dead_letter_is
             return await site.committed(GROUP, ATTACHMENTS) == 3
 
         await eventually(committed_all)
-    assert len(await site.read_all(ATTACHMENTS.dead_letters)) == 1
+    assert len(await site.read_all(ATTACHMENTS.dead_letter_topic)) == 1
 
 
 def of_another_build(number: int) -> tuple[bytes, bytes, str]:
@@ -279,7 +279,7 @@ async def test_an_unknown_fingerprint_stops_its_partition_visibly_and_is_read_on
     run = Running(site, producer)
     async with run.running():
         await eventually(lambda: sorted(run.numbers) == [1, 4])  # the other partition goes on
-        await eventually(lambda: fingerprint.hex() in (run.consumer.ready() or ""))
+        await eventually(lambda: fingerprint.hex() in (run.consumer.check_readiness() or ""))
         await asyncio.sleep(1.5)
         assert await site.committed(GROUP, ATTACHMENTS) == 1
         assert sorted(run.numbers) == [1, 4]
@@ -287,9 +287,9 @@ async def test_an_unknown_fingerprint_stops_its_partition_visibly_and_is_read_on
         await site.write_raw("schemas", [(fingerprint.hex().encode(), schema.encode())])
 
         await eventually(lambda: sorted(run.numbers) == [1, 2, 3, 4])
-        assert run.consumer.ready() is None
+        assert run.consumer.check_readiness() is None
     assert await site.committed(GROUP, ATTACHMENTS) == 3
-    assert await site.read_all(ATTACHMENTS.dead_letters) == []
+    assert await site.read_all(ATTACHMENTS.dead_letter_topic) == []
 
 
 async def test_a_retryable_failure_is_tried_again_in_place_and_never_dead_lettered(
@@ -310,7 +310,7 @@ async def test_a_retryable_failure_is_tried_again_in_place_and_never_dead_letter
         await eventually(lambda: run.numbers == [0, 1, 2])
 
     assert attempts == 9
-    assert await site.read_all(ATTACHMENTS.dead_letters) == []
+    assert await site.read_all(ATTACHMENTS.dead_letter_topic) == []
 
 
 async def test_a_rejected_record_is_dead_lettered_at_once_and_a_bug_after_all_attempts(
@@ -341,7 +341,7 @@ async def test_a_rejected_record_is_dead_lettered_at_once_and_a_bug_after_all_at
 
 
 async def letters(site: Site, count: int) -> list[Any]:
-    found = await site.read_all(ATTACHMENTS.dead_letters)
+    found = await site.read_all(ATTACHMENTS.dead_letter_topic)
     assert len(found) == count
     return found
 
@@ -354,7 +354,7 @@ async def test_a_fatal_error_of_a_handler_ends_the_runner(site: Site, producer: 
 
     run = Running(site, producer, handle=handle)
     with pytest.raises(ExceptionGroup) as failed:
-        await asyncio.wait_for(run.consumer.run(run.stopping), 20)
+        await asyncio.wait_for(run.consumer.consume_records(run.stopping), 20)
 
     assert failed.group_contains(Fatal, match="another version")
     assert await site.committed(GROUP, ATTACHMENTS) is None
@@ -418,7 +418,7 @@ async def test_two_processes_with_one_instance_id_do_not_take_turns_for_ever(
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
     static = replace(site, instance_id="pod-0")  # type: ignore[type-var]  # the fixture's class is a dataclass
     first, twin = Running(static, producer), Running(static, producer)
-    tasks = [asyncio.create_task(run.consumer.run(run.stopping)) for run in (first, twin)]
+    tasks = [asyncio.create_task(run.consumer.consume_records(run.stopping)) for run in (first, twin)]
     try:
         ended, _ = await asyncio.wait(tasks, timeout=60, return_when=asyncio.FIRST_COMPLETED)
 

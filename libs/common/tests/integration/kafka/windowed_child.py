@@ -47,7 +47,7 @@ async def main(bootstrap: str, prefix: str, file: str) -> None:
             window=100,
             max_concurrent=16,
         )
-        await consumer.run(asyncio.Event())
+        await consumer.consume_records(asyncio.Event())
 
 
 if __name__ == "__main__":

@@ -25,9 +25,9 @@ from mailroom_common.providers.open import Providers, open_providers
 from mailroom_common.providers.port import Grant, Mailbox
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.store import TokenStore
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.google.service_account import FILE_NAME
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders, free_ports
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, free_ports
 
 pytestmark = pytest.mark.stack
 
@@ -168,7 +168,7 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     sandbox: RunningProviders, providers: Providers
 ) -> None:
     await sandbox.control.create_mailbox(Provider.OUTLOOK, "trades@contoso.example")
-    tenant = sandbox.world.store.one("select tenant_id from mailbox where address = ?", "trades@contoso.example")
+    tenant = sandbox.state.store.one("select tenant_id from mailbox where address = ?", "trades@contoso.example")
     assert tenant is not None
     mailbox = Mailbox(
         doc_source_id=str(uuid.uuid4()),

@@ -144,7 +144,7 @@ def test_an_unknown_fingerprint_is_read_once_its_schema_is_learned() -> None:
 
     with pytest.raises(UnknownSchema) as unknown:
         codec.decode(NOTIFICATIONS, value)
-    learned = codec.learn(unknown.value.fingerprint, json.dumps(schema))
+    learned = codec.learn_schema(unknown.value.fingerprint, json.dumps(schema))
 
     assert learned
     assert codec.decode(NOTIFICATIONS, value) == a_notification()
@@ -154,10 +154,10 @@ def test_a_schema_under_a_wrong_fingerprint_is_not_learned() -> None:
     codec = Codec()
     schema = newer("notifications", name="colour", type="string", default="")
 
-    assert not codec.learn(b"12345678", json.dumps(schema))
-    assert not codec.learn(b"12345678", "no JSON")
-    assert not codec.learn(b"12345678", '{"type": "no such type"}')
-    assert not codec.knows(b"12345678")
+    assert not codec.learn_schema(b"12345678", json.dumps(schema))
+    assert not codec.learn_schema(b"12345678", "no JSON")
+    assert not codec.learn_schema(b"12345678", '{"type": "no such type"}')
+    assert not codec.knows_fingerprint(b"12345678")
 
 
 def with_symbol(folder: str, field_name: str, symbol: str) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def with_symbol(folder: str, field_name: str, symbol: str) -> dict[str, Any]:
 
 
 def learned(codec: Codec, schema: dict[str, Any]) -> None:
-    assert codec.learn(compute_fingerprint(schema), json.dumps(schema))
+    assert codec.learn_schema(compute_fingerprint(schema), json.dumps(schema))
 
 
 def test_a_new_lifecycle_kind_reads_as_other() -> None:

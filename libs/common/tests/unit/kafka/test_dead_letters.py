@@ -27,8 +27,8 @@ class Sender:
     sent: list[tuple[str, bytes | None, bytes | None, RawHeaders]] = field(default_factory=list)
     is_down: bool = False
 
-    def name_of_dead_letters(self, topic: Topic) -> str:
-        return "x." + topic.dead_letters
+    def dead_letter_topic_name(self, topic: Topic) -> str:
+        return "x." + topic.dead_letter_topic
 
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
@@ -43,7 +43,9 @@ async def test_bytes_key_and_headers_stay_as_they_came() -> None:
     sender = Sender()
     record = Record()
 
-    await DeadLetterWriter(sender, "ingestion").put(ATTACHMENTS, record, RecordFailure(Undecodable("no schema"), 1, AT))
+    await DeadLetterWriter(sender, "ingestion").write_dead_letter(
+        ATTACHMENTS, record, RecordFailure(Undecodable("no schema"), 1, AT)
+    )
 
     [(topic, key, value, headers)] = sender.sent
     assert (topic, key, value) == ("x.attachments.dlq", record.key, record.value)
@@ -87,6 +89,6 @@ def test_the_text_of_a_foreign_error_is_not_told() -> None:
 
 async def test_a_dead_letter_that_is_not_acknowledged_is_an_error() -> None:
     with pytest.raises(Unavailable):
-        await DeadLetterWriter(Sender(is_down=True), "s").put(
+        await DeadLetterWriter(Sender(is_down=True), "s").write_dead_letter(
             ATTACHMENTS, Record(), RecordFailure(Undecodable("x"), 1, AT)
         )

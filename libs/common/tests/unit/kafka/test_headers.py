@@ -18,7 +18,7 @@ NOTIFICATION = Notification(
 
 def headers_of_it() -> dict[str, str]:
     return decode_headers(
-        build_event_headers(NOTIFICATION, Codec().kind_of(NOTIFICATION), b"/mailroom/webhook-gateway")
+        build_event_headers(NOTIFICATION, Codec().find_kind(NOTIFICATION), b"/mailroom/webhook-gateway")
     )
 
 

@@ -160,8 +160,8 @@ def request(key: str) -> SyncRequest:
 
 
 class NoLetters:
-    def name_of_dead_letters(self, topic: Topic) -> str:
-        return topic.dead_letters
+    def dead_letter_topic_name(self, topic: Topic) -> str:
+        return topic.dead_letter_topic
 
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
@@ -232,7 +232,7 @@ class Bench:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         stopping = asyncio.Event()
-        task = asyncio.create_task(self.consumer.run(stopping))
+        task = asyncio.create_task(self.consumer.consume_records(stopping))
         try:
             yield
         finally:

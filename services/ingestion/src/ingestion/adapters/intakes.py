@@ -91,7 +91,7 @@ class PgIntakes:
             attempt=document["attempts"],
             occurred_at=self._clock(),
         )
-        await self._outbox.add(
+        await self._outbox.append_record(
             conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
         )
 

@@ -132,7 +132,7 @@ class PgLeases:
             attempt=lease.attempt,
             occurred_at=self._clock(),
         )
-        await self._outbox.add(conn, INGESTION_RESULTS, lease.document_id, event, aggregate=lease.document_id)
+        await self._outbox.append_record(conn, INGESTION_RESULTS, lease.document_id, event, aggregate=lease.document_id)
 
     async def put_back(self, lease: Lease, *, not_before: datetime, error: str, counts: bool) -> bool:
         async with open_transaction(self._pool) as conn:

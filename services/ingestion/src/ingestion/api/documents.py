@@ -50,7 +50,7 @@ def documents_router(documents: PgDocuments, blobs: BlobStore, keys: APIKeys) ->
         found = await documents.content(caller.tenant_id, document_id)
         if found is None:
             raise _not_there()
-        chunks = blobs.read(found.blob_key)
+        chunks = blobs.read_blob(found.blob_key)
         try:
             first = await anext(chunks, b"")
         except BlobGone:

@@ -21,7 +21,7 @@ class KafkaAnnouncer:
 
     async def announce(self, connection: Connection) -> None:
         headers = {VERSION: str(connection.version)}
-        await self._producer.send(
+        await self._producer.send_event(
             DOC_SOURCES, connection.id, as_event(connection, self._clock()), headers=headers, timeout_s=10
         )
 

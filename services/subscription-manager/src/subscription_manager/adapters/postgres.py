@@ -211,11 +211,11 @@ class PgConnections:
         # The version is in a header too: a tombstone has no value to carry it.
         headers = {VERSION: str(shown.version)}
         event = as_event(shown, self._clock())
-        await self._outbox.add(conn, DOC_SOURCES, shown.id, event, aggregate=shown.id, headers=headers)
+        await self._outbox.append_record(conn, DOC_SOURCES, shown.id, event, aggregate=shown.id, headers=headers)
 
     async def _ask(self, conn: PoolConnectionProxy, doc_source_id: str, tenant_id: str, reason: SyncReason) -> None:
         request = sync_request(doc_source_id, tenant_id, reason, self._clock())
-        await self._outbox.add(conn, SYNC_REQUESTS, doc_source_id, request, aggregate=doc_source_id)
+        await self._outbox.append_record(conn, SYNC_REQUESTS, doc_source_id, request, aggregate=doc_source_id)
 
 
 class _PgChange:

@@ -78,7 +78,7 @@ class API:
             for role in ("viewer", "operator", "admin")
         )
         app = build_service_app(Process("test"), title="test")
-        app.include_router(doc_source_routes(handlers, APIKeys.parse(keys)))
+        app.include_router(doc_source_routes(handlers, APIKeys.parse_keys(keys)))
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service")
 
     async def call(

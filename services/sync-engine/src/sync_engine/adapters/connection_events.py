@@ -91,7 +91,7 @@ class PgConnectionEvents:
             grant_generation=source.grant_generation,
             unannounced=unannounced,
         )
-        await self._outbox.add(
+        await self._outbox.append_record(
             conn, CONNECTION_EVENTS, source.doc_source_id, event, aggregate=f"connection:{source.doc_source_id}"
         )
 

@@ -48,7 +48,7 @@ class FaustWatch:
         except (TimeoutError, KafkaError, OSError):
             return  # Kafka itself is away: that is nobody who fell asleep
         positions = {partition: max(self._position(partition), starts[partition]) for partition in ours}
-        if stalled := self._stalls.stalled(now_s, positions, ends):
+        if stalled := self._stalls.find_stalled(now_s, positions, ends):
             raise Fatal(f"Faust reads nothing of {stalled[0].topic}/{stalled[0].partition}: restarting")
 
     def _position(self, partition: TopicPartition) -> int:

@@ -66,7 +66,7 @@ class Housekeeping:
                 return None
             # What a part names is ingestion's, announced or not.
             if not row["is_named"]:
-                await self._blobs.delete(row["blob_key"])
+                await self._blobs.delete_blob(row["blob_key"])
                 log.info("orphaned_blob_removed", attachment_id=row["attachment_id"])
             await conn.execute("delete from sync_engine.blob_upload where attachment_id = $1", row["attachment_id"])
             return not row["is_named"]

@@ -301,9 +301,11 @@ class PgRunTables:
         key = f"{source.doc_source_id}:{message.message_id}"
         for part in message.taken:
             event = attachment_stored(source, message, part, now)
-            await self._outbox.add(conn, ATTACHMENTS, key, event, aggregate=key)
+            await self._outbox.append_record(conn, ATTACHMENTS, key, event, aggregate=key)
         for told in message.told:
-            await self._outbox.add(conn, MAIL_EVENTS, source.doc_source_id, told, aggregate=source.doc_source_id)
+            await self._outbox.append_record(
+                conn, MAIL_EVENTS, source.doc_source_id, told, aggregate=source.doc_source_id
+            )
 
 
 async def _hold_source(conn: DatabaseSession, source: DocSource) -> None:

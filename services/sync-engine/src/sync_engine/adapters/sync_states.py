@@ -121,7 +121,7 @@ class PgSyncStates:
             kind=ConnectionKind.FORGOTTEN,
             grant_generation=source.grant_generation,
         )
-        await self._outbox.add(
+        await self._outbox.append_record(
             conn, CONNECTION_EVENTS, source.doc_source_id, event, aggregate=f"connection:{source.doc_source_id}"
         )
 

@@ -19,5 +19,5 @@ async def run(settings: MessagesAPISettings, process: Process) -> None:
     ) as pool:
         await require_current_schema(pool, SCHEMA)
         web = build_service_app(process, title="Mailroom sync-engine: messages")
-        web.include_router(routes(PgMessageLists(pool), APIKeys.parse(settings.api_keys.get_secret_value())))
+        web.include_router(routes(PgMessageLists(pool), APIKeys.parse_keys(settings.api_keys.get_secret_value())))
         await serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping)

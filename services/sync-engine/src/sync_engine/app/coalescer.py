@@ -26,17 +26,17 @@ async def run(settings: CoalescerSettings, process: Process) -> None:
     dead_letters = DeadLetterWriter(producer, process.name)
 
     async def bury(record: RawRecord, error: Exception) -> None:
-        await dead_letters.put(NOTIFICATIONS, record, RecordFailure(error, 1, utc_now()))
+        await dead_letters.write_dead_letter(NOTIFICATIONS, record, RecordFailure(error, 1, utc_now()))
 
     app = faust_app(settings)
-    topic = producer.name_of(NOTIFICATIONS)
+    topic = producer.topic_name(NOTIFICATIONS)
     windows = FaustWindows(app, topic)
     length = timedelta(seconds=settings.coalesce_window_s)
     coalesce = CoalesceNotifications(windows, CoalescedRequests(producer, utc_now), length=length, clock=utc_now)
     windows.on_recover(coalesce.recovered)
     host = FaustHost(app, topic, codec, heard=coalesce.heard, flush=coalesce.flush, bury=bury)
 
-    process.health.add("faust", host.ready)
+    process.health.add_readiness("faust", host.ready)
     web = build_service_app(process, title="Mailroom sync-engine: coalescer")
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))

@@ -49,7 +49,7 @@ async def run(settings: WorkerSettings, process: Process) -> None:
     """
     codec = Codec()
     started = asyncio.Event()
-    process.health.add("start", lambda: None if started.is_set() else "what it needs is not all reached yet")
+    process.health.add_readiness("start", lambda: None if started.is_set() else "what it needs is not all reached yet")
     web = build_service_app(process, title="Mailroom sync-engine: worker")
     async with asyncio.TaskGroup() as serving, AsyncExitStack() as stack:
         serving.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
@@ -73,14 +73,14 @@ async def run(settings: WorkerSettings, process: Process) -> None:
         stack.push_async_callback(schemas.close)
         directory = DocSourceDirectory(settings, codec, schemas=schemas)
         stack.push_async_callback(directory.close)
-        process.health.add("doc-sources", directory.ready)
+        process.health.add_readiness("doc-sources", directory.check_readiness)
         follow = FollowSources(states)
         directory.on_change(follow.changed)
-        await schemas.load()
-        await directory.load()
+        await schemas.load_schemas()
+        await directory.load_sources()
 
         def sharers(mailbox: Mailbox) -> int:
-            return len(directory.by_address(mailbox.provider, mailbox.address))
+            return len(directory.find_by_address(mailbox.provider, mailbox.address))
 
         providers = await stack.enter_async_context(open_providers(settings, tokens, sharers=sharers))
         work = WorkOffRequests(
@@ -119,17 +119,17 @@ async def run(settings: WorkerSettings, process: Process) -> None:
             dead_letters=dead_letters,
             max_concurrent=4,
         )
-        process.health.add("sync-requests", requests.ready)
-        process.health.add("ingestion-results", results.ready)
+        process.health.add_readiness("sync-requests", requests.check_readiness)
+        process.health.add_readiness("ingestion-results", results.check_readiness)
 
         # Reading goes on while the last runs end: their answers and what the outbox holds still have to go out.
         drained = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(schemas.follow(drained))
-            tasks.create_task(directory.follow(drained))
-            tasks.create_task(requests.run(drained))
-            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run(drained))
-            tasks.create_task(results.run(process.stopping))
+            tasks.create_task(schemas.follow_topic(drained))
+            tasks.create_task(directory.follow_topic(drained))
+            tasks.create_task(requests.consume_records(drained))
+            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(drained))
+            tasks.create_task(results.consume_records(process.stopping))
             tasks.create_task(Housekeeping(pool, blobs, utc_now).run(process.stopping, every_s=_HOUSEKEEPING_EVERY_S))
             following = tasks.create_task(follow.run())
             started.set()

@@ -196,10 +196,10 @@ class WorkOffRequests:
     async def _record(self, lane: Lane, keys: list[str]) -> None:
         """Make it durable that these want a full run, however many newer requests take the place of that one."""
         try:
-            if any(self._sources.get(key) is None for key in keys):
+            if any(self._sources.get_source(key) is None for key in keys):
                 await self._catch_up()
             # Of a source that is unknown even then nothing is kept: its request ends at the next claim.
-            if known := [key for key in keys if self._sources.get(key) is not None]:
+            if known := [key for key in keys if self._sources.get_source(key) is not None]:
                 await self._states.mark_full_due(known)
         except Retryable as error:
             log.warning("wishes_not_recorded", count=len(keys), reason=str(error))
@@ -266,14 +266,14 @@ class WorkOffRequests:
 
     async def _source(self, claim: Claim) -> DocSource | None:
         """The source as the directory has it; what would end the request is believed only of a directory up to date."""
-        source = self._sources.get(claim.key)
+        source = self._sources.get_source(claim.key)
         if source is None or source.state is not DocSourceState.ACTIVE:
             source = await self._up_to_date(claim.key)
         return source
 
     async def _up_to_date(self, key: str) -> DocSource | None:
         await self._catch_up()
-        return self._sources.get(key)
+        return self._sources.get_source(key)
 
     async def _catch_up(self) -> None:
         if not await self._sources.catch_up(_CATCH_UP_S):

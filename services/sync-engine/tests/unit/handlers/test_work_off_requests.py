@@ -55,7 +55,7 @@ class Directory:
     is_reachable: bool = True
     catch_ups: int = 0
 
-    def get(self, doc_source_id: str) -> DocSource | None:
+    def get_source(self, doc_source_id: str) -> DocSource | None:
         return self.sources.get(doc_source_id)
 
     async def catch_up(self, timeout_s: float) -> bool:

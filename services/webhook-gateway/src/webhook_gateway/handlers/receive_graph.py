@@ -11,12 +11,12 @@ from webhook_gateway.domain.pushes import GraphItem
 from webhook_gateway.domain.telling import lifecycle_event_of, notification_of_change
 from webhook_gateway.handlers.answers import Outcome, Received
 from webhook_gateway.handlers.catch_up import CatchUps
-from webhook_gateway.ports import KnowsSources, OutboxPublisher
+from webhook_gateway.ports import EventPublisher, KnowsSources
 
 
 class ReceiveGraph:
     def __init__(
-        self, sources: KnowsSources, records: OutboxPublisher, catch_ups: CatchUps, *, clock: Callable[[], datetime]
+        self, sources: KnowsSources, records: EventPublisher, catch_ups: CatchUps, *, clock: Callable[[], datetime]
     ) -> None:
         self._sources = sources
         self._records = records
@@ -43,7 +43,7 @@ class ReceiveGraph:
                 unexplained.append(item)
         if not unexplained:
             if ready:
-                await self._records.send_all(ready, timeout_s=left_s())
+                await self._records.send_events(ready, timeout_s=left_s())
             return Received(Outcome.ACCEPTED, written=len(ready), dropped=dropped)
         return await self._receive_the_rest(ready, unexplained, dropped, left_s)
 
@@ -55,7 +55,7 @@ class ReceiveGraph:
             await self._catch_ups.catch_up()
         finally:
             if ready:
-                await self._records.send_all(ready, timeout_s=left_s())
+                await self._records.send_events(ready, timeout_s=left_s())
         at = self._clock()
         late: list[OutgoingEvent] = []
         mismatched: list[GraphItem] = []
@@ -68,18 +68,20 @@ class ReceiveGraph:
             else:
                 mismatched.append(item)
         if late:
-            await self._records.send_all(late, timeout_s=left_s())
+            await self._records.send_events(late, timeout_s=left_s())
         return Received(
             Outcome.MISMATCH if mismatched else Outcome.ACCEPTED,
             written=len(ready) + len(late),
             dropped=dropped,
             mismatched=len(mismatched),
-            claimed=tuple({claim for item in mismatched if (claim := item.doc_source_id) and self._sources.get(claim)}),
+            claimed=tuple(
+                {claim for item in mismatched if (claim := item.doc_source_id) and self._sources.get_source(claim)}
+            ),
         )
 
     def _judge(self, item: GraphItem, at: datetime) -> tuple[Verdict, DocSource | None]:
         is_lifecycle = item.lifecycle_event is not None
-        return judge(item.client_state, self._sources.get, at, is_lifecycle=is_lifecycle)
+        return judge(item.client_state, self._sources.get_source, at, is_lifecycle=is_lifecycle)
 
 
 def _record(item: GraphItem, source: DocSource, at: datetime) -> OutgoingEvent:

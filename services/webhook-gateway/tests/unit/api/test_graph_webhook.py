@@ -397,7 +397,7 @@ async def test_a_failure_of_ours_is_500_and_not_an_acceptance(
     async def broken(*_args: object, **_options: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(gateway.kafka, "send_all", broken)
+    monkeypatch.setattr(gateway.kafka, "send_events", broken)
 
     assert (await post(gateway, make.change())).status_code == 500
 
