@@ -14,7 +14,7 @@ def read_topics(root: Path) -> Section:
     rows, gaps = [], []
     for topic in sorted(topics.TOPICS, key=lambda topic: topic.name):
         meaning = meanings.get(topic.name, "")
-        dead_letters = f"`{topic.dead_letters}`" if topic.has_dead_letters else ""
+        dead_letters = f"`{topic.dead_letter_topic}`" if topic.has_dead_letters else ""
         schema = f"`{topic.event}`" if topic.event else "raw"
         rows.append(
             [
