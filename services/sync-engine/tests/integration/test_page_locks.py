@@ -11,7 +11,7 @@ from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.events import DocSourceState, Event, SyncReason
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import Connection, transaction
+from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import Topic
 from sync_engine.adapters.run_tables import PgRunTables
 from sync_engine.ports import Done, NotSyncable
@@ -24,9 +24,9 @@ class HeldOutbox(Outbox):
         super().__init__("sync_engine", engine.codec)
         self.reached, self.let_go = asyncio.Event(), asyncio.Event()
 
-    async def add(
+    async def append_record(
         self,
-        conn: Connection,
+        conn: DatabaseSession,
         topic: Topic,
         key: str,
         event: Event | None,
@@ -34,7 +34,7 @@ class HeldOutbox(Outbox):
         aggregate: str,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        await super().add(conn, topic, key, event, aggregate=aggregate, headers=headers)
+        await super().append_record(conn, topic, key, event, aggregate=aggregate, headers=headers)
         self.reached.set()
         await self.let_go.wait()
 
@@ -106,7 +106,7 @@ async def test_a_page_waits_for_the_pause_that_is_being_written_and_is_refused(
     engine.mailbox.meanwhile["open_part"] = pause
     run = asyncio.create_task(engine.run(SyncReason.CONNECT))
     await fetched.wait()
-    async with transaction(engine.pool) as conn:
+    async with open_transaction(engine.pool) as conn:
         await conn.execute(
             "update sync_engine.sync_state set state = $2 where doc_source_id = $1",
             engine.source.doc_source_id,

@@ -195,7 +195,7 @@ def test_a_claim_that_was_put_back_keeps_its_reasons_and_its_offset() -> None:
     assert table.committable() == 3
     table.wake_rested(NOON)
     again = claimed(table)
-    assert (again.offset, again.reasons) == (3, {SyncReason.BACKSTOP})
+    assert (again.offset, again.reasons) == (3, frozenset({SyncReason.BACKSTOP}))
 
 
 def test_a_claim_that_another_owner_answered_meanwhile_is_put_back_without_its_reasons() -> None:
