@@ -80,7 +80,7 @@ def service_app(process: Process, *, title: str) -> FastAPI:
     @app.get("/readyz", include_in_schema=False)
     async def readyz() -> Response:
         complaints = {"process": "stopping"} if process.stopping.is_set() else {}
-        return _health_answer(complaints | process.health.not_ready())
+        return _health_answer(complaints | process.health.not_ready(), process.health.details())
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
@@ -159,10 +159,11 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
     return limited
 
 
-def _health_answer(complaints: dict[str, str]) -> Response:
+def _health_answer(complaints: dict[str, str], details: dict[str, object] | None = None) -> Response:
+    shown = {"details": details} if details else {}
     if complaints:
-        return JSONResponse({"status": "failing", "reasons": complaints}, 503)
-    return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "failing", "reasons": complaints, **shown}, 503)
+    return JSONResponse({"status": "ok", **shown})
 
 
 async def serve(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Event) -> None:
