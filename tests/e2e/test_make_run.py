@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from whole_site import eventually
 
-from mailroom_sandbox.services import SERVICES
-from mailroom_sandbox.stack.home import read_json
-from mailroom_sandbox.trial import Trial, trial
+from mailroom_sandbox.site.services import SERVICES
+from mailroom_sandbox.site.stack.home import read_json
+from mailroom_sandbox.testkit.site_harness import Trial, trial
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -15,13 +15,13 @@ from typing import Any
 import httpx
 
 from mailroom_common.errors import Unavailable
-from mailroom_sandbox.main_job.api import MailroomAPI
-from mailroom_sandbox.main_job.connect import connect
-from mailroom_sandbox.main_job.mails import SAMPLES
-from mailroom_sandbox.providers.client import ControlClient
-from mailroom_sandbox.stack import ca
-from mailroom_sandbox.stack.home import read_json
-from mailroom_sandbox.trial import Trial, trial
+from mailroom_sandbox.site.demo.api import MailroomAPI
+from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.demo.mails import SAMPLES
+from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.site.stack import ca
+from mailroom_sandbox.site.stack.home import read_json
+from mailroom_sandbox.testkit.site_harness import Trial, trial
 
 PROVIDERS = ("outlook", "gmail")
 FINAL = {"completed", "needs_review", "skipped", "failed"}

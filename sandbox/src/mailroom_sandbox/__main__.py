@@ -17,13 +17,13 @@ from rich.console import Console
 
 from mailroom_common.errors import Fatal, MailroomError
 from mailroom_sandbox import environment, sandbox_providers, site
-from mailroom_sandbox.endpoints import Endpoints
-from mailroom_sandbox.main_job.job import MainJob
-from mailroom_sandbox.main_job.mails import SAMPLES, find
-from mailroom_sandbox.providers.cli import add_commands
-from mailroom_sandbox.providers.client import ControlError
-from mailroom_sandbox.stack import lock
-from mailroom_sandbox.stack.home import home
+from mailroom_sandbox.site.endpoints import Endpoints
+from mailroom_sandbox.site.demo.demo import MainJob
+from mailroom_sandbox.site.demo.mails import SAMPLES, find
+from mailroom_sandbox.provider_doubles.cli import add_commands
+from mailroom_sandbox.provider_doubles.client import ControlError
+from mailroom_sandbox.site.stack import lock
+from mailroom_sandbox.site.stack.home import home
 
 _STOP_S = 30
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from mailroom_sandbox.stack.home import write_json
+from mailroom_sandbox.site.stack.home import write_json
 
 
 @dataclass(frozen=True, slots=True)

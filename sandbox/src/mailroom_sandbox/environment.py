@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from dotenv import dotenv_values
 
 from mailroom_common.errors import SettingsError
-from mailroom_sandbox.services import SERVICES, Service
-from mailroom_sandbox.stack.home import Home, checkout
+from mailroom_sandbox.site.services import SERVICES, Service
+from mailroom_sandbox.site.stack.home import Home, checkout
 
 TENANT = "sandbox"
 PORT_NAMES = ("kafka", "kafka_controller", "postgres", "front", *(service.name for service in SERVICES))

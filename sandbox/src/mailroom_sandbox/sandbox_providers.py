@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from mailroom_sandbox.providers.cli import CONTROL_FILE
-from mailroom_sandbox.providers.endpoints import mailroom_environment
-from mailroom_sandbox.providers.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.cli import CONTROL_FILE
+from mailroom_sandbox.provider_doubles.endpoints import mailroom_environment
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 from mailroom_sandbox.site import Companion, Plan
 
 PORT_NAMES = ("sandbox_microsoft", "sandbox_google", "sandbox_control")
@@ -38,7 +38,7 @@ def with_sandbox_providers(plan: Plan) -> Plan:
     own = {f"MAILROOM_SANDBOX_{name.upper()}": str(value) for name, value in fields.items()}
     companion = Companion(
         "sandbox_providers",
-        [sys.executable, "-m", "mailroom_sandbox.providers"],
+        [sys.executable, "-m", "mailroom_sandbox.provider_doubles"],
         {**kept, **own, "PYTHONUNBUFFERED": "1"},
         f"{control_url(plan)}/sandbox/mailboxes",
         PORT_NAMES,

@@ -19,17 +19,17 @@ from rich.console import Console
 
 from mailroom_common.errors import Fatal
 from mailroom_sandbox import environment as environments
-from mailroom_sandbox.endpoints import Endpoints, EndpointsFile
-from mailroom_sandbox.environment import SiteEnvironment
-from mailroom_sandbox.front.forward import Front
-from mailroom_sandbox.front.listener import listening
-from mailroom_sandbox.services import SERVICES, Service
-from mailroom_sandbox.stack import ca, child, jars, ports
-from mailroom_sandbox.stack.ca import Certificates
-from mailroom_sandbox.stack.home import Home
-from mailroom_sandbox.stack.kafka import Kafka
-from mailroom_sandbox.stack.postgres import Postgres
-from mailroom_sandbox.supervisor import Program, Supervisor
+from mailroom_sandbox.site.endpoints import Endpoints, EndpointsFile
+from mailroom_sandbox.site.environment import SiteEnvironment
+from mailroom_sandbox.site.reverse_proxy.forwarding import Front
+from mailroom_sandbox.site.reverse_proxy.listener import listening
+from mailroom_sandbox.site.services import SERVICES, Service
+from mailroom_sandbox.site.stack import ca, child, jars, ports
+from mailroom_sandbox.site.stack.ca import Certificates
+from mailroom_sandbox.site.stack.home import Home
+from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.postgres import Postgres
+from mailroom_sandbox.site.supervisor import Program, Supervisor
 
 READY_S = 180
 # A service ends within 8 s by its own deadline; together with the stack below it all is down within 20.

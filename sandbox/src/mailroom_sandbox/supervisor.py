@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mailroom_common.errors import Fatal, SettingsError
-from mailroom_sandbox.stack import child
-from mailroom_sandbox.stack.child import Child
+from mailroom_sandbox.site.stack import child
+from mailroom_sandbox.site.stack.child import Child
 
 EXIT_SETTINGS = 78  # a service's word that no restart can help
 _FIRST_PAUSE_S = 0.2

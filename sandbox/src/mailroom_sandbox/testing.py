@@ -18,11 +18,11 @@ import asyncpg
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mailroom_sandbox.stack import jars
-from mailroom_sandbox.stack.home import home
-from mailroom_sandbox.stack.kafka import Kafka
-from mailroom_sandbox.stack.ports import free_port
-from mailroom_sandbox.stack.postgres import Postgres
+from mailroom_sandbox.site.stack import jars
+from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.ports import free_port
+from mailroom_sandbox.site.stack.postgres import Postgres
 
 T = TypeVar("T")
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import psutil
 
-from mailroom_sandbox.endpoints import Endpoints
-from mailroom_sandbox.stack import child, jars
-from mailroom_sandbox.stack.child import Child
-from mailroom_sandbox.stack.home import Home, home, read_json
+from mailroom_sandbox.site.endpoints import Endpoints
+from mailroom_sandbox.site.stack import child, jars
+from mailroom_sandbox.site.stack.child import Child
+from mailroom_sandbox.site.stack.home import Home, home, read_json
 
 READY_S = 150
 STOP_S = 20

@@ -9,10 +9,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from mailroom_common.errors import Rejected
-from mailroom_sandbox.front.listener import listening
-from mailroom_sandbox.main_job.browser import Browser
-from mailroom_sandbox.stack import ca
-from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.site.reverse_proxy.listener import listening
+from mailroom_sandbox.site.demo.browser import Browser
+from mailroom_sandbox.site.stack import ca
+from mailroom_sandbox.site.stack.ports import free_port
 
 FIRST = """<style>b{}</style><h1>Connect</h1><form method=post action="/go">
 <input type=hidden name=ticket value="a&amp;b">

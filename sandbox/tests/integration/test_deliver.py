@@ -1,9 +1,9 @@
 import hashlib
 from pathlib import Path
 
-from mailroom_sandbox.main_job.deliver import deliver
-from mailroom_sandbox.main_job.mails import Mail, find
-from mailroom_sandbox.providers.testing import running_providers
+from mailroom_sandbox.site.demo.deliver import deliver
+from mailroom_sandbox.site.demo.mails import Mail, find
+from mailroom_sandbox.testkit.running_providers import running_providers
 
 ADDRESS = "ap@outlook.test"
 

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from mailroom_sandbox.front.forward import Front
-from mailroom_sandbox.front.listener import listening
-from mailroom_sandbox.stack import ca
-from mailroom_sandbox.stack.ca import Certificates
-from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.site.reverse_proxy.forwarding import Front
+from mailroom_sandbox.site.reverse_proxy.listener import listening
+from mailroom_sandbox.site.stack import ca
+from mailroom_sandbox.site.stack.ca import Certificates
+from mailroom_sandbox.site.stack.ports import free_port
 
 
 class Service:

@@ -10,11 +10,11 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.stack import jars
-from mailroom_sandbox.stack.home import home
-from mailroom_sandbox.stack.kafka import Kafka
-from mailroom_sandbox.stack.ports import free_port
-from mailroom_sandbox.stack.postgres import DATABASE, Postgres
+from mailroom_sandbox.site.stack import jars
+from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.ports import free_port
+from mailroom_sandbox.site.stack.postgres import DATABASE, Postgres
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import psutil
 
-from mailroom_sandbox.stack import child
+from mailroom_sandbox.site.stack import child
 
 STUBBORN = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('on', flush=True); time.sleep(60)"
 WITH_FAMILY = """
@@ -17,7 +17,7 @@ time.sleep(60)
 """
 PARENT = """
 import pathlib, sys, time
-from mailroom_sandbox.stack import child
+from mailroom_sandbox.site.stack import child
 print(child.spawn("sleeper", ["sleep", "60"], log=pathlib.Path(sys.argv[1])).pid, flush=True)
 time.sleep(60)
 """

@@ -1,7 +1,7 @@
 import json
 from pathlib import Path
 
-from mailroom_sandbox.endpoints import Endpoints, EndpointsFile
+from mailroom_sandbox.site.endpoints import Endpoints, EndpointsFile
 
 SITE = Endpoints(
     kafka="127.0.0.1:1",

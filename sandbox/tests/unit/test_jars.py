@@ -1,7 +1,7 @@
 import pytest
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.stack import jars
+from mailroom_sandbox.site.stack import jars
 
 
 def test_list_names_every_jar_with_its_hash() -> None:

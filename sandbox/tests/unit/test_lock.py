@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from mailroom_sandbox.stack import lock
+from mailroom_sandbox.site.stack import lock
 
 HOLDER = """
 import pathlib, sys
-from mailroom_sandbox.stack import lock
+from mailroom_sandbox.site.stack import lock
 with lock.hold(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()

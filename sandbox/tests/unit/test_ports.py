@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mailroom_sandbox.stack import ports
+from mailroom_sandbox.site.stack import ports
 
 
 def test_ports_are_chosen_once_and_kept(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from mailroom_common.errors import SettingsError
 from mailroom_sandbox import environment
-from mailroom_sandbox.services import SERVICES
-from mailroom_sandbox.stack.home import Home
+from mailroom_sandbox.site.services import SERVICES
+from mailroom_sandbox.site.stack.home import Home
 
 PORTS = dict(zip(environment.PORT_NAMES, range(20_000, 20_100), strict=False))
 

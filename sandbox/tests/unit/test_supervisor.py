@@ -10,8 +10,8 @@ import psutil
 import pytest
 
 from mailroom_common.errors import SettingsError
-from mailroom_sandbox.stack import child
-from mailroom_sandbox.supervisor import Program, Supervisor
+from mailroom_sandbox.site.stack import child
+from mailroom_sandbox.site.supervisor import Program, Supervisor
 
 SLEEPER = "import time; time.sleep(60)"
 UNSET = "import sys; sys.stderr.write('MAILROOM_KAFKA_BOOTSTRAP is not set.\\n'); sys.exit(78)"

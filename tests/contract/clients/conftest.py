@@ -16,8 +16,8 @@ import pytest
 from mailroom_common.providers.http import open_client
 from mailroom_common.providers.port import Mailbox
 from mailroom_common.settings import ProviderSettings, load
-from mailroom_sandbox.providers import contracts
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from mailroom_sandbox.provider_doubles import contracts
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -21,8 +21,8 @@ from mailroom_common.providers.microsoft import MicrosoftIdentity
 from mailroom_common.providers.port import Mailbox, MailProvider
 from mailroom_common.providers.quota import Quota
 from mailroom_common.settings import ProviderSettings
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders
 
 ADDRESS = "ap@contoso.example"
 START_AT = datetime.now(UTC) - timedelta(days=1)

@@ -13,7 +13,7 @@ import asyncpg
 from pydantic import SecretStr
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.postgres import passing_errors, plain_url
+from mailroom_common.postgres import transient_errors, plain_url
 
 LEASE_S = 10.0
 _QUIET = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
@@ -29,7 +29,7 @@ async def own_session(
     url: SecretStr | str, *, application_name: str, lease_s: float = LEASE_S
 ) -> AsyncIterator[asyncpg.Connection]:
     """A connection outside any pool, which Postgres ends when it says nothing for `lease_s` seconds."""
-    with passing_errors():
+    with transient_errors():
         conn = await asyncpg.connect(
             plain_url(url),
             timeout=5,
@@ -75,7 +75,7 @@ async def session_lock(
     """
     key = lock_key(*parts)
     async with own_session(url, application_name=application_name, lease_s=lease_s) as conn:
-        with passing_errors():
+        with transient_errors():
             await conn.execute(f"set lock_timeout = '{round(wait_s * 1000)}ms'")
             await conn.execute("select pg_advisory_lock($1)", key, timeout=wait_s + 5)
         held = HeldLock(":".join(parts), lease_s)

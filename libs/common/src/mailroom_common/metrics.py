@@ -14,8 +14,8 @@ OUTBOX_FAILED_SENDS = Counter(
     "Outbox rows that Kafka did not acknowledge in time; they are sent again.",
     ["schema"],
 )
-OUTBOX_SET_ASIDE = Gauge(
-    "mailroom_outbox_set_aside",
+OUTBOX_BLOCKED_AGGREGATES = Gauge(
+    "mailroom_outbox_blocked_aggregates",
     "Aggregates whose next outbox row Kafka can never take: they wait for an operator, as outbox.py says. Alarm.",
     ["schema"],
 )

@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from mailroom_common.errors import Fatal
 from mailroom_common.locks import lock_key
-from mailroom_common.postgres import passing_errors, plain_url
+from mailroom_common.postgres import transient_errors, plain_url
 
 GROUP = "mailroom.migrations"
 
@@ -54,7 +54,7 @@ async def migrate(url: SecretStr | str, only: Collection[str] | None = None) -> 
         Unavailable: Postgres does not answer, or a lock could not be had.
     """
     done: list[str] = []
-    with passing_errors():
+    with transient_errors():
         conn = await asyncpg.connect(
             plain_url(url), timeout=10, server_settings={"application_name": "mailroom-migrate"}
         )
@@ -69,7 +69,7 @@ async def migrate(url: SecretStr | str, only: Collection[str] | None = None) -> 
 async def require_current(pool: asyncpg.Pool, schema: str) -> None:
     """Raises Fatal when the schema lacks a migration this code needs. A newer schema is fine: changes only expand."""
     newest = max((migration.number for migration in shipped(schema)), default=0)
-    with passing_errors():
+    with transient_errors():
         try:
             # The schema's name is ours, never a caller's.
             at = await pool.fetchval(f'select max(number) from "{schema}".schema_migrations') or 0  # noqa: S608

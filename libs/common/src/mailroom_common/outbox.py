@@ -17,7 +17,7 @@ One relay per schema publishes in id order and awaits the acknowledgement of an 
 
 A row that Kafka can never take (larger than the producer or the topic allows) is set aside with the later rows of its
 aggregate, and the others go on. The log says `outbox_row_rejected` with its `outbox_id`, and
-`mailroom_outbox_set_aside` stays above 0 until an operator acts:
+`mailroom_outbox_blocked_aggregates` stays above 0 until an operator acts:
 
 1. When the topic's `max.message.bytes` was lowered, raise it again. The row is sent again each minute by itself.
 2. Otherwise nothing can make the row fit. Take it away and keep what this returns, since its readers never hear of the
@@ -52,9 +52,9 @@ from mailroom_common.metrics import (
     OUTBOX_FAILED_SENDS,
     OUTBOX_LEADER,
     OUTBOX_PUBLISHED,
-    OUTBOX_SET_ASIDE,
+    OUTBOX_BLOCKED_AGGREGATES,
 )
-from mailroom_common.postgres import passing_errors
+from mailroom_common.postgres import transient_errors
 from mailroom_common.topics import TOPICS, Topic
 
 log = get_logger()
@@ -68,7 +68,7 @@ _LAST_SENDS_S = 1.0
 _SET_ASIDE_S = 60.0
 
 
-class Publishes(Protocol):
+class OutboxPublisher(Protocol):
     """`EventProducer` of `kafka/producer.py`: returns when Kafka has acknowledged, raises Unavailable in time.
 
     Raises Rejected for a record that Kafka can never take.
@@ -151,7 +151,7 @@ def _row(record: asyncpg.Record) -> _Row:
 
 
 class OutboxRelay:
-    """Publishes a schema's outbox. Run one in every instance: the lock lets one at a time work.
+    """OutboxPublisher a schema's outbox. Run one in every instance: the lock lets one at a time work.
 
     Lock, reads and deletes share one connection, so who has lost the lock can neither read nor delete any more; and no
     row lock is held while Kafka is slow.
@@ -161,7 +161,7 @@ class OutboxRelay:
         self,
         database_url: SecretStr | str,
         schema: str,
-        producer: Publishes,
+        producer: OutboxPublisher,
         *,
         lease_s: float = LEASE_S,
         set_aside_s: float = _SET_ASIDE_S,
@@ -185,7 +185,7 @@ class OutboxRelay:
                 async with own_session(
                     self._url, application_name=f"{self._schema}-outbox", lease_s=self._lease_s
                 ) as conn:
-                    with passing_errors():
+                    with transient_errors():
                         if await self._become_leader(conn, stopping):
                             await self._lead(conn, stopping)
             except Unavailable as error:
@@ -276,7 +276,7 @@ class OutboxRelay:
         self._show_aside()
 
     def _show_aside(self) -> None:
-        OUTBOX_SET_ASIDE.labels(self._schema).set(len(self._aside))
+        OUTBOX_BLOCKED_AGGREGATES.labels(self._schema).set(len(self._aside))
 
     async def _forget_what_was_deleted(self, conn: asyncpg.Connection) -> None:
         """A row that an operator took away holds up its aggregate no longer."""

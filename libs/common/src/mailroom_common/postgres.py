@@ -40,14 +40,14 @@ async def open_pool(
     Raises:
         Unavailable: Postgres does not answer.
     """
-    with passing_errors():
+    with transient_errors():
         pool = await asyncpg.create_pool(
             plain_url(url),
             min_size=1,
             max_size=max_size,
             timeout=10,
             command_timeout=command_timeout_s,
-            init=speak_json,
+            init=register_json_codec,
             server_settings={
                 "application_name": application_name,
                 "timezone": "UTC",
@@ -67,7 +67,7 @@ async def connection(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
     Raises:
         Unavailable: for what may pass, so that a consumer waits and nothing is dead-lettered for it.
     """
-    with passing_errors():
+    with transient_errors():
         async with pool.acquire(timeout=10) as conn:
             try:
                 yield conn
@@ -84,7 +84,7 @@ async def transaction(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
         yield conn
 
 
-class passing_errors:  # noqa: N801  # reads as the statement it is: `with passing_errors():`
+class transient_errors:  # noqa: N801  # reads as the statement it is: `with transient_errors():`
     """Turns errors of Postgres that may pass into Unavailable and leaves the others alone."""
 
     def __enter__(self) -> None:
@@ -96,7 +96,7 @@ class passing_errors:  # noqa: N801  # reads as the statement it is: `with passi
             raise Unavailable(f"Postgres: {type(error).__name__}") from error
 
 
-async def speak_json(conn: asyncpg.Connection) -> None:
+async def register_json_codec(conn: asyncpg.Connection) -> None:
     """Have `jsonb` columns read and written as Python values."""
     await conn.set_type_codec(
         "jsonb", encoder=lambda value: orjson.dumps(value).decode(), decoder=orjson.loads, schema="pg_catalog"

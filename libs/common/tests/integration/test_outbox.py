@@ -325,7 +325,7 @@ async def test_slow_key_does_not_hold_up_the_others(
 
 
 def _set_aside() -> float | None:
-    return REGISTRY.get_sample_value("mailroom_outbox_set_aside", {"schema": SCHEMA})
+    return REGISTRY.get_sample_value("mailroom_outbox_blocked_aggregates", {"schema": SCHEMA})
 
 
 async def _until_set_aside(count: int) -> None:

@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import httpx
 
 from mailroom_common.errors import Rejected, Unavailable
-from mailroom_sandbox.main_job.api import refuse_errors
+from mailroom_sandbox.site.demo.api import refuse_errors
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 import ssl
 
 from mailroom_common.errors import Rejected
-from mailroom_sandbox.main_job.api import MailroomAPI
-from mailroom_sandbox.main_job.browser import Browser
+from mailroom_sandbox.site.demo.api import MailroomAPI
+from mailroom_sandbox.site.demo.browser import Browser
 
 _GONE = {"deleting", "deleted"}
 

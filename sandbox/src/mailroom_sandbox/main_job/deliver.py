@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from mailroom_sandbox.main_job.mails import Mail
-from mailroom_sandbox.providers.client import ControlClient
-from mailroom_sandbox.stack.home import read_json, write_json
+from mailroom_sandbox.site.demo.mails import Mail
+from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.site.stack.home import read_json, write_json
 
 
 async def deliver(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mailroom_sandbox.main_job.accounting import Account, Item, Outcome, Part
+from mailroom_sandbox.site.demo.accounting import Account, Item, Outcome, Part
 
 _VALUES = ("supplier_name", "invoice_number", "issue_date", "total_gross", "currency")
 

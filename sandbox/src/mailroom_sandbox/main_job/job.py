@@ -7,16 +7,16 @@ from functools import partial
 
 from rich.console import Console
 
-from mailroom_sandbox.endpoints import Endpoints
-from mailroom_sandbox.main_job import expectations
-from mailroom_sandbox.main_job.accounting import Account, Item, account_for
-from mailroom_sandbox.main_job.api import MailroomAPI, patiently
-from mailroom_sandbox.main_job.connect import connect
-from mailroom_sandbox.main_job.deliver import deliver
-from mailroom_sandbox.main_job.mails import SAMPLES, Mail
-from mailroom_sandbox.main_job.tables import DocumentRows, account_table, show_documents
-from mailroom_sandbox.providers.client import ControlClient
-from mailroom_sandbox.sandbox_providers import control_url
+from mailroom_sandbox.site.endpoints import Endpoints
+from mailroom_sandbox.site.demo import expectations
+from mailroom_sandbox.site.demo.accounting import Account, Item, account_for
+from mailroom_sandbox.site.demo.api import MailroomAPI, patiently
+from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.demo.deliver import deliver
+from mailroom_sandbox.site.demo.mails import SAMPLES, Mail
+from mailroom_sandbox.site.demo.tables import DocumentRows, account_table, show_documents
+from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.site.sandbox_providers import control_url
 from mailroom_sandbox.site import Plan
 
 MAILBOXES = {"outlook": "ap@outlook.test", "gmail": "ap@gmail.test"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.stack.home import checkout
+from mailroom_sandbox.site.stack.home import checkout
 
 SAMPLES = checkout() / "sandbox" / "mails"
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mailroom_sandbox.main_job.accounting import Account, Item, Outcome
+from mailroom_sandbox.site.demo.accounting import Account, Item, Outcome
 
 _COLUMNS = (
     ("mailbox", 16),

@@ -1,4 +1,4 @@
-"""`python -m mailroom_sandbox.providers`: the providers alone, on the settings of the environment."""
+"""`python -m mailroom_sandbox.provider_doubles`: the providers alone, on the settings of the environment."""
 
 import asyncio
 import signal
@@ -6,9 +6,9 @@ import sys
 
 from pydantic import ValidationError
 
-from mailroom_sandbox.providers.app import run
-from mailroom_sandbox.providers.endpoints import Endpoints
-from mailroom_sandbox.providers.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.app import run
+from mailroom_sandbox.provider_doubles.endpoints import Endpoints
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 
 
 async def serve(settings: ProvidersSettings) -> None:

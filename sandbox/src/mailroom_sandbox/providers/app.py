@@ -7,12 +7,12 @@ from contextlib import contextmanager
 
 import uvicorn
 
-from mailroom_sandbox.providers.control import control_app
-from mailroom_sandbox.providers.google.app import Google
-from mailroom_sandbox.providers.google.service_account import write_service_account_file
-from mailroom_sandbox.providers.microsoft.app import Microsoft
-from mailroom_sandbox.providers.settings import ProvidersSettings
-from mailroom_sandbox.providers.world import Clock, World, build_world, utc_now
+from mailroom_sandbox.provider_doubles.control import control_app
+from mailroom_sandbox.provider_doubles.google.app import Google
+from mailroom_sandbox.provider_doubles.google.service_account import write_service_account_file
+from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.provider_state import Clock, World, build_world, utc_now
 
 
 async def run(

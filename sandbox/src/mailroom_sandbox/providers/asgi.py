@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, parse_qsl
 from starlette.requests import Request
 from starlette.responses import Response
 
-from mailroom_sandbox.providers.wire import Call, Reply
+from mailroom_sandbox.provider_doubles.wire import Call, Reply
 
 
 async def call_of(request: Request) -> Call:

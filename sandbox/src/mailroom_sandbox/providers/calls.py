@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from mailroom_sandbox.providers.faults import Faults, Unavailable
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.wire import Call, Refused, Reply, to_ms
+from mailroom_sandbox.provider_doubles.faults import Faults, Unavailable
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, to_ms
 
 
 class Calls:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mailroom_sandbox.providers.client import ControlClient, ControlError
+from mailroom_sandbox.provider_doubles.client import ControlClient, ControlError
 
 CONTROL_FILE = "providers-control"  # holds the control URL while the sandbox runs; in .mailroom/run/
 CONTROL_VARIABLE = "MAILROOM_SANDBOX_CONTROL"

@@ -9,10 +9,10 @@ from fastapi import Body, FastAPI, HTTPException, Query, Request
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from mailroom_sandbox.providers.faults import EVERY_MAILBOX, FAULTS
-from mailroom_sandbox.providers.google.app import Google
-from mailroom_sandbox.providers.microsoft.app import Microsoft
-from mailroom_sandbox.providers.world import World
+from mailroom_sandbox.provider_doubles.faults import EVERY_MAILBOX, FAULTS
+from mailroom_sandbox.provider_doubles.google.app import Google
+from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
+from mailroom_sandbox.provider_doubles.provider_state import World
 
 ProviderName = Literal["outlook", "gmail"]
 LifecycleEvent = Literal["reauthorizationRequired", "subscriptionRemoved", "missed"]

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import orjson
 
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.wire import to_ms
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import to_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from mailroom_sandbox.providers.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 
 
 @dataclass(frozen=True, slots=True)

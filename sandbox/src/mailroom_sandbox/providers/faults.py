@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from mailroom_sandbox.providers.store import Store
+from mailroom_sandbox.provider_doubles.store import Store
 
 EVERY_MAILBOX = "*"
 

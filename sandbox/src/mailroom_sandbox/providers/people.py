@@ -10,8 +10,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders
 
 OUTLOOK = "accounts@company.example"
 GMAIL = "accounts@mail.example"
@@ -99,13 +99,13 @@ async def google_token(providers: RunningProviders, **fields: str) -> httpx.Resp
     return await providers.http.post(providers.at.google_token_url, data=form)
 
 
-async def outlook_person(providers: RunningProviders, **changed: str) -> Person:
+async def sign_in_outlook_user(providers: RunningProviders, **changed: str) -> Person:
     code = await code_from(providers, microsoft_page(providers, **changed))
     answer = _expected(await microsoft_token(providers, grant_type="authorization_code", code=code), 200)
     return Person(providers.http, providers.at.graph_url, answer.json())
 
 
-async def gmail_person(providers: RunningProviders, **changed: str) -> Person:
+async def sign_in_gmail_user(providers: RunningProviders, **changed: str) -> Person:
     code = await code_from(providers, google_page(providers, **changed))
     answer = _expected(await google_token(providers, grant_type="authorization_code", code=code), 200)
     return Person(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/me", answer.json())

@@ -12,11 +12,11 @@ from typing import Any
 import httpx
 import trustme
 
-from mailroom_sandbox.providers.app import run
-from mailroom_sandbox.providers.client import ControlClient
-from mailroom_sandbox.providers.endpoints import Endpoints, mailroom_environment
-from mailroom_sandbox.providers.settings import ProvidersSettings
-from mailroom_sandbox.providers.world import Clock, World, utc_now
+from mailroom_sandbox.provider_doubles.app import run
+from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.provider_doubles.endpoints import Endpoints, mailroom_environment
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.provider_state import Clock, World, utc_now
 
 REDIRECT_URIS = (
     "https://mailroom.example/oauth/outlook/callback",

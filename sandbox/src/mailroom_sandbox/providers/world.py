@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 import httpx
 
-from mailroom_sandbox.providers.calls import Calls
-from mailroom_sandbox.providers.courier import Courier
-from mailroom_sandbox.providers.faults import Faults
-from mailroom_sandbox.providers.keys import SigningKey, load_key, load_secret
-from mailroom_sandbox.providers.settings import ProvidersSettings
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.tokens import Tokens
-from mailroom_sandbox.providers.wire import Seal
+from mailroom_sandbox.provider_doubles.calls import Calls
+from mailroom_sandbox.provider_doubles.push_dispatcher import Courier
+from mailroom_sandbox.provider_doubles.faults import Faults
+from mailroom_sandbox.provider_doubles.keys import SigningKey, load_key, load_secret
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.tokens import Tokens
+from mailroom_sandbox.provider_doubles.wire import Seal
 
 Clock = Callable[[], datetime]
 

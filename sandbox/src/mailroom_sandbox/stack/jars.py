@@ -7,9 +7,9 @@ from importlib import resources
 from pathlib import Path
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.stack import child, lock
+from mailroom_sandbox.site.stack import child, lock
 
-FILES = resources.files("mailroom_sandbox.stack") / "kafka_files"
+FILES = resources.files("mailroom_sandbox.site.stack") / "kafka_files"
 
 
 async def provide(folder: Path) -> Path:

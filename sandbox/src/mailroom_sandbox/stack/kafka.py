@@ -13,8 +13,8 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.stack import child, jars
-from mailroom_sandbox.stack.child import Child
+from mailroom_sandbox.site.stack import child, jars
+from mailroom_sandbox.site.stack.child import Child
 
 READY_S = 180  # after a kill -9 on a busy machine it looks through a thousand logs first
 STOP_S = 10  # SIGTERM ends it in half a second, or now and then not at all

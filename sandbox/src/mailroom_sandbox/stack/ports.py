@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.stack.home import read_json, write_json
+from mailroom_sandbox.site.stack.home import read_json, write_json
 
 # Below the ephemeral range of Linux: a port from inside it may be some connection's own when we come back for it.
 _RANGE = range(20_000, 32_000)

@@ -16,8 +16,8 @@ from pathlib import Path
 import asyncpg
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.stack import child
-from mailroom_sandbox.stack.child import Child
+from mailroom_sandbox.site.stack import child
+from mailroom_sandbox.site.stack.child import Child
 
 READY_S = 30
 STOP_S = 10

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from mailroom_sandbox.providers.people import GMAIL, OUTLOOK, Person, gmail_person, outlook_person
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers, settings_in
-from mailroom_sandbox.providers.webhook_double import Webhook, listening_webhook
-from mailroom_sandbox.providers.world import build_world
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, Person, sign_in_gmail_user, sign_in_outlook_user
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers, settings_in
+from mailroom_sandbox.testkit.webhook_receiver import Webhook, listening_webhook
+from mailroom_sandbox.provider_doubles.provider_state import build_world
 
 HERE = Path(__file__).parent
 
@@ -65,9 +65,9 @@ async def webhook() -> AsyncIterator[Webhook]:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def outlook(providers: RunningProviders) -> Person:
-    return await outlook_person(providers)
+    return await sign_in_outlook_user(providers)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def gmail(providers: RunningProviders) -> Person:
-    return await gmail_person(providers)
+    return await sign_in_gmail_user(providers)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mailroom_sandbox.providers.client import ControlError
-from mailroom_sandbox.providers.faults import FAULTS
-from mailroom_sandbox.providers.people import GMAIL, OUTLOOK, Person, mail, outlook_person
-from mailroom_sandbox.providers.testing import RunningProviders
+from mailroom_sandbox.provider_doubles.client import ControlError
+from mailroom_sandbox.provider_doubles.faults import FAULTS
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, Person, mail, sign_in_outlook_user
+from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
@@ -27,7 +27,7 @@ async def test_unavailable_fault_fails_as_often_as_it_is_told(
 
 async def test_fault_of_one_mailbox_spares_the_others(providers: RunningProviders, outlook: Person) -> None:
     await providers.control.create_mailbox("outlook", "bob@company.example")
-    bob = await outlook_person(providers, login_hint="bob@company.example")
+    bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
     await providers.control.set_fault("unavailable", mailbox="bob@company.example")
     assert (await outlook.call("GET", "/me")).status_code == 200
     assert [(await bob.call("GET", path)).status_code for path in ("/me", "/me/messages", "/subscriptions")] == [

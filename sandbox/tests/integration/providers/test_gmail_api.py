@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from mailroom_sandbox.providers import contracts
-from mailroom_sandbox.providers.people import GMAIL, READONLY, Person, gmail_person, mail
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from mailroom_sandbox.provider_doubles import contracts
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, READONLY, Person, sign_in_gmail_user, mail
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 METADATA = "https://www.googleapis.com/auth/gmail.metadata"
 PDF = b"%PDF-1.4 sample\n" * 100
@@ -245,7 +245,7 @@ async def test_lagging_history_loses_nothing(providers: RunningProviders, gmail:
 async def test_metadata_scope_sees_headers_and_labels_only(providers: RunningProviders) -> None:
     (message_id,) = await providers.control.deliver(mail(files=[("a.pdf", PDF)]), GMAIL)
     for scope in (METADATA, f"{METADATA} {READONLY}"):
-        person = await gmail_person(providers, scope=scope)
+        person = await sign_in_gmail_user(providers, scope=scope)
         metadata = await person.get(f"/messages/{message_id}?format=metadata")
         assert metadata["snippet"] == ""
         assert (await person.get("/messages"))["messages"]
@@ -329,7 +329,7 @@ async def test_large_batch_meets_the_limit_of_calls_at_once(providers: RunningPr
 async def test_too_many_calls_at_once_are_refused(folder: Path) -> None:
     async with running_providers(folder, latency_ms=1500, concurrent_calls_per_mailbox=1) as providers:
         await providers.control.create_mailbox("gmail", GMAIL)
-        person = await gmail_person(providers)
+        person = await sign_in_gmail_user(providers)
         answers = await asyncio.gather(*(person.call("GET", "/profile") for _ in range(5)))
         refused = [answer for answer in answers if answer.status_code == 429]
         assert len(refused) == 1

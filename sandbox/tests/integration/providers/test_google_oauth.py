@@ -13,18 +13,18 @@ import jwt
 import pytest
 from cryptography import x509
 
-from mailroom_sandbox.providers.client import ControlError, decide
-from mailroom_sandbox.providers.google.service_account import FILE_NAME
-from mailroom_sandbox.providers.people import (
+from mailroom_sandbox.provider_doubles.client import ControlError, decide
+from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
+from mailroom_sandbox.testkit.mailbox_users import (
     GMAIL,
     READONLY,
     Person,
     code_from,
-    gmail_person,
+    sign_in_gmail_user,
     google_page,
     google_token,
 )
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders, running_providers
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, running_providers
 
 METADATA = "https://www.googleapis.com/auth/gmail.metadata"
 
@@ -65,16 +65,16 @@ async def test_certificates_come_as_keys_and_as_pem_of_the_same_key(providers: R
 async def test_no_refresh_token_without_offline(
     providers: RunningProviders, first: dict[str, str], again: dict[str, str]
 ) -> None:
-    assert "refresh_token" not in (await gmail_person(providers, **first)).tokens
+    assert "refresh_token" not in (await sign_in_gmail_user(providers, **first)).tokens
     if again:
-        assert "refresh_token" not in (await gmail_person(providers, **again)).tokens
+        assert "refresh_token" not in (await sign_in_gmail_user(providers, **again)).tokens
 
 
 async def test_offline_alone_gives_a_refresh_token_the_first_time_only(providers: RunningProviders) -> None:
     quiet = {"access_type": "offline", "prompt": "select_account"}
-    assert "refresh_token" in (await gmail_person(providers, **quiet)).tokens
-    assert "refresh_token" not in (await gmail_person(providers, **quiet)).tokens
-    assert "refresh_token" in (await gmail_person(providers)).tokens
+    assert "refresh_token" in (await sign_in_gmail_user(providers, **quiet)).tokens
+    assert "refresh_token" not in (await sign_in_gmail_user(providers, **quiet)).tokens
+    assert "refresh_token" in (await sign_in_gmail_user(providers)).tokens
 
 
 async def test_refresh_does_not_rotate(providers: RunningProviders, gmail: Person) -> None:
@@ -148,7 +148,7 @@ async def test_code_belongs_to_its_redirect_address(providers: RunningProviders)
 
 
 async def test_revoke_ends_every_token_of_the_user_and_client(providers: RunningProviders, gmail: Person) -> None:
-    other = await gmail_person(providers)
+    other = await sign_in_gmail_user(providers)
     url = f"{providers.at.gmail_url}/revoke"
     assert (await providers.http.post(url, data={"token": gmail.tokens["refresh_token"]})).status_code == 200
     for person in (gmail, other):
@@ -165,7 +165,7 @@ async def test_revoke_ends_every_token_of_the_user_and_client(providers: Running
 
 
 async def test_hundred_and_first_refresh_token_pushes_out_the_oldest(providers: RunningProviders) -> None:
-    people = [await gmail_person(providers) for _ in range(101)]
+    people = [await sign_in_gmail_user(providers) for _ in range(101)]
     fields = [{"grant_type": "refresh_token", "refresh_token": one.tokens["refresh_token"]} for one in people]
     assert (await google_token(providers, **fields[0])).json()["error"] == "invalid_grant"
     assert (await google_token(providers, **fields[1])).status_code == 200
@@ -227,7 +227,7 @@ async def test_refresh_token_dies_of_half_a_year_of_silence(folder: Path) -> Non
     times = [datetime.now(UTC)]
     async with running_providers(folder, now=lambda: times[-1]) as providers:
         await providers.control.create_mailbox("gmail", GMAIL)
-        person = await gmail_person(providers)
+        person = await sign_in_gmail_user(providers)
         times.append(times[0] + timedelta(days=184))
         answer = await google_token(providers, grant_type="refresh_token", refresh_token=person.tokens["refresh_token"])
         assert answer.json()["error"] == "invalid_grant"

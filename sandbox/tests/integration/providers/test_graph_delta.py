@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from mailroom_sandbox.providers import contracts
-from mailroom_sandbox.providers.people import OUTLOOK, Person, mail, outlook_person
-from mailroom_sandbox.providers.testing import RunningProviders
+from mailroom_sandbox.provider_doubles import contracts
+from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, mail, sign_in_outlook_user
+from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 IMMUTABLE = 'IdType="ImmutableId"'
 INBOX = "/me/mailFolders/inbox/messages/delta"
@@ -164,7 +164,7 @@ async def test_lagging_delta_shows_later_what_the_list_shows_now(providers: Runn
 
 async def test_token_of_another_mailbox_or_of_nobody_is_malformed(providers: RunningProviders, outlook: Person) -> None:
     await providers.control.create_mailbox("outlook", "bob@company.example")
-    bob = await outlook_person(providers, login_hint="bob@company.example")
+    bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
     _, link, _ = await to_the_end(outlook, INBOX)
     token = link.partition("$deltatoken=")[2]
     await bob.get(f"{INBOX}?$deltatoken={token}", status=400)

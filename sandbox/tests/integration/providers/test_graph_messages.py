@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from mailroom_sandbox.providers import contracts
-from mailroom_sandbox.providers.people import OUTLOOK, Person, mail, outlook_person
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from mailroom_sandbox.provider_doubles import contracts
+from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, mail, sign_in_outlook_user
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 IMMUTABLE = 'IdType="ImmutableId"'
 PDF = b"%PDF-1.4 sample\n"
@@ -259,7 +259,7 @@ async def test_body_comes_as_text_when_that_is_preferred(providers: RunningProvi
 async def test_basic_permission_sees_neither_body_nor_attachment(
     providers: RunningProviders, delivered: list[str]
 ) -> None:
-    person = await outlook_person(providers, scope="openid offline_access Mail.ReadBasic")
+    person = await sign_in_outlook_user(providers, scope="openid offline_access Mail.ReadBasic")
     message = await person.get(f"/me/messages/{delivered[2]}")
     assert message["subject"] == "Third"
     assert not {"body", "bodyPreview", "uniqueBody"} & message.keys()
@@ -288,7 +288,7 @@ async def test_token_is_asked_for_and_dies(providers: RunningProviders, outlook:
 async def test_token_runs_out_by_itself(folder: Any) -> None:
     async with running_providers(folder, access_token_lifetime_s=0) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
-        person = await outlook_person(providers)
+        person = await sign_in_outlook_user(providers)
         await person.get("/me", status=401)
 
 
@@ -296,8 +296,8 @@ async def test_fifth_call_at_once_to_one_mailbox_is_refused(folder: Any) -> None
     async with running_providers(folder, latency_ms=1500) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
         await providers.control.create_mailbox("outlook", "bob@company.example")
-        ada = await outlook_person(providers)
-        bob = await outlook_person(providers, login_hint="bob@company.example")
+        ada = await sign_in_outlook_user(providers)
+        bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
         answers = await asyncio.gather(*(person.call("GET", "/me/messages") for person in [ada] * 6 + [bob]))
         assert sorted(answer.status_code for answer in answers[:6]) == [200] * 4 + [429] * 2
         refused = next(answer for answer in answers if answer.status_code == 429)

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from mailroom_sandbox.providers import contracts
-from mailroom_sandbox.providers.people import (
+from mailroom_sandbox.provider_doubles import contracts
+from mailroom_sandbox.testkit.mailbox_users import (
     OUTLOOK,
     Person,
     in_days,
     mail,
     microsoft_token,
-    outlook_person,
+    sign_in_outlook_user,
 )
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
-from mailroom_sandbox.providers.webhook_double import Webhook
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
+from mailroom_sandbox.testkit.webhook_receiver import Webhook
 
 IMMUTABLE = 'IdType="ImmutableId"'
 
@@ -118,7 +118,7 @@ async def test_list_shows_a_user_his_own_and_an_application_those_of_its_tenant(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     await providers.control.create_mailbox("outlook", "bob@company.example")
-    bob = await outlook_person(providers, login_hint="bob@company.example")
+    bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
     ours, his = await create(outlook, webhook), await create(bob, webhook)
     scope = "https://graph.microsoft.com/.default"
     granted = await microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
@@ -168,7 +168,7 @@ async def test_expired_subscription_is_gone_and_silent(folder: Path, webhook: We
     times = [today]
     async with running_providers(folder, now=lambda: times[-1]) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
-        person = await outlook_person(providers)
+        person = await sign_in_outlook_user(providers)
         made = await create(person, webhook, expirationDateTime=(today + timedelta(minutes=50)).isoformat())
         times.append(today + timedelta(minutes=51))
         await person.get(f"/subscriptions/{made['id']}", status=404)
@@ -179,11 +179,11 @@ async def test_expired_subscription_is_gone_and_silent(folder: Path, webhook: We
 async def test_duplicate_is_refused_only_by_the_switch(folder: Path, webhook: Webhook) -> None:
     async with running_providers(folder) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
-        person = await outlook_person(providers)
+        person = await sign_in_outlook_user(providers)
         await create(person, webhook)
         await create(person, webhook)
     async with running_providers(folder, refuse_duplicate_subscriptions=True) as providers:
-        person = await outlook_person(providers)
+        person = await sign_in_outlook_user(providers)
         message = await refused(person, webhook, 409)
         assert message.endswith("already exists for the requested combination")
 
@@ -255,7 +255,7 @@ async def test_refused_notification_comes_again_until_it_is_accepted(
 async def test_undelivered_notification_survives_a_restart(folder: Path, webhook: Webhook) -> None:
     async with running_providers(folder, notification_retry_base_s=30) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
-        person = await outlook_person(providers)
+        person = await sign_in_outlook_user(providers)
         await create(person, webhook)
         webhook.statuses = [503]
         await providers.control.deliver(mail(), OUTLOOK)

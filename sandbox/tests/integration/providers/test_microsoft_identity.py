@@ -14,16 +14,16 @@ import jwt
 import msal
 import pytest
 
-from mailroom_sandbox.providers.client import ControlError, decide
-from mailroom_sandbox.providers.people import (
+from mailroom_sandbox.provider_doubles.client import ControlError, decide
+from mailroom_sandbox.testkit.mailbox_users import (
     OUTLOOK,
     Person,
     code_from,
     microsoft_page,
     microsoft_token,
-    outlook_person,
+    sign_in_outlook_user,
 )
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders, running_providers
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, running_providers
 
 TOKEN_MEMBERS = {"token_type", "scope", "expires_in", "ext_expires_in", "access_token"}
 ERROR_MEMBERS = {"error", "error_description", "error_codes", "timestamp", "trace_id", "correlation_id"}
@@ -67,14 +67,14 @@ async def test_consent_gives_tokens_that_name_the_person(providers: RunningProvi
 
 
 async def test_scopes_may_be_named_by_their_whole_address(providers: RunningProviders) -> None:
-    person = await outlook_person(providers, scope="https://graph.microsoft.com/Mail.Read offline_access")
+    person = await sign_in_outlook_user(providers, scope="https://graph.microsoft.com/Mail.Read offline_access")
     assert person.tokens["scope"] == "Mail.Read"
     assert "id_token" not in person.tokens
     await person.get("/me/messages")
 
 
 async def test_no_refresh_token_without_offline_access(providers: RunningProviders) -> None:
-    person = await outlook_person(providers, scope="openid Mail.Read")
+    person = await sign_in_outlook_user(providers, scope="openid Mail.Read")
     assert "refresh_token" not in person.tokens
 
 
@@ -173,14 +173,14 @@ async def test_refresh_gives_a_new_token_and_leaves_the_old_alive(providers: Run
 async def test_strict_rotation_refuses_a_used_refresh_token(folder: Path) -> None:
     async with running_providers(folder, refresh_tokens_rotate=True) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
-        person = await outlook_person(providers)
+        person = await sign_in_outlook_user(providers)
         fields = {"grant_type": "refresh_token", "refresh_token": person.tokens["refresh_token"]}
         assert (await microsoft_token(providers, **fields)).status_code == 200
         assert refusal(await microsoft_token(providers, **fields)) == (400, "invalid_grant", 70000)
 
 
 async def test_refresh_cannot_widen_the_scopes(providers: RunningProviders) -> None:
-    person = await outlook_person(providers, scope="openid offline_access Mail.ReadBasic")
+    person = await sign_in_outlook_user(providers, scope="openid offline_access Mail.ReadBasic")
     fields = {"grant_type": "refresh_token", "refresh_token": person.tokens["refresh_token"]}
     assert refusal(await microsoft_token(providers, **fields, scope="Mail.Read")) == (400, "invalid_grant", 65001)
     assert (await microsoft_token(providers, **fields, scope="Mail.ReadBasic offline_access")).status_code == 200
@@ -191,7 +191,7 @@ async def test_refresh_token_dies_of_ninety_days_of_silence(folder: Path) -> Non
     times = [today]
     async with running_providers(folder, now=lambda: times[-1]) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
-        person = await outlook_person(providers)
+        person = await sign_in_outlook_user(providers)
         times.append(today + timedelta(days=91))
         answer = await microsoft_token(
             providers, grant_type="refresh_token", refresh_token=person.tokens["refresh_token"]

@@ -8,17 +8,17 @@ from typing import Any
 import jwt
 import pytest
 
-from mailroom_sandbox.providers import contracts
-from mailroom_sandbox.providers.people import GMAIL, Person, gmail_person, mail
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
-from mailroom_sandbox.providers.webhook_double import Webhook
+from mailroom_sandbox.provider_doubles import contracts
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, Person, sign_in_gmail_user, mail
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
+from mailroom_sandbox.testkit.webhook_receiver import Webhook
 
 TOPIC = "projects/mailroom-sandbox/topics/gmail"
 
 
 async def watched(providers: RunningProviders, **wish: object) -> tuple[Person, dict[str, Any]]:
     await providers.control.create_mailbox("gmail", GMAIL)
-    person = await gmail_person(providers)
+    person = await sign_in_gmail_user(providers)
     return person, await person.post("/watch", {"topicName": TOPIC, **wish})
 
 

@@ -13,22 +13,22 @@ from pathlib import Path
 
 import httpx
 
-from mailroom_sandbox.providers.client import ControlClient
-from mailroom_sandbox.providers.endpoints import Endpoints
-from mailroom_sandbox.providers.people import (
+from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.provider_doubles.endpoints import Endpoints
+from mailroom_sandbox.testkit.mailbox_users import (
     GMAIL,
     OUTLOOK,
     Person,
-    gmail_person,
+    sign_in_gmail_user,
     google_token,
     in_days,
     mail,
     microsoft_token,
-    outlook_person,
+    sign_in_outlook_user,
 )
-from mailroom_sandbox.providers.settings import ProvidersSettings
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers, settings_in
-from mailroom_sandbox.providers.webhook_double import Webhook
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers, settings_in
+from mailroom_sandbox.testkit.webhook_receiver import Webhook
 
 
 def environment(settings: ProvidersSettings) -> dict[str, str]:
@@ -40,7 +40,7 @@ def environment(settings: ProvidersSettings) -> dict[str, str]:
 @asynccontextmanager
 async def process(settings: ProvidersSettings) -> AsyncIterator[Process]:
     """Running, with its ports open; killed at the end if it still runs."""
-    command = [sys.executable, "-m", "mailroom_sandbox.providers"]
+    command = [sys.executable, "-m", "mailroom_sandbox.provider_doubles"]
     child = await asyncio.create_subprocess_exec(*command, env=environment(settings), stdout=PIPE, stderr=PIPE)
     try:
         assert child.stdout is not None
@@ -63,7 +63,7 @@ async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: Webhoo
     async with running_providers(folder) as providers:
         for provider, address in (("outlook", OUTLOOK), ("gmail", GMAIL)):
             await providers.control.create_mailbox(provider, address)
-        ada, gmail = await outlook_person(providers), await gmail_person(providers)
+        ada, gmail = await sign_in_outlook_user(providers), await sign_in_gmail_user(providers)
     async with process(settings) as child, ControlClient(at.control_url) as control, trusting(folder) as http:
         ada, gmail = replace(ada, http=http), replace(gmail, http=http)
         ids = await control.deliver(mail(), OUTLOOK, times=3)
@@ -109,7 +109,7 @@ async def _tokens_still_work(providers: RunningProviders, ada: Person, gmail: Pe
 
 async def test_wrong_setting_ends_with_a_sentence_that_names_it(folder: Path) -> None:
     wrong = {**environment(settings_in(folder)), "MAILROOM_SANDBOX_GOOGLE_PORT": "many"}
-    command = [sys.executable, "-m", "mailroom_sandbox.providers"]
+    command = [sys.executable, "-m", "mailroom_sandbox.provider_doubles"]
     child = await asyncio.create_subprocess_exec(*command, env=wrong, stdout=PIPE, stderr=PIPE)
     _, errors = await asyncio.wait_for(child.communicate(), 60)
     assert child.returncode == 78
@@ -119,7 +119,7 @@ async def test_wrong_setting_ends_with_a_sentence_that_names_it(folder: Path) ->
 async def test_taken_port_ends_with_a_sentence(folder: Path, webhook: Webhook) -> None:
     taken = httpx.URL(webhook.url).port
     settings = settings_in(folder).model_copy(update={"control_port": taken})
-    command = [sys.executable, "-m", "mailroom_sandbox.providers"]
+    command = [sys.executable, "-m", "mailroom_sandbox.provider_doubles"]
     child = await asyncio.create_subprocess_exec(*command, env=environment(settings), stdout=PIPE, stderr=PIPE)
     _, errors = await asyncio.wait_for(child.communicate(), 60)
     assert child.returncode == 1

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from mailroom_sandbox.providers.cli import app
-from mailroom_sandbox.providers.people import OUTLOOK, Person, mail
-from mailroom_sandbox.providers.testing import RunningProviders
+from mailroom_sandbox.provider_doubles.cli import app
+from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, mail
+from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 
 async def typed(providers: RunningProviders, *words: str, exit_code: int = 0) -> str:

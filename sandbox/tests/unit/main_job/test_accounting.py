@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mailroom_sandbox.main_job.accounting import Outcome, account_for
+from mailroom_sandbox.site.demo.accounting import Outcome, account_for
 
 
 def message(*parts: dict[str, Any], state: str = "closed", reason: str | None = None) -> dict[str, Any]:

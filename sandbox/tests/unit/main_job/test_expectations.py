@@ -1,8 +1,8 @@
 from typing import Any
 
-from mailroom_sandbox.main_job.accounting import Account, Outcome, Part
-from mailroom_sandbox.main_job.expectations import Expectations, differences, load
-from mailroom_sandbox.main_job.mails import SAMPLES, find
+from mailroom_sandbox.site.demo.accounting import Account, Outcome, Part
+from mailroom_sandbox.site.demo.expectations import Expectations, differences, load
+from mailroom_sandbox.site.demo.mails import SAMPLES, find
 
 VALUES = {"invoice_number": "R-1", "total_gross": "119.00"}
 TAKEN = {"filename": "r.pdf", "take": True, "sha256": "s1", "document": "r"}

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.main_job.mails import find
+from mailroom_sandbox.site.demo.mails import find
 
 
 def test_mails_are_found_below_the_folder_one_of_each_content(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@ from typing import Any
 
 from rich.console import Console
 
-from mailroom_sandbox.main_job.tables import DocumentRows
+from mailroom_sandbox.site.demo.tables import DocumentRows
 
 
 def document(**changed: Any) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from mailroom_sandbox.providers.microsoft.app import Microsoft
-from mailroom_sandbox.providers.testing import settings_in
-from mailroom_sandbox.providers.tokens import Holder
-from mailroom_sandbox.providers.wire import Call
-from mailroom_sandbox.providers.world import World, build_world
+from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
+from mailroom_sandbox.testkit.running_providers import settings_in
+from mailroom_sandbox.provider_doubles.tokens import Holder
+from mailroom_sandbox.provider_doubles.wire import Call
+from mailroom_sandbox.provider_doubles.provider_state import World, build_world
 
 FOLDERS = ("inbox", "archive")
 WORLD: list[tuple[World, Microsoft]] = []

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mailroom_sandbox.providers import mime
-from mailroom_sandbox.providers.google.payload import find_part, payload_of
-from mailroom_sandbox.providers.microsoft.attachments import attachment_json, attachments_of, has_attachments
-from mailroom_sandbox.stack.home import checkout
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.provider_doubles.google.payload import find_part, payload_of
+from mailroom_sandbox.provider_doubles.microsoft.attachments import attachment_json, attachments_of, has_attachments
+from mailroom_sandbox.site.stack.home import checkout
 
 MAILS = checkout() / "sandbox" / "mails"
 EXPECTED: dict[str, Any] = json.loads((MAILS / "expected.json").read_text())["mails"]

@@ -14,8 +14,8 @@ import pypdfium2
 import pytest
 from lxml import etree
 
-from mailroom_sandbox.providers import mime
-from mailroom_sandbox.stack.home import checkout
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.site.stack.home import checkout
 
 MAILS = checkout() / "sandbox" / "mails"
 WHOLE: dict[str, Any] = json.loads((MAILS / "expected.json").read_text())

@@ -30,8 +30,8 @@ from mailroom_common.migrations import migrate
 from mailroom_common.process import Process
 from mailroom_common.topics import CONNECTION_EVENTS, DOC_SOURCES, LIFECYCLE_EVENTS, SCHEMAS, SYNC_REQUESTS, Topic
 from mailroom_common.web import serve
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 from subscription_manager.app import run
 from subscription_manager.settings import Settings
 

@@ -18,8 +18,8 @@ from mailroom_common.providers.http import BaseURL, open_client
 from mailroom_common.providers.port import Mailbox
 from mailroom_common.providers.quota import Quota
 from mailroom_common.settings import ProviderSettings, load
-from mailroom_sandbox.providers.people import GMAIL, OUTLOOK, gmail_person, outlook_person
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, sign_in_gmail_user, sign_in_outlook_user
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ async def site(
     )
     async with running_providers(tmp_path / "providers") as sandbox:
         await sandbox.control.create_mailbox(provider, address, "Ada Accounts")
-        person = await (outlook_person if provider is Provider.OUTLOOK else gmail_person)(sandbox)
+        person = await (sign_in_outlook_user if provider is Provider.OUTLOOK else sign_in_gmail_user)(sandbox)
         for name, value in sandbox.mailroom_environment().items():
             monkeypatch.setenv(name, value)
         settings = load(ProviderSettings)

@@ -16,7 +16,7 @@ class KnowsSources(Protocol):
     async def catch_up(self, timeout_s: float) -> bool: ...
 
 
-class Publishes(Protocol):
+class OutboxPublisher(Protocol):
     """`EventProducer`: returns once Kafka has acknowledged all of them.
 
     Raises Unavailable when it has not, in time.

@@ -17,8 +17,8 @@ from mailroom_common.providers.port import Mailbox
 from mailroom_common.settings import ProviderSettings, load
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens, TokenStore
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders, running_providers
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, running_providers
 
 KEYS = f"k1:{base64.b64encode(bytes(range(32))).decode()}"
 

@@ -12,7 +12,7 @@ from mailroom_common.errors import CursorRefused, ItemGone, PageTokenRefused, Th
 from mailroom_common.events.terms import Profile, Provider
 from mailroom_common.providers.open import Providers
 from mailroom_common.providers.port import Change, ChangeKind, Mailbox, MailProvider, PartKind
-from mailroom_sandbox.providers.testing import RunningProviders
+from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 pytestmark = pytest.mark.stack
 

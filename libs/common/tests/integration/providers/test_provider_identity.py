@@ -25,9 +25,9 @@ from mailroom_common.providers.open import Providers, open_providers
 from mailroom_common.providers.port import Grant, Mailbox
 from mailroom_common.settings import ProviderSettings, load
 from mailroom_common.tokens.store import TokenStore
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.google.service_account import FILE_NAME
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders, free_ports
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, free_ports
 
 pytestmark = pytest.mark.stack
 

@@ -12,9 +12,9 @@ from typing import Protocol
 
 import orjson
 
-from mailroom_sandbox.providers import mime
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.wire import to_ms
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import to_ms
 
 PROVIDER = "gmail"
 SYSTEM_LABELS = ("CHAT", "DRAFT", "IMPORTANT", "INBOX", "SENT", "SPAM", "STARRED", "TRASH", "UNREAD")

@@ -5,12 +5,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mailroom_sandbox.providers.asgi import call_of, response_of
-from mailroom_sandbox.providers.google.accounts import GmailMailboxes
-from mailroom_sandbox.providers.google.gmail import JSON, Gmail
-from mailroom_sandbox.providers.google.oauth import GoogleOAuth
-from mailroom_sandbox.providers.google.pubsub import PubSubChannel, Watches
-from mailroom_sandbox.providers.world import World
+from mailroom_sandbox.provider_doubles.asgi import call_of, response_of
+from mailroom_sandbox.provider_doubles.google.accounts import GmailMailboxes
+from mailroom_sandbox.provider_doubles.google.gmail import JSON, Gmail
+from mailroom_sandbox.provider_doubles.google.oauth import GoogleOAuth
+from mailroom_sandbox.provider_doubles.google.pubsub import PubSubChannel, Watches
+from mailroom_sandbox.provider_doubles.provider_state import World
 
 
 class Google:

@@ -1,6 +1,6 @@
 """Gmail's error bodies, in the classic shape with the newer `status` beside it."""
 
-from mailroom_sandbox.providers.wire import Refused, Reply
+from mailroom_sandbox.provider_doubles.wire import Refused, Reply
 
 _STATUS = {
     400: "INVALID_ARGUMENT",

@@ -15,18 +15,18 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import orjson
 
-from mailroom_sandbox.providers import mime
-from mailroom_sandbox.providers.calls import Gate
-from mailroom_sandbox.providers.faults import CursorRefused, DeltaLag
-from mailroom_sandbox.providers.google import errors
-from mailroom_sandbox.providers.google.accounts import PROVIDER, Account, GmailMailboxes, split_labels
-from mailroom_sandbox.providers.google.oauth import MAIL_SCOPES
-from mailroom_sandbox.providers.google.payload import base64url, find_part, headers_of, payload_of
-from mailroom_sandbox.providers.google.pubsub import Watches
-from mailroom_sandbox.providers.google.query import asks_for_anywhere, matches
-from mailroom_sandbox.providers.tokens import Holder
-from mailroom_sandbox.providers.wire import Call, Refused, Reply, to_ms
-from mailroom_sandbox.providers.world import World
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.provider_doubles.calls import Gate
+from mailroom_sandbox.provider_doubles.faults import CursorRefused, DeltaLag
+from mailroom_sandbox.provider_doubles.google import errors
+from mailroom_sandbox.provider_doubles.google.accounts import PROVIDER, Account, GmailMailboxes, split_labels
+from mailroom_sandbox.provider_doubles.google.oauth import MAIL_SCOPES
+from mailroom_sandbox.provider_doubles.google.payload import base64url, find_part, headers_of, payload_of
+from mailroom_sandbox.provider_doubles.google.pubsub import Watches
+from mailroom_sandbox.provider_doubles.google.query import asks_for_anywhere, matches
+from mailroom_sandbox.provider_doubles.tokens import Holder
+from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, to_ms
+from mailroom_sandbox.provider_doubles.provider_state import World
 
 JSON = "application/json; charset=UTF-8"
 _TYPES = ("messageAdded", "messageDeleted", "labelAdded", "labelRemoved")

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Callable, Iterable
 
-from mailroom_sandbox.providers import mime
+from mailroom_sandbox.provider_doubles import mime
 
 # Small content is in the answer, the rest has to be fetched: a large text too, and a small file is not spared.
 INLINE_TEXT_BYTES = 32 * 1024

@@ -9,14 +9,14 @@ from urllib.parse import quote, urlsplit
 import httpx
 import orjson
 
-from mailroom_sandbox.providers.courier import Courier, Parcel
-from mailroom_sandbox.providers.faults import Faults, Notifications
-from mailroom_sandbox.providers.google.accounts import Account
-from mailroom_sandbox.providers.keys import SigningKey
-from mailroom_sandbox.providers.settings import ProvidersSettings
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.wire import from_ms, to_ms
-from mailroom_sandbox.providers.world import Clock, World
+from mailroom_sandbox.provider_doubles.push_dispatcher import Courier, Parcel
+from mailroom_sandbox.provider_doubles.faults import Faults, Notifications
+from mailroom_sandbox.provider_doubles.google.accounts import Account
+from mailroom_sandbox.provider_doubles.keys import SigningKey
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import from_ms, to_ms
+from mailroom_sandbox.provider_doubles.provider_state import Clock, World
 
 CHANNEL = "pubsub"
 ISSUER = "https://accounts.google.com"

@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from mailroom_sandbox.providers import mime
-from mailroom_sandbox.providers.google.accounts import split_labels
-from mailroom_sandbox.providers.google.errors import bad_request
-from mailroom_sandbox.providers.wire import to_ms
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.provider_doubles.google.accounts import split_labels
+from mailroom_sandbox.provider_doubles.google.errors import bad_request
+from mailroom_sandbox.provider_doubles.wire import to_ms
 
 _UNITS = {"d": timedelta(days=1), "m": timedelta(days=30), "y": timedelta(days=365), "h": timedelta(hours=1)}
 

@@ -2,8 +2,8 @@
 
 import orjson
 
-from mailroom_sandbox.providers.google.oauth import SERVICE_ACCOUNT
-from mailroom_sandbox.providers.world import World
+from mailroom_sandbox.provider_doubles.google.oauth import SERVICE_ACCOUNT
+from mailroom_sandbox.provider_doubles.provider_state import World
 
 FILE_NAME = "google-service-account.json"
 

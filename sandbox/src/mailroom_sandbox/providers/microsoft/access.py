@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from mailroom_sandbox.providers.microsoft.directory import PROVIDER, Directory, User
-from mailroom_sandbox.providers.microsoft.errors import Errors
-from mailroom_sandbox.providers.tokens import Holder, Tokens
-from mailroom_sandbox.providers.wire import Call, Refused
+from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory, User
+from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.tokens import Holder, Tokens
+from mailroom_sandbox.provider_doubles.wire import Call, Refused
 
 _READ = frozenset({"Mail.Read", "Mail.ReadWrite"})
 _READ_BASIC = frozenset({"Mail.ReadBasic", "Mail.ReadBasic.All"})

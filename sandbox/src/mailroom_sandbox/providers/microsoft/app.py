@@ -5,18 +5,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mailroom_sandbox.providers.asgi import call_of, response_of
-from mailroom_sandbox.providers.microsoft.access import Access
-from mailroom_sandbox.providers.microsoft.delta import Delta
-from mailroom_sandbox.providers.microsoft.directory import Directory
-from mailroom_sandbox.providers.microsoft.errors import Errors
-from mailroom_sandbox.providers.microsoft.graph import JSON, Graph
-from mailroom_sandbox.providers.microsoft.identity import MicrosoftIdentity
-from mailroom_sandbox.providers.microsoft.mailbox import GraphMailboxes
-from mailroom_sandbox.providers.microsoft.messages import Messages
-from mailroom_sandbox.providers.microsoft.notifications import GraphChannel, GraphNotifications
-from mailroom_sandbox.providers.microsoft.subscriptions import Subscriptions
-from mailroom_sandbox.providers.world import World
+from mailroom_sandbox.provider_doubles.asgi import call_of, response_of
+from mailroom_sandbox.provider_doubles.microsoft.access import Access
+from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
+from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
+from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.graph import JSON, Graph
+from mailroom_sandbox.provider_doubles.microsoft.identity import MicrosoftIdentity
+from mailroom_sandbox.provider_doubles.microsoft.mailbox import GraphMailboxes
+from mailroom_sandbox.provider_doubles.microsoft.messages import Messages
+from mailroom_sandbox.provider_doubles.microsoft.notifications import GraphChannel, GraphNotifications
+from mailroom_sandbox.provider_doubles.microsoft.subscriptions import Subscriptions
+from mailroom_sandbox.provider_doubles.provider_state import World
 
 
 class Microsoft:

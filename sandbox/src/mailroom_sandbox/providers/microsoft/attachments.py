@@ -5,9 +5,9 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mailroom_sandbox.providers import mime
-from mailroom_sandbox.providers.microsoft.odata import BadQuery
-from mailroom_sandbox.providers.wire import graph_time
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery
+from mailroom_sandbox.provider_doubles.wire import graph_time
 
 FILE = "#microsoft.graph.fileAttachment"
 ITEM = "#microsoft.graph.itemAttachment"

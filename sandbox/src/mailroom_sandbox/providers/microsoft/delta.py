@@ -9,15 +9,15 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mailroom_sandbox.providers.faults import CursorRefused, DeltaLag, Faults
-from mailroom_sandbox.providers.microsoft.access import Target
-from mailroom_sandbox.providers.microsoft.errors import Errors
-from mailroom_sandbox.providers.microsoft.messages import Messages, check_options, wants_immutable
-from mailroom_sandbox.providers.microsoft.odata import BadQuery, link, parse_count, parse_filter, split_list
-from mailroom_sandbox.providers.microsoft.render import check_selected
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.wire import Call, Refused, Reply, Seal, to_ms
-from mailroom_sandbox.providers.world import Clock
+from mailroom_sandbox.provider_doubles.faults import CursorRefused, DeltaLag, Faults
+from mailroom_sandbox.provider_doubles.microsoft.access import Target
+from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.messages import Messages, check_options, wants_immutable
+from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery, link, parse_count, parse_filter, split_list
+from mailroom_sandbox.provider_doubles.microsoft.render import check_selected
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, Seal, to_ms
+from mailroom_sandbox.provider_doubles.provider_state import Clock
 
 _OPTIONS = frozenset({"$select", "$filter", "$orderby", "$top", "$expand", "$skiptoken", "$deltatoken"})
 _DEFAULT_PAGE = 10

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.wire import to_ms
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import to_ms
 
 PROVIDER = "outlook"
 

@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime
 
-from mailroom_sandbox.providers.wire import Refused, Reply
+from mailroom_sandbox.provider_doubles.wire import Refused, Reply
 
 
 def error_reply(status: int, code: str, message: str, now: datetime, **headers: str) -> Reply:

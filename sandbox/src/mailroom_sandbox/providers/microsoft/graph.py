@@ -11,17 +11,17 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from mailroom_sandbox.providers.calls import Gate
-from mailroom_sandbox.providers.microsoft.access import Access, Target
-from mailroom_sandbox.providers.microsoft.delta import Delta
-from mailroom_sandbox.providers.microsoft.directory import PROVIDER, Directory
-from mailroom_sandbox.providers.microsoft.errors import Errors
-from mailroom_sandbox.providers.microsoft.messages import Messages
-from mailroom_sandbox.providers.microsoft.odata import BadQuery
-from mailroom_sandbox.providers.microsoft.subscriptions import Subscriptions
-from mailroom_sandbox.providers.tokens import Holder
-from mailroom_sandbox.providers.wire import Call, Refused, Reply
-from mailroom_sandbox.providers.world import World
+from mailroom_sandbox.provider_doubles.calls import Gate
+from mailroom_sandbox.provider_doubles.microsoft.access import Access, Target
+from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
+from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory
+from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.messages import Messages
+from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery
+from mailroom_sandbox.provider_doubles.microsoft.subscriptions import Subscriptions
+from mailroom_sandbox.provider_doubles.tokens import Holder
+from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply
+from mailroom_sandbox.provider_doubles.provider_state import World
 
 JSON = "application/json; odata.metadata=minimal; odata.streaming=true; IEEE754Compatible=false; charset=utf-8"
 _KEY = re.compile(r"^(\w+)\('(.*)'\)$")

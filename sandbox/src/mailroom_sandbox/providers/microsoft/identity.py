@@ -11,13 +11,13 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mailroom_sandbox.providers.asgi import form_of
-from mailroom_sandbox.providers.consent import answer_by_redirect, consent_page, error_page, proves_challenge
-from mailroom_sandbox.providers.faults import Unavailable
-from mailroom_sandbox.providers.microsoft.directory import PROVIDER, Directory, User
-from mailroom_sandbox.providers.tokens import Consent, Holder
-from mailroom_sandbox.providers.wire import Call
-from mailroom_sandbox.providers.world import World
+from mailroom_sandbox.provider_doubles.asgi import form_of
+from mailroom_sandbox.provider_doubles.consent import answer_by_redirect, consent_page, error_page, proves_challenge
+from mailroom_sandbox.provider_doubles.faults import Unavailable
+from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory, User
+from mailroom_sandbox.provider_doubles.tokens import Consent, Holder
+from mailroom_sandbox.provider_doubles.wire import Call
+from mailroom_sandbox.provider_doubles.provider_state import World
 
 BRAND = "Microsoft (sandbox)"
 REFRESH_LIFETIME = timedelta(days=90)

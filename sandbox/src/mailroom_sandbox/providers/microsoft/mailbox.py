@@ -6,9 +6,9 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-from mailroom_sandbox.providers.microsoft.directory import Directory, User, new_id
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.wire import to_ms
+from mailroom_sandbox.provider_doubles.microsoft.directory import Directory, User, new_id
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import to_ms
 
 
 class Announces(Protocol):

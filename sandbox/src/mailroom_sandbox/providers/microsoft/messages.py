@@ -3,12 +3,12 @@
 import sqlite3
 from collections.abc import Sequence
 
-from mailroom_sandbox.providers.microsoft.access import Target
-from mailroom_sandbox.providers.microsoft.attachments import Attachment, attachment_json
-from mailroom_sandbox.providers.microsoft.attachments import check_selected as check_attachment_members
-from mailroom_sandbox.providers.microsoft.directory import ROOT, Directory
-from mailroom_sandbox.providers.microsoft.errors import Errors
-from mailroom_sandbox.providers.microsoft.odata import (
+from mailroom_sandbox.provider_doubles.microsoft.access import Target
+from mailroom_sandbox.provider_doubles.microsoft.attachments import Attachment, attachment_json
+from mailroom_sandbox.provider_doubles.microsoft.attachments import check_selected as check_attachment_members
+from mailroom_sandbox.provider_doubles.microsoft.directory import ROOT, Directory
+from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.odata import (
     BadQuery,
     Condition,
     link,
@@ -18,9 +18,14 @@ from mailroom_sandbox.providers.microsoft.odata import (
     parse_orderby,
     split_list,
 )
-from mailroom_sandbox.providers.microsoft.render import check_selected, message_json, nested_json, stored_attachments
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.wire import Call, Reply
+from mailroom_sandbox.provider_doubles.microsoft.render import (
+    check_selected,
+    message_json,
+    nested_json,
+    stored_attachments,
+)
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import Call, Reply
 
 _TIMES = {
     "receivedDateTime": "received_ms",

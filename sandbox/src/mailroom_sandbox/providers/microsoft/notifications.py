@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import httpx
 import orjson
 
-from mailroom_sandbox.providers.courier import Courier, Parcel
-from mailroom_sandbox.providers.faults import Faults, Notifications
-from mailroom_sandbox.providers.microsoft.directory import Directory
-from mailroom_sandbox.providers.settings import ProvidersSettings
-from mailroom_sandbox.providers.store import Store
-from mailroom_sandbox.providers.wire import from_ms, to_ms
-from mailroom_sandbox.providers.world import Clock
+from mailroom_sandbox.provider_doubles.push_dispatcher import Courier, Parcel
+from mailroom_sandbox.provider_doubles.faults import Faults, Notifications
+from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import from_ms, to_ms
+from mailroom_sandbox.provider_doubles.provider_state import Clock
 
 CHANNEL = "graph"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from urllib.parse import quote
 
-from mailroom_sandbox.providers.wire import to_ms
+from mailroom_sandbox.provider_doubles.wire import to_ms
 
 _CONDITION = re.compile(r"^\(*\s*([\w/]+)\s+(eq|ne|ge|gt|le|lt)\s+('(?:[^']|'')*'|[^\s()]+)\s*\)*$")
 _COMPARE = {"eq": "=", "ne": "<>", "ge": ">=", "gt": ">", "le": "<=", "lt": "<"}

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
-from mailroom_sandbox.providers import mime
-from mailroom_sandbox.providers.microsoft.attachments import Attachment, attachments_of, has_attachments
-from mailroom_sandbox.providers.microsoft.odata import BadQuery
-from mailroom_sandbox.providers.wire import graph_time, to_ms
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.provider_doubles.microsoft.attachments import Attachment, attachments_of, has_attachments
+from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery
+from mailroom_sandbox.provider_doubles.wire import graph_time, to_ms
 
 # Given only when named in `$select`.
 _ON_REQUEST = frozenset({"internetMessageHeaders", "uniqueBody"})

@@ -10,14 +10,14 @@ from urllib.parse import quote, urlsplit
 import httpx
 import orjson
 
-from mailroom_sandbox.providers.microsoft.access import Access, Target
-from mailroom_sandbox.providers.microsoft.directory import Directory
-from mailroom_sandbox.providers.microsoft.errors import Errors
-from mailroom_sandbox.providers.microsoft.messages import wants_immutable
-from mailroom_sandbox.providers.microsoft.odata import BadQuery, parse_time
-from mailroom_sandbox.providers.tokens import Holder
-from mailroom_sandbox.providers.wire import Call, Refused, Reply, from_ms, to_ms
-from mailroom_sandbox.providers.world import World
+from mailroom_sandbox.provider_doubles.microsoft.access import Access, Target
+from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
+from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.messages import wants_immutable
+from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery, parse_time
+from mailroom_sandbox.provider_doubles.tokens import Holder
+from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, from_ms, to_ms
+from mailroom_sandbox.provider_doubles.provider_state import World
 
 LONGEST = timedelta(minutes=10_070)
 SHORTEST = timedelta(minutes=45)

@@ -15,7 +15,7 @@ from mailroom_common.errors import (
     ItemGone,
     MailboxGone,
     MailroomError,
-    NeedsPeople,
+    ActionRequired,
     Rejected,
     Retryable,
     TokenRefused,
@@ -70,8 +70,8 @@ class KeepSubscription:
             outcome = "done"
             try:
                 await self._take(step, connection, held)
-            except (Retryable, Rejected, NeedsPeople) as error:
-                outcome = "people" if isinstance(error, NeedsPeople) else "later"
+            except (Retryable, Rejected, ActionRequired) as error:
+                outcome = "people" if isinstance(error, ActionRequired) else "later"
                 await self._remember(connection, step, error)
             if step is not Step.NOTHING:
                 SUBSCRIPTION_STEPS.labels(connection.provider, step.name.lower(), outcome).inc()
@@ -229,7 +229,7 @@ class KeepSubscription:
                 # Deleted in the middle of the step: its end waits for our lock, and not for what failed here.
                 await change.save(transitions.look_again(change.connection, now))
                 return
-            if isinstance(error, NeedsPeople):
+            if isinstance(error, ActionRequired):
                 await change.save(_refused(change.connection, error, now, begun_with=connection.grant_generation))
                 return
             after_s = error.retry_after_s if isinstance(error, Retryable) else None
@@ -277,7 +277,7 @@ def _is_still(now_stored: Connection, begun_with: Connection, digest: str | None
     return digest is None or any(known.sha256 == digest for known in now_stored.client_states)
 
 
-def _refused(connection: Connection, error: NeedsPeople, now: datetime, *, begun_with: int) -> Connection:
+def _refused(connection: Connection, error: ActionRequired, now: datetime, *, begun_with: int) -> Connection:
     """`begun_with` is the generation of the grant when the step began."""
     said = f"{type(error).__name__}: {error}"
     again_at = now + _AFTER_REFUSAL

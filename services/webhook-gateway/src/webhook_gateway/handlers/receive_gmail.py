@@ -11,12 +11,12 @@ from webhook_gateway.domain.pushes import GmailPush
 from webhook_gateway.domain.telling import notification_of_gmail
 from webhook_gateway.handlers.answers import Outcome, Received
 from webhook_gateway.handlers.catch_up import CatchUps
-from webhook_gateway.ports import KnowsSources, Publishes
+from webhook_gateway.ports import KnowsSources, OutboxPublisher
 
 
 class ReceiveGmail:
     def __init__(
-        self, sources: KnowsSources, records: Publishes, catch_ups: CatchUps, *, clock: Callable[[], datetime]
+        self, sources: KnowsSources, records: OutboxPublisher, catch_ups: CatchUps, *, clock: Callable[[], datetime]
     ) -> None:
         self._sources = sources
         self._records = records

@@ -11,12 +11,12 @@ from webhook_gateway.domain.pushes import GraphItem
 from webhook_gateway.domain.telling import lifecycle_event_of, notification_of_change
 from webhook_gateway.handlers.answers import Outcome, Received
 from webhook_gateway.handlers.catch_up import CatchUps
-from webhook_gateway.ports import KnowsSources, Publishes
+from webhook_gateway.ports import KnowsSources, OutboxPublisher
 
 
 class ReceiveGraph:
     def __init__(
-        self, sources: KnowsSources, records: Publishes, catch_ups: CatchUps, *, clock: Callable[[], datetime]
+        self, sources: KnowsSources, records: OutboxPublisher, catch_ups: CatchUps, *, clock: Callable[[], datetime]
     ) -> None:
         self._sources = sources
         self._records = records
