@@ -20,12 +20,12 @@ from whole_site import eventually, mail, pdf
 
 from mailroom_sandbox.site.demo.api import MailroomAPI, patiently
 from mailroom_sandbox.site.demo.connect import connect
-from mailroom_sandbox.testkit.running_providers import RunningProviders, issue_certificate, running_providers
 from mailroom_sandbox.site.services import SERVICES
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import Home
 from mailroom_sandbox.site.stack.ports import free_port
-from mailroom_sandbox.testkit.site_harness import Trial, trial
+from mailroom_sandbox.testkit.running_providers import RunningProviders, issue_certificate, running_providers
+from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
@@ -34,7 +34,7 @@ ADDRESSES = {"outlook": "ap@contoso.example", "gmail": "ap@letters.example"}
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    running: Trial
+    running: SiteHarness
     providers: RunningProviders
     api: MailroomAPI
     trusted: ssl.SSLContext
@@ -58,7 +58,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
             "MAILROOM_CA_BUNDLE": str(folder / "providers" / "ca.pem"),
             "MAILROOM_FRONT_PORT": str(port),
         }
-        async with trial(home.path, "up", "--without-providers", environment=environment) as running:
+        async with site_harness(home.path, "up", "--without-providers", environment=environment) as running:
             key = running.endpoints.api_key
             assert key is not None
             trusted = ssl.create_default_context(cafile=folder / "both.pem")

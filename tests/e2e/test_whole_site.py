@@ -203,7 +203,7 @@ async def leaks_in_logs(folder: Path, secrets: list[bytes]) -> list[str]:
 
 async def leaks_in_records(bootstrap: str, secrets: list[bytes]) -> list[str]:
     """Of every topic, dead letters and changelog too, each record that was ever written."""
-    names = [FAUST_CHANGELOG, *(name for topic in TOPICS for name in (topic.name, topic.dead_letters))]
+    names = [FAUST_CHANGELOG, *(name for topic in TOPICS for name in (topic.name, topic.dead_letter_topic))]
     consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
     await consumer.start()
     try:

@@ -15,7 +15,7 @@ class Health:
         self._alive: dict[str, Check] = {}
         self._details: dict[str, object] = {}
 
-    def add(self, name: str, check: Check) -> None:
+    def add_readiness(self, name: str, check: Check) -> None:
         self._ready[name] = check
 
     def add_liveness(self, name: str, check: Check) -> None:
@@ -25,14 +25,14 @@ class Health:
         """A fact that `/readyz` shows beside its answer, whatever the checks say. JSON, and no secret."""
         self._details[name] = value
 
-    def details(self) -> dict[str, object]:
+    def read_details(self) -> dict[str, object]:
         return dict(self._details)
 
-    def not_ready(self) -> dict[str, str]:
+    def failing_readiness(self) -> dict[str, str]:
         """The sentences of the checks that are not content, by name."""
         return _complaints(self._ready)
 
-    def not_alive(self) -> dict[str, str]:
+    def failing_liveness(self) -> dict[str, str]:
         return _complaints(self._alive)
 
 

@@ -27,7 +27,7 @@ _PASSING = (
     TimeoutError,
 )
 
-Connection = PoolConnectionProxy
+DatabaseSession = PoolConnectionProxy
 """What handlers are given; a plain `asyncpg.Connection` serves as well."""
 
 
@@ -42,7 +42,7 @@ async def open_pool(
     """
     with transient_errors():
         pool = await asyncpg.create_pool(
-            plain_url(url),
+            reveal_url(url),
             min_size=1,
             max_size=max_size,
             timeout=10,
@@ -61,7 +61,7 @@ async def open_pool(
 
 
 @asynccontextmanager
-async def connection(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
+async def acquire_session(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
     """A connection, each statement its own transaction.
 
     Raises:
@@ -78,9 +78,9 @@ async def connection(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
 
 
 @asynccontextmanager
-async def transaction(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
+async def open_transaction(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
     """One transaction: committed at the end of the block, rolled back by an error. Raises as `connection` does."""
-    async with connection(pool) as conn, conn.transaction():
+    async with acquire_session(pool) as conn, conn.transaction():
         yield conn
 
 
@@ -103,5 +103,5 @@ async def register_json_codec(conn: asyncpg.Connection) -> None:
     )
 
 
-def plain_url(url: SecretStr | str) -> str:
+def reveal_url(url: SecretStr | str) -> str:
     return url.get_secret_value() if isinstance(url, SecretStr) else url

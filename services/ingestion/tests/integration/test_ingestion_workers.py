@@ -100,7 +100,7 @@ async def test_every_kind_of_file_ends_with_its_result(
     assert ends["e-invoice"].reader == "e-invoice/1"
     archived = ends["note"].archive_path
     assert archived is not None
-    assert await site.blobs.exists(archived)
+    assert await site.blobs.has_blob(archived)
     assert archived.startswith("archive/sender_email=billing%40shop%2Eexample/received_date=2026-04-02/")
     assert ends["minutes"].archive_path is None
 
@@ -130,7 +130,7 @@ async def test_two_workers_make_one_document_of_one_content_and_a_result_of_ever
     once_each = {result.event_id: result.attachment_id for result in results}
     assert Counter(once_each.values()) == Counter(record.attachment_id for record in records)
     kept = {row["blob_key"] for row in await site.pool.fetch("select blob_key from ingestion.document")}
-    assert [await site.blobs.exists(record.blob_key) for record in records] == [
+    assert [await site.blobs.has_blob(record.blob_key) for record in records] == [
         record.blob_key in kept for record in records
     ]
     assert {result.status for result in results} == {ResultStatus.COMPLETED}

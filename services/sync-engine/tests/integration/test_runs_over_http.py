@@ -17,7 +17,7 @@ from mailroom_common.providers.graph.mail import GraphMail
 from mailroom_common.providers.http import BaseURL, open_client
 from mailroom_common.providers.port import Mailbox
 from mailroom_common.providers.quota import Quota
-from mailroom_common.settings import ProviderSettings, load
+from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, sign_in_gmail_user, sign_in_outlook_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
@@ -75,7 +75,7 @@ async def site(
         person = await (sign_in_outlook_user if provider is Provider.OUTLOOK else sign_in_gmail_user)(sandbox)
         for name, value in sandbox.mailroom_environment().items():
             monkeypatch.setenv(name, value)
-        settings = load(ProviderSettings)
+        settings = load_settings(ProviderSettings)
         token = OneToken(person.tokens["access_token"])
         async with (
             open_client(settings, timeout_s=20) as http,

@@ -10,11 +10,11 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from mailroom_common.events.terms import Access, Profile, Provider
-from mailroom_common.migrations import migrate
+from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
 from mailroom_common.providers.open import Providers, open_providers
 from mailroom_common.providers.port import Mailbox
-from mailroom_common.settings import ProviderSettings, load
+from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens, TokenStore
 from mailroom_sandbox.provider_doubles.client import decide
@@ -27,7 +27,7 @@ Connect = Callable[..., Awaitable[Mailbox]]
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[TokenStore]:
-    await migrate(postgres_url, {"mailroom_tokens"})
+    await apply_migrations(postgres_url, {"mailroom_tokens"})
     async with open_pool(postgres_url, application_name="tokens-test", max_size=4) as pool:
         yield TokenStore(pool, SealingKeys.parse(KEYS), url=postgres_url)
 
@@ -42,7 +42,7 @@ async def sandbox(tmp_path: Path) -> AsyncIterator[RunningProviders]:
 def provider_settings(sandbox: RunningProviders, monkeypatch: pytest.MonkeyPatch) -> ProviderSettings:
     for name, value in sandbox.mailroom_environment().items():
         monkeypatch.setenv(name, value)
-    return load(ProviderSettings)
+    return load_settings(ProviderSettings)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, Provid
 from mailroom_common.events.terms import Access, Profile, Provider
 from mailroom_common.providers.open import Providers, open_providers
 from mailroom_common.providers.port import Grant, Mailbox
-from mailroom_common.settings import ProviderSettings, load
+from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.store import TokenStore
 from mailroom_sandbox.provider_doubles.client import decide
 from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
@@ -141,7 +141,7 @@ async def test_wrong_client_secret_names_the_setting_and_condemns_nobody(
     for provider, name in ((Provider.OUTLOOK, "MICROSOFT"), (Provider.GMAIL, "GOOGLE")):
         mailbox = await connect(provider, "ap@example.org", str(uuid.uuid4()))
         monkeypatch.setenv(f"MAILROOM_{name}_CLIENT_SECRET", "canary-wrong")
-        async with open_providers(load(ProviderSettings), store) as mistaken:
+        async with open_providers(load_settings(ProviderSettings), store) as mistaken:
             with pytest.raises(ProviderUnavailable, match=f"MAILROOM_{name}_CLIENT_SECRET") as caught:
                 await mistaken.tokens.bearer(mailbox, rejected=await providers.tokens.bearer(mailbox))
         assert "canary" not in str(caught.value)
@@ -168,7 +168,7 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     sandbox: RunningProviders, providers: Providers
 ) -> None:
     await sandbox.control.create_mailbox(Provider.OUTLOOK, "trades@contoso.example")
-    tenant = sandbox.world.store.one("select tenant_id from mailbox where address = ?", "trades@contoso.example")
+    tenant = sandbox.state.store.one("select tenant_id from mailbox where address = ?", "trades@contoso.example")
     assert tenant is not None
     mailbox = Mailbox(
         doc_source_id=str(uuid.uuid4()),
@@ -204,7 +204,7 @@ async def test_service_account_reads_the_mailbox_of_its_domain(
         profile=Profile.INVOICE,
         address="ap@example.org",
     )
-    async with open_providers(load(ProviderSettings), store) as opened:
+    async with open_providers(load_settings(ProviderSettings), store) as opened:
         client = opened.mail[Provider.GMAIL]
         page = await client.changes(mailbox, "history", position=None, page_token=None, start_at=datetime.now(UTC))
         assert page.position is not None

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from mailroom_common.errors import MailroomError, ActionRequired, Retryable
+from mailroom_common.errors import ActionRequired, MailroomError, Retryable
 from mailroom_common.events import Access, Provider
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.port import ConnectsMailboxes, MailProvider

@@ -12,10 +12,10 @@ from hashlib import sha256
 
 from mailroom_common.errors import (
     AccessDenied,
+    ActionRequired,
     ItemGone,
     MailboxGone,
     MailroomError,
-    ActionRequired,
     Rejected,
     Retryable,
     TokenRefused,
@@ -105,7 +105,7 @@ class KeepSubscription:
                 return
             announced = await change.save(transitions.announced(change.connection, digest, self._clock()))
         await self._announcer.announce(announced)
-        held.still_held()
+        held.require_held()
         made = await mail.create_subscription(
             connection.mailbox(),
             client_state=client_state,
@@ -121,7 +121,7 @@ class KeepSubscription:
         shared = await self._shared_watch(connection)
         if shared is not None:
             return shared
-        held.still_held()
+        held.require_held()
         return await self._mail_of(connection).create_subscription(
             connection.mailbox(),
             client_state="",  # Pub/Sub has a token of its own
@@ -179,7 +179,7 @@ class KeepSubscription:
                 watch = await self._watch(connection, held)
             await self._store_renewed(connection, watch.expires_at)
             return
-        held.still_held()
+        held.require_held()
         try:
             renewed = await self._mail_of(connection).renew_subscription(
                 connection.mailbox(),

@@ -6,8 +6,8 @@ from datetime import datetime
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import (
     AccessDenied,
-    MailboxGone,
     ActionRequired,
+    MailboxGone,
     ProviderUnavailable,
     Retryable,
     Throttled,

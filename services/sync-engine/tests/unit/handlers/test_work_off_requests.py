@@ -17,7 +17,7 @@ from mailroom_common.events import (
     SyncReason,
     SyncRequest,
 )
-from mailroom_common.kafka.record import Incoming, Partition
+from mailroom_common.kafka.record import IncomingRecord, Partition
 from mailroom_common.topics import SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL, Topic
 from sync_engine.domain.work_table import Append
 from sync_engine.handlers.work_off_requests import Lane, WorkOffRequests
@@ -55,7 +55,7 @@ class Directory:
     is_reachable: bool = True
     catch_ups: int = 0
 
-    def get(self, doc_source_id: str) -> DocSource | None:
+    def get_source(self, doc_source_id: str) -> DocSource | None:
         return self.sources.get(doc_source_id)
 
     async def catch_up(self, timeout_s: float) -> bool:
@@ -132,7 +132,7 @@ class Log:
                 first_requested_at=now(),
             )
         headers = {"resolves": str(append.resolves)} if append and append.resolves is not None else {}
-        record = Incoming(topic, 0, offset, now(), key, None if event is None else b"", headers, event)
+        record = IncomingRecord(topic, 0, offset, now(), key, None if event is None else b"", headers, event)
         if lane := self.lanes.get(topic.name):
             lane.read(record)
             lane.committable(offset + 1)
