@@ -35,12 +35,12 @@ from wrk import Measured, Wrk, is_installed
 
 from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Profile, Provider
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.producer import EventProducer, Outgoing
+from mailroom_common.kafka.producer import EventProducer, OutgoingEvent
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, PARTITIONS, SCHEMAS
-from mailroom_sandbox.stack import jars
-from mailroom_sandbox.stack.home import home
-from mailroom_sandbox.stack.kafka import Kafka
-from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.site.stack import jars
+from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.ports import free_port
 
 SOURCES = 5_000
 WARM_UP_S = 5
@@ -222,11 +222,13 @@ def _doc_source_id(number: int) -> str:
 
 async def _fill_directory(site: Site) -> None:
     async with EventProducer(site, Codec(), client_id="bench") as producer:
-        await producer.prepare(DOC_SOURCES)
+        await producer.learn_partitions(DOC_SOURCES)
         sources = [_source(_doc_source_id(number)) for number in range(SOURCES)]
         for start in range(0, SOURCES, 500):
-            batch = [Outgoing(DOC_SOURCES, source.doc_source_id, source) for source in sources[start : start + 500]]
-            await producer.send_all(batch, timeout_s=30)
+            batch = [
+                OutgoingEvent(DOC_SOURCES, source.doc_source_id, source) for source in sources[start : start + 500]
+            ]
+            await producer.send_events(batch, timeout_s=30)
 
 
 def _source(doc_source_id: str) -> DocSource:

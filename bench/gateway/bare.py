@@ -10,7 +10,7 @@ import sys
 import uvloop
 from starlette.types import Receive, Scope, Send
 
-from mailroom_common.web import serve
+from mailroom_common.web import serve_app
 
 
 async def echo(_scope: Scope, receive: Receive, send: Send) -> None:
@@ -29,7 +29,7 @@ async def echo(_scope: Scope, receive: Receive, send: Send) -> None:
 async def main(port: int) -> None:
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    await serve(echo, host="127.0.0.1", port=port, stopping=stopping)
+    await serve_app(echo, host="127.0.0.1", port=port, stopping=stopping)
 
 
 if __name__ == "__main__":

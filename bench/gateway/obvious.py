@@ -23,27 +23,27 @@ from starlette.types import Receive, Scope, Send
 
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
-from mailroom_common.kafka.schema_files import packaged_schemas
-from mailroom_common.settings import load
+from mailroom_common.kafka.schema_files import load_packaged_schemas
+from mailroom_common.settings import load_settings
 from mailroom_common.topics import NOTIFICATIONS
-from mailroom_common.web import serve
+from mailroom_common.web import serve_app
 from webhook_gateway.settings import Settings
 
 
 async def main(port: int) -> None:
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    settings = load(Settings)
+    settings = load_settings(Settings)
     sources = DocSourceDirectory(settings, Codec())
-    await sources.load()
+    await sources.load_sources()
     topic = settings.topic_prefix + NOTIFICATIONS.name
-    schema = packaged_schemas()["notifications"][-1].parsed
+    schema = load_packaged_schemas()["notifications"][-1].parsed
 
     async def push(_scope: Scope, receive: Receive, send: Send) -> None:
         now, sent = datetime.now(UTC), []
         for item in orjson.loads((await receive())["body"])["value"]:
             doc_source_id = item["clientState"].partition(":")[0]
-            source = sources.get(doc_source_id)
+            source = sources.get_source(doc_source_id)
             shown = sha256(item["clientState"].encode()).hexdigest()
             if source is None or not compare_digest(shown, source.client_states[0].sha256):
                 raise ValueError("the bench sends genuine items only")
@@ -75,7 +75,7 @@ async def main(port: int) -> None:
         gc.collect()
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
-        await serve(push, host="127.0.0.1", port=port, stopping=stopping)
+        await serve_app(push, host="127.0.0.1", port=port, stopping=stopping)
 
 
 if __name__ == "__main__":

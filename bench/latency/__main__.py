@@ -28,12 +28,12 @@ from reportlab.pdfgen.canvas import Canvas
 from mailroom_common.events import IngestionResult
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.topics import INGESTION_RESULTS, LIFECYCLE_EVENTS
-from mailroom_sandbox.main_job.api import MailroomAPI
-from mailroom_sandbox.main_job.connect import connect
-from mailroom_sandbox.providers.client import ControlClient
-from mailroom_sandbox.stack import ca
-from mailroom_sandbox.stack.home import read_json
-from mailroom_sandbox.trial import trial
+from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.site.demo.api import MailroomAPI
+from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.stack import ca
+from mailroom_sandbox.site.stack.home import read_json
+from mailroom_sandbox.testkit.site_harness import site_harness
 
 PROVIDERS = ("outlook", "gmail")
 PATIENCE_S = 30.0
@@ -56,7 +56,7 @@ class Site:
 @asynccontextmanager
 async def running_site(folder: Path, mailboxes: int) -> AsyncIterator[Site]:
     async with AsyncExitStack() as stack:
-        running = await stack.enter_async_context(trial(folder / "home", "up", environment={}))
+        running = await stack.enter_async_context(site_harness(folder / "home", "up", environment={}))
         trusted = ca.provide(running.home.tls).client_context()
         endpoints = running.endpoints
         if endpoints.api_key is None:
@@ -113,7 +113,7 @@ async def measured(site: Site, mails: int) -> dict[str, list[float]]:
 
 async def bare_trips(kafka: str, count: int) -> list[float]:
     """Milliseconds of one record to a topic and back, `acks=all`: what five of them cost before anything is done."""
-    topic = LIFECYCLE_EVENTS.dead_letters
+    topic = LIFECYCLE_EVENTS.dead_letter_topic
     consumer = AIOKafkaConsumer(topic, bootstrap_servers=kafka, auto_offset_reset="latest", fetch_max_wait_ms=100)
     producer = AIOKafkaProducer(bootstrap_servers=kafka, acks="all", enable_idempotence=True)
     await producer.start()

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from connection_fakes import URLS, Clock, FakeConnections, FakeGrants, FakeLocks, FakeProvider, a_connection
 
 from mailroom_common.events import DocSource, LifecycleEvent, Notification, Provider, SyncReason
-from mailroom_common.kafka.producer import Outgoing
+from mailroom_common.kafka.producer import OutgoingEvent
 from subscription_manager.domain.connection import Connection
 from subscription_manager.handlers.act_on_lifecycle_event import ActOnLifecycleEvent
 from subscription_manager.handlers.change_state import ChangeState
@@ -43,21 +43,21 @@ class Site:
     def set(self) -> None:
         """What is due is kept when the test says so."""
 
-    def get(self, doc_source_id: str) -> DocSource | None:
+    def get_source(self, doc_source_id: str) -> DocSource | None:
         """`doc-sources`, read to its end."""
         told = [event for told, _, event in self.connections.told if told == doc_source_id]
         return told[-1] if told else None
 
-    def by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
         return ()
 
-    def ready(self) -> str | None:
+    def check_readiness(self) -> str | None:
         return None
 
     async def catch_up(self, timeout_s: float) -> bool:
         return True
 
-    async def send_all(self, records: Sequence[Outgoing], *, timeout_s: float) -> None:
+    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
         for record in records:
             if isinstance(record.event, LifecycleEvent):
                 await self.lifecycle.act(record.event)

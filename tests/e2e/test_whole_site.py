@@ -22,8 +22,8 @@ from mailroom_common.postgres import open_pool
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import FAUST_CHANGELOG, PARTITIONS, TOPICS
-from mailroom_sandbox.main_job.browser import Browser
-from mailroom_sandbox.stack.home import read_json
+from mailroom_sandbox.site.demo.browser import Browser
+from mailroom_sandbox.site.stack.home import read_json
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
@@ -203,7 +203,7 @@ async def leaks_in_logs(folder: Path, secrets: list[bytes]) -> list[str]:
 
 async def leaks_in_records(bootstrap: str, secrets: list[bytes]) -> list[str]:
     """Of every topic, dead letters and changelog too, each record that was ever written."""
-    names = [FAUST_CHANGELOG, *(name for topic in TOPICS for name in (topic.name, topic.dead_letters))]
+    names = [FAUST_CHANGELOG, *(name for topic in TOPICS for name in (topic.name, topic.dead_letter_topic))]
     consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
     await consumer.start()
     try:

@@ -5,9 +5,9 @@ import asyncio
 import typer
 from pydantic import SecretStr
 
-from mailroom_common.migrations import migrate as bring_up_to_date
-from mailroom_common.migrations import schemas
-from mailroom_common.settings import DatabaseSettings, load
+from mailroom_common.migrations import apply_migrations as bring_up_to_date
+from mailroom_common.migrations import list_schemas
+from mailroom_common.settings import DatabaseSettings, load_settings
 from mailroom_common.tokens.store import SCHEMA as TOKENS
 
 
@@ -19,14 +19,14 @@ class Settings(DatabaseSettings):
 
 def migrate() -> None:
     """Apply what is missing, one migration a transaction; safe to repeat and to run twice at once."""
-    settings = load(Settings)
+    settings = load_settings(Settings)
     done = asyncio.run(_all(settings))
     for name in done:
         typer.echo(f"applied {name}")
-    typer.echo(f"{len(done)} applied; {', '.join(sorted(schemas()))} are up to date")
+    typer.echo(f"{len(done)} applied; {', '.join(sorted(list_schemas()))} are up to date")
 
 
 async def _all(settings: Settings) -> list[str]:
-    services = schemas() - {TOKENS}
+    services = list_schemas() - {TOKENS}
     done = await bring_up_to_date(settings.token_database_url or settings.database_url, {TOKENS})
     return done + await bring_up_to_date(settings.database_url, services)

@@ -5,8 +5,8 @@ import asyncio
 import typer
 
 from mailroom_common.kafka.admin import apply_topics
-from mailroom_common.settings import KafkaSettings, load
-from mailroom_common.topics import deployed
+from mailroom_common.settings import KafkaSettings, load_settings
+from mailroom_common.topics import list_deployed_topics
 
 app = typer.Typer(name="topics", no_args_is_help=True, help="The Kafka topics of a site.")
 
@@ -25,7 +25,7 @@ def apply() -> None:
     Safe to run again and again: the second run changes nothing. Partition counts are fixed for life, so a topic that
     has another is an error. Settings: MAILROOM_KAFKA_BOOTSTRAP, MAILROOM_KAFKA_REPLICATION (3), MAILROOM_TOPIC_PREFIX.
     """
-    settings = load(KafkaSettings)
+    settings = load_settings(KafkaSettings)
     applied = asyncio.run(apply_topics(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_replication))
     for name in applied.created:
         typer.echo(f"created   {name}")
@@ -37,8 +37,8 @@ def apply() -> None:
 @app.command("list", epilog="Example:\n\n  mailroom topics list")
 def list_topics() -> None:
     """Show what `apply` would make: names, partitions, cleanup and retention. Asks Kafka nothing."""
-    settings = load(KafkaSettings)
-    for topic in deployed(settings.topic_prefix, settings.kafka_replication):
+    settings = load_settings(KafkaSettings)
+    for topic in list_deployed_topics(settings.topic_prefix, settings.kafka_replication):
         kept = topic.config.get("retention.ms")
         days = f"{int(kept) // 86_400_000} d" if kept else "-"
         typer.echo(f"{topic.name:60} {topic.partitions:4} {topic.config['cleanup.policy']:8} {days}")

@@ -15,9 +15,9 @@ import pytest
 
 from mailroom_common.providers.http import open_client
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.settings import ProviderSettings, load
-from mailroom_sandbox.providers import contracts
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from mailroom_common.settings import ProviderSettings, load_settings
+from mailroom_sandbox.testkit import contracts
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -189,7 +189,7 @@ async def sandbox(tmp_path: Path) -> AsyncIterator[RunningProviders]:
 def provider_settings(sandbox: RunningProviders, monkeypatch: pytest.MonkeyPatch) -> ProviderSettings:
     for name, value in sandbox.mailroom_environment().items():
         monkeypatch.setenv(name, value)
-    return load(ProviderSettings)
+    return load_settings(ProviderSettings)
 
 
 @pytest.fixture

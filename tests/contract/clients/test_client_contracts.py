@@ -17,7 +17,7 @@ from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox, SubscriptionRequest
-from mailroom_common.settings import ProviderSettings, load
+from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_gmail.consent import GoogleIdentity
 from mailroom_gmail.mail import GmailMail
 from mailroom_gmail.settings import GmailSettings
@@ -26,8 +26,8 @@ from mailroom_outlook.consent import MicrosoftIdentity
 from mailroom_outlook.mail import GraphMail
 from mailroom_outlook.settings import OutlookSettings
 from mailroom_outlook.subscriptions import GraphSubscriptions
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders
 
 ADDRESS = "ap@contoso.example"
 START_AT = datetime.now(UTC) - timedelta(days=1)
@@ -113,10 +113,10 @@ async def test_what_graph_is_asked_and_answers_is_in_its_contract(
     graph_contract: Any,
     profile: Profile,
 ) -> None:
-    side = MicrosoftIdentity(load(OutlookSettings), provider_settings, http)
+    side = MicrosoftIdentity(load_settings(OutlookSettings), provider_settings, http)
     mailbox, token = await signed_in(sandbox, side, profile)
     recorder.exchanges.clear()
-    parts = (http, BaseURL(load(OutlookSettings).graph_url), one_token(token), Quota(slots=4))
+    parts = (http, BaseURL(load_settings(OutlookSettings).graph_url), one_token(token), Quota(slots=4))
     client, subscriptions = GraphMail(*parts), GraphSubscriptions(*parts)
     inbox = next(folder for folder in await client.list_folders(mailbox) if folder.well_known == "inbox")
     ids = [(await sandbox.control.deliver(source, ADDRESS))[0] for source in mails()]
@@ -163,7 +163,7 @@ async def test_what_gmail_is_asked_and_answers_is_in_its_contract(
     gmail_contract: Any,
     profile: Profile,
 ) -> None:
-    settings = load(GmailSettings)
+    settings = load_settings(GmailSettings)
     side = GoogleIdentity(settings, http)
     mailbox, token = await signed_in(sandbox, side, profile)
     recorder.exchanges.clear()

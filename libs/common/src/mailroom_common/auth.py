@@ -10,7 +10,7 @@ from typing import Self
 from fastapi import Request
 
 from mailroom_common.errors import SettingsError
-from mailroom_common.web import Problem
+from mailroom_common.web import HTTPProblem
 
 
 class Role(IntEnum):
@@ -40,7 +40,7 @@ class APIKeys:
     _keys: tuple[_Key, ...]
 
     @classmethod
-    def parse(cls, text: str) -> Self:
+    def parse_keys(cls, text: str) -> Self:
         """Comma-separated `tenant:role:sha256-hex-of-the-key`; a tenant may have any number of keys.
 
         Raises:
@@ -50,7 +50,7 @@ class APIKeys:
             tuple(_key(number, entry.strip()) for number, entry in enumerate(text.split(","), 1) if entry.strip())
         )
 
-    def caller(self, key: str) -> Caller | None:
+    def find_caller(self, key: str) -> Caller | None:
         digest = sha256(key.encode()).digest()
         found = None
         # All of them, always: how long it takes tells nothing of which matched.
@@ -74,16 +74,16 @@ def _key(number: int, entry: str) -> _Key:
     return parsed
 
 
-def requires(keys: APIKeys, role: Role) -> Callable[[Request], Awaitable[Caller]]:
+def require_role(keys: APIKeys, role: Role) -> Callable[[Request], Awaitable[Caller]]:
     """A FastAPI dependency: `caller: Annotated[Caller, Depends(requires(keys, Role.VIEWER))]`."""
 
     async def authenticated(request: Request) -> Caller:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        caller = keys.caller(key.strip()) if scheme.lower() == "bearer" else None
+        caller = keys.find_caller(key.strip()) if scheme.lower() == "bearer" else None
         if caller is None:
-            raise Problem(401, "An API key is needed", headers={"WWW-Authenticate": 'Bearer realm="mailroom"'})
+            raise HTTPProblem(401, "An API key is needed", headers={"WWW-Authenticate": 'Bearer realm="mailroom"'})
         if caller.role < role:
-            raise Problem(403, "This key may not do that", f"The role {role.name.lower()} is needed.")
+            raise HTTPProblem(403, "This key may not do that", f"The role {role.name.lower()} is needed.")
         return caller
 
     return authenticated

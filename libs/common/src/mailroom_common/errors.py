@@ -8,7 +8,7 @@ MailroomError
 ├── Rejected                no retry can help this record, file or request: dead-letter or answer 4xx
 │   ├── Undecodable         bytes that are not what they claim to be
 │   └── ItemGone            the provider no longer has this message or part: done, not an error to repeat
-├── NeedsPeople             the connection rests until somebody acts at the provider
+├── ActionRequired             the connection rests until somebody acts at the provider
 │   ├── TokenRefused        the grant is dead: consent again
 │   ├── AccessDenied        the scope, the policy or the administrator says no
 │   └── MailboxGone         the account has no mailbox any more
@@ -56,11 +56,11 @@ class ItemGone(Rejected):
     pass
 
 
-class NeedsPeople(MailroomError):
+class ActionRequired(MailroomError):
     pass
 
 
-class TokenRefused(NeedsPeople):
+class TokenRefused(ActionRequired):
     """`grant_generation` says which grant was refused: an older one does not condemn a newer."""
 
     def __init__(self, message: str, *, grant_generation: int) -> None:
@@ -68,11 +68,11 @@ class TokenRefused(NeedsPeople):
         self.grant_generation = grant_generation
 
 
-class AccessDenied(NeedsPeople):
+class AccessDenied(ActionRequired):
     pass
 
 
-class MailboxGone(NeedsPeople):
+class MailboxGone(ActionRequired):
     pass
 
 

@@ -13,25 +13,25 @@ import asyncpg
 from pydantic import SecretStr
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.postgres import passing_errors, plain_url
+from mailroom_common.postgres import reveal_url, transient_errors
 
 LEASE_S = 10.0
 _QUIET = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
 
 
-def lock_key(*parts: str) -> int:
+def advisory_lock_key(*parts: str) -> int:
     """The 64-bit key of a named advisory lock."""
     return int.from_bytes(sha256("\x1f".join(("mailroom", *parts)).encode()).digest()[:8], "big", signed=True)
 
 
 @asynccontextmanager
-async def own_session(
+async def open_leased_session(
     url: SecretStr | str, *, application_name: str, lease_s: float = LEASE_S
 ) -> AsyncIterator[asyncpg.Connection]:
     """A connection outside any pool, which Postgres ends when it says nothing for `lease_s` seconds."""
-    with passing_errors():
+    with transient_errors():
         conn = await asyncpg.connect(
-            plain_url(url),
+            reveal_url(url),
             timeout=5,
             command_timeout=lease_s / 2,
             server_settings={
@@ -47,38 +47,38 @@ async def own_session(
             await conn.close(timeout=1)
 
 
-class HeldLock:
-    """A lock that was had. Ask `still_held` before each step that only the holder may take."""
+class SessionLock:
+    """A lock that was had. Ask `require_held` before each step that only the holder may take."""
 
     def __init__(self, name: str, lease_s: float) -> None:
         self._name = name
         self._lease_s = lease_s
         self._spoken_at = _now()
 
-    def spoke(self) -> None:
+    def record_activity(self) -> None:
         self._spoken_at = _now()
 
-    def still_held(self) -> None:
+    def require_held(self) -> None:
         """Raises Unavailable when the session has been silent for so long that another may hold the lock by now."""
         if _now() - self._spoken_at > self._lease_s * 0.8:
             raise Unavailable(f"the lock {self._name} may be lost")
 
 
 @asynccontextmanager
-async def session_lock(
+async def hold_session_lock(
     url: SecretStr | str, *parts: str, application_name: str, wait_s: float = 30, lease_s: float = LEASE_S
-) -> AsyncIterator[HeldLock]:
+) -> AsyncIterator[SessionLock]:
     """Hold the lock named by `parts` for the block.
 
     Raises:
         Unavailable: it could not be had within `wait_s`, or Postgres is away.
     """
-    key = lock_key(*parts)
-    async with own_session(url, application_name=application_name, lease_s=lease_s) as conn:
-        with passing_errors():
+    key = advisory_lock_key(*parts)
+    async with open_leased_session(url, application_name=application_name, lease_s=lease_s) as conn:
+        with transient_errors():
             await conn.execute(f"set lock_timeout = '{round(wait_s * 1000)}ms'")
             await conn.execute("select pg_advisory_lock($1)", key, timeout=wait_s + 5)
-        held = HeldLock(":".join(parts), lease_s)
+        held = SessionLock(":".join(parts), lease_s)
         pinging = asyncio.create_task(_ping(conn, held, lease_s / 5))
         try:
             yield held
@@ -88,13 +88,13 @@ async def session_lock(
                 await pinging
 
 
-async def _ping(conn: asyncpg.Connection, held: HeldLock, every_s: float) -> None:
-    # When it fails the holder finds out by `still_held`: nothing here could give the lock back to it.
+async def _ping(conn: asyncpg.Connection, held: SessionLock, every_s: float) -> None:
+    # When it fails the holder finds out by `require_held`: nothing here could give the lock back to it.
     with suppress(*_QUIET):
         while True:
             await asyncio.sleep(every_s)
             await conn.execute("select 1")
-            held.spoke()
+            held.record_activity()
 
 
 def _now() -> float:

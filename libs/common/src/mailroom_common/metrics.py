@@ -14,8 +14,8 @@ OUTBOX_FAILED_SENDS = Counter(
     "Outbox rows that Kafka did not acknowledge in time; they are sent again.",
     ["schema"],
 )
-OUTBOX_SET_ASIDE = Gauge(
-    "mailroom_outbox_set_aside",
+OUTBOX_BLOCKED_AGGREGATES = Gauge(
+    "mailroom_outbox_blocked_aggregates",
     "Aggregates whose next outbox row Kafka can never take: they wait for an operator, as outbox.py says. Alarm.",
     ["schema"],
 )
@@ -118,6 +118,11 @@ PARSER_JOBS = Counter(
     "mailroom_parser_jobs_total",
     "Files that the parser process was given: `read`, `refused` by a reader, `limit` reached, `crashed`.",
     ["outcome"],
+)
+PARSER_CONFINEMENT = Gauge(
+    "mailroom_parser_confinement_layer",
+    "1 while this layer confines the parser processes, else 0: the seccomp filter, hard limits and the others.",
+    ["layer"],
 )
 
 # ingestion

@@ -14,8 +14,8 @@ import asyncpg
 from pydantic import SecretStr
 
 from mailroom_common.errors import Fatal
-from mailroom_common.locks import lock_key
-from mailroom_common.postgres import passing_errors, plain_url
+from mailroom_common.locks import advisory_lock_key
+from mailroom_common.postgres import reveal_url, transient_errors
 
 GROUP = "mailroom.migrations"
 
@@ -32,18 +32,18 @@ class Migration:
         return sha256(self.sql.encode()).hexdigest()
 
 
-def schemas() -> frozenset[str]:
+def list_schemas() -> frozenset[str]:
     """The names of the schemas that the installed packages own."""
     return frozenset(entry.name for entry in entry_points(group=GROUP))
 
 
-def shipped(schema: str) -> list[Migration]:
+def bundled_migrations(schema: str) -> list[Migration]:
     """The schema's migrations in order, from the package that owns it."""
     (entry,) = entry_points(group=GROUP, name=schema)
     return sorted(_in_package(schema, entry.value), key=_number)
 
 
-async def migrate(url: SecretStr | str, only: Collection[str] | None = None) -> list[str]:
+async def apply_migrations(url: SecretStr | str, only: Collection[str] | None = None) -> list[str]:
     """Bring the schemas (`only` these) up to date, and say what was done: `schema/NNNN_name` each.
 
     Two at once wait for each other. Each migration is one transaction under a lock timeout: a busy table makes it fail
@@ -54,22 +54,22 @@ async def migrate(url: SecretStr | str, only: Collection[str] | None = None) -> 
         Unavailable: Postgres does not answer, or a lock could not be had.
     """
     done: list[str] = []
-    with passing_errors():
+    with transient_errors():
         conn = await asyncpg.connect(
-            plain_url(url), timeout=10, server_settings={"application_name": "mailroom-migrate"}
+            reveal_url(url), timeout=10, server_settings={"application_name": "mailroom-migrate"}
         )
         try:
-            for schema in sorted(schemas() if only is None else only):
-                done += await _migrate_schema(conn, schema, shipped(schema))
+            for schema in sorted(list_schemas() if only is None else only):
+                done += await _migrate_schema(conn, schema, bundled_migrations(schema))
         finally:
             await conn.close(timeout=5)
     return done
 
 
-async def require_current(pool: asyncpg.Pool, schema: str) -> None:
+async def require_current_schema(pool: asyncpg.Pool, schema: str) -> None:
     """Raises Fatal when the schema lacks a migration this code needs. A newer schema is fine: changes only expand."""
-    newest = max((migration.number for migration in shipped(schema)), default=0)
-    with passing_errors():
+    newest = max((migration.number for migration in bundled_migrations(schema)), default=0)
+    with transient_errors():
         try:
             # The schema's name is ours, never a caller's.
             at = await pool.fetchval(f'select max(number) from "{schema}".schema_migrations') or 0  # noqa: S608
@@ -80,7 +80,7 @@ async def require_current(pool: asyncpg.Pool, schema: str) -> None:
 
 
 async def _migrate_schema(conn: asyncpg.Connection, schema: str, migrations: list[Migration]) -> list[str]:
-    key = lock_key("migrations", schema)
+    key = advisory_lock_key("migrations", schema)
     await conn.execute("set lock_timeout = '60s'")
     await conn.execute("select pg_advisory_lock($1)", key)
     try:

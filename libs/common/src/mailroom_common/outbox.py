@@ -17,7 +17,7 @@ One relay per schema publishes in id order and awaits the acknowledgement of an 
 
 A row that Kafka can never take (larger than the producer or the topic allows) is set aside with the later rows of its
 aggregate, and the others go on. The log says `outbox_row_rejected` with its `outbox_id`, and
-`mailroom_outbox_set_aside` stays above 0 until an operator acts:
+`mailroom_outbox_blocked_aggregates` stays above 0 until an operator acts:
 
 1. When the topic's `max.message.bytes` was lowered, raise it again. The row is sent again each minute by itself.
 2. Otherwise nothing can make the row fit. Take it away and keep what this returns, since its readers never hear of the
@@ -44,17 +44,17 @@ from pydantic import SecretStr
 from mailroom_common.errors import MailroomError, Rejected, Unavailable
 from mailroom_common.events import Event
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.headers import RawHeaders, event_headers, tombstone_headers, with_own
-from mailroom_common.locks import LEASE_S, HeldLock, lock_key, own_session
+from mailroom_common.kafka.headers import RawHeaders, build_event_headers, build_tombstone_headers, override_headers
+from mailroom_common.locks import LEASE_S, SessionLock, advisory_lock_key, open_leased_session
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import (
+    OUTBOX_BLOCKED_AGGREGATES,
     OUTBOX_DELAY_S,
     OUTBOX_FAILED_SENDS,
     OUTBOX_LEADER,
     OUTBOX_PUBLISHED,
-    OUTBOX_SET_ASIDE,
 )
-from mailroom_common.postgres import passing_errors
+from mailroom_common.postgres import transient_errors
 from mailroom_common.topics import TOPICS, Topic
 
 log = get_logger()
@@ -68,13 +68,13 @@ _LAST_SENDS_S = 1.0
 _SET_ASIDE_S = 60.0
 
 
-class Publishes(Protocol):
+class OutboxPublisher(Protocol):
     """`EventProducer` of `kafka/producer.py`: returns when Kafka has acknowledged, raises Unavailable in time.
 
     Raises Rejected for a record that Kafka can never take.
     """
 
-    def name_of(self, topic: Topic) -> str: ...
+    def topic_name(self, topic: Topic) -> str: ...
 
     async def send_raw(
         self,
@@ -100,7 +100,7 @@ class Outbox:
             "values ($1, $2, $3, ($4::text)::jsonb, $5)"
         )
 
-    async def add(
+    async def append_record(
         self,
         conn: PoolConnectionProxy,
         topic: Topic,
@@ -116,11 +116,11 @@ class Outbox:
         """
         value = None if event is None else self._codec.encode(event)
         usual = (
-            tombstone_headers(self._source)
+            build_tombstone_headers(self._source)
             if event is None
-            else event_headers(event, self._codec.kind_of(event), self._source)
+            else build_event_headers(event, self._codec.find_kind(event), self._source)
         )
-        told = orjson.dumps({name: text.decode() for name, text in with_own(usual, headers or {})}).decode()
+        told = orjson.dumps({name: text.decode() for name, text in override_headers(usual, headers or {})}).decode()
         await conn.execute(self._insert, topic.name, key, value, told, aggregate)
         # In the same transaction, so that it is heard when the row can be seen; Postgres folds repeats.
         await conn.execute("select pg_notify($1, '')", self._channel)
@@ -151,7 +151,7 @@ def _row(record: asyncpg.Record) -> _Row:
 
 
 class OutboxRelay:
-    """Publishes a schema's outbox. Run one in every instance: the lock lets one at a time work.
+    """OutboxPublisher a schema's outbox. Run one in every instance: the lock lets one at a time work.
 
     Lock, reads and deletes share one connection, so who has lost the lock can neither read nor delete any more; and no
     row lock is held while Kafka is slow.
@@ -161,7 +161,7 @@ class OutboxRelay:
         self,
         database_url: SecretStr | str,
         schema: str,
-        producer: Publishes,
+        producer: OutboxPublisher,
         *,
         lease_s: float = LEASE_S,
         set_aside_s: float = _SET_ASIDE_S,
@@ -178,14 +178,14 @@ class OutboxRelay:
         self._acknowledged: list[int] = []
         self._aside: dict[str, _Aside] = {}
 
-    async def run(self, stopping: asyncio.Event) -> None:
+    async def run_relay(self, stopping: asyncio.Event) -> None:
         """Publish until `stopping`, through any absence of Kafka and Postgres."""
         while not stopping.is_set():
             try:
-                async with own_session(
+                async with open_leased_session(
                     self._url, application_name=f"{self._schema}-outbox", lease_s=self._lease_s
                 ) as conn:
-                    with passing_errors():
+                    with transient_errors():
                         if await self._become_leader(conn, stopping):
                             await self._lead(conn, stopping)
             except Unavailable as error:
@@ -197,7 +197,7 @@ class OutboxRelay:
     async def _become_leader(self, conn: asyncpg.Connection, stopping: asyncio.Event) -> bool:
         # Asked for again and again, not waited for: a wait in the server would outlive a network that broke.
         while not stopping.is_set():
-            if await conn.fetchval("select pg_try_advisory_lock($1)", lock_key("outbox", self._schema)):
+            if await conn.fetchval("select pg_try_advisory_lock($1)", advisory_lock_key("outbox", self._schema)):
                 log.info("outbox_relay_leads", schema=self._schema)
                 OUTBOX_LEADER.labels(self._schema).set(1)
                 return True
@@ -205,7 +205,7 @@ class OutboxRelay:
         return False
 
     async def _lead(self, conn: asyncpg.Connection, stopping: asyncio.Event) -> None:
-        held = HeldLock(f"outbox:{self._schema}", self._lease_s)
+        held = SessionLock(f"outbox:{self._schema}", self._lease_s)
         self._acknowledged.clear()
         await conn.add_listener(_channel(self._schema), lambda *_: self._wake.set())
         try:
@@ -225,10 +225,10 @@ class OutboxRelay:
             self._aside.clear()
             self._show_aside()
 
-    async def _start_flights(self, conn: asyncpg.Connection, held: HeldLock) -> bool:
+    async def _start_flights(self, conn: asyncpg.Connection, held: SessionLock) -> bool:
         """Send what no flight carries yet; False when there was nothing."""
         rows = await self._rows_on_the_ground(conn)
-        held.spoke()
+        held.record_activity()
         by_aggregate: dict[str, list[_Row]] = {}
         for row in rows:
             by_aggregate.setdefault(row.aggregate, []).append(row)
@@ -248,7 +248,7 @@ class OutboxRelay:
         )
         return [_row(record) for record in records]
 
-    async def _send_in_order(self, rows: list[_Row], held: HeldLock) -> None:
+    async def _send_in_order(self, rows: list[_Row], held: SessionLock) -> None:
         for row in rows:
             try:
                 await self._send(row, held)
@@ -276,7 +276,7 @@ class OutboxRelay:
         self._show_aside()
 
     def _show_aside(self) -> None:
-        OUTBOX_SET_ASIDE.labels(self._schema).set(len(self._aside))
+        OUTBOX_BLOCKED_AGGREGATES.labels(self._schema).set(len(self._aside))
 
     async def _forget_what_was_deleted(self, conn: asyncpg.Connection) -> None:
         """A row that an operator took away holds up its aggregate no longer."""
@@ -288,17 +288,17 @@ class OutboxRelay:
         self._aside = {aggregate: aside for aggregate, aside in self._aside.items() if aside.row_id not in gone}
         self._show_aside()
 
-    async def _send(self, row: _Row, held: HeldLock) -> None:
+    async def _send(self, row: _Row, held: SessionLock) -> None:
         """
         Raises:
             Rejected: no repeat can help this row.
         """
         pause_s = 0.1
         while True:
-            held.still_held()
+            held.require_held()
             try:
                 await self._producer.send_raw(
-                    self._producer.name_of(row.topic),
+                    self._producer.topic_name(row.topic),
                     row.key.encode(),
                     row.value,
                     row.headers,

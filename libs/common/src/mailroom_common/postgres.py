@@ -27,7 +27,7 @@ _PASSING = (
     TimeoutError,
 )
 
-Connection = PoolConnectionProxy
+DatabaseSession = PoolConnectionProxy
 """What handlers are given; a plain `asyncpg.Connection` serves as well."""
 
 
@@ -40,14 +40,14 @@ async def open_pool(
     Raises:
         Unavailable: Postgres does not answer.
     """
-    with passing_errors():
+    with transient_errors():
         pool = await asyncpg.create_pool(
-            plain_url(url),
+            reveal_url(url),
             min_size=1,
             max_size=max_size,
             timeout=10,
             command_timeout=command_timeout_s,
-            init=speak_json,
+            init=register_json_codec,
             server_settings={
                 "application_name": application_name,
                 "timezone": "UTC",
@@ -61,13 +61,13 @@ async def open_pool(
 
 
 @asynccontextmanager
-async def connection(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
+async def acquire_session(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
     """A connection, each statement its own transaction.
 
     Raises:
         Unavailable: for what may pass, so that a consumer waits and nothing is dead-lettered for it.
     """
-    with passing_errors():
+    with transient_errors():
         async with pool.acquire(timeout=10) as conn:
             try:
                 yield conn
@@ -78,13 +78,13 @@ async def connection(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
 
 
 @asynccontextmanager
-async def transaction(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
+async def open_transaction(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
     """One transaction: committed at the end of the block, rolled back by an error. Raises as `connection` does."""
-    async with connection(pool) as conn, conn.transaction():
+    async with acquire_session(pool) as conn, conn.transaction():
         yield conn
 
 
-class passing_errors:  # noqa: N801  # reads as the statement it is: `with passing_errors():`
+class transient_errors:  # noqa: N801  # reads as the statement it is: `with transient_errors():`
     """Turns errors of Postgres that may pass into Unavailable and leaves the others alone."""
 
     def __enter__(self) -> None:
@@ -96,12 +96,12 @@ class passing_errors:  # noqa: N801  # reads as the statement it is: `with passi
             raise Unavailable(f"Postgres: {type(error).__name__}") from error
 
 
-async def speak_json(conn: asyncpg.Connection) -> None:
+async def register_json_codec(conn: asyncpg.Connection) -> None:
     """Have `jsonb` columns read and written as Python values."""
     await conn.set_type_codec(
         "jsonb", encoder=lambda value: orjson.dumps(value).decode(), decoder=orjson.loads, schema="pg_catalog"
     )
 
 
-def plain_url(url: SecretStr | str) -> str:
+def reveal_url(url: SecretStr | str) -> str:
     return url.get_secret_value() if isinstance(url, SecretStr) else url

@@ -19,7 +19,7 @@ import uvloop
 from mailroom_common.errors import Fatal, SettingsError
 from mailroom_common.health import Health
 from mailroom_common.logs import configure_logging, get_logger
-from mailroom_common.settings import ProcessSettings, load
+from mailroom_common.settings import ProcessSettings, load_settings
 
 log = get_logger()
 
@@ -56,7 +56,7 @@ def run_process(
         the exit code, for `sys.exit`.
     """
     try:
-        settings = load(settings_type)
+        settings = load_settings(settings_type)
         configure_logging(name, level=settings.log_level, instance_id=settings.instance_id)
     except SettingsError as error:
         return _settings_are_wrong(name, error)

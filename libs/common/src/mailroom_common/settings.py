@@ -26,7 +26,7 @@ class MailroomSettings(BaseSettings):
 S = TypeVar("S", bound=BaseSettings)
 
 
-def load(kind: type[S]) -> S:
+def load_settings(kind: type[S]) -> S:
     """The settings of the environment.
 
     Raises:

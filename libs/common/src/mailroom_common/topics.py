@@ -42,7 +42,7 @@ class Topic:
     has_dead_letters: bool = True
 
     @property
-    def dead_letters(self) -> str:
+    def dead_letter_topic(self) -> str:
         return f"{self.name}.dlq"
 
 
@@ -88,7 +88,7 @@ class DeployedTopic:
     config: dict[str, str] = field(hash=False)
 
 
-def deployed(prefix: str, replication: int) -> list[DeployedTopic]:
+def list_deployed_topics(prefix: str, replication: int) -> list[DeployedTopic]:
     """All topics of a site with their dead-letter topics; `min.insync.replicas` follows the replication."""
     in_sync = {"min.insync.replicas": str(max(1, replication - 1))}
     found = []
@@ -96,7 +96,9 @@ def deployed(prefix: str, replication: int) -> list[DeployedTopic]:
         found.append(DeployedTopic(prefix + topic.name, PARTITIONS, replication, {**topic.config, **in_sync}))
         if topic.has_dead_letters:
             found.append(
-                DeployedTopic(prefix + topic.dead_letters, PARTITIONS, replication, {**_deleted_after(30), **in_sync})
+                DeployedTopic(
+                    prefix + topic.dead_letter_topic, PARTITIONS, replication, {**_deleted_after(30), **in_sync}
+                )
             )
     found.append(
         DeployedTopic(

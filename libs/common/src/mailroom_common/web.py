@@ -30,7 +30,7 @@ _STREAMS_CUT_AFTER_S = 3
 _MAX_BODY_BYTES = 256 * 1024
 
 
-class Problem(Exception):
+class HTTPProblem(Exception):
     """An answer by RFC 9457: raise it anywhere below a route. `extra` members stand beside the usual ones."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Problem(Exception):
         self.headers = headers
         self.extra = extra
 
-    def response(self) -> JSONResponse:
+    def build_response(self) -> JSONResponse:
         body: dict[str, object] = {"type": "about:blank", "title": self.title, "status": self.status}
         if self.detail is not None:
             body["detail"] = self.detail
@@ -61,61 +61,63 @@ class Problem(Exception):
 T = TypeVar("T")
 
 
-class Page(BaseModel, Generic[T]):
+class ListPage(BaseModel, Generic[T]):
     """A part of a list; `next_cursor` is opaque and None at the end."""
 
     items: list[T]
     next_cursor: str | None = None
 
 
-def service_app(process: Process, *, title: str) -> FastAPI:
+def build_service_app(process: Process, *, title: str) -> FastAPI:
     """An app with `/livez`, `/readyz` and `/metrics`, whose every error is a problem document."""
     # No schema and no docs pages are served: every call but webhooks, OAuth pages and health needs a key.
     app = _ServiceApp(title=title, openapi_url=None)
 
     @app.get("/livez", include_in_schema=False)
     async def livez() -> Response:
-        return _health_answer(process.health.not_alive())
+        return _health_answer(process.health.failing_liveness())
 
     @app.get("/readyz", include_in_schema=False)
     async def readyz() -> Response:
         complaints = {"process": "stopping"} if process.stopping.is_set() else {}
-        return _health_answer(complaints | process.health.not_ready())
+        return _health_answer(complaints | process.health.failing_readiness(), process.health.read_details())
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
         return Response(generate_latest(), headers={"content-type": CONTENT_TYPE_LATEST})
 
-    @app.exception_handler(Problem)
-    async def problem(_request: Request, error: Problem) -> Response:
-        return error.response()
+    @app.exception_handler(HTTPProblem)
+    async def problem(_request: Request, error: HTTPProblem) -> Response:
+        return error.build_response()
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> Response:
         # Without the input: an answer does not repeat what may be a secret.
         wrong = [{"loc": [str(step) for step in at["loc"]], "msg": at["msg"]} for at in error.errors()]
-        return Problem(422, "The request is not valid", errors=wrong).response()
+        return HTTPProblem(422, "The request is not valid", errors=wrong).build_response()
 
     @app.exception_handler(HTTPException)
     async def refused(_request: Request, error: HTTPException) -> Response:
-        return Problem(error.status_code, error.detail, headers=dict(error.headers or {})).response()
+        return HTTPProblem(error.status_code, error.detail, headers=dict(error.headers or {})).build_response()
 
     @app.exception_handler(Retryable)
     async def unavailable(_request: Request, error: Retryable) -> Response:
         log.warning("request_unavailable", reason=str(error))
         after = {"Retry-After": str(max(1, round(error.retry_after_s or 5)))}
-        return Problem(503, "A dependency did not answer in time", "Try again later.", headers=after).response()
+        return HTTPProblem(
+            503, "A dependency did not answer in time", "Try again later.", headers=after
+        ).build_response()
 
     @app.exception_handler(asyncpg.DataError)
     @app.exception_handler(OverflowError)
     async def impossible(request: Request, error: Exception) -> Response:
         # A NUL in an id, a date beyond the calendar: well-formed for HTTP, and nothing that a database can hold.
         log.warning("request_value_impossible", path=request.url.path, error=type(error).__name__)
-        return Problem(422, "The request is not valid", "A value of it cannot exist here.").response()
+        return HTTPProblem(422, "The request is not valid", "A value of it cannot exist here.").build_response()
 
     @app.exception_handler(Exception)
     async def failed(_request: Request, _error: Exception) -> Response:
-        return Problem(500, "Something failed here").response()  # starlette raises it again: see _ServiceApp
+        return HTTPProblem(500, "Something failed here").build_response()  # starlette raises it again: see _ServiceApp
 
     return app
 
@@ -159,13 +161,14 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
     return limited
 
 
-def _health_answer(complaints: dict[str, str]) -> Response:
+def _health_answer(complaints: dict[str, str], details: dict[str, object] | None = None) -> Response:
+    shown = {"details": details} if details else {}
     if complaints:
-        return JSONResponse({"status": "failing", "reasons": complaints}, 503)
-    return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "failing", "reasons": complaints, **shown}, 503)
+    return JSONResponse({"status": "ok", **shown})
 
 
-async def serve(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Event) -> None:
+async def serve_app(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Event) -> None:
     """Serve until `stopping`, then let requests in flight end and cut what is left.
 
     Raises:

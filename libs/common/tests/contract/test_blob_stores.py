@@ -68,7 +68,7 @@ async def _pieces(content: bytes, size: int) -> AsyncIterator[bytes]:
 
 
 async def _read(store: BlobStore, key: str) -> bytes:
-    return b"".join([chunk async for chunk in store.read(key)])
+    return b"".join([chunk async for chunk in store.read_blob(key)])
 
 
 @pytest.mark.parametrize(
@@ -77,14 +77,14 @@ async def _read(store: BlobStore, key: str) -> bytes:
 )
 async def test_bytes_come_back_as_they_went_with_size_and_hash(store: BlobStore, size_bytes: int, piece: int) -> None:
     content = (b"0123456789abcdef" * (size_bytes // 16 + 1))[:size_bytes]
-    stored = await store.write("documents/a.pdf", _pieces(content, piece), content_type="application/pdf")
+    stored = await store.write_blob("documents/a.pdf", _pieces(content, piece), content_type="application/pdf")
     assert (stored.size_bytes, stored.sha256) == (size_bytes, sha256(content).hexdigest())
     assert await _read(store, "documents/a.pdf") == content
 
 
 async def test_second_write_replaces_the_first(store: BlobStore) -> None:
     for content in (b"first", b"second"):
-        await store.write("documents/a.pdf", _pieces(content, 2), content_type="application/pdf")
+        await store.write_blob("documents/a.pdf", _pieces(content, 2), content_type="application/pdf")
     assert await _read(store, "documents/a.pdf") == b"second"
 
 
@@ -95,8 +95,8 @@ async def test_write_that_fails_leaves_nothing_to_be_seen(store: BlobStore, size
         raise RuntimeError("the mailbox is gone")
 
     with pytest.raises(RuntimeError):
-        await store.write("documents/half.pdf", breaks(), content_type="application/pdf")
-    assert not await store.exists("documents/half.pdf")
+        await store.write_blob("documents/half.pdf", breaks(), content_type="application/pdf")
+    assert not await store.has_blob("documents/half.pdf")
 
 
 async def test_cancelled_write_leaves_nothing_to_be_seen(store: BlobStore) -> None:
@@ -107,39 +107,39 @@ async def test_cancelled_write_leaves_nothing_to_be_seen(store: BlobStore) -> No
         came.set()
         await asyncio.Event().wait()
 
-    writing = asyncio.create_task(store.write("documents/half.pdf", stalls(), content_type="application/pdf"))
+    writing = asyncio.create_task(store.write_blob("documents/half.pdf", stalls(), content_type="application/pdf"))
     await came.wait()
-    assert not await store.exists("documents/half.pdf")
+    assert not await store.has_blob("documents/half.pdf")
     writing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await writing
-    assert not await store.exists("documents/half.pdf")
+    assert not await store.has_blob("documents/half.pdf")
 
 
 async def test_earlier_blob_survives_a_write_that_fails(store: BlobStore) -> None:
-    await store.write("documents/a.pdf", _pieces(b"good", 4), content_type="application/pdf")
+    await store.write_blob("documents/a.pdf", _pieces(b"good", 4), content_type="application/pdf")
 
     async def breaks() -> AsyncIterator[bytes]:
         yield b"bad"
         raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        await store.write("documents/a.pdf", breaks(), content_type="application/pdf")
+        await store.write_blob("documents/a.pdf", breaks(), content_type="application/pdf")
     assert await _read(store, "documents/a.pdf") == b"good"
 
 
 async def test_missing_blob_is_gone_and_its_delete_is_no_error(store: BlobStore) -> None:
     with pytest.raises(BlobGone):
         await _read(store, "documents/none.pdf")
-    await store.delete("documents/none.pdf")
-    assert not await store.exists("documents/none.pdf")
+    await store.delete_blob("documents/none.pdf")
+    assert not await store.has_blob("documents/none.pdf")
 
 
 async def test_deleted_blob_is_gone(store: BlobStore) -> None:
-    await store.write("documents/a.pdf", _pieces(b"x", 1), content_type="application/pdf")
-    assert await store.exists("documents/a.pdf")
-    await store.delete("documents/a.pdf")
-    assert not await store.exists("documents/a.pdf")
+    await store.write_blob("documents/a.pdf", _pieces(b"x", 1), content_type="application/pdf")
+    assert await store.has_blob("documents/a.pdf")
+    await store.delete_blob("documents/a.pdf")
+    assert not await store.has_blob("documents/a.pdf")
 
 
 @pytest.mark.parametrize(
@@ -148,24 +148,24 @@ async def test_deleted_blob_is_gone(store: BlobStore) -> None:
 )
 async def test_key_that_could_leave_its_root_is_refused(store: BlobStore, key: str) -> None:
     with pytest.raises(Rejected):
-        await store.write(key, _pieces(b"x", 1), content_type="text/plain")
+        await store.write_blob(key, _pieces(b"x", 1), content_type="text/plain")
     with pytest.raises(Rejected):
         await _read(store, key)
     with pytest.raises(Rejected):
-        await store.delete(key)
+        await store.delete_blob(key)
 
 
 async def test_archive_keys_with_percent_and_equals_are_plain_names(store: BlobStore) -> None:
     key = "archive/sender_email=a%40b%2Ecom/received_date=2026-11-28/0123456789abcdef/Note 1.pdf"
     metadata = {"sender-email": "a@b.com", "source": "graph_webhook"}
-    await store.write(key, _pieces(b"x", 1), content_type="application/pdf", metadata=metadata)
+    await store.write_blob(key, _pieces(b"x", 1), content_type="application/pdf", metadata=metadata)
     assert await _read(store, key) == b"x"
 
 
 async def test_many_writes_at_once_do_not_mix(store: BlobStore) -> None:
     contents = {f"documents/{number}.bin": bytes([number]) * 10_000 for number in range(20)}
     await asyncio.gather(
-        *(store.write(key, _pieces(content, 777), content_type="x/y") for key, content in contents.items())
+        *(store.write_blob(key, _pieces(content, 777), content_type="x/y") for key, content in contents.items())
     )
     for key, content in contents.items():
         assert await _read(store, key) == content
@@ -178,7 +178,7 @@ async def test_memory_does_not_grow_with_a_blob(tmp_path: Path) -> None:
 
     async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
         tracemalloc.start()
-        await store.write("documents/big.bin", sixty_megabytes(), content_type="x/y")
+        await store.write_blob("documents/big.bin", sixty_megabytes(), content_type="x/y")
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert peak < 5_000_000
@@ -198,7 +198,7 @@ async def test_link_inside_the_folder_leads_nowhere_else(tmp_path: Path) -> None
 async def test_folders_of_the_store_itself_are_no_keys(tmp_path: Path, key: str) -> None:
     async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
         with pytest.raises(Rejected):
-            await store.write(key, _pieces(b"x", 1), content_type="x/y")
+            await store.write_blob(key, _pieces(b"x", 1), content_type="x/y")
 
 
 def _io_error(*_: object, **__: object) -> Any:
@@ -221,8 +221,8 @@ async def test_disk_that_breaks_in_the_middle_of_a_read_is_unavailable(
 
 async def test_error_of_who_reads_a_blob_stays_his_own(tmp_path: Path) -> None:
     async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
-        await store.write("a.pdf", _pieces(b"x", 1), content_type="x/y")
-        chunks = aiter(store.read("a.pdf"))
+        await store.write_blob("a.pdf", _pieces(b"x", 1), content_type="x/y")
+        chunks = aiter(store.read_blob("a.pdf"))
         await anext(chunks)
         assert isinstance(chunks, AsyncGenerator)
         with pytest.raises(OSError, match="of the reader"):
@@ -236,7 +236,7 @@ async def test_disk_that_breaks_while_a_blob_is_written_is_unavailable(
     async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
         monkeypatch.setattr(Path, broken, _io_error)
         with pytest.raises(Unavailable):
-            await store.write("documents/a.pdf", _pieces(b"x", 1), content_type="x/y")
+            await store.write_blob("documents/a.pdf", _pieces(b"x", 1), content_type="x/y")
 
 
 async def test_disk_that_breaks_on_delete_or_look_is_unavailable(
@@ -246,34 +246,36 @@ async def test_disk_that_breaks_on_delete_or_look_is_unavailable(
         monkeypatch.setattr(Path, "unlink", _io_error)
         monkeypatch.setattr(Path, "is_file", _io_error)
         with pytest.raises(Unavailable):
-            await store.delete("documents/a.pdf")
+            await store.delete_blob("documents/a.pdf")
         with pytest.raises(Unavailable):
-            await store.exists("documents/a.pdf")
+            await store.has_blob("documents/a.pdf")
 
 
 async def test_folder_on_the_way_to_a_blob_is_no_blob(store: BlobStore) -> None:
-    await store.write("documents/a.pdf", _pieces(b"x", 1), content_type="x/y")
+    await store.write_blob("documents/a.pdf", _pieces(b"x", 1), content_type="x/y")
     for key in ("documents", "documents/a.pdf/b"):
         with pytest.raises(BlobGone):
             await _read(store, key)
-        await store.delete(key)
-        assert not await store.exists(key)
+        await store.delete_blob(key)
+        assert not await store.has_blob(key)
     assert await _read(store, "documents/a.pdf") == b"x"
 
 
 async def test_name_that_no_folder_can_hold_is_refused_for_good(tmp_path: Path) -> None:
     async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
         with pytest.raises(Rejected):
-            await store.write("a" * 300, _pieces(b"x", 1), content_type="x/y")
+            await store.write_blob("a" * 300, _pieces(b"x", 1), content_type="x/y")
 
 
 async def test_content_type_and_metadata_are_kept_beside_the_blob(tmp_path: Path) -> None:
     async with open_blob_store(BlobSettings(blob_url=tmp_path.as_uri())) as store:
-        await store.write("a/b.pdf", _pieces(b"x", 1), content_type="application/pdf", metadata={"source": "upload"})
+        await store.write_blob(
+            "a/b.pdf", _pieces(b"x", 1), content_type="application/pdf", metadata={"source": "upload"}
+        )
         noted = (tmp_path / ".metadata" / "a" / "b.pdf.json").read_text()
         assert '"application/pdf"' in noted
         assert '"upload"' in noted
-        await store.delete("a/b.pdf")
+        await store.delete_blob("a/b.pdf")
         assert not (tmp_path / ".metadata" / "a" / "b.pdf.json").exists()
 
 
@@ -288,10 +290,10 @@ async def test_s3_gets_metadata_and_aborts_what_does_not_end(aws: str) -> None:
     ):
         await client.create_bucket(Bucket="aborts")
         with pytest.raises(RuntimeError):
-            await store.write("half.bin", breaks(), content_type="x/y")
+            await store.write_blob("half.bin", breaks(), content_type="x/y")
         assert "Uploads" not in await client.list_multipart_uploads(Bucket="aborts")
         big = _pieces(bytes(PART_BYTES + 1), 100_000)
-        await store.write("big.bin", big, content_type="x/y", metadata={"source": "gmail_push"})
+        await store.write_blob("big.bin", big, content_type="x/y", metadata={"source": "gmail_push"})
         head = await client.head_object(Bucket="aborts", Key="big.bin")
         assert (head["ContentType"], head["Metadata"]) == ("x/y", {"source": "gmail_push"})
 
@@ -301,7 +303,7 @@ async def test_s3_that_does_not_answer_is_unavailable(monkeypatch: pytest.Monkey
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     async with open_blob_store(BlobSettings(blob_url="s3://none")) as store:
         with pytest.raises(Unavailable):
-            await store.exists("a")
+            await store.has_blob("a")
 
 
 @pytest.mark.parametrize(
@@ -328,13 +330,13 @@ async def test_s3_is_asked_again_only_where_the_same_request_may_pass(
 
     client: Any = Refuses()  # moto knows no such limits
     with pytest.raises(kind, match=code):
-        await S3Blobs(client, BUCKET, "").write("a", _pieces(bytes(size_bytes), 100_000), content_type="x/y")
+        await S3Blobs(client, BUCKET, "").write_blob("a", _pieces(bytes(size_bytes), 100_000), content_type="x/y")
 
 
 async def test_missing_bucket_is_unavailable_and_no_missing_blob(aws: str) -> None:
     async with open_blob_store(BlobSettings(blob_url="s3://no-such-bucket")) as store:
         with pytest.raises(Unavailable):
-            await store.write("a", _pieces(b"x", 1), content_type="x/y")
+            await store.write_blob("a", _pieces(b"x", 1), content_type="x/y")
 
 
 @pytest.mark.parametrize("url", ["gs://bucket", "ftp://host/x", "s3://", "file://host/x", "nonsense"])

@@ -17,7 +17,7 @@ async def run(database_url: str, bootstrap: str, prefix: str, lease_s: float) ->
     async with EventProducer(settings, Codec(), client_id="outbox-child") as producer:
         sys.stdout.write("up\n")
         sys.stdout.flush()
-        await OutboxRelay(database_url, "outbox_test", producer, lease_s=lease_s).run(asyncio.Event())
+        await OutboxRelay(database_url, "outbox_test", producer, lease_s=lease_s).run_relay(asyncio.Event())
 
 
 asyncio.run(run(sys.argv[1], sys.argv[2], sys.argv[3], float(sys.argv[4])))

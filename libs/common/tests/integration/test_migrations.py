@@ -7,8 +7,8 @@ import pytest
 
 from mailroom_common import migrations
 from mailroom_common.errors import Fatal, Unavailable
-from mailroom_common.migrations import Migration, migrate, require_current, schemas
-from mailroom_common.postgres import connection, open_pool, transaction
+from mailroom_common.migrations import Migration, apply_migrations, list_schemas, require_current_schema
+from mailroom_common.postgres import acquire_session, open_pool, open_transaction
 
 pytestmark = pytest.mark.stack
 
@@ -21,7 +21,7 @@ BROKEN = Migration("m_test", 3, "0003_broken", "create table m_test.half (n int)
 def shipped(monkeypatch: pytest.MonkeyPatch) -> list[Migration]:
     """What the package of `m_test` ships; tests change the list."""
     ours = [FIRST]
-    monkeypatch.setattr(migrations, "shipped", lambda _schema: list(ours))
+    monkeypatch.setattr(migrations, "bundled_migrations", lambda _schema: list(ours))
     return ours
 
 
@@ -33,22 +33,22 @@ async def _no_schema(postgres_url: str) -> None:
 
 
 async def test_applies_what_is_missing_once_and_says_so(postgres_url: str, shipped: list[Migration]) -> None:
-    assert await migrate(postgres_url, {"m_test"}) == ["m_test/0001_first"]
+    assert await apply_migrations(postgres_url, {"m_test"}) == ["m_test/0001_first"]
     shipped.append(SECOND)
-    assert await migrate(postgres_url, {"m_test"}) == ["m_test/0002_second"]
-    assert await migrate(postgres_url, {"m_test"}) == []
+    assert await apply_migrations(postgres_url, {"m_test"}) == ["m_test/0002_second"]
+    assert await apply_migrations(postgres_url, {"m_test"}) == []
 
 
 async def test_several_at_once_apply_each_migration_once(postgres_url: str, shipped: list[Migration]) -> None:
     shipped.append(SECOND)
-    done = await asyncio.gather(*(migrate(postgres_url, {"m_test"}) for _ in range(4)))
+    done = await asyncio.gather(*(apply_migrations(postgres_url, {"m_test"}) for _ in range(4)))
     assert sorted(chain.from_iterable(done)) == ["m_test/0001_first", "m_test/0002_second"]
 
 
 async def test_failed_migration_leaves_nothing_of_itself(postgres_url: str, shipped: list[Migration]) -> None:
     shipped.append(BROKEN)
     with pytest.raises(asyncpg.DivisionByZeroError):
-        await migrate(postgres_url, {"m_test"})
+        await apply_migrations(postgres_url, {"m_test"})
     conn = await asyncpg.connect(postgres_url)
     assert await conn.fetchval("select to_regclass('m_test.one')") == "m_test.one"
     assert await conn.fetchval("select to_regclass('m_test.half')") is None
@@ -56,54 +56,54 @@ async def test_failed_migration_leaves_nothing_of_itself(postgres_url: str, ship
 
 
 async def test_changed_migration_is_refused(postgres_url: str, shipped: list[Migration]) -> None:
-    await migrate(postgres_url, {"m_test"})
+    await apply_migrations(postgres_url, {"m_test"})
     shipped[0] = Migration("m_test", 1, "0001_first", "create table m_test.other (n int)")
     with pytest.raises(Fatal, match="m_test/0001_first was changed"):
-        await migrate(postgres_url, {"m_test"})
+        await apply_migrations(postgres_url, {"m_test"})
 
 
 async def test_busy_table_ends_a_migration_and_queues_nobody(postgres_url: str, shipped: list[Migration]) -> None:
-    await migrate(postgres_url, {"m_test"})
+    await apply_migrations(postgres_url, {"m_test"})
     shipped.append(SECOND)
     busy = await asyncpg.connect(postgres_url)
     async with busy.transaction():
         await busy.execute("select * from m_test.one")
         with pytest.raises(Unavailable, match="LockNotAvailable"):
-            await migrate(postgres_url, {"m_test"})
+            await apply_migrations(postgres_url, {"m_test"})
     await busy.close()
-    assert await migrate(postgres_url, {"m_test"}) == ["m_test/0002_second"]
+    assert await apply_migrations(postgres_url, {"m_test"}) == ["m_test/0002_second"]
 
 
 async def test_service_on_an_older_schema_does_not_start(postgres_url: str, shipped: list[Migration]) -> None:
     async with open_pool(postgres_url, application_name="test", max_size=2) as pool:
         with pytest.raises(Fatal, match="run `mailroom migrate`"):
-            await require_current(pool, "m_test")
-        await migrate(postgres_url, {"m_test"})
-        await require_current(pool, "m_test")
+            await require_current_schema(pool, "m_test")
+        await apply_migrations(postgres_url, {"m_test"})
+        await require_current_schema(pool, "m_test")
         shipped.append(SECOND)
         with pytest.raises(Fatal, match="is at migration 1 and this version needs 2"):
-            await require_current(pool, "m_test")
+            await require_current_schema(pool, "m_test")
 
 
 async def test_newer_schema_is_fine_for_an_older_version(postgres_url: str, shipped: list[Migration]) -> None:
     shipped.append(SECOND)
-    await migrate(postgres_url, {"m_test"})
+    await apply_migrations(postgres_url, {"m_test"})
     shipped.remove(SECOND)
     async with open_pool(postgres_url, application_name="test", max_size=2) as pool:
-        await require_current(pool, "m_test")
-    assert await migrate(postgres_url, {"m_test"}) == []
+        await require_current_schema(pool, "m_test")
+    assert await apply_migrations(postgres_url, {"m_test"}) == []
 
 
 def test_every_shipped_migration_is_numbered_once_and_makes_its_own_schema() -> None:
-    for schema in schemas():
-        ours = migrations.shipped(schema)
+    for schema in list_schemas():
+        ours = migrations.bundled_migrations(schema)
         assert [migration.number for migration in ours] == list(range(1, len(ours) + 1)), schema
         assert f"create schema if not exists {schema}" in ours[0].sql, schema
 
 
 def test_migrations_lie_where_a_wheel_carries_them() -> None:
-    for schema in schemas():
-        assert migrations.shipped(schema), schema
+    for schema in list_schemas():
+        assert migrations.bundled_migrations(schema), schema
     folder = Path(migrations.__file__).parent / "tokens" / "migrations"
     assert (folder / "__init__.py").is_file()
 
@@ -111,10 +111,10 @@ def test_migrations_lie_where_a_wheel_carries_them() -> None:
 async def test_passing_errors_are_ours_and_others_are_not(postgres_url: str) -> None:
     async with open_pool(postgres_url, application_name="test", max_size=2) as pool:
         with pytest.raises(asyncpg.UndefinedTableError):
-            async with connection(pool) as conn:
+            async with acquire_session(pool) as conn:
                 await conn.execute("select * from nowhere")
         with pytest.raises(Unavailable):
-            async with transaction(pool) as conn:
+            async with open_transaction(pool) as conn:
                 await conn.execute("select pg_terminate_backend(pg_backend_pid())")
 
 

@@ -25,7 +25,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import RawHeaders
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.outbox import Outbox, OutboxRelay
-from mailroom_common.postgres import open_pool, transaction
+from mailroom_common.postgres import open_pool, open_transaction
 from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import CONNECTION_EVENTS, SCHEMAS, Topic
 
@@ -75,8 +75,8 @@ class GatedProducer:
         self.shut = False
         self.refused = 0
 
-    def name_of(self, topic: Topic) -> str:
-        return self._real.name_of(topic)
+    def topic_name(self, topic: Topic) -> str:
+        return self._real.topic_name(topic)
 
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
@@ -105,7 +105,7 @@ async def _relay(
 ) -> AsyncIterator[asyncio.Event]:
     stopping = asyncio.Event()
     relay = asyncio.create_task(
-        OutboxRelay(postgres_url, SCHEMA, producer, lease_s=lease_s, set_aside_s=set_aside_s).run(stopping)
+        OutboxRelay(postgres_url, SCHEMA, producer, lease_s=lease_s, set_aside_s=set_aside_s).run_relay(stopping)
     )
     try:
         yield stopping
@@ -128,12 +128,12 @@ def _instance(postgres_url: str, kafka: KafkaSettings, *, lease_s: float = 10) -
 
 async def _change(pool: asyncpg.Pool, outbox: Outbox, thing: str, *, detail: str | None = None) -> None:
     """What a service does: lock the aggregate's row, change it, and say so in the same transaction."""
-    async with transaction(pool) as conn:
+    async with open_transaction(pool) as conn:
         n = await conn.fetchval(
             "insert into outbox_test.thing values ($1, 1) on conflict (id) do update set n = thing.n + 1 returning n",
             thing,
         )
-        await outbox.add(conn, CONNECTION_EVENTS, thing, _event(thing, n, detail), aggregate=thing)
+        await outbox.append_record(conn, CONNECTION_EVENTS, thing, _event(thing, n, detail), aggregate=thing)
 
 
 def _event(thing: str, n: int, detail: str | None = None) -> ConnectionEvent:
@@ -203,8 +203,10 @@ async def test_rows_of_a_rolled_back_change_are_never_published(
     pool: asyncpg.Pool, kafka: KafkaSettings, postgres_url: str
 ) -> None:
     async def change_and_fail() -> None:
-        async with transaction(pool) as conn:
-            await Outbox(SCHEMA, Codec()).add(conn, CONNECTION_EVENTS, "lost", _event("lost", 1), aggregate="lost")
+        async with open_transaction(pool) as conn:
+            await Outbox(SCHEMA, Codec()).append_record(
+                conn, CONNECTION_EVENTS, "lost", _event("lost", 1), aggregate="lost"
+            )
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
@@ -325,7 +327,7 @@ async def test_slow_key_does_not_hold_up_the_others(
 
 
 def _set_aside() -> float | None:
-    return REGISTRY.get_sample_value("mailroom_outbox_set_aside", {"schema": SCHEMA})
+    return REGISTRY.get_sample_value("mailroom_outbox_blocked_aggregates", {"schema": SCHEMA})
 
 
 async def _until_set_aside(count: int) -> None:

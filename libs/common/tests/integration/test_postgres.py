@@ -5,7 +5,7 @@ import asyncpg
 import pytest
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.postgres import open_pool, transaction
+from mailroom_common.postgres import open_pool, open_transaction
 
 pytestmark = pytest.mark.stack
 
@@ -29,7 +29,7 @@ async def test_server_that_became_a_standby_is_waited_for_and_its_sessions_are_l
 
 
 async def _write(pool: asyncpg.Pool, number: int) -> None:
-    async with transaction(pool) as conn:
+    async with open_transaction(pool) as conn:
         await conn.execute("insert into written values ($1)", number)
 
 

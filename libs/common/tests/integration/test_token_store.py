@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 
 from mailroom_common.events import Provider
-from mailroom_common.migrations import migrate
+from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
 from mailroom_common.tokens.sealing import CannotOpen, SealingKeys
 from mailroom_common.tokens.store import StoredTokens, TokenStore
@@ -24,7 +24,7 @@ SCOPES = frozenset({"Mail.Read", "User.Read"})
 
 @pytest.fixture
 async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    await migrate(postgres_url, {"mailroom_tokens"})
+    await apply_migrations(postgres_url, {"mailroom_tokens"})
     async with open_pool(postgres_url, application_name="test", max_size=6) as pool:
         yield pool
 

@@ -7,26 +7,26 @@ import httpx
 import pytest
 from fastapi import Depends, FastAPI
 
-from mailroom_common.auth import APIKeys, Caller, Role, requires
+from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.errors import SettingsError
 from mailroom_common.process import Process
-from mailroom_common.web import service_app
+from mailroom_common.web import build_service_app
 
 
 def _entry(tenant: str, role: str, key: str) -> str:
     return f"{tenant}:{role}:{sha256(key.encode()).hexdigest()}"
 
 
-KEYS = APIKeys.parse(
+KEYS = APIKeys.parse_keys(
     ", ".join([_entry("acme", "viewer", "v"), _entry("acme", "operator", "o"), _entry("other:eu", "admin", "a")])
 )
 
 
 def _app() -> FastAPI:
-    app = service_app(Process("test"), title="test")
+    app = build_service_app(Process("test"), title="test")
 
     @app.get("/operate")
-    async def operate(caller: Annotated[Caller, Depends(requires(KEYS, Role.OPERATOR))]) -> dict[str, str]:
+    async def operate(caller: Annotated[Caller, Depends(require_role(KEYS, Role.OPERATOR))]) -> dict[str, str]:
         return {"tenant": caller.tenant_id, "role": caller.role.name}
 
     return app
@@ -39,10 +39,10 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 
 
 def test_key_tells_tenant_and_role() -> None:
-    assert KEYS.caller("v") == Caller("acme", Role.VIEWER)
-    assert KEYS.caller("a") == Caller("other:eu", Role.ADMIN)
-    assert KEYS.caller("unknown") is None
-    assert KEYS.caller("") is None
+    assert KEYS.find_caller("v") == Caller("acme", Role.VIEWER)
+    assert KEYS.find_caller("a") == Caller("other:eu", Role.ADMIN)
+    assert KEYS.find_caller("unknown") is None
+    assert KEYS.find_caller("") is None
 
 
 def test_every_digest_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_every_digest_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPat
         return real(left, right)
 
     monkeypatch.setattr("mailroom_common.auth.hmac.compare_digest", counting)
-    KEYS.caller("v")  # the first of three: the others are compared all the same
+    KEYS.find_caller("v")  # the first of three: the others are compared all the same
     assert len(compared) == 3
 
 
@@ -68,7 +68,7 @@ def test_keys_and_digests_are_in_no_representation() -> None:
 )
 def test_malformed_entry_is_refused_by_number_and_not_by_value(text: str) -> None:
     with pytest.raises(SettingsError) as refused:
-        APIKeys.parse(f"{_entry('acme', 'viewer', 'v')},{text}")
+        APIKeys.parse_keys(f"{_entry('acme', 'viewer', 'v')},{text}")
     assert "MAILROOM_API_KEYS is wrong in entry 2" in str(refused.value)
     assert text not in str(refused.value)
 

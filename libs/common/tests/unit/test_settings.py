@@ -11,7 +11,7 @@ from mailroom_common.settings import (
     ProviderSettings,
     PublicSettings,
     TokenSettings,
-    load,
+    load_settings,
 )
 
 
@@ -28,7 +28,7 @@ def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _refusal(kind: type[MailroomSettings]) -> str:
     with pytest.raises(SettingsError) as refused:
-        load(kind)
+        load_settings(kind)
     return str(refused.value)
 
 
@@ -72,14 +72,14 @@ def test_wrong_shape_in_json_is_named_with_its_place(monkeypatch: pytest.MonkeyP
 
 def test_defaults_are_those_of_the_design(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "kafka:9092")
-    settings = load(Service)
+    settings = load_settings(Service)
     assert (settings.http_host, settings.http_port, settings.kafka_replication) == ("127.0.0.1", 8081, 3)
 
 
 def test_settings_are_frozen_and_ignore_what_other_services_need(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "kafka:9092")
     monkeypatch.setenv("MAILROOM_SOMETHING_ELSE", "1")
-    settings = load(Service)
+    settings = load_settings(Service)
     with pytest.raises(ValueError, match="frozen"):
         settings.kafka_bootstrap = "other"
 
@@ -87,9 +87,9 @@ def test_settings_are_frozen_and_ignore_what_other_services_need(monkeypatch: py
 def test_tokens_live_in_the_database_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_DATABASE_URL", "postgresql://one")
     monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "k:v")
-    assert load(TokenSettings).token_database_url == SecretStr("postgresql://one")
+    assert load_settings(TokenSettings).token_database_url == SecretStr("postgresql://one")
     monkeypatch.setenv("MAILROOM_TOKEN_DATABASE_URL", "postgresql://two")
-    assert load(TokenSettings).token_database_url == SecretStr("postgresql://two")
+    assert load_settings(TokenSettings).token_database_url == SecretStr("postgresql://two")
 
 
 def test_unknown_token_store_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -102,7 +102,7 @@ def test_unknown_token_store_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 def test_reach_of_a_tenant_is_caseless_and_may_be_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_API_KEYS", "x")
     monkeypatch.setenv("MAILROOM_TENANTS", '{"a": ["Example.COM"], "b": {"domains": ["B.example"]}}')
-    tenants = load(APISettings).tenants
+    tenants = load_settings(APISettings).tenants
     assert tenants["a"].domains == tenants["a"].provider_tenants == {"example.com"}
     assert tenants["b"].domains == {"b.example"}
     assert tenants["b"].provider_tenants == frozenset()
@@ -110,7 +110,7 @@ def test_reach_of_a_tenant_is_caseless_and_may_be_a_list(monkeypatch: pytest.Mon
 
 def test_urls_lose_their_trailing_slash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_PUBLIC_URL", "https://mail.example/")
-    assert load(PublicSettings).public_url == "https://mail.example"
+    assert load_settings(PublicSettings).public_url == "https://mail.example"
 
 
 def test_missing_bundle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 from mailroom_common import http_limits
 from mailroom_common.errors import Fatal, Throttled
 from mailroom_common.process import Process
-from mailroom_common.web import Page, Problem, serve, service_app
+from mailroom_common.web import HTTPProblem, ListPage, build_service_app, serve_app
 
 FLOOD_ENDED = asyncio.Event()
 
@@ -27,11 +27,11 @@ def _free_port() -> int:
 
 
 def _app(process: Process) -> FastAPI:
-    app = service_app(process, title="test")
+    app = build_service_app(process, title="test")
 
     @app.get("/problem")
     async def problem() -> None:
-        raise Problem(409, "Already there", "Say it once.", doc_source_id="d")
+        raise HTTPProblem(409, "Already there", "Say it once.", doc_source_id="d")
 
     @app.get("/throttled")
     async def throttled() -> None:
@@ -46,12 +46,12 @@ def _app(process: Process) -> FastAPI:
         raise asyncpg.CharacterNotInRepertoireError("canary-secret") if kind == "text" else OverflowError("date")
 
     @app.get("/number")
-    async def number(n: int) -> Page[int]:
-        return Page(items=[n])
+    async def number(n: int) -> ListPage[int]:
+        return ListPage(items=[n])
 
     @app.post("/body")
-    async def body(sent: dict[str, str]) -> Page[str]:
-        return Page(items=list(sent))
+    async def body(sent: dict[str, str]) -> ListPage[str]:
+        return ListPage(items=list(sent))
 
     @app.get("/flood")
     async def flood() -> StreamingResponse:
@@ -66,9 +66,9 @@ def _app(process: Process) -> FastAPI:
         return StreamingResponse(endless())
 
     @app.get("/slow")
-    async def slow() -> Page[int]:
+    async def slow() -> ListPage[int]:
         await asyncio.sleep(0.3)
-        return Page(items=[])
+        return ListPage(items=[])
 
     @app.get("/stream")
     async def stream() -> StreamingResponse:
@@ -141,7 +141,7 @@ async def test_page_has_items_and_next_cursor(client: httpx.AsyncClient) -> None
 
 async def test_readiness_follows_its_checks_and_liveness_its_own(client: httpx.AsyncClient, process: Process) -> None:
     waiting: list[str] = ["still reading"]
-    process.health.add("directory", lambda: waiting[0] if waiting else None)
+    process.health.add_readiness("directory", lambda: waiting[0] if waiting else None)
     answer = await client.get("/readyz")
     assert (answer.status_code, answer.json()["reasons"]) == (503, {"directory": "still reading"})
     assert (await client.get("/livez")).status_code == 200
@@ -151,6 +151,14 @@ async def test_readiness_follows_its_checks_and_liveness_its_own(client: httpx.A
     assert (await client.get("/livez")).status_code == 503
     process.stopping.set()
     assert (await client.get("/readyz")).json()["reasons"] == {"process": "stopping"}
+
+
+async def test_readiness_shows_details_whether_ready_or_not(client: httpx.AsyncClient, process: Process) -> None:
+    assert (await client.get("/readyz")).json() == {"status": "ok"}
+    process.health.set_detail("parser", {"seccomp_filter": True})
+    assert (await client.get("/readyz")).json() == {"status": "ok", "details": {"parser": {"seccomp_filter": True}}}
+    process.stopping.set()
+    assert (await client.get("/readyz")).json()["details"] == {"parser": {"seccomp_filter": True}}
 
 
 async def test_metrics_are_served_and_api_descriptions_are_not(client: httpx.AsyncClient) -> None:
@@ -177,7 +185,7 @@ async def test_body_larger_than_any_use_is_refused(client: httpx.AsyncClient, is
 async def test_failed_request_does_not_cost_its_client_the_connection(process: Process) -> None:
     port = _free_port()
     with capture_logs() as told:
-        serving = asyncio.create_task(serve(_app(process), host="127.0.0.1", port=port, stopping=process.stopping))
+        serving = asyncio.create_task(serve_app(_app(process), host="127.0.0.1", port=port, stopping=process.stopping))
         # One connection and no second try: what comes after the failure has to come over the same one.
         once = httpx.AsyncHTTPTransport(retries=5, limits=httpx.Limits(max_connections=1))
         async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", transport=once) as client:
@@ -194,7 +202,7 @@ async def test_failed_request_does_not_cost_its_client_the_connection(process: P
 async def connected(process: Process) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection to a server of the test app, both gone afterwards."""
     port = _free_port()
-    serving = asyncio.create_task(serve(_app(process), host="127.0.0.1", port=port, stopping=process.stopping))
+    serving = asyncio.create_task(serve_app(_app(process), host="127.0.0.1", port=port, stopping=process.stopping))
     async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=5)) as client:
         await client.get(f"http://127.0.0.1:{port}/livez")  # it listens
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -298,7 +306,7 @@ async def test_slow_answer_and_a_rest_between_requests_are_nobodys_fault(
 
 async def test_stop_cuts_open_streams_in_time(process: Process) -> None:
     port = _free_port()
-    serving = asyncio.create_task(serve(_app(process), host="127.0.0.1", port=port, stopping=process.stopping))
+    serving = asyncio.create_task(serve_app(_app(process), host="127.0.0.1", port=port, stopping=process.stopping))
     transport = httpx.AsyncHTTPTransport(retries=5)  # of connecting, until the server listens
     async with (
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", transport=transport) as client,
@@ -315,4 +323,4 @@ async def test_address_in_use_is_fatal_and_names_the_setting(process: Process) -
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(Fatal, match=f"MAILROOM_HTTP_PORT: cannot listen on 127.0.0.1:{port}"):
-            await serve(_app(process), host="127.0.0.1", port=port, stopping=process.stopping)
+            await serve_app(_app(process), host="127.0.0.1", port=port, stopping=process.stopping)

@@ -6,7 +6,7 @@ from mailroom_common.events import Access
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import ClientContext, ProviderClients, ProviderTraits
 from mailroom_common.providers.quota import Quota, UnitWindow
-from mailroom_common.settings import load
+from mailroom_common.settings import load_settings
 from mailroom_gmail.consent import GoogleIdentity
 from mailroom_gmail.mail import SLOTS_PER_MAILBOX, GmailMail
 from mailroom_gmail.service_account import GoogleServiceAccount
@@ -21,7 +21,7 @@ class GmailPackage:
     traits: ProviderTraits = TRAITS
 
     def missing_settings(self, access: Access) -> str | None:
-        settings = load(GmailSettings)
+        settings = load_settings(GmailSettings)
         if settings.pubsub_topic is None:
             return "MAILROOM_PUBSUB_TOPIC is not set."
         if access is Access.APPLICATION:
@@ -30,7 +30,7 @@ class GmailPackage:
         return None if _has_client(settings) else f"{CLIENT_VARIABLES} are not set."
 
     def open_clients(self, context: ClientContext) -> ProviderClients:
-        settings = load(GmailSettings)
+        settings = load_settings(GmailSettings)
         identity = GoogleIdentity(settings, context.http) if _has_client(settings) else None
         key = settings.google_service_account_key
         account = None

@@ -6,7 +6,7 @@ from mailroom_common.events import Access
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import ClientContext, ProviderClients, ProviderTraits
 from mailroom_common.providers.quota import Quota
-from mailroom_common.settings import load
+from mailroom_common.settings import load_settings
 from mailroom_outlook.consent import MicrosoftIdentity
 from mailroom_outlook.mail import SLOTS_PER_MAILBOX, GraphMail
 from mailroom_outlook.settings import CLIENT_VARIABLES, TRAITS, OutlookSettings
@@ -20,10 +20,10 @@ class OutlookPackage:
     traits: ProviderTraits = TRAITS
 
     def missing_settings(self, _access: Access) -> str | None:
-        return None if _has_client(load(OutlookSettings)) else f"{CLIENT_VARIABLES} are not set."
+        return None if _has_client(load_settings(OutlookSettings)) else f"{CLIENT_VARIABLES} are not set."
 
     def open_clients(self, context: ClientContext) -> ProviderClients:
-        settings = load(OutlookSettings)
+        settings = load_settings(OutlookSettings)
         if not _has_client(settings):
             return ProviderClients()
         identity = MicrosoftIdentity(settings, context.tls, context.http)

@@ -29,18 +29,18 @@ from ingestion.work import forget_events, number_events, process_documents
 from mailroom_common.auth import APIKeys
 from mailroom_common.blobs import open_blob_store
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
-from mailroom_common.migrations import require_current
+from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
-from mailroom_common.parser import Limits, ParserPool
+from mailroom_common.parser import ParserLimits, ParserPool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.settings import DatabaseSettings
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
-from mailroom_common.web import serve, service_app
+from mailroom_common.web import build_service_app, serve_app
 
 SCHEMA = "ingestion"
 GROUP = "mailroom.ingestion.intake"
@@ -53,22 +53,24 @@ def utc_now() -> datetime:
 async def worker(settings: WorkerSettings, process: Process) -> None:
     """attachments ──▶ intake, document ──claim──▶ transcribe, classify, extract, route, archive ──▶ results"""
     stopping = process.stopping
-    web = service_app(process, title="Mailroom ingestion: worker")
+    web = build_service_app(process, title="Mailroom ingestion: worker")
     starting = _Starting()
-    process.health.add("start", starting.complaint)
+    process.health.add_readiness("start", starting.complaint)
     async with AsyncExitStack() as stack:
         pool = await _database(settings, process, stack)
         documents = stack.enter_context(scratch(Path(tempfile.gettempdir())))
         blobs = StoredDocuments(await stack.enter_async_context(open_blob_store(settings)), scratch=documents)
         # From here on Kafka is waited for, and `/readyz` says so.
         serving = await stack.enter_async_context(asyncio.TaskGroup())
-        serving.create_task(serve(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
+        serving.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
         parser = await stack.enter_async_context(_parser(settings))
+        # Before the first record: a worker whose parser processes are not confined takes nothing in.
+        process.health.set_detail("parser_confinement", await parser.check_confinement())
         codec = Codec()
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
         schemas = SchemaDirectory(settings, codec)
         stack.push_async_callback(schemas.close)
-        await schemas.load()
+        await schemas.load_schemas()
 
         outbox = Outbox(SCHEMA, codec)
         wakeups = Wakeups(settings.database_url, [WORK, UNNUMBERED], application_name=f"{process.name}-wakeups")
@@ -81,10 +83,10 @@ async def worker(settings: WorkerSettings, process: Process) -> None:
             handle=TakeIn(PgIntakes(pool, outbox, utc_now), blobs),
             codec=codec,
             schemas=schemas,
-            dead_letters=DeadLetters(producer, process.name),
+            dead_letters=DeadLetterWriter(producer, process.name),
             max_concurrent=max(1, settings.database_pool_size // 2),
         )
-        process.health.add("kafka", consumer.ready)
+        process.health.add_readiness("kafka", consumer.check_readiness)
         reading = LocalReading(parser)
         process_document = ProcessDocument(
             leases,
@@ -102,9 +104,9 @@ async def worker(settings: WorkerSettings, process: Process) -> None:
         )
         starting.is_done = True
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(schemas.follow(stopping))
-            tasks.create_task(consumer.run(stopping))
-            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run(stopping))
+            tasks.create_task(schemas.follow_topic(stopping))
+            tasks.create_task(consumer.consume_records(stopping))
+            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(wakeups.run(stopping))
             tasks.create_task(number_events(events, wakeups, stopping))
             tasks.create_task(forget_events(events, timedelta(days=settings.document_event_days), stopping))
@@ -117,12 +119,12 @@ async def api(settings: DocumentsAPISettings, process: Process) -> None:
     # At its debug level it writes what it sends, and that is what mails are about.
     logging.getLogger("sse_starlette").setLevel(logging.WARNING)
     stopping = process.stopping
-    keys = APIKeys.parse(settings.api_keys.get_secret_value())
+    keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
     async with AsyncExitStack() as stack:
         pool = await _database(settings, process, stack)
         blobs = await stack.enter_async_context(open_blob_store(settings))
         wakeups = Wakeups(settings.database_url, [NUMBERED], application_name=f"{process.name}-wakeups")
-        web = service_app(process, title="Mailroom ingestion: documents")
+        web = build_service_app(process, title="Mailroom ingestion: documents")
         web.include_router(
             events_router(
                 PgDocumentEvents(pool),
@@ -136,22 +138,27 @@ async def api(settings: DocumentsAPISettings, process: Process) -> None:
         web.include_router(documents_router(PgDocuments(pool), blobs, keys))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(wakeups.run(stopping))
-            tasks.create_task(serve(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
+            tasks.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
 
 
 async def _database(settings: DatabaseSettings, process: Process, stack: AsyncExitStack) -> asyncpg.Pool:
     pool = await stack.enter_async_context(
         open_pool(settings.database_url, application_name=process.name, max_size=settings.database_pool_size)
     )
-    await require_current(pool, SCHEMA)
+    await require_current_schema(pool, SCHEMA)
     return pool
 
 
 def _parser(settings: WorkerSettings) -> ParserPool:
-    limits = Limits(
+    limits = ParserLimits(
         memory_bytes=settings.parser_memory_bytes, cpu_s=settings.parser_cpu_s, wall_s=settings.parser_wall_s
     )
-    return ParserPool(size=settings.parser_processes, limits=limits, preload=READERS)
+    return ParserPool(
+        size=settings.parser_processes,
+        limits=limits,
+        preload=READERS,
+        allow_unconfined=settings.parser_unconfined,
+    )
 
 
 class _Starting:

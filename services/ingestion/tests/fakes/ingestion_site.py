@@ -63,7 +63,7 @@ class Ingestion:
         async def once() -> AsyncIterator[bytes]:
             yield content
 
-        await self.blobs.write(key, once(), content_type="application/pdf")
+        await self.blobs.write_blob(key, once(), content_type="application/pdf")
         return sha256(content).hexdigest()
 
 

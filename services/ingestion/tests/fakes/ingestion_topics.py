@@ -27,7 +27,7 @@ class Topics:
 
     async def publish(self, records: Iterable[AttachmentStored], topic: Topic = ATTACHMENTS) -> None:
         for record in records:
-            await self.producer.send(topic, f"{record.doc_source_id}:{record.message_id}", record)
+            await self.producer.send_event(topic, f"{record.doc_source_id}:{record.message_id}", record)
 
     async def results(self) -> list[IngestionResult]:
         return [self.codec.decode(INGESTION_RESULTS, record.value) for record in await self._read(INGESTION_RESULTS)]  # type: ignore[misc]
@@ -45,7 +45,7 @@ class Topics:
         consumer = AIOKafkaConsumer(bootstrap_servers=self.settings.kafka_bootstrap)
         await consumer.start()
         try:
-            name = self.producer.name_of(topic)
+            name = self.producer.topic_name(topic)
             partitions = [TopicPartition(name, number) for number in range(PARTITIONS)]
             consumer.assign(partitions)
             await consumer.seek_to_beginning()
@@ -64,7 +64,7 @@ async def open_topics(bootstrap: str) -> AsyncIterator[Topics]:
     settings = KafkaSettings(kafka_bootstrap=bootstrap, kafka_replication=1, topic_prefix=f"t{secrets.token_hex(4)}.")
     wanted = (ATTACHMENTS, ATTACHMENTS_BACKFILL, INGESTION_RESULTS, SCHEMAS)
     names = [settings.topic_prefix + topic.name for topic in wanted]
-    names += [settings.topic_prefix + topic.dead_letters for topic in (ATTACHMENTS, ATTACHMENTS_BACKFILL)]
+    names += [settings.topic_prefix + topic.dead_letter_topic for topic in (ATTACHMENTS, ATTACHMENTS_BACKFILL)]
     async with AsyncExitStack() as stack:
         admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
         await admin.start()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ingestion_site import SCHEMA
 
 from ingestion.adapters.document_events import PgDocumentEvents
-from mailroom_common.migrations import migrate
+from mailroom_common.migrations import apply_migrations
 
 pytestmark = pytest.mark.stack
 
@@ -114,7 +114,7 @@ def test_each_reader_sees_every_committed_event_once_in_one_order(postgres_url: 
 
 
 async def _ready(url: str) -> asyncpg.Pool:
-    await migrate(url, only={SCHEMA})
+    await apply_migrations(url, only={SCHEMA})
     return await asyncpg.create_pool(url, min_size=1, max_size=10)
 
 

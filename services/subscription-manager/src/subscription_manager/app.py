@@ -13,13 +13,13 @@ import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.auth import APIKeys
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.logs import get_logger
-from mailroom_common.migrations import require_current
+from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
@@ -29,7 +29,7 @@ from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import SCHEMA as TOKENS_SCHEMA
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import CONNECTION_EVENTS, LIFECYCLE_EVENTS, Topic
-from mailroom_common.web import serve, service_app
+from mailroom_common.web import build_service_app, serve_app
 from subscription_manager.adapters.flows import PgFlows
 from subscription_manager.adapters.kafka import KafkaAnnouncer, connection_events_to, lifecycle_events_to
 from subscription_manager.adapters.locks import PgLocks
@@ -71,7 +71,7 @@ class Opened:
 
 
 async def run(settings: Settings, process: Process, *, providers: Sequence[ProviderPackage] = PROVIDERS) -> None:
-    api_keys = APIKeys.parse(settings.api_keys.get_secret_value())
+    api_keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
     async with AsyncExitStack() as stack:
         opened = await _open(settings, providers, stack)
         await Service(settings, process, opened, api_keys, utc_now).run()
@@ -87,8 +87,8 @@ async def _open(settings: Settings, packages: Sequence[ProviderPackage], stack: 
         token_pool = await stack.enter_async_context(
             open_pool(settings.token_database_url, application_name="subscription-manager-tokens", max_size=4)
         )
-    await require_current(pool, SCHEMA)
-    await require_current(token_pool, TOKENS_SCHEMA)
+    await require_current_schema(pool, SCHEMA)
+    await require_current_schema(token_pool, TOKENS_SCHEMA)
     tokens = TokenStore(token_pool, keys, url=settings.token_database_url)
     providers = await stack.enter_async_context(open_providers(packages, settings, tokens))
     return Opened(pool, tokens, keys, providers)
@@ -122,7 +122,9 @@ class Service:
         """The pages and the API need Postgres only, and are there while Kafka is away: what they publish waits in the
         outbox."""
         reached = asyncio.Event()
-        self._process.health.add("kafka", lambda: None if reached.is_set() else "Kafka has not been reached yet")
+        self._process.health.add_readiness(
+            "kafka", lambda: None if reached.is_set() else "Kafka has not been reached yet"
+        )
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._serve())
             kafka = tasks.create_task(self._run_on_kafka(reached))
@@ -134,32 +136,32 @@ class Service:
         stopping = self._process.stopping
         schemas = SchemaDirectory(self._settings, self._codec, client_id="subscription-manager")
         directory = DocSourceDirectory(self._settings, self._codec, schemas=schemas, client_id="subscription-manager")
-        self._process.health.add("directory", directory.ready)
+        self._process.health.add_readiness("directory", directory.check_readiness)
         async with EventProducer(self._settings, self._codec, client_id="subscription-manager") as producer:
             reached.set()
             consumers = self._consumers(schemas, producer)
             for topic, consumer in consumers.items():
-                self._process.health.add(topic.name, consumer.ready)
+                self._process.health.add_readiness(topic.name, consumer.check_readiness)
             relay = OutboxRelay(self._settings.database_url, SCHEMA, producer)
             await self._connections.look_at_misdirected(
                 self._clock(), notification_url=self._urls.notification, lifecycle_url=self._urls.lifecycle
             )
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(schemas.run(stopping))
+                tasks.create_task(schemas.load_and_follow(stopping))
                 tasks.create_task(self._follow_own_topic(directory))
                 for consumer in consumers.values():
-                    tasks.create_task(consumer.run(stopping))
-                tasks.create_task(relay.run(stopping))
+                    tasks.create_task(consumer.consume_records(stopping))
+                tasks.create_task(relay.run_relay(stopping))
                 tasks.create_task(self._keeper(producer).run(stopping))
                 tasks.create_task(self._backstop().run(stopping))
 
     async def _serve(self) -> None:
-        await serve(
+        await serve_app(
             self.web(), host=self._settings.http_host, port=self._settings.http_port, stopping=self._process.stopping
         )
 
     def web(self) -> FastAPI:
-        app = service_app(self._process, title="Mailroom subscription-manager")
+        app = build_service_app(self._process, title="Mailroom subscription-manager")
         make = MakeDocSource(
             self._connections,
             self._flows,
@@ -216,7 +218,7 @@ class Service:
         return RunBackstop(self._connections, interval=self._timings.backstop_interval, clock=self._clock)
 
     def _consumers(self, schemas: SchemaDirectory, producer: EventProducer) -> dict[Topic, WindowedConsumer]:
-        dead_letters = DeadLetters(producer, "subscription-manager")
+        dead_letters = DeadLetterWriter(producer, "subscription-manager")
         act = ActOnLifecycleEvent(self._connections, self._wake, self._clock)
         record = RecordConnectionEvent(self._connections, self._clock)
         read = {LIFECYCLE_EVENTS: lifecycle_events_to(act.act), CONNECTION_EVENTS: connection_events_to(record.record)}
@@ -235,10 +237,10 @@ class Service:
         }
 
     async def _follow_own_topic(self, directory: DocSourceDirectory) -> None:
-        await directory.load()
+        await directory.load_sources()
         repeated = await RepeatDocSources(self._connections, directory).repeat()
         log.info("own_topic_read", doc_sources=len(directory), repeated=repeated)
-        await directory.follow(self._process.stopping)
+        await directory.follow_topic(self._process.stopping)
 
     def _reach(self) -> dict[str, Reach]:
         return {

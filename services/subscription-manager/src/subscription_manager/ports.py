@@ -90,7 +90,7 @@ class AnnouncesNow(Protocol):
 
 
 class Held(Protocol):
-    def still_held(self) -> None:
+    def require_held(self) -> None:
         """Raises Unavailable when another may hold the lock by now."""
         ...
 

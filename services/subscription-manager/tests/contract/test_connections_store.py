@@ -11,7 +11,7 @@ from connection_fakes import NOW, URLS, Clock, FakeConnections, a_connection
 
 from mailroom_common.events import ClientState, DocSource, Profile, Provider, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.migrations import migrate
+from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS
@@ -84,7 +84,7 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[Store]:
         yield Store(FakeConnections())
         return
     url: str = request.getfixturevalue("postgres_url")
-    await migrate(url, {SCHEMA})
+    await apply_migrations(url, {SCHEMA})
     async with open_pool(url, application_name="test", max_size=6) as pool:
         await pool.execute(
             "truncate subscription_manager.doc_source, subscription_manager.doc_source_email, "

@@ -9,7 +9,7 @@ import pytest
 from connection_fakes import NOW, Clock, FakeFlows, a_connection
 
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.migrations import migrate
+from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from subscription_manager.adapters.flows import PgFlows
@@ -27,7 +27,7 @@ async def flows(request: pytest.FixtureRequest) -> AsyncIterator[Flows]:
         yield FakeFlows()
         return
     url: str = request.getfixturevalue("postgres_url")
-    await migrate(url, {SCHEMA})
+    await apply_migrations(url, {SCHEMA})
     async with open_pool(url, application_name="test", max_size=6) as pool:
         connections = PgConnections(pool, Outbox(SCHEMA, Codec()), Clock())
         if await connections.find(DOC_SOURCE) is None:

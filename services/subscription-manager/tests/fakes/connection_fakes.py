@@ -261,7 +261,7 @@ class FakeHeld:
     def __init__(self) -> None:
         self.is_lost = False
 
-    def still_held(self) -> None:
+    def require_held(self) -> None:
         if self.is_lost:
             raise Unavailable("the lock is lost")
 

@@ -28,12 +28,12 @@ from fastapi.responses import PlainTextResponse
 from mailroom_common.events import Event
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.migrations import migrate
+from mailroom_common.migrations import apply_migrations
 from mailroom_common.process import Process
 from mailroom_common.topics import CONNECTION_EVENTS, DOC_SOURCES, LIFECYCLE_EVENTS, SCHEMAS, SYNC_REQUESTS, Topic
-from mailroom_common.web import serve
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from mailroom_common.web import serve_app
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 from subscription_manager.app import run
 from subscription_manager.settings import Settings
 
@@ -168,7 +168,7 @@ class ManagerSite:
     async def tell(self, topic: Topic, event: Event) -> None:
         """Write an event as another service would."""
         async with EventProducer(self.settings, Codec(), client_id="test") as producer:
-            await producer.send(topic, event.doc_source_id, event)
+            await producer.send_event(topic, event.doc_source_id, event)
 
     @asynccontextmanager
     async def instance(self, **changed: object) -> AsyncIterator[Instance]:
@@ -236,7 +236,7 @@ async def manager_site(
     redirects = ",".join(f"{public_url}/oauth/{provider}/callback" for provider in ("outlook", "gmail"))
     async with AsyncExitStack() as stack:
         database_url = await stack.enter_async_context(_database(server_url))
-        await migrate(database_url, {"mailroom_tokens", "subscription_manager"})
+        await apply_migrations(database_url, {"mailroom_tokens", "subscription_manager"})
         providers = await stack.enter_async_context(running_providers(folder, redirect_uris=redirects))
         http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, timeout=20))
         # The provider packages read their own settings from the environment.
@@ -257,7 +257,7 @@ async def manager_site(
         await _create_topics(settings)
         site = ManagerSite(settings, providers, http)
         stopping = asyncio.Event()
-        serving = asyncio.create_task(serve(site.front(), host="127.0.0.1", port=port, stopping=stopping))
+        serving = asyncio.create_task(serve_app(site.front(), host="127.0.0.1", port=port, stopping=stopping))
         try:
             yield site
         finally:

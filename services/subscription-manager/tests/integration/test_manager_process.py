@@ -15,7 +15,7 @@ import httpx
 import pytest
 from manager_site import free_port
 
-from mailroom_common.migrations import migrate
+from mailroom_common.migrations import apply_migrations
 
 pytestmark = pytest.mark.stack
 
@@ -61,7 +61,7 @@ def answer(env: dict[str, str], path: str, method: str = "GET", **options: objec
 
 
 async def test_pages_and_api_are_there_while_kafka_is_away_and_the_stop_is_in_time(postgres_url: str) -> None:
-    await migrate(postgres_url, {"mailroom_tokens", "subscription_manager"})
+    await apply_migrations(postgres_url, {"mailroom_tokens", "subscription_manager"})
     env = environment(postgres_url, kafka=f"127.0.0.1:{free_port()}")
     with process(env) as child:
         assert answer(env, "/livez").status_code == 200

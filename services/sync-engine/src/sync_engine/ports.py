@@ -87,7 +87,7 @@ class SyncStates(Protocol):
 class KnowsSources(Protocol):
     """The `doc-sources` topic in memory (`mailroom_common.kafka.directory`)."""
 
-    def get(self, doc_source_id: str) -> DocSource | None: ...
+    def get_source(self, doc_source_id: str) -> DocSource | None: ...
 
     async def catch_up(self, timeout_s: float) -> bool:
         """Read `doc-sources` to the end it has now; False when that took too long."""

@@ -26,7 +26,7 @@ from mailroom_common.events import (
     SyncReason,
 )
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.migrations import migrate
+from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.providers.ports import MailReader
@@ -160,7 +160,7 @@ class Engine:
 async def open_engine(
     database_url: str, blob_folder: Path, source: DocSource, mailbox: FakeMailbox | None = None
 ) -> AsyncIterator[Engine]:
-    await migrate(database_url, only=["sync_engine"])
+    await apply_migrations(database_url, only=["sync_engine"])
     clock = mailbox.clock if mailbox else FakeClock()
     default = FakeOutlook(clock) if source.provider is Provider.OUTLOOK else FakeGmail(clock)
     codec = Codec()

@@ -17,7 +17,7 @@ from sync_harness import Engine, doc_source, open_engine
 from mailroom_common.blobs.store import BlobStore, StoredBlob
 from mailroom_common.events import DocSource, Event, Provider, SyncReason
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import Connection
+from mailroom_common.postgres import DatabaseSession
 from mailroom_common.topics import Topic
 from sync_engine.adapters.run_tables import PgRunTables
 from sync_engine.domain.records import Committed, Page
@@ -63,9 +63,9 @@ class DyingOutbox(Outbox):
         super().__init__("sync_engine", engine.codec)
         self._countdown = countdown
 
-    async def add(
+    async def append_record(
         self,
-        conn: Connection,
+        conn: DatabaseSession,
         topic: Topic,
         key: str,
         event: Event | None,
@@ -73,7 +73,7 @@ class DyingOutbox(Outbox):
         aggregate: str,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        await super().add(conn, topic, key, event, aggregate=aggregate, headers=headers)
+        await super().append_record(conn, topic, key, event, aggregate=aggregate, headers=headers)
         self._countdown.passes("mid_page")
 
 
@@ -81,9 +81,9 @@ class DyingBlobs:
     def __init__(self, blobs: BlobStore, countdown: Countdown) -> None:
         self._blobs = blobs
         self._countdown = countdown
-        self.read, self.delete, self.exists = blobs.read, blobs.delete, blobs.exists
+        self.read_blob, self.delete_blob, self.has_blob = blobs.read_blob, blobs.delete_blob, blobs.has_blob
 
-    async def write(
+    async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> StoredBlob:
         async def passing() -> AsyncIterator[bytes]:
@@ -91,7 +91,7 @@ class DyingBlobs:
                 self._countdown.passes("mid_blob")
                 yield chunk
 
-        stored = await self._blobs.write(key, passing(), content_type=content_type, metadata=metadata)
+        stored = await self._blobs.write_blob(key, passing(), content_type=content_type, metadata=metadata)
         self._countdown.passes("after_blob")
         return stored
 

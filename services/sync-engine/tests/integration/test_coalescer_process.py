@@ -28,9 +28,9 @@ from mailroom_common.topics import (
     NOTIFICATIONS,
     SCHEMAS,
     SYNC_REQUESTS,
-    deployed,
+    list_deployed_topics,
 )
-from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.site.stack.ports import free_port
 from sync_engine.app.coalescer import run
 from sync_engine.settings import CoalescerSettings
 
@@ -38,7 +38,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
 WINDOW_S = 0.5
 PATIENCE_S = 120
-NEEDED = {NOTIFICATIONS.name, NOTIFICATIONS.dead_letters, SYNC_REQUESTS.name, SCHEMAS.name, FAUST_CHANGELOG}
+NEEDED = {NOTIFICATIONS.name, NOTIFICATIONS.dead_letter_topic, SYNC_REQUESTS.name, SCHEMAS.name, FAUST_CHANGELOG}
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Site:
     async def changelog_is_refused(self) -> AsyncIterator[None]:
         """Kafka takes no record of the windows: each is larger than one byte."""
         name = self.topic_prefix + FAUST_CHANGELOG
-        (usual,) = (topic.config for topic in deployed(self.topic_prefix, 1) if topic.name == name)
+        (usual,) = (topic.config for topic in list_deployed_topics(self.topic_prefix, 1) if topic.name == name)
 
         async def configure(config: dict[str, str]) -> None:
             resource = ConfigResource(ConfigResourceType.TOPIC, name, configs=config)
@@ -123,7 +123,7 @@ def site(kafka_bootstrap: str) -> Iterator[Site]:
     site = Site(kafka_bootstrap, f"t{secrets.token_hex(4)}.")
     topics = [
         NewTopic(topic.name, topic.partitions, topic.replication, topic_configs=topic.config)
-        for topic in deployed(site.topic_prefix, 1)
+        for topic in list_deployed_topics(site.topic_prefix, 1)
         if topic.name.removeprefix(site.topic_prefix) in NEEDED
     ]
 
@@ -216,7 +216,7 @@ async def notify(gateway: EventProducer, *sources: str, times: int = 1) -> None:
                 provider=Provider.OUTLOOK,
                 provider_event=str(uuid4()),
             )
-            await gateway.send(NOTIFICATIONS, source, notification)
+            await gateway.send_event(NOTIFICATIONS, source, notification)
 
 
 def now_ms() -> int:
@@ -258,13 +258,13 @@ async def test_a_burst_becomes_two_requests_the_first_at_once(
 async def test_it_wakes_by_the_key_whatever_the_body_says_and_sets_aside_what_has_no_key(
     site: Site, gateway: EventProducer, requests: Followed
 ) -> None:
-    topic = gateway.name_of(NOTIFICATIONS)
+    topic = gateway.topic_name(NOTIFICATIONS)
     await gateway.send_raw(topic, None, b"whose?", [("traceparent", b"x")])
     await gateway.send_raw(topic, b"\xff", b"whose?", [])
     await gateway.send_raw(topic, b"garbled", b"no avro", [])
     await gateway.send_raw(topic, b"newer", b"\xc3\x01" + b"\x07" * 8 + b"of a schema not known yet", [])
     await notify(gateway, "s")
-    async with site.following(NOTIFICATIONS.dead_letters) as aside, coalescer(site):
+    async with site.following(NOTIFICATIONS.dead_letter_topic) as aside, coalescer(site):
         await requests.until_all_asked(["garbled", "newer", "s"])
         await aside.until(lambda: len(aside.records) == 2)
     assert [record.value for record in aside.records] == [b"whose?", b"whose?"]

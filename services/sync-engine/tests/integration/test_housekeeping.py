@@ -26,7 +26,7 @@ async def _upload(engine: Engine, attachment_id: str) -> str:
 
     key = f"documents/{attachment_id}.pdf"
     await engine.tables.announce_upload(engine.source.doc_source_id, attachment_id, key)
-    await engine.blobs.write(key, chunks(), content_type="application/pdf")
+    await engine.blobs.write_blob(key, chunks(), content_type="application/pdf")
     return key
 
 
@@ -110,7 +110,7 @@ async def test_a_blob_that_cannot_be_removed_ends_neither_the_sweeper_nor_its_pr
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = await _upload(engine, "stuck")
-    delete, refused = engine.blobs.delete, asyncio.Event()
+    delete, refused = engine.blobs.delete_blob, asyncio.Event()
 
     async def refuse(_key: str) -> None:
         refused.set()

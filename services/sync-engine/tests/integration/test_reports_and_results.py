@@ -23,13 +23,13 @@ from mailroom_common.events import (
     ResultStatus,
 )
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.record import Incoming
-from mailroom_common.migrations import migrate
+from mailroom_common.kafka.record import IncomingRecord
+from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.topics import CONNECTION_EVENTS, INGESTION_RESULTS
-from mailroom_common.web import service_app
+from mailroom_common.web import build_service_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
 from sync_engine.adapters.message_lists import PgMessageLists
 from sync_engine.adapters.results import PgResults
@@ -106,7 +106,7 @@ class Bench:
             status=status,
         )
         await self.recorder.handle(
-            Incoming(INGESTION_RESULTS, 0, 0, START, event.document_id, b"", {}, event),
+            IncomingRecord(INGESTION_RESULTS, 0, 0, START, event.document_id, b"", {}, event),
         )
 
     async def state(self, source: DocSource, message_id: str) -> str | None:
@@ -120,7 +120,7 @@ class Bench:
 
 @pytest.fixture
 async def bench(postgres_url: str) -> AsyncIterator[Bench]:
-    await migrate(postgres_url, only=["sync_engine"])
+    await apply_migrations(postgres_url, only=["sync_engine"])
     async with open_pool(postgres_url, application_name="test", max_size=4) as pool:
         yield Bench(pool, Codec())
 
@@ -261,8 +261,8 @@ async def test_a_result_of_no_mail_is_passed_over(bench: Bench) -> None:
 @pytest.fixture
 async def client(bench: Bench) -> AsyncIterator[httpx.AsyncClient]:
     keys = ",".join(f"{tenant}:viewer:{sha256(f'key-{tenant}'.encode()).hexdigest()}" for tenant in ("t1", "t2"))
-    app = service_app(Process("test"), title="test")
-    app.include_router(routes(PgMessageLists(bench.pool), APIKeys.parse(keys)))
+    app = build_service_app(Process("test"), title="test")
+    app.include_router(routes(PgMessageLists(bench.pool), APIKeys.parse_keys(keys)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as http:
         yield http
 

@@ -15,13 +15,13 @@ from mailroom_common.events import Provider, SyncReason
 from mailroom_common.providers.http import BaseURL, open_client
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.settings import ProviderSettings, load
+from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_gmail.mail import GmailMail
 from mailroom_gmail.settings import GmailSettings
 from mailroom_outlook.mail import GraphMail
 from mailroom_outlook.settings import OutlookSettings
-from mailroom_sandbox.providers.people import GMAIL, OUTLOOK, gmail_person, outlook_person
-from mailroom_sandbox.providers.testing import RunningProviders, running_providers
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, sign_in_gmail_user, sign_in_outlook_user
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +74,23 @@ async def site(
     )
     async with running_providers(tmp_path / "providers") as sandbox:
         await sandbox.control.create_mailbox(provider, address, "Ada Accounts")
-        person = await (outlook_person if provider is Provider.OUTLOOK else gmail_person)(sandbox)
+        person = await (sign_in_outlook_user if provider is Provider.OUTLOOK else sign_in_gmail_user)(sandbox)
         for name, value in sandbox.mailroom_environment().items():
             monkeypatch.setenv(name, value)
-        settings = load(ProviderSettings)
+        settings = load_settings(ProviderSettings)
         token = OneToken(person.tokens["access_token"])
         async with (
             open_client(settings, timeout_s=20) as http,
             open_engine(postgres_url, tmp_path / "blobs", source) as engine,
         ):
             if provider is Provider.OUTLOOK:
-                engine.provider = GraphMail(http, BaseURL(load(OutlookSettings).graph_url), token, Quota(slots=4))
+                engine.provider = GraphMail(
+                    http, BaseURL(load_settings(OutlookSettings).graph_url), token, Quota(slots=4)
+                )
             else:
-                engine.provider = GmailMail(http, BaseURL(load(GmailSettings).gmail_url), token, Quota(slots=8))
+                engine.provider = GmailMail(
+                    http, BaseURL(load_settings(GmailSettings).gmail_url), token, Quota(slots=8)
+                )
             engine.clock = RealClock()
             yield Site(sandbox, engine)
 

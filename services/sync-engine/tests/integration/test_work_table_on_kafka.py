@@ -23,7 +23,7 @@ from mailroom_common.events import (
     SyncRequest,
 )
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
@@ -109,7 +109,7 @@ async def site(kafka_bootstrap: str) -> AsyncIterator[Site]:
     names = {
         SYNC_REQUESTS.name: EAGER,
         SYNC_REQUESTS_BACKFILL.name: {},
-        SYNC_REQUESTS.dead_letters: {},
+        SYNC_REQUESTS.dead_letter_topic: {},
         SCHEMAS.name: {"cleanup.policy": "compact"},
     }
     topics = [NewTopic(site.topic_prefix + name, 1, 1, topic_configs=config) for name, config in names.items()]
@@ -139,7 +139,7 @@ async def ask(outside: EventProducer, key: str, *reasons: SyncReason) -> int:
         reasons=list(reasons) or [SyncReason.NOTIFICATION],
         first_requested_at=now(),
     )
-    return (await outside.send(SYNC_REQUESTS, key, request)).offset
+    return (await outside.send_event(SYNC_REQUESTS, key, request)).offset
 
 
 Behaviour = Callable[[str], Awaitable[RunOutcome]]
@@ -180,7 +180,7 @@ class World:
 
     # KnowsSources
 
-    def get(self, doc_source_id: str) -> DocSource | None:
+    def get_source(self, doc_source_id: str) -> DocSource | None:
         return DocSource(
             event_id="x",
             occurred_at=now(),
@@ -252,11 +252,11 @@ class Worker:
                 closed=work.closed,
                 codec=site.codec,
                 schemas=schemas,
-                dead_letters=DeadLetters(producer, "test"),
+                dead_letters=DeadLetterWriter(producer, "test"),
             )
             drained = asyncio.Event()
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(consumer.run(drained))
+                tasks.create_task(consumer.consume_records(drained))
                 await work.run(self._stopping, grace_s=0.5)
                 drained.set()
 
@@ -289,7 +289,7 @@ async def test_a_request_that_compaction_took_from_under_a_zombies_tombstone_is_
     await until(lambda: _true(world.began == ["s"]))
     shadowed = await ask(outside, "s", SyncReason.LIFECYCLE)
     # A zombie that had claimed the first request answers it only now: the second one lies below this tombstone.
-    tombstone = (await outside.send(SYNC_REQUESTS, "s", None, headers={"resolves": str(first)})).offset
+    tombstone = (await outside.send_event(SYNC_REQUESTS, "s", None, headers={"resolves": str(first)})).offset
     await until(lambda: _has(site, lambda record: record.offset > tombstone and not record.is_tombstone))
 
     await compacted(site, outside, gone=shadowed)
@@ -365,7 +365,7 @@ async def test_the_committed_offset_moves_on_while_a_source_rests(site: Site, ou
 async def compacted(site: Site, outside: EventProducer, *, gone: int) -> None:
     """A segment is rolled only by an append: nudge until the cleaner has taken the record."""
     for _ in range(60):
-        await outside.send(SYNC_REQUESTS, "nudge", None)
+        await outside.send_event(SYNC_REQUESTS, "nudge", None)
         await asyncio.sleep(0.25)
         if all(record.offset != gone for record in await site.log()):
             return

@@ -14,7 +14,7 @@ from mailroom_common.logs import get_logger
 from mailroom_common.process import Process
 from mailroom_common.providers.http import open_client
 from mailroom_common.topics import LIFECYCLE_EVENTS, NOTIFICATIONS
-from mailroom_common.web import serve, service_app
+from mailroom_common.web import build_service_app, serve_app
 from webhook_gateway.adapters.google_keys import GoogleKeys
 from webhook_gateway.adapters.pubsub_proof import GoogleSigned, PubSubProof
 from webhook_gateway.api.http import Dispatcher
@@ -34,7 +34,8 @@ async def compose(settings: Settings, process: Process) -> None:
     producer = EventProducer(settings, codec, client_id="webhook-gateway")
     clock = Clock()
     starting = Starting()
-    process.health.add("start", starting.reason)
+    process.health.add_readiness("start", starting.reason)
+    warn_of_unchecked_subscription(settings)
 
     async with AsyncExitStack() as stack:
         stack.push_async_callback(producer.close)
@@ -51,27 +52,27 @@ async def compose(settings: Settings, process: Process) -> None:
             max_body_bytes=settings.max_body_bytes,
             answer_within_s=settings.answer_within_s,
         )
-        app = Dispatcher(webhooks.endpoints(), service_app(process, title="Mailroom webhook gateway"))
+        app = Dispatcher(webhooks.endpoints(), build_service_app(process, title="Mailroom webhook gateway"))
 
         async def start_and_follow() -> None:
             # The server answers meanwhile: handshakes at once, pushes with 503, readiness with what is missing.
             await producer.__aenter__()
-            await producer.prepare(NOTIFICATIONS, LIFECYCLE_EVENTS)
-            await schemas.load()
-            await sources.load()
+            await producer.learn_partitions(NOTIFICATIONS, LIFECYCLE_EVENTS)
+            await schemas.load_schemas()
+            await sources.load_sources()
             freeze_heap()
             starting.is_done = True
             log.info("gateway_ready", sources=len(sources))
             async with asyncio.TaskGroup() as followers:
-                followers.create_task(schemas.follow(process.stopping))
-                followers.create_task(sources.follow(process.stopping))
+                followers.create_task(schemas.follow_topic(process.stopping))
+                followers.create_task(sources.follow_topic(process.stopping))
 
         async with asyncio.TaskGroup() as tasks:
             background = [tasks.create_task(start_and_follow())]
             if settings.pubsub_audience is not None:
                 background.append(tasks.create_task(keys.run()))
             # Returns once the last request in flight is answered; only then is the producer closed.
-            await serve(app, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
+            await serve_app(app, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
             for task in background:
                 task.cancel()
 
@@ -85,6 +86,13 @@ class Starting:
 
     def reason(self) -> str | None:
         return None if self.is_done else "doc-sources is not read to its end yet"
+
+
+def warn_of_unchecked_subscription(settings: Settings) -> None:
+    """A push that shows the right token is then taken whichever Pub/Sub subscription sent it."""
+    takes_gmail_pushes = settings.pubsub_token is not None or settings.pubsub_audience is not None
+    if takes_gmail_pushes and settings.pubsub_subscription is None:
+        log.warning("pubsub_subscription_unchecked", setting="MAILROOM_PUBSUB_SUBSCRIPTION")
 
 
 def freeze_heap() -> None:

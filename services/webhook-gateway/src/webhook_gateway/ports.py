@@ -4,25 +4,25 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from mailroom_common.events import DocSource, Provider
-from mailroom_common.kafka.producer import Outgoing
+from mailroom_common.kafka.producer import OutgoingEvent
 
 
 class KnowsSources(Protocol):
     """`DocSourceDirectory`: the `doc-sources` topic in memory."""
 
-    def get(self, doc_source_id: str) -> DocSource | None: ...
-    def by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]: ...
-    def ready(self) -> str | None: ...
+    def get_source(self, doc_source_id: str) -> DocSource | None: ...
+    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]: ...
+    def check_readiness(self) -> str | None: ...
     async def catch_up(self, timeout_s: float) -> bool: ...
 
 
-class Publishes(Protocol):
+class EventPublisher(Protocol):
     """`EventProducer`: returns once Kafka has acknowledged all of them.
 
     Raises Unavailable when it has not, in time.
     """
 
-    async def send_all(self, records: Sequence[Outgoing], *, timeout_s: float) -> None: ...
+    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None: ...
 
 
 class ProvesPushes(Protocol):

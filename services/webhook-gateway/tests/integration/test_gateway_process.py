@@ -24,10 +24,10 @@ from mailroom_common.events import Access, ClientState, DocSource, DocSourceStat
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS, Topic
-from mailroom_sandbox.stack import jars
-from mailroom_sandbox.stack.home import home
-from mailroom_sandbox.stack.kafka import Kafka
-from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.site.stack import jars
+from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.ports import free_port
 
 pytestmark = pytest.mark.stack
 
@@ -191,7 +191,7 @@ async def publishing(site: Site) -> AsyncIterator[EventProducer]:
 
 async def test_a_push_is_in_kafka_when_it_is_answered(site: Site, start: Start) -> None:
     async with publishing(site) as producer:
-        await producer.send(DOC_SOURCES, "ds-1", source())
+        await producer.send_event(DOC_SOURCES, "ds-1", source())
         gateway = await start(site)
         await gateway.ready()
 
@@ -214,12 +214,12 @@ async def test_a_source_that_was_acknowledged_before_the_push_is_known_to_it(sit
     async with publishing(site) as producer:
         for number in range(10):
             doc_source_id = f"ds-{number}"
-            await producer.send(DOC_SOURCES, doc_source_id, source(doc_source_id))
+            await producer.send_event(DOC_SOURCES, doc_source_id, source(doc_source_id))
             answer = await gateway.http.post("/webhooks/outlook", json=graph(change(doc_source_id)))
             assert answer.status_code == 202
 
         gmail = source("ds-gmail", provider=Provider.GMAIL, address="me@example.com")
-        await producer.send(DOC_SOURCES, "ds-gmail", gmail)
+        await producer.send_event(DOC_SOURCES, "ds-gmail", gmail)
         push = {"emailAddress": "me@example.com", "historyId": 7}
         answer = await gateway.http.post("/webhooks/gmail?token=canary-of-the-token", json=push)
         assert answer.status_code == 202
@@ -230,7 +230,7 @@ async def test_a_source_that_was_acknowledged_before_the_push_is_known_to_it(sit
 async def test_pushes_at_once_are_all_written(site: Site, start: Start) -> None:
     async with publishing(site) as producer:
         for number in range(8):
-            await producer.send(DOC_SOURCES, f"ds-{number}", source(f"ds-{number}"))
+            await producer.send_event(DOC_SOURCES, f"ds-{number}", source(f"ds-{number}"))
     gateway = await start(site)
     await gateway.ready()
 
@@ -271,6 +271,7 @@ async def test_without_kafka_it_is_alive_not_ready_and_answers_in_time(start: St
     assert (push.status_code, handshake.status_code, handshake.text) == (503, 200, "abc")
     assert took_s < 2.5
     assert await gateway.status("GET", "/readyz") == 503
+    assert "pubsub_subscription_unchecked" in gateway.log.read_text()
     code, took_s = await gateway.stop()
     assert code == 0
     assert took_s < 10
@@ -303,7 +304,7 @@ async def test_a_frozen_kafka_is_503_within_two_and_a_half_seconds_and_the_pod_s
     site = Site(own_kafka.bootstrap, "frozen.")
     await site.create_topics()
     async with publishing(site) as producer:
-        await producer.send(DOC_SOURCES, "ds-1", source())
+        await producer.send_event(DOC_SOURCES, "ds-1", source())
     gateway = await start(site)
     await gateway.ready()
     assert (await gateway.http.post("/webhooks/outlook", json=graph(change()))).status_code == 202

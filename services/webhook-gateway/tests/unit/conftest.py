@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Event, Profile, Provider
-from mailroom_common.kafka.producer import Outgoing
+from mailroom_common.kafka.producer import OutgoingEvent
 from webhook_gateway.adapters.pubsub_proof import PubSubProof
 from webhook_gateway.api.http import Dispatcher
 from webhook_gateway.api.webhooks import Webhooks
@@ -79,17 +79,17 @@ class FakeSources:
     def put(self, *sources: DocSource) -> None:
         self.known.update({source.doc_source_id: source for source in sources})
 
-    def get(self, doc_source_id: str) -> DocSource | None:
+    def get_source(self, doc_source_id: str) -> DocSource | None:
         return self.known.get(doc_source_id)
 
-    def by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
         return tuple(
             source
             for source in self.known.values()
             if source.provider is provider and address.casefold() in {source.address, *source.aliases}
         )
 
-    def ready(self) -> str | None:
+    def check_readiness(self) -> str | None:
         return None
 
     async def catch_up(self, timeout_s: float) -> bool:
@@ -113,7 +113,7 @@ class FakeKafka:
     written: list[tuple[str, str, Event]] = field(default_factory=list)
     time_left_s: list[float] = field(default_factory=list)
 
-    async def send_all(self, records: Sequence[Outgoing], *, timeout_s: float) -> None:
+    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
         self.time_left_s.append(timeout_s)
         if self.is_away:
             raise Unavailable("Kafka did not acknowledge")

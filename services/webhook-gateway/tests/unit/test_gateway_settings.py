@@ -1,7 +1,7 @@
 import pytest
 
 from mailroom_common.errors import SettingsError
-from mailroom_common.settings import load
+from mailroom_common.settings import load_settings
 from webhook_gateway.settings import Settings
 
 
@@ -11,7 +11,7 @@ def only_kafka(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_kafka_is_all_that_it_needs() -> None:
-    settings = load(Settings)
+    settings = load_settings(Settings)
 
     assert settings.http_port == 8080
     assert settings.pubsub_token is None
@@ -21,7 +21,7 @@ def test_kafka_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("MAILROOM_KAFKA_BOOTSTRAP")
 
     with pytest.raises(SettingsError, match="MAILROOM_KAFKA_BOOTSTRAP"):
-        load(Settings)
+        load_settings(Settings)
 
 
 @pytest.mark.parametrize("name", ["MAILROOM_PUBSUB_AUDIENCE", "MAILROOM_PUBSUB_SERVICE_ACCOUNT"])
@@ -29,18 +29,18 @@ def test_audience_and_service_account_are_needed_together(monkeypatch: pytest.Mo
     monkeypatch.setenv(name, "x")
 
     with pytest.raises(SettingsError, match="MAILROOM_PUBSUB_AUDIENCE and MAILROOM_PUBSUB_SERVICE_ACCOUNT"):
-        load(Settings)
+        load_settings(Settings)
 
 
 def test_what_is_no_network_is_said_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_TRUSTED_PROXIES", "10.0.0.0/8, everybody")
 
     with pytest.raises(SettingsError, match="MAILROOM_TRUSTED_PROXIES"):
-        load(Settings)
+        load_settings(Settings)
 
 
 def test_the_answer_stays_below_what_graph_calls_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_ANSWER_WITHIN_S", "5")
 
     with pytest.raises(SettingsError, match="MAILROOM_ANSWER_WITHIN_S"):
-        load(Settings)
+        load_settings(Settings)

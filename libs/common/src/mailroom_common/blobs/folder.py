@@ -36,7 +36,7 @@ class FolderBlobs:
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
 
-    async def write(
+    async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> StoredBlob:
         partial = self._root / _PARTS / uuid4().hex
@@ -57,7 +57,7 @@ class FolderBlobs:
                 partial.unlink(missing_ok=True)
         return StoredBlob(size_bytes, digest.hexdigest())
 
-    async def read(self, key: str) -> AsyncIterator[bytes]:
+    async def read_blob(self, key: str) -> AsyncIterator[bytes]:
         with _folder_errors():
             try:
                 file = await asyncio.to_thread(self._place(key).open, "rb")
@@ -68,13 +68,13 @@ class FolderBlobs:
             while chunk := await _next_chunk(file):
                 yield chunk
 
-    async def delete(self, key: str) -> None:
+    async def delete_blob(self, key: str) -> None:
         with _folder_errors():
             for path in (self._place(key), self._root / _METADATA / f"{checked_key(key)}.json"):
                 with suppress(*_NO_FILE):
                     await asyncio.to_thread(path.unlink)
 
-    async def exists(self, key: str) -> bool:
+    async def has_blob(self, key: str) -> bool:
         with _folder_errors():
             return await asyncio.to_thread(self._place(key).is_file)
 

@@ -41,7 +41,7 @@ class S3Blobs:
         self._bucket = bucket
         self._prefix = f"{prefix}/" if prefix else ""
 
-    async def write(
+    async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> StoredBlob:
         hashed = _Hashed(chunks)
@@ -86,7 +86,7 @@ class S3Blobs:
         )
         return {"PartNumber": number, "ETag": answer["ETag"]}
 
-    async def read(self, key: str) -> AsyncIterator[bytes]:
+    async def read_blob(self, key: str) -> AsyncIterator[bytes]:
         with _s3_errors(key):
             answer = await self._client.get_object(Bucket=self._bucket, Key=self._name(key))
             body = answer["Body"]
@@ -96,11 +96,11 @@ class S3Blobs:
             finally:
                 body.close()  # who stops reading early gives the connection back
 
-    async def delete(self, key: str) -> None:
+    async def delete_blob(self, key: str) -> None:
         with _s3_errors(key):
             await self._client.delete_object(Bucket=self._bucket, Key=self._name(key))
 
-    async def exists(self, key: str) -> bool:
+    async def has_blob(self, key: str) -> bool:
         try:
             with _s3_errors(key):
                 await self._client.head_object(Bucket=self._bucket, Key=self._name(key))

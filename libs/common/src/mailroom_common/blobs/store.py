@@ -26,21 +26,21 @@ class BlobStore(Protocol):
     """Keys are `/`-separated paths. Raises Unavailable where the store does not answer, Rejected where it never will
     do what was asked."""
 
-    async def write(
+    async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> StoredBlob:
         """Store what `chunks` yields, holding a few of them at a time. A write that fails leaves nothing to be seen."""
         ...
 
-    def read(self, key: str) -> AsyncIterator[bytes]:
+    def read_blob(self, key: str) -> AsyncIterator[bytes]:
         """Raises BlobGone before the first chunk."""
         ...
 
-    async def delete(self, key: str) -> None:
+    async def delete_blob(self, key: str) -> None:
         """Tolerates that it is gone."""
         ...
 
-    async def exists(self, key: str) -> bool: ...
+    async def has_blob(self, key: str) -> bool: ...
 
 
 def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobStore]:

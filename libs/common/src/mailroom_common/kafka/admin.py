@@ -9,7 +9,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from mailroom_common.errors import Fatal, Unavailable
-from mailroom_common.topics import DeployedTopic, deployed
+from mailroom_common.topics import DeployedTopic, list_deployed_topics
 
 _SET_ON_THE_TOPIC = 1  # Kafka's ConfigSource DYNAMIC_TOPIC_CONFIG: neither a broker's value nor a default
 _VISIBLE_WITHIN_S = 30.0
@@ -31,7 +31,7 @@ async def apply_topics(bootstrap: str, prefix: str, replication: int) -> Applied
         Unavailable: Kafka does not answer.
         Fatal: a topic exists with another partition count, which no setting can mend, or Kafka refuses a topic.
     """
-    wanted = deployed(prefix, replication)
+    wanted = list_deployed_topics(prefix, replication)
     admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=30_000)
     try:
         await admin.start()

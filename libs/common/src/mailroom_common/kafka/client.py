@@ -31,15 +31,15 @@ class MemberSettings(KafkaAddress, Protocol):
     def instance_id(self) -> str | None: ...
 
 
-class Client(Protocol):
+class KafkaClient(Protocol):
     async def start(self) -> None: ...
     async def stop(self) -> None: ...
 
 
-C = TypeVar("C", bound=Client)
+C = TypeVar("C", bound=KafkaClient)
 
 
-async def connected(make: Callable[[], C], client_id: str) -> C:
+async def connect_with_retry(make: Callable[[], C], client_id: str) -> C:
     """A started client. A cluster that is away is not our failure: say so, and go on trying.
 
     Each attempt has a client of its own: one of aiokafka's that failed half-way cannot be started again.
@@ -51,17 +51,17 @@ async def connected(make: Callable[[], C], client_id: str) -> C:
             await client.start()
         except (KafkaError, OSError) as error:
             log.warning("kafka_unreachable", client_id=client_id, error=_named(error), again_in_s=wait_s)
-            await closed(client)
+            await close_client(client)
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, 5.0)
         except BaseException:
-            await closed(client)
+            await close_client(client)
             raise
         else:
             return client
 
 
-async def closed(client: Client) -> None:
+async def close_client(client: KafkaClient) -> None:
     """Stop a client, but wait no longer for it than a stopping process can."""
     with contextlib.suppress(TimeoutError, KafkaError, OSError):
         await asyncio.wait_for(client.stop(), CLOSE_S)

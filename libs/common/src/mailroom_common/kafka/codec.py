@@ -30,7 +30,13 @@ from mailroom_common.events import (
     SyncRequest,
 )
 from mailroom_common.kafka.flat_avro import flat_encoder
-from mailroom_common.kafka.schema_files import AvroSchema, SchemaVersion, fingerprint_of, packaged_schemas, parse
+from mailroom_common.kafka.schema_files import (
+    AvroSchema,
+    SchemaVersion,
+    compute_fingerprint,
+    load_packaged_schemas,
+    parse_schema,
+)
 from mailroom_common.topics import Topic
 
 MARKER = b"\xc3\x01"
@@ -72,7 +78,7 @@ class Codec:
         self._by_folder: dict[str, EventKind] = {}
         self._by_type: dict[type[Event], EventKind] = {}
         self._writers: dict[bytes, AvroSchema] = {}
-        for folder, versions in packaged_schemas().items():
+        for folder, versions in load_packaged_schemas().items():
             kind = _kind(EVENT_TYPES[folder], versions[-1])
             self._by_folder[folder] = kind
             self._by_type[kind.event_type] = kind
@@ -113,19 +119,19 @@ class Codec:
             raise Undecodable(f"a value of {topic.name} goes on after its end")
         return event
 
-    def kind_of(self, event: Event) -> EventKind:
+    def find_kind(self, event: Event) -> EventKind:
         return self._by_type[type(event)]
 
-    def knows(self, fingerprint: bytes) -> bool:
+    def knows_fingerprint(self, fingerprint: bytes) -> bool:
         return fingerprint in self._writers
 
-    def learn(self, fingerprint: bytes, text: str) -> bool:
+    def learn_schema(self, fingerprint: bytes, text: str) -> bool:
         """Take in a schema of the `schemas` topic; False when the text is no schema or not that fingerprint's."""
         if fingerprint in self._writers:
             return True
         try:
-            parsed = parse(text)
-            genuine = fingerprint_of(parsed) == fingerprint
+            parsed = parse_schema(text)
+            genuine = compute_fingerprint(parsed) == fingerprint
         except Exception:  # noqa: BLE001  # json and fastavro raise many kinds, and all mean "no schema"
             return False
         if genuine:

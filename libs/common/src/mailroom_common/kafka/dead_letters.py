@@ -14,7 +14,7 @@ _LONGEST_ERROR = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class RecordFailure:
     """Why a record is given up. `first_failed_at` is our clock."""
 
     error: BaseException
@@ -25,27 +25,27 @@ class Failure:
 class DeadLetterSender(Protocol):
     """`EventProducer` of `producer.py`."""
 
-    def name_of_dead_letters(self, topic: Topic) -> str: ...
+    def dead_letter_topic_name(self, topic: Topic) -> str: ...
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
     ) -> object: ...
 
 
-class DeadLetters:
+class DeadLetterWriter:
     """`service` names who gave up."""
 
     def __init__(self, producer: DeadLetterSender, service: str) -> None:
         self._producer = producer
         self._service = service
 
-    async def put(self, topic: Topic, record: RawRecord, failure: Failure) -> None:
+    async def write_dead_letter(self, topic: Topic, record: RawRecord, failure: RecordFailure) -> None:
         """Returns once Kafka has acknowledged it: only then may the record's offset count as done.
 
         Raises:
             Unavailable: not acknowledged in time; the record must not be stepped over.
         """
         await self._producer.send_raw(
-            self._producer.name_of_dead_letters(topic),
+            self._producer.dead_letter_topic_name(topic),
             record.key,
             record.value,
             dead_letter_headers(record, failure, self._service),
@@ -53,7 +53,7 @@ class DeadLetters:
         )
 
 
-def dead_letter_headers(record: RawRecord, failure: Failure, service: str) -> RawHeaders:
+def dead_letter_headers(record: RawRecord, failure: RecordFailure, service: str) -> RawHeaders:
     """The record's own headers as they were; `dlq-` ones of an earlier death give way to those of this one."""
     told = {
         "topic": record.topic,

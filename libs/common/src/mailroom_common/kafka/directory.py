@@ -8,7 +8,7 @@ from mailroom_common.events import DocSource
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import VERSION
-from mailroom_common.kafka.record import RawRecord, decoded
+from mailroom_common.kafka.record import RawRecord, decode_record
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.topic_reader import TopicReader
 from mailroom_common.logs import get_logger
@@ -17,7 +17,7 @@ from mailroom_common.topics import DOC_SOURCES
 
 log = get_logger()
 
-OnChange = Callable[[str, DocSource | None], None]
+ChangeListener = Callable[[str, DocSource | None], None]
 
 
 class DocSourceDirectory:
@@ -36,47 +36,47 @@ class DocSourceDirectory:
         client_id: str = "mailroom-directory",
     ) -> None:
         self._codec = codec
-        self._reader = TopicReader(settings, DOC_SOURCES, self.apply, client_id=client_id)
+        self._reader = TopicReader(settings, DOC_SOURCES, self.apply_record, client_id=client_id)
         self._sources: dict[str, DocSource] = {}
         self._versions: dict[str, int] = {}  # of what is deleted too
         self._by_address: dict[tuple[str, str], dict[str, DocSource]] = {}
         self._unreadable: dict[bytes, RawRecord] = {}
-        self._listeners: list[OnChange] = []
+        self._listeners: list[ChangeListener] = []
         if schemas is not None:
             schemas.on_learned(self._read_again)
 
-    def get(self, doc_source_id: str) -> DocSource | None:
+    def get_source(self, doc_source_id: str) -> DocSource | None:
         return self._sources.get(doc_source_id)
 
-    def by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         """All doc sources of a mailbox, by its address or an alias of it; one mailbox can belong to several."""
         return tuple(self._by_address.get((provider, _caseless(address)), {}).values())
 
-    def all(self) -> tuple[DocSource, ...]:
+    def list_sources(self) -> tuple[DocSource, ...]:
         return tuple(self._sources.values())
 
     def __len__(self) -> int:
         return len(self._sources)
 
-    def on_change(self, listener: OnChange) -> None:
+    def on_change(self, listener: ChangeListener) -> None:
         """Called with the id and the new version, or None for one that is gone. It must not raise."""
         self._listeners.append(listener)
 
-    def ready(self) -> str | None:
+    def check_readiness(self) -> str | None:
         """A check for `Health.add`."""
         return None if self._reader.is_loaded else "doc-sources is not read to its end yet"
 
-    async def load(self) -> None:
+    async def load_sources(self) -> None:
         """Read to the end that the topic has now; waits while Kafka is away."""
-        await self._reader.load()
+        await self._reader.load_topic()
         log.info("directory_loaded", sources=len(self._sources), unreadable=len(self._unreadable))
 
-    async def follow(self, stopping: asyncio.Event) -> None:
-        await self._reader.follow(stopping)
+    async def follow_topic(self, stopping: asyncio.Event) -> None:
+        await self._reader.follow_topic(stopping)
 
-    async def run(self, stopping: asyncio.Event) -> None:
-        await self.load()
-        await self.follow(stopping)
+    async def load_and_follow(self, stopping: asyncio.Event) -> None:
+        await self.load_sources()
+        await self.follow_topic(stopping)
 
     async def close(self) -> None:
         await self._reader.close()
@@ -85,10 +85,10 @@ class DocSourceDirectory:
         """Ask Kafka for the end of the topic, and wait until it is read so far. False: it could not be, in time."""
         return await self._reader.catch_up(timeout_s)
 
-    def apply(self, record: RawRecord) -> None:
+    def apply_record(self, record: RawRecord) -> None:
         key = record.key or b""
         try:
-            incoming = decoded(record, DOC_SOURCES, self._codec)
+            incoming = decode_record(record, DOC_SOURCES, self._codec)
             source = incoming.event
             if not isinstance(source, DocSource | None):
                 raise Undecodable("a record of doc-sources is no doc source")
@@ -129,7 +129,7 @@ class DocSourceDirectory:
 
     def _read_again(self) -> None:
         for record in list(self._unreadable.values()):
-            self.apply(record)
+            self.apply_record(record)
 
 
 def _addresses(source: DocSource) -> set[str]:

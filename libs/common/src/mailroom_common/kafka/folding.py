@@ -13,9 +13,9 @@ from typing import Protocol
 from mailroom_common.errors import Retryable, Undecodable, UnknownSchema
 from mailroom_common.kafka.client import MemberSettings
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters, Failure
-from mailroom_common.kafka.membership import Membership
-from mailroom_common.kafka.record import Incoming, Partition, RawRecord, decoded
+from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure
+from mailroom_common.kafka.membership import GroupMember
+from mailroom_common.kafka.record import IncomingRecord, Partition, RawRecord, decode_record
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_DEAD_LETTERS, KAFKA_RECORDS_HANDLED, KAFKA_WAITING_FOR_SCHEMA
@@ -30,7 +30,7 @@ _CLOSE_S = 20.0
 class PartitionFold(Protocol):
     """What one owned partition is read into. None of its methods may block or raise."""
 
-    def read(self, record: Incoming) -> None:
+    def read(self, record: IncomingRecord) -> None:
         """Each record once, in offset order, tombstones too (`event` and `value` None)."""
         ...
 
@@ -78,20 +78,20 @@ class FoldingConsumer:
         closed: Callable[[Partition], Awaitable[None]],
         codec: Codec,
         schemas: SchemaDirectory,
-        dead_letters: DeadLetters,
+        dead_letters: DeadLetterWriter,
     ) -> None:
         self._codec = codec
         self._opened = opened
         self._closed = closed
         self._dead_letters = dead_letters
         self._group = group
-        self._membership = Membership(settings, group=group, topics=topics, listener=self)
+        self._membership = GroupMember(settings, group=group, topics=topics, listener=self)
         self._readings: dict[Partition, _Reading] = {}
         self._lost: set[Partition] = set()
         self._closing: list[asyncio.Future[None]] = []
         schemas.on_learned(self._read_on)
 
-    def ready(self) -> str | None:
+    def check_readiness(self) -> str | None:
         """A check for `Health.add`: a partition that waits for a schema is visible here too."""
         waiting = [reading for reading in self._readings.values() if reading.waits_for is not None]
         if not waiting:
@@ -99,18 +99,18 @@ class FoldingConsumer:
         first = waiting[0]
         return f"{first.partition} waits for schema {(first.waits_for or b'').hex()} ({len(waiting)} partitions wait)"
 
-    async def run(self, stopping: asyncio.Event) -> None:
+    async def consume_records(self, stopping: asyncio.Event) -> None:
         """Read until `stopping`, then let go of all partitions.
 
         Raises:
             Fatal: see `Membership.poll` and `Membership.watch`.
         """
         try:
-            await self._membership.join()
+            await self._membership.join_group()
             async with asyncio.TaskGroup() as tasks:
                 beside = [
                     tasks.create_task(self._commit_now_and_then()),
-                    tasks.create_task(self._membership.watch(self._held)),
+                    tasks.create_task(self._membership.watch_progress(self._held)),
                 ]
                 while not stopping.is_set():
                     await self._read_some()
@@ -118,15 +118,15 @@ class FoldingConsumer:
                     task.cancel()
             await self._let_go()
         finally:
-            await self._membership.leave()
+            await self._membership.leave_group()
 
     async def _read_some(self) -> None:
         held = set(self._held())
-        only = self._membership.assignment() - held if held else None
+        only = self._membership.assigned_partitions() - held if held else None
         if only is not None and not only:
             await asyncio.sleep(0.1)  # every partition waits for a schema; asking for none would ask for all
             return
-        for partition, records in (await self._membership.poll(only)).items():
+        for partition, records in (await self._membership.poll_records(only)).items():
             if partition in self._lost:
                 continue
             reading = self._open(partition)
@@ -141,7 +141,7 @@ class FoldingConsumer:
         while reading.backlog:
             raw = reading.backlog[0]
             try:
-                incoming = decoded(raw, reading.partition.topic, self._codec)
+                incoming = decode_record(raw, reading.partition.topic, self._codec)
             except UnknownSchema as error:
                 self._wait_for(reading, error.fingerprint, raw)
                 return
@@ -169,7 +169,7 @@ class FoldingConsumer:
     def _read_on(self) -> None:
         """A schema was learned: whoever waited for it goes on."""
         for reading in self._readings.values():
-            if reading.waits_for is not None and self._codec.knows(reading.waits_for):
+            if reading.waits_for is not None and self._codec.knows_fingerprint(reading.waits_for):
                 reading.end_is_told = False
                 self._fold(reading)
         self._count_waiting()
@@ -190,14 +190,14 @@ class FoldingConsumer:
         task.add_done_callback(acknowledged)
 
     async def _buried(self, topic: Topic, raw: RawRecord, error: Undecodable) -> None:
-        failure = Failure(error, 1, datetime.now(UTC))
+        failure = RecordFailure(error, 1, datetime.now(UTC))
         log.error(
             "record_dead_lettered", topic=topic.name, partition=raw.partition, offset=raw.offset, reason=str(error)
         )
         wait_s = 0.2
         while True:
             try:
-                await self._dead_letters.put(topic, raw, failure)
+                await self._dead_letters.write_dead_letter(topic, raw, failure)
             except Retryable as trouble:
                 log.warning("dead_letter_not_written", topic=topic.name, reason=str(trouble))
                 await asyncio.sleep(wait_s)
@@ -209,12 +209,12 @@ class FoldingConsumer:
     async def _tell_end(self, reading: _Reading) -> None:
         if reading.end_is_told or reading.backlog:
             return
-        end = self._membership.known_end(reading.partition)
+        end = self._membership.find_known_end(reading.partition)
         if end is None:
             return
         # aiokafka's position, not the last record's: compaction may have taken the records at the end. It is known
         # where a fetch was answered, so this does not wait.
-        position = await self._membership.position(reading.partition)
+        position = await self._membership.read_position(reading.partition)
         if self._readings.get(reading.partition) is not reading or reading.backlog:
             return
         reading.position = position
@@ -227,7 +227,7 @@ class FoldingConsumer:
 
     # Ownership
 
-    def assigned(self, partitions: Sequence[Partition]) -> None:
+    def on_assigned(self, partitions: Sequence[Partition]) -> None:
         for partition in partitions:
             self._open(partition)
 
@@ -238,7 +238,7 @@ class FoldingConsumer:
             reading = self._readings[partition] = _Reading(partition, self._opened(partition))
         return reading
 
-    async def revoked(self) -> None:
+    async def on_revoked(self) -> None:
         self._lost.clear()
         await self._let_go()
 
@@ -273,7 +273,7 @@ class FoldingConsumer:
             committable = reading.committable()
             if committable is not None and committable != reading.committed:
                 offsets[partition] = committable
-        committed = await self._membership.commit(offsets)
+        committed = await self._membership.commit_offsets(offsets)
         for partition in committed.done:
             readings[partition].committed = offsets[partition]
         return committed.lost

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from mailroom_common.events import Event
 from mailroom_common.kafka.codec import EventKind
-from mailroom_common.tracing import traceparent
+from mailroom_common.tracing import current_traceparent
 
 RESOLVES = "resolves"  # on a tombstone of sync-requests: the highest offset that it settles
 VERSION = "version"  # on a tombstone of doc-sources, which has no value to carry it
@@ -21,7 +21,7 @@ _SPEC = ("ce_specversion", b"1.0")
 _CONTENT_TYPE = ("content-type", b"application/avro")
 
 
-def event_headers(event: Event, kind: EventKind, source: bytes, trace: str | None = None) -> RawHeaders:
+def build_event_headers(event: Event, kind: EventKind, source: bytes, trace: str | None = None) -> RawHeaders:
     """`source` is the writer as CloudEvents names it, e.g. `/mailroom/webhook-gateway`; `trace` is None for that of
     the work in hand."""
     return [
@@ -29,7 +29,7 @@ def event_headers(event: Event, kind: EventKind, source: bytes, trace: str | Non
         ("ce_id", event.event_id.encode()),
         ("ce_time", _time(event.occurred_at)),
         ("ce_subject", event.doc_source_id.encode()),
-        (TRACEPARENT, (trace or traceparent()).encode()),
+        (TRACEPARENT, (trace or current_traceparent()).encode()),
     ]
 
 
@@ -49,11 +49,11 @@ def _time(moment: datetime) -> bytes:
     return moment.isoformat(timespec="milliseconds").encode()
 
 
-def tombstone_headers(source: bytes) -> RawHeaders:
-    return [("ce_source", source), (TRACEPARENT, traceparent().encode())]
+def build_tombstone_headers(source: bytes) -> RawHeaders:
+    return [("ce_source", source), (TRACEPARENT, current_traceparent().encode())]
 
 
-def with_own(headers: RawHeaders, own: Mapping[str, str]) -> RawHeaders:
+def override_headers(headers: RawHeaders, own: Mapping[str, str]) -> RawHeaders:
     """Ours on top; one of the same name replaces, so that an outbox can hand on the trace that it stored."""
     if not own:
         return headers
@@ -62,6 +62,6 @@ def with_own(headers: RawHeaders, own: Mapping[str, str]) -> RawHeaders:
     ]
 
 
-def readable(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str]:
+def decode_headers(headers: Iterable[tuple[str, bytes | None]]) -> dict[str, str]:
     """For handlers; what is not UTF-8 is shown with replacement characters, the original stays in the record."""
     return {name: (value or b"").decode("utf-8", errors="replace") for name, value in headers}

@@ -17,7 +17,7 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from mailroom_common.errors import Fatal
-from mailroom_common.kafka.client import MemberSettings, closed, connected
+from mailroom_common.kafka.client import MemberSettings, close_client, connect_with_retry
 from mailroom_common.kafka.record import Partition, RawRecord
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.logs import get_logger
@@ -43,19 +43,19 @@ _NO_POLL_LIMIT_MS = 24 * 60 * 60 * 1000
 class AssignmentListener(Protocol):
     """What a runner does as partitions come and go. `revoked` returns when nothing of them is worked on any more."""
 
-    def assigned(self, partitions: Sequence[Partition]) -> None: ...
-    async def revoked(self) -> None: ...
+    def on_assigned(self, partitions: Sequence[Partition]) -> None: ...
+    async def on_revoked(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
+class CommitResult:
     """What came of a commit. What is in neither did not get through, and is as due as before."""
 
     done: Set[Partition] = frozenset()
     lost: Set[Partition] = frozenset()
 
 
-class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
+class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has no types
     """`group` and the topics get the site's prefix. Open with `join`, close with `leave`."""
 
     def __init__(
@@ -78,18 +78,18 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
         self._failure: Exception | None = None
         self._taken_at: deque[float] = deque(maxlen=_TWIN_AFTER_LOSSES)
 
-    async def join(self) -> None:
+    async def join_group(self) -> None:
         """Waits while Kafka or one of the topics is not there."""
-        self._joined = await connected(self._make, self.group)
+        self._joined = await connect_with_retry(self._make, self.group)
         await self._topics_exist()
         self._consumer.subscribe(list(self._topics), listener=self)
 
-    async def leave(self) -> None:
+    async def leave_group(self) -> None:
         if self._joined is not None:
-            await closed(self._joined)
+            await close_client(self._joined)
             self._joined = None
 
-    async def poll(self, only: Collection[Partition] | None = None) -> dict[Partition, list[RawRecord]]:
+    async def poll_records(self, only: Collection[Partition] | None = None) -> dict[Partition, list[RawRecord]]:
         """Records that came, after at most `POLL_MS`; `only` leaves the others where they are, None asks for all.
 
         Raises:
@@ -109,15 +109,15 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
             return {}
         return {self._ours(partition): records for partition, records in found.items()}
 
-    def assignment(self) -> set[Partition]:
+    def assigned_partitions(self) -> set[Partition]:
         return {self._ours(partition) for partition in self._consumer.assignment()}
 
-    async def position(self, partition: Partition) -> int:
+    async def read_position(self, partition: Partition) -> int:
         """The offset that is read next; waits until aiokafka knows it."""
         position: int = await self._consumer.position(self._theirs(partition))
         return position
 
-    def known_end(self, partition: Partition) -> int | None:
+    def find_known_end(self, partition: Partition) -> int | None:
         """The end of the partition as the last fetch told it; None before the first."""
         try:
             end: int | None = self._consumer.highwater(self._theirs(partition))
@@ -125,12 +125,12 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
             return None
         return end
 
-    async def commit(self, offsets: Mapping[Partition, int]) -> Committed:
+    async def commit_offsets(self, offsets: Mapping[Partition, int]) -> CommitResult:
         """Commit, and tell what is done and what turned out to be lost. An absent Kafka is no loss: later again."""
         if not offsets:
-            return Committed()
+            return CommitResult()
         async with self._commits:
-            owned = self.assignment()
+            owned = self.assigned_partitions()
             done: Set[Partition] = frozenset()
             lost = offsets.keys() - owned
             wanted = {self._theirs(partition): offset for partition, offset in offsets.items() if partition in owned}
@@ -147,9 +147,9 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
                     done = offsets.keys() & owned
             if lost:
                 KAFKA_PARTITIONS_LOST.labels(self.group).inc(len(lost))
-            return Committed(done, lost)
+            return CommitResult(done, lost)
 
-    async def watch(self, held: Callable[[], Iterable[Partition]]) -> None:
+    async def watch_progress(self, held: Callable[[], Iterable[Partition]]) -> None:
         """Never returns.
 
         Raises:
@@ -160,7 +160,7 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
             await self._look(set(held()))
 
     async def _look(self, held: set[Partition]) -> None:
-        watched = [partition for partition in self.assignment() if partition not in held]
+        watched = [partition for partition in self.assigned_partitions() if partition not in held]
         if not watched:
             return
         try:
@@ -170,13 +170,13 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
             return  # Kafka itself is away: that is not a consumer that fell asleep
         positions = {partition: await self._position_or_none(partition) for partition in watched}
         known_ends = {self._ours(partition): end for partition, end in ends.items()}
-        if stalled := self._stalls.stalled(asyncio.get_running_loop().time(), positions, known_ends):
+        if stalled := self._stalls.find_stalled(asyncio.get_running_loop().time(), positions, known_ends):
             raise Fatal(f"{self.group}: {stalled[0]} has more to read and nothing comes: restarting")
 
     async def _position_or_none(self, partition: Partition) -> int:
         try:
             async with asyncio.timeout(0.5):
-                return await self.position(partition)
+                return await self.read_position(partition)
         except (TimeoutError, KafkaError):
             return -1  # not even known where to read from: that counts as standing still
 
@@ -186,13 +186,13 @@ class Membership(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka h
         self._stalls = StallDetector()
         if revoked and self._settings.instance_id is not None:
             self._notice_twin()
-        await self._guarded(self._listener.revoked(), len(revoked))
+        await self._guarded(self._listener.on_revoked(), len(revoked))
 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         self._stalls = StallDetector()
         log.info("partitions_assigned", group=self.group, count=len(assigned))
         try:
-            self._listener.assigned([self._ours(partition) for partition in sorted(assigned)])
+            self._listener.on_assigned([self._ours(partition) for partition in sorted(assigned)])
         except Exception as error:
             self._failure = error
             raise

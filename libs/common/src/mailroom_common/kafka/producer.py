@@ -18,15 +18,15 @@ from aiokafka.errors import (
 
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Event
-from mailroom_common.kafka.client import Client, KafkaAddress, closed, connected
+from mailroom_common.kafka.client import KafkaAddress, KafkaClient, close_client, connect_with_retry
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.group_commit import GroupCommit, RawOutgoing
-from mailroom_common.kafka.headers import RawHeaders, event_headers, tombstone_headers, with_own
+from mailroom_common.kafka.headers import RawHeaders, build_event_headers, build_tombstone_headers, override_headers
 from mailroom_common.kafka.schemas_topic import announce_schemas
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_PRODUCERS_REPLACED
 from mailroom_common.topics import Topic
-from mailroom_common.tracing import traceparent
+from mailroom_common.tracing import current_traceparent
 
 log = get_logger()
 
@@ -36,12 +36,12 @@ MAX_BATCH_BYTES = 131_072  # one batch per partition and request, so the batch i
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class RecordPosition:
     partition: int
     offset: int
 
 
-class Outgoing(NamedTuple):
+class OutgoingEvent(NamedTuple):
     topic: Topic
     key: str
     event: Event
@@ -49,9 +49,9 @@ class Outgoing(NamedTuple):
 
 
 class _Call(NamedTuple):
-    """Of `send_all`; the records are encoded later, when the caller's trace is no longer current."""
+    """Of `send_events`; the records are encoded later, when the caller's trace is no longer current."""
 
-    records: Sequence[Outgoing]
+    records: Sequence[OutgoingEvent]
     trace: str
 
 
@@ -70,7 +70,7 @@ class EventProducer:
         self._group = GroupCommit(lambda: self._started(), self._partitions.__getitem__, self._encoded)
 
     async def __aenter__(self) -> Self:
-        self._client = await connected(self._make, self._client_id)
+        self._client = await connect_with_retry(self._make, self._client_id)
         try:
             await self._announce()
         except BaseException:
@@ -101,9 +101,9 @@ class EventProducer:
             self._replacing.cancel()
             await asyncio.wait({self._replacing})
         if client := self._client:
-            await closed(client)
+            await close_client(client)
 
-    async def send(
+    async def send_event(
         self,
         topic: Topic,
         key: str,
@@ -111,23 +111,23 @@ class EventProducer:
         *,
         headers: Mapping[str, str] | None = None,
         timeout_s: float = 10.0,
-    ) -> Position:
+    ) -> RecordPosition:
         """Write an event, or a tombstone for None, and return where Kafka acknowledged it.
 
         Raises:
             Unavailable: not acknowledged in time. The record may still be written: readers drop repeats by event id.
         """
         return await self.send_raw(
-            self.name_of(topic),
+            self.topic_name(topic),
             key.encode(),
             None if event is None else self.codec.encode(event),
-            with_own(self._headers(event), headers or {}),
+            override_headers(self._headers(event), headers or {}),
             timeout_s=timeout_s,
         )
 
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float = 10.0
-    ) -> Position:
+    ) -> RecordPosition:
         """As `send`, for bytes that are ready; `topic_name` is the whole name, prefix and all."""
         client = self._started()
         try:
@@ -137,15 +137,15 @@ class EventProducer:
             raise Unavailable(f"Kafka did not acknowledge a record of {topic_name} within {timeout_s} s") from error
         except KafkaError as error:
             raise self._translated(client, error, topic_name) from error
-        return Position(written.partition, written.offset)
+        return RecordPosition(written.partition, written.offset)
 
-    async def prepare(self, *topics: Topic) -> None:
-        """Learn the partitions of the topics that `send_all` is going to be given. Waits until they exist."""
+    async def learn_partitions(self, *topics: Topic) -> None:
+        """Learn the partitions of the topics that `send_events` is going to be given. Waits until they exist."""
         for topic in topics:
-            name = self.name_of(topic)
+            name = self.topic_name(topic)
             self._partitions[name] = len(await self._partitions_of(name))
 
-    async def send_all(self, records: Sequence[Outgoing], *, timeout_s: float = 10.0) -> None:
+    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float = 10.0) -> None:
         """Write records with those of concurrent callers, one batch per partition; returns when all are acknowledged.
 
         Raises:
@@ -153,34 +153,37 @@ class EventProducer:
         """
         client = self._started()
         try:
-            await self._group.send(_Call(records, traceparent()), timeout_s)
+            await self._group.send(_Call(records, current_traceparent()), timeout_s)
         except TimeoutError as error:
             raise Unavailable(f"Kafka did not acknowledge {len(records)} records within {timeout_s} s") from error
         except KafkaError as error:
-            raise self._translated(client, error, self.name_of(records[0].topic)) from error
+            raise self._translated(client, error, self.topic_name(records[0].topic)) from error
 
     def _encoded(self, call: _Call) -> list[RawOutgoing]:
         ready = []
         for topic, key, event, own in call.records:
-            kind = self.codec.kind_of(event)
-            headers = event_headers(event, kind, self._source, call.trace)
+            kind = self.codec.find_kind(event)
+            headers = build_event_headers(event, kind, self._source, call.trace)
             ready.append(
                 RawOutgoing(
-                    self.name_of(topic), key.encode(), kind.encode(event), with_own(headers, own) if own else headers
+                    self.topic_name(topic),
+                    key.encode(),
+                    kind.encode(event),
+                    override_headers(headers, own) if own else headers,
                 )
             )
         return ready
 
-    def name_of(self, topic: Topic) -> str:
+    def topic_name(self, topic: Topic) -> str:
         return self._settings.topic_prefix + topic.name
 
-    def name_of_dead_letters(self, topic: Topic) -> str:
-        return self._settings.topic_prefix + topic.dead_letters
+    def dead_letter_topic_name(self, topic: Topic) -> str:
+        return self._settings.topic_prefix + topic.dead_letter_topic
 
     def _headers(self, event: Event | None) -> RawHeaders:
         if event is None:
-            return tombstone_headers(self._source)
-        return event_headers(event, self.codec.kind_of(event), self._source)
+            return build_tombstone_headers(self._source)
+        return build_event_headers(event, self.codec.find_kind(event), self._source)
 
     def _make(self) -> AIOKafkaProducer:
         return AIOKafkaProducer(
@@ -225,9 +228,9 @@ class EventProducer:
             self._replacing = asyncio.create_task(self._replace(client, error))
         return Unavailable(f"Kafka refused a record of {topic_name}: {type(error).__name__}")
 
-    async def _replace(self, dead: Client, error: KafkaError) -> None:
+    async def _replace(self, dead: KafkaClient, error: KafkaError) -> None:
         """After a fatal error (fenced, out of sequence) every later send on the same client fails as well."""
         log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
         KAFKA_PRODUCERS_REPLACED.inc()
-        self._client = await connected(self._make, self._client_id)
-        await closed(dead)
+        self._client = await connect_with_retry(self._make, self._client_id)
+        await close_client(dead)

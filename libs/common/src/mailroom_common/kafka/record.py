@@ -8,7 +8,7 @@ from typing import Protocol
 from mailroom_common.errors import Undecodable
 from mailroom_common.events import Event
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.headers import readable
+from mailroom_common.kafka.headers import decode_headers
 from mailroom_common.topics import Topic
 
 
@@ -32,7 +32,7 @@ class RawRecord(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class IncomingRecord:
     """`event` is None for a tombstone, and for a topic that carries no events."""
 
     topic: Topic
@@ -56,7 +56,7 @@ class Partition:
         return f"{self.topic.name}/{self.number}"
 
 
-def decoded(raw: RawRecord, topic: Topic, codec: Codec) -> Incoming:
+def decode_record(raw: RawRecord, topic: Topic, codec: Codec) -> IncomingRecord:
     """
     Raises:
         Undecodable, UnknownSchema: as `Codec.decode`; a key that is not UTF-8 text is undecodable too.
@@ -68,13 +68,13 @@ def decoded(raw: RawRecord, topic: Topic, codec: Codec) -> Incoming:
     if not key:
         raise Undecodable(f"a record of {topic.name} has no key")
     event = codec.decode(topic, raw.value) if topic.event is not None and raw.value is not None else None
-    return Incoming(
+    return IncomingRecord(
         topic,
         raw.partition,
         raw.offset,
         datetime.fromtimestamp(max(raw.timestamp, 0) / 1000, UTC),
         key,
         raw.value,
-        readable(raw.headers),
+        decode_headers(raw.headers),
         event,
     )

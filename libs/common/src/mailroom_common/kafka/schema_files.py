@@ -25,7 +25,7 @@ class SchemaVersion:
     fingerprint: bytes
 
 
-def fingerprint_of(schema: Any) -> bytes:
+def compute_fingerprint(schema: Any) -> bytes:
     """CRC-64-AVRO of the parsing canonical form, the 8 bytes as they stand on the wire (little-endian).
 
     By fastavro only: avro 1.12 keeps `{"type": "long"}` for a primitive with a logical type, against the
@@ -34,13 +34,13 @@ def fingerprint_of(schema: Any) -> bytes:
     return bytes.fromhex(fastavro_fingerprint(to_parsing_canonical_form(schema), "CRC-64-AVRO"))
 
 
-def parse(text: str) -> AvroSchema:
+def parse_schema(text: str) -> AvroSchema:
     """Raises ValueError or a fastavro error when it is no schema."""
     return cast("AvroSchema", fastavro.parse_schema(json.loads(text)))
 
 
 @cache
-def packaged_schemas() -> dict[str, tuple[SchemaVersion, ...]]:
+def load_packaged_schemas() -> dict[str, tuple[SchemaVersion, ...]]:
     """By folder, oldest version first."""
     found = {}
     for folder in resources.files("mailroom_common").joinpath("schemas").iterdir():
@@ -51,6 +51,8 @@ def packaged_schemas() -> dict[str, tuple[SchemaVersion, ...]]:
             if file.name.endswith(".avsc"):
                 text = file.read_text(encoding="utf-8")
                 number = int(file.name.removeprefix("v").removesuffix(".avsc"))
-                versions.append(SchemaVersion(folder.name, number, text, parse(text), fingerprint_of(json.loads(text))))
+                versions.append(
+                    SchemaVersion(folder.name, number, text, parse_schema(text), compute_fingerprint(json.loads(text)))
+                )
         found[folder.name] = tuple(sorted(versions, key=lambda version: version.number))
     return found

@@ -9,7 +9,7 @@ from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import RawHeaders
 from mailroom_common.kafka.record import RawRecord
-from mailroom_common.kafka.schema_files import packaged_schemas
+from mailroom_common.kafka.schema_files import load_packaged_schemas
 from mailroom_common.kafka.topic_reader import TopicReader
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_SCHEMAS_UNREADABLE
@@ -19,7 +19,7 @@ log = get_logger()
 
 
 class RawSender(Protocol):
-    def name_of(self, topic: Topic) -> str: ...
+    def topic_name(self, topic: Topic) -> str: ...
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
     ) -> object: ...
@@ -27,9 +27,9 @@ class RawSender(Protocol):
 
 async def announce_schemas(producer: RawSender) -> None:
     """Write every schema of this build. A repeat overwrites itself: the topic is compacted."""
-    name = producer.name_of(SCHEMAS)
+    name = producer.topic_name(SCHEMAS)
     headers: RawHeaders = [("content-type", b"application/json")]
-    schemas = [version for versions in packaged_schemas().values() for version in versions]
+    schemas = [version for versions in load_packaged_schemas().values() for version in versions]
     await asyncio.gather(
         *(
             producer.send_raw(name, version.fingerprint.hex().encode(), version.text.encode(), headers, timeout_s=30.0)
@@ -43,36 +43,36 @@ class SchemaDirectory:
 
     def __init__(self, settings: KafkaAddress, codec: Codec, *, client_id: str = "mailroom-schemas") -> None:
         self._codec = codec
-        self._reader = TopicReader(settings, SCHEMAS, self.apply, client_id=client_id, fetch_max_wait_ms=500)
+        self._reader = TopicReader(settings, SCHEMAS, self.apply_record, client_id=client_id, fetch_max_wait_ms=500)
         self._listeners: list[Callable[[], None]] = []
 
     def on_learned(self, listener: Callable[[], None]) -> None:
         """Called after each schema that was not known before."""
         self._listeners.append(listener)
 
-    async def load(self) -> None:
-        await self._reader.load()
+    async def load_schemas(self) -> None:
+        await self._reader.load_topic()
 
-    async def follow(self, stopping: asyncio.Event) -> None:
-        await self._reader.follow(stopping)
+    async def follow_topic(self, stopping: asyncio.Event) -> None:
+        await self._reader.follow_topic(stopping)
 
-    async def run(self, stopping: asyncio.Event) -> None:
-        await self.load()
-        await self.follow(stopping)
+    async def load_and_follow(self, stopping: asyncio.Event) -> None:
+        await self.load_schemas()
+        await self.follow_topic(stopping)
 
     async def close(self) -> None:
         await self._reader.close()
 
-    def apply(self, record: RawRecord) -> None:
+    def apply_record(self, record: RawRecord) -> None:
         if record.value is None:
             return  # what was once announced stays known: records of it may still be there
         fingerprint = _fingerprint_in(record.key)
         text = record.value.decode("utf-8", errors="replace")
-        if fingerprint is None or self._codec.knows(fingerprint):
+        if fingerprint is None or self._codec.knows_fingerprint(fingerprint):
             if fingerprint is None:
                 self._count_unreadable(record)
             return
-        if not self._codec.learn(fingerprint, text):
+        if not self._codec.learn_schema(fingerprint, text):
             self._count_unreadable(record)
             return
         log.info("schema_learned", fingerprint=fingerprint.hex())

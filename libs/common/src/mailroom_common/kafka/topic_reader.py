@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from mailroom_common.errors import Fatal
-from mailroom_common.kafka.client import KafkaAddress, closed, connected
+from mailroom_common.kafka.client import KafkaAddress, close_client, connect_with_retry
 from mailroom_common.kafka.record import RawRecord
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.logs import get_logger
@@ -46,9 +46,9 @@ class TopicReader:
         self._next_asking: asyncio.Task[dict[TopicPartition, int]] | None = None
         self.is_loaded = False
 
-    async def load(self) -> None:
+    async def load_topic(self) -> None:
         """Read to the end that the topic has now. Waits while Kafka or the topic is not there."""
-        consumer = await connected(self._make, self._client_id)
+        consumer = await connect_with_retry(self._make, self._client_id)
         self._consumer = consumer
         # Without a group a consumer has all partitions of its topic from the start, and begins at the earliest.
         self._positions = dict.fromkeys(consumer.assignment(), 0)
@@ -57,7 +57,7 @@ class TopicReader:
             await self._read()
         self.is_loaded = True
 
-    async def follow(self, stopping: asyncio.Event) -> None:
+    async def follow_topic(self, stopping: asyncio.Event) -> None:
         """Read on until `stopping`; `load` comes first.
 
         Raises:
@@ -83,7 +83,7 @@ class TopicReader:
 
     async def close(self) -> None:
         if self._consumer is not None:
-            await closed(self._consumer)
+            await close_client(self._consumer)
             self._consumer = None
 
     async def catch_up(self, timeout_s: float) -> bool:
@@ -162,7 +162,7 @@ class TopicReader:
                     ends = await self._ends_from_now()
             except (TimeoutError, KafkaError, OSError):
                 continue  # Kafka itself is away: that is not a reader that fell asleep
-            if stalls.stalled(loop.time(), dict(self._positions), ends):
+            if stalls.find_stalled(loop.time(), dict(self._positions), ends):
                 raise Fatal(f"{self._topic} has more to read and nothing comes: restarting")
 
     def _make(self) -> AIOKafkaConsumer:

@@ -19,7 +19,7 @@ class StallDetector(Generic[P]):
         self._stalled_after_s = stalled_after_s
         self._since: dict[P, tuple[int, float]] = {}
 
-    def stalled(self, now_s: float, positions: Mapping[P, int], ends: Mapping[P, int]) -> list[P]:
+    def find_stalled(self, now_s: float, positions: Mapping[P, int], ends: Mapping[P, int]) -> list[P]:
         """Partitions that have stood at one position, short of the end, for too long.
 
         Leave out of `positions` what is held on purpose: a full window, or a record that waits for its schema.

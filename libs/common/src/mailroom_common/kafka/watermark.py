@@ -11,12 +11,12 @@ class Watermark:
         self._done: set[int] = set()
         self._after_last: int | None = None
 
-    def delivered(self, offset: int) -> None:
+    def add_delivered(self, offset: int) -> None:
         """Offsets come in rising order."""
         self._open.append(offset)
         self._after_last = offset + 1
 
-    def done(self, offset: int) -> None:
+    def mark_done(self, offset: int) -> None:
         self._done.add(offset)
         while self._open and self._open[0] in self._done:
             self._done.remove(self._open.popleft())

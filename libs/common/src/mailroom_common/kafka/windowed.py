@@ -16,10 +16,10 @@ from datetime import UTC, datetime
 from mailroom_common.errors import Fatal, Rejected, Retryable, Undecodable, UnknownSchema
 from mailroom_common.kafka.client import MemberSettings
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters, Failure
+from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure
 from mailroom_common.kafka.headers import TRACEPARENT
-from mailroom_common.kafka.membership import Membership
-from mailroom_common.kafka.record import Incoming, Partition, RawRecord, decoded
+from mailroom_common.kafka.membership import GroupMember
+from mailroom_common.kafka.record import IncomingRecord, Partition, RawRecord, decode_record
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.watermark import Watermark
 from mailroom_common.logs import get_logger
@@ -30,11 +30,11 @@ from mailroom_common.metrics import (
     KAFKA_WAITING_FOR_SCHEMA,
 )
 from mailroom_common.topics import Topic
-from mailroom_common.tracing import traced
+from mailroom_common.tracing import bind_traceparent
 
 log = get_logger()
 
-Handle = Callable[[Incoming], Awaitable[None]]
+RecordHandler = Callable[[IncomingRecord], Awaitable[None]]
 
 _COMMIT_EVERY_S = 1.0
 _DRAIN_S = 20.0  # on a rebalance; it fits in the group's rebalance time-out
@@ -47,7 +47,7 @@ class _Item:
     """A record that was handed out: decoded, or the reason why it cannot be."""
 
     raw: RawRecord
-    content: Incoming | Undecodable
+    content: IncomingRecord | Undecodable
 
 
 class _Work:
@@ -82,10 +82,10 @@ class WindowedConsumer:
         *,
         group: str,
         topics: Sequence[Topic],
-        handle: Handle,
+        handle: RecordHandler,
         codec: Codec,
         schemas: SchemaDirectory,
-        dead_letters: DeadLetters,
+        dead_letters: DeadLetterWriter,
         window: int = 500,
         max_concurrent: int = 64,
         attempts: int = 5,
@@ -99,14 +99,14 @@ class WindowedConsumer:
         self._slots = asyncio.Semaphore(max_concurrent)
         self._attempts = attempts
         self._backoff_s = backoff_s
-        self._membership = Membership(settings, group=group, topics=topics, listener=self)
+        self._membership = GroupMember(settings, group=group, topics=topics, listener=self)
         self._works: dict[Partition, _Work] = {}
         self._lost: set[Partition] = set()
         self._has_room = asyncio.Event()
         self._fatal: asyncio.Future[None] | None = None
         schemas.on_learned(self._go_on)
 
-    def ready(self) -> str | None:
+    def check_readiness(self) -> str | None:
         """A check for `Health.add`: a partition that waits for a schema is visible here too."""
         waiting = [work for work in self._works.values() if work.waits_for is not None]
         if not waiting:
@@ -114,7 +114,7 @@ class WindowedConsumer:
         fingerprint = (waiting[0].waits_for or b"").hex()
         return f"{waiting[0].partition} waits for schema {fingerprint} ({len(waiting)} partitions wait)"
 
-    async def run(self, stopping: asyncio.Event) -> None:
+    async def consume_records(self, stopping: asyncio.Event) -> None:
         """Work until `stopping`, then finish what is in hand within seconds and commit.
 
         Raises:
@@ -122,11 +122,11 @@ class WindowedConsumer:
         """
         self._fatal = asyncio.get_running_loop().create_future()
         try:
-            await self._membership.join()
+            await self._membership.join_group()
             async with asyncio.TaskGroup() as tasks:
                 beside = [
                     tasks.create_task(self._commit_now_and_then()),
-                    tasks.create_task(self._membership.watch(self._held)),
+                    tasks.create_task(self._membership.watch_progress(self._held)),
                     tasks.create_task(self._fail_with(self._fatal)),
                 ]
                 while not stopping.is_set():
@@ -137,17 +137,17 @@ class WindowedConsumer:
         finally:
             for work in self._works.values():
                 work.abandon()
-            await self._membership.leave()
+            await self._membership.leave_group()
 
     async def _poll(self) -> None:
         full = set(self._held())
-        only = self._membership.assignment() - full if full else None
+        only = self._membership.assigned_partitions() - full if full else None
         if only is not None and not only:
             # Every window is full. Asking for no partition would ask for all of them.
             self._has_room.clear()
             await _soonest(self._has_room, 0.5)
             return
-        for partition, records in (await self._membership.poll(only)).items():
+        for partition, records in (await self._membership.poll_records(only)).items():
             if partition in self._lost:
                 continue
             # On the first record, not in the callback of the assignment: aiokafka may deliver before that is called.
@@ -162,16 +162,16 @@ class WindowedConsumer:
         """Move records into their lanes, up to the window, or to a record whose schema is not known yet."""
         while work.backlog and work.watermark.in_flight < self._window and not work.is_closing.is_set():
             raw = work.backlog[0]
-            content: Incoming | Undecodable
+            content: IncomingRecord | Undecodable
             try:
-                content = decoded(raw, work.partition.topic, self._codec)
+                content = decode_record(raw, work.partition.topic, self._codec)
             except UnknownSchema as error:
                 self._wait_for(work, error.fingerprint, raw)
                 return
             except Undecodable as error:
                 content = error
             work.backlog.popleft()
-            work.watermark.delivered(raw.offset)
+            work.watermark.add_delivered(raw.offset)
             self._queue(work, _Item(raw, content))
         if work.waits_for is not None:
             work.waits_for = None
@@ -196,7 +196,7 @@ class WindowedConsumer:
         try:
             while lane and await self._settle(work, lane[0]):
                 offset = lane.popleft().raw.offset
-                work.watermark.done(offset)
+                work.watermark.mark_done(offset)
                 KAFKA_RECORDS_HANDLED.labels(self._group, work.partition.topic.name).inc()
                 self._hand_out(work)
             if not lane:
@@ -228,14 +228,14 @@ class WindowedConsumer:
                 await _soonest(work.is_closing, error.retry_after_s or self._wait_s(attempt))
             except Rejected as error:
                 reason = "undecodable" if isinstance(error, Undecodable) else "rejected"
-                failure = Failure(error, attempt, first_failed_at or datetime.now(UTC))
+                failure = RecordFailure(error, attempt, first_failed_at or datetime.now(UTC))
                 return await self._bury(work, item.raw, failure, reason)
             except Exception as error:  # our own bug: its record must not take the others along
                 bugs += 1
                 first_failed_at = first_failed_at or datetime.now(UTC)
                 if bugs >= self._attempts:
                     log.error("handler_failed", topic=topic.name, offset=item.raw.offset, exc_info=error)
-                    return await self._bury(work, item.raw, Failure(error, attempt, first_failed_at), "bug")
+                    return await self._bury(work, item.raw, RecordFailure(error, attempt, first_failed_at), "bug")
                 self._say_retry(item, attempt, error)
                 await _soonest(work.is_closing, self._wait_s(attempt))
             else:
@@ -248,7 +248,7 @@ class WindowedConsumer:
                 raise _GivenUp
             if isinstance(item.content, Undecodable):
                 raise item.content
-            with traced(item.content.headers.get(TRACEPARENT)):
+            with bind_traceparent(item.content.headers.get(TRACEPARENT)):
                 await self._handle(item.content)
 
     def _say_retry(self, item: _Item, attempt: int, error: Exception) -> None:
@@ -268,14 +268,14 @@ class WindowedConsumer:
         longest: float = min(self._backoff_s * 2 ** min(attempt - 1, 10), _LONGEST_BACKOFF_S)
         return longest * random.uniform(0.8, 1.2)  # noqa: S311  # spreads retries, hides nothing
 
-    async def _bury(self, work: _Work, raw: RawRecord, failure: Failure, reason: str) -> bool:
+    async def _bury(self, work: _Work, raw: RawRecord, failure: RecordFailure, reason: str) -> bool:
         """Until the dead letter is acknowledged: a record is never stepped over in silence."""
         topic = work.partition.topic
         attempt = 0
         while not work.is_closing.is_set():
             attempt += 1
             try:
-                await self._dead_letters.put(topic, raw, failure)
+                await self._dead_letters.write_dead_letter(topic, raw, failure)
             except Retryable as error:
                 log.warning("dead_letter_not_written", topic=topic.name, offset=raw.offset, reason=str(error))
                 await _soonest(work.is_closing, self._wait_s(attempt))
@@ -311,7 +311,7 @@ class WindowedConsumer:
     def _go_on(self) -> None:
         """A schema was learned: whoever waited for it goes on."""
         for work in self._works.values():
-            if work.waits_for is not None and self._codec.knows(work.waits_for):
+            if work.waits_for is not None and self._codec.knows_fingerprint(work.waits_for):
                 self._hand_out(work)
 
     def _count_waiting(self) -> None:
@@ -320,10 +320,10 @@ class WindowedConsumer:
 
     # Ownership and commits
 
-    def assigned(self, partitions: Sequence[Partition]) -> None:
+    def on_assigned(self, partitions: Sequence[Partition]) -> None:
         """Nothing to do: work begins with the first record."""
 
-    async def revoked(self) -> None:
+    async def on_revoked(self) -> None:
         self._lost.clear()
         await self._close(_DRAIN_S)
 
@@ -366,7 +366,7 @@ class WindowedConsumer:
             committable = work.watermark.committable
             if committable is not None and committable != work.committed:
                 due[work.partition] = (work, committable)
-        committed = await self._membership.commit({partition: offset for partition, (_, offset) in due.items()})
+        committed = await self._membership.commit_offsets({partition: offset for partition, (_, offset) in due.items()})
         for partition in committed.done:
             work, offset = due[partition]
             work.committed = offset

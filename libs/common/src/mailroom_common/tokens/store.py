@@ -11,8 +11,8 @@ import orjson
 from asyncpg.pool import PoolConnectionProxy
 from pydantic import SecretStr
 
-from mailroom_common.locks import HeldLock, session_lock
-from mailroom_common.postgres import connection, transaction
+from mailroom_common.locks import SessionLock, hold_session_lock
+from mailroom_common.postgres import acquire_session, open_transaction
 from mailroom_common.tokens.sealing import SealingKeys
 
 SCHEMA = "mailroom_tokens"
@@ -81,7 +81,7 @@ class TokenStore:
         self, doc_source_id: str, provider: str, account_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int:
         """Store a new consent over whatever was there, and return its generation, greater than any before."""
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             generation: int = await conn.fetchval(
                 'insert into mailroom_tokens."grant" '
                 "(doc_source_id, provider, account_id, sealed_tokens, generation, scopes, expires_at, refreshed_at) "
@@ -98,7 +98,7 @@ class TokenStore:
         return generation
 
     async def read(self, doc_source_id: str) -> StoredGrant | None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
                 f'select {_COLUMNS} from mailroom_tokens."grant" '  # noqa: S608
                 "where doc_source_id = $1 and sealed_tokens is not null",
@@ -108,7 +108,7 @@ class TokenStore:
 
     async def forget(self, doc_source_id: str) -> None:
         """Remove the secrets. The row and its generation stay: a later consent must not begin again at 1."""
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(
                 "update mailroom_tokens.\"grant\" set sealed_tokens = null, account_id = '' where doc_source_id = $1",
                 doc_source_id,
@@ -116,7 +116,7 @@ class TokenStore:
 
     async def grants_of_account(self, provider: str, account_id: str) -> frozenset[str]:
         """The doc sources, of every tenant, that hold a grant of this account."""
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 'select doc_source_id from mailroom_tokens."grant" '
                 "where provider = $1 and account_id = $2 and sealed_tokens is not null",
@@ -126,15 +126,17 @@ class TokenStore:
         return frozenset(str(row["doc_source_id"]) for row in rows)
 
     @asynccontextmanager
-    async def account_lock(self, provider: str, account_id: str) -> AsyncIterator[HeldLock]:
+    async def account_lock(self, provider: str, account_id: str) -> AsyncIterator[SessionLock]:
         """Connecting an account and ending its last connection exclude each other, over all tenants and instances."""
-        async with session_lock(self._url, "account", provider, account_id, application_name="account-lock") as held:
+        async with hold_session_lock(
+            self._url, "account", provider, account_id, application_name="account-lock"
+        ) as held:
             yield held
 
     @asynccontextmanager
     async def refreshing(self, doc_source_id: str) -> AsyncIterator[Refreshing | None]:
         """The row's lock for one refresh; None when there is no grant. Who waited finds what the first one stored."""
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             row = await conn.fetchrow(
                 f'select {_COLUMNS} from mailroom_tokens."grant" '  # noqa: S608
                 "where doc_source_id = $1 and sealed_tokens is not null for update",

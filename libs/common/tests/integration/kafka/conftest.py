@@ -70,7 +70,7 @@ class Site:
 async def site(kafka_bootstrap: str) -> AsyncIterator[Site]:
     site = Site(kafka_bootstrap, f"t{secrets.token_hex(4)}.")
     names = [site.name(topic) for topic in (ATTACHMENTS, DOC_SOURCES, NOTIFICATIONS, SCHEMAS, SYNC_REQUESTS)]
-    names += [site.topic_prefix + topic.dead_letters for topic in (ATTACHMENTS, SYNC_REQUESTS)]
+    names += [site.topic_prefix + topic.dead_letter_topic for topic in (ATTACHMENTS, SYNC_REQUESTS)]
     async with AsyncExitStack() as stack:
         admin = AIOKafkaAdminClient(bootstrap_servers=kafka_bootstrap)
         await admin.start()

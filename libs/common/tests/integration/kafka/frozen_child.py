@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from mailroom_common.kafka import membership
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.kafka.record import Incoming, Partition
+from mailroom_common.kafka.record import IncomingRecord, Partition
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.topics import SYNC_REQUESTS
@@ -44,7 +44,7 @@ class Fold:
     finished: Finished
     pending: dict[int, asyncio.TimerHandle] = field(default_factory=dict)
 
-    def read(self, record: Incoming) -> None:
+    def read(self, record: IncomingRecord) -> None:
         self.pending[record.offset] = asyncio.get_running_loop().call_later(WORK_S, self.finish, record.offset)
 
     def finish(self, offset: int) -> None:
@@ -80,12 +80,12 @@ async def main(kind: str, bootstrap: str, prefix: str, file: str) -> None:
     finished = Finished(file)
     folds = Folds(finished)
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         await asyncio.sleep(WORK_S)
         finished.add(record.partition, record.offset)
 
     async with EventProducer(settings, codec, client_id="frozen-child") as producer:
-        schemas, letters = SchemaDirectory(settings, codec), DeadLetters(producer, "test")
+        schemas, letters = SchemaDirectory(settings, codec), DeadLetterWriter(producer, "test")
         consumer: WindowedConsumer | FoldingConsumer
         if kind == "windowed":
             consumer = WindowedConsumer(
@@ -108,7 +108,7 @@ async def main(kind: str, bootstrap: str, prefix: str, file: str) -> None:
                 schemas=schemas,
                 dead_letters=letters,
             )
-        await consumer.run(asyncio.Event())
+        await consumer.consume_records(asyncio.Event())
 
 
 if __name__ == "__main__":

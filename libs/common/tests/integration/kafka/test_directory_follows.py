@@ -57,9 +57,9 @@ async def producer(site: Site) -> AsyncIterator[EventProducer]:
 async def followed(site: Site) -> AsyncIterator[DocSourceDirectory]:
     directory = DocSourceDirectory(site, Codec())
     stopping = asyncio.Event()
-    assert directory.ready() is not None
-    await directory.load()
-    following = asyncio.create_task(directory.follow(stopping))
+    assert directory.check_readiness() is not None
+    await directory.load_sources()
+    following = asyncio.create_task(directory.follow_topic(stopping))
     try:
         yield directory
     finally:
@@ -69,16 +69,16 @@ async def followed(site: Site) -> AsyncIterator[DocSourceDirectory]:
 
 async def test_what_was_written_before_the_load_is_there_after_it(site: Site, producer: EventProducer) -> None:
     for number in range(20):
-        await producer.send(DOC_SOURCES, f"ds-{number}", source(number))
-    await producer.send(DOC_SOURCES, "ds-3", source(3, version=7))
-    await producer.send(DOC_SOURCES, "ds-4", None, headers={"version": "2"})
+        await producer.send_event(DOC_SOURCES, f"ds-{number}", source(number))
+    await producer.send_event(DOC_SOURCES, "ds-3", source(3, version=7))
+    await producer.send_event(DOC_SOURCES, "ds-4", None, headers={"version": "2"})
     await site.write_raw(DOC_SOURCES.name, [(b"ds-99", b"garbage")])
 
     async with followed(site) as directory:
-        assert directory.ready() is None
+        assert directory.check_readiness() is None
         assert len(directory) == 19
-        assert directory.get("ds-3") == source(3, version=7)
-        assert directory.get("ds-4") is None
+        assert directory.get_source("ds-3") == source(3, version=7)
+        assert directory.get_source("ds-4") is None
 
 
 async def test_catch_up_has_read_everything_that_was_acknowledged_before_it(
@@ -86,9 +86,9 @@ async def test_catch_up_has_read_everything_that_was_acknowledged_before_it(
 ) -> None:
     async with followed(site) as directory:
         for number in range(20):
-            await producer.send(DOC_SOURCES, f"ds-{number}", source(number))
+            await producer.send_event(DOC_SOURCES, f"ds-{number}", source(number))
             assert await directory.catch_up(5.0)
-            assert directory.get(f"ds-{number}") == source(number)
+            assert directory.get_source(f"ds-{number}") == source(number)
 
 
 async def test_many_who_catch_up_at_once_ask_kafka_few_questions(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,9 +125,9 @@ async def test_every_listener_hears_of_every_change(
     heard: list[tuple[str, DocSource | None]] = []
     async with followed(site) as directory:
         directory.on_change(lambda key, found: heard.append((key, found)))
-        await producer.send(DOC_SOURCES, "ds-1", source(1))
-        await producer.send(DOC_SOURCES, "ds-1", replace(source(1, version=2), state=DocSourceState.PAUSED))
-        await producer.send(DOC_SOURCES, "ds-1", None, headers={"version": "3"})
+        await producer.send_event(DOC_SOURCES, "ds-1", source(1))
+        await producer.send_event(DOC_SOURCES, "ds-1", replace(source(1, version=2), state=DocSourceState.PAUSED))
+        await producer.send_event(DOC_SOURCES, "ds-1", None, headers={"version": "3"})
         await eventually(lambda: len(heard) == 3)
 
     assert [found.state if found else None for _, found in heard] == ["active", "paused", None]

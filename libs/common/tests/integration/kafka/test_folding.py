@@ -14,11 +14,11 @@ import pytest
 
 from mailroom_common.events import SyncReason, SyncRequest
 from mailroom_common.kafka.codec import MARKER, Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.kafka.record import Incoming, Partition
-from mailroom_common.kafka.schema_files import fingerprint_of, packaged_schemas
+from mailroom_common.kafka.record import IncomingRecord, Partition
+from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.topics import SYNC_REQUESTS, Topic
 
@@ -58,11 +58,11 @@ def encoded(key: str) -> bytes:
 class Fold:
     """Remembers what it read; a tombstone clears its key, as a work table would have it."""
 
-    read_so_far: list[Incoming] = field(default_factory=list)
+    read_so_far: list[IncomingRecord] = field(default_factory=list)
     pending: dict[str, int] = field(default_factory=dict)
     ends: int = 0
 
-    def read(self, record: Incoming) -> None:
+    def read(self, record: IncomingRecord) -> None:
         self.read_so_far.append(record)
         if record.value is None:
             self.pending.pop(record.key, None)
@@ -95,7 +95,7 @@ class Running:
             closed=self.close,
             codec=self.codec,
             schemas=self.schemas,
-            dead_letters=DeadLetters(producer, "test"),
+            dead_letters=DeadLetterWriter(producer, "test"),
         )
 
     def open(self, partition: Partition) -> Fold:
@@ -106,9 +106,9 @@ class Running:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Running"]:
-        await self.schemas.load()
-        following = asyncio.create_task(self.schemas.follow(self.stopping))
-        task = asyncio.create_task(self.consumer.run(self.stopping))
+        await self.schemas.load_schemas()
+        following = asyncio.create_task(self.schemas.follow_topic(self.stopping))
+        task = asyncio.create_task(self.consumer.consume_records(self.stopping))
         try:
             yield self
         finally:
@@ -128,9 +128,9 @@ async def producer(site: Site) -> AsyncIterator[EventProducer]:
 async def test_a_fold_sees_requests_tombstones_and_headers_in_order_and_learns_of_the_end(
     site: Site, producer: EventProducer, eventually: Eventually
 ) -> None:
-    first = await producer.send(SYNC_REQUESTS, "ds-1", request("ds-1"))
-    await producer.send(SYNC_REQUESTS, "ds-1", None, headers={"resolves": str(first.offset)})
-    second = await producer.send(SYNC_REQUESTS, "ds-1", request("ds-1"))
+    first = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
+    await producer.send_event(SYNC_REQUESTS, "ds-1", None, headers={"resolves": str(first.offset)})
+    second = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
 
     run = Running(site, producer)
     async with run.running():
@@ -140,7 +140,7 @@ async def test_a_fold_sees_requests_tombstones_and_headers_in_order_and_learns_o
         assert [record.event for record in fold.read_so_far] == [request("ds-1"), None, request("ds-1")]
         assert fold.read_so_far[1].headers["resolves"] == str(first.offset)
 
-        own = await producer.send(SYNC_REQUESTS, "ds-1", request("ds-1"))
+        own = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
         await eventually(lambda: fold.offsets[-1] == own.offset and fold.ends == 2)
 
 
@@ -178,16 +178,16 @@ async def test_an_undecodable_request_is_dead_lettered_and_reading_goes_on(
         await eventually(run.has_reached_both_ends)
         assert run.folds[0].offsets == [0, 2]
 
-    [dead] = await site.read_all(SYNC_REQUESTS.dead_letters)
+    [dead] = await site.read_all(SYNC_REQUESTS.dead_letter_topic)
     assert (dead.key, dead.value) == (b"bad", b"garbage")
 
 
 async def test_an_unknown_fingerprint_holds_its_partition_until_its_schema_is_there(
     site: Site, producer: EventProducer, eventually: Eventually
 ) -> None:
-    schema = json.loads(packaged_schemas()["sync-requests"][-1].text)
+    schema = json.loads(load_packaged_schemas()["sync-requests"][-1].text)
     schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
-    fingerprint = fingerprint_of(schema)
+    fingerprint = compute_fingerprint(schema)
     out = BytesIO()
     values = {name: getattr(request("b"), name) for name in SyncRequest.__dataclass_fields__}
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**values, "colour": "red"})
@@ -196,7 +196,7 @@ async def test_an_unknown_fingerprint_holds_its_partition_until_its_schema_is_th
 
     run = Running(site, producer)
     async with run.running():
-        await eventually(lambda: fingerprint.hex() in (run.consumer.ready() or ""))
+        await eventually(lambda: fingerprint.hex() in (run.consumer.check_readiness() or ""))
         assert run.folds[0].offsets == [0, 1]
         assert run.folds[0].ends == 0
 
@@ -207,7 +207,7 @@ async def test_an_unknown_fingerprint_holds_its_partition_until_its_schema_is_th
         await site.write_raw("schemas", [(fingerprint.hex().encode(), json.dumps(schema).encode())])
         await eventually(lambda: run.folds[0].offsets == [0, 1, 2, 3])
         await eventually(run.has_reached_both_ends)
-        assert run.consumer.ready() is None
+        assert run.consumer.check_readiness() is None
 
 
 async def test_a_partition_that_moves_is_closed_by_its_old_owner_before_the_new_one_opens_it(

@@ -13,10 +13,10 @@ from aiokafka.errors import OutOfOrderSequenceNumber
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Notification, Provider
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.producer import EventProducer, Outgoing
-from mailroom_common.kafka.schema_files import packaged_schemas
+from mailroom_common.kafka.producer import EventProducer, OutgoingEvent
+from mailroom_common.kafka.schema_files import load_packaged_schemas
 from mailroom_common.topics import MAIL_EVENTS, NOTIFICATIONS, SCHEMAS
-from mailroom_common.tracing import traced
+from mailroom_common.tracing import bind_traceparent
 
 pytestmark = pytest.mark.stack
 
@@ -48,12 +48,12 @@ async def producer(site: Site) -> AsyncIterator[EventProducer]:
 async def test_schemas_are_announced_before_the_first_record(site: Site, producer: EventProducer) -> None:
     announced = {record.key.decode(): record.value.decode() for record in await site.read_all(SCHEMAS.name)}
 
-    expected = {v.fingerprint.hex(): v.text for versions in packaged_schemas().values() for v in versions}
+    expected = {v.fingerprint.hex(): v.text for versions in load_packaged_schemas().values() for v in versions}
     assert announced == expected
 
 
 async def test_send_returns_where_the_record_is(site: Site, producer: EventProducer) -> None:
-    positions = [await producer.send(NOTIFICATIONS, "ds-1", notification(number)) for number in range(3)]
+    positions = [await producer.send_event(NOTIFICATIONS, "ds-1", notification(number)) for number in range(3)]
 
     records = await site.read_all(NOTIFICATIONS.name)
     assert [(record.partition, record.offset) for record in records] == [(p.partition, p.offset) for p in positions]
@@ -63,7 +63,7 @@ async def test_send_returns_where_the_record_is(site: Site, producer: EventProdu
 
 
 async def test_a_tombstone_carries_its_headers(site: Site, producer: EventProducer) -> None:
-    await producer.send(NOTIFICATIONS, "ds-1", None, headers={"resolves": "5"})
+    await producer.send_event(NOTIFICATIONS, "ds-1", None, headers={"resolves": "5"})
 
     [record] = await site.read_all(NOTIFICATIONS.name)
     assert record.value is None
@@ -73,14 +73,14 @@ async def test_a_tombstone_carries_its_headers(site: Site, producer: EventProduc
 async def test_records_of_concurrent_senders_are_all_written_in_order_per_key(
     site: Site, producer: EventProducer
 ) -> None:
-    await producer.prepare(NOTIFICATIONS)
+    await producer.learn_partitions(NOTIFICATIONS)
 
     async def sender(name: str) -> None:
         for number in range(20):
-            await producer.send_all(
+            await producer.send_events(
                 [
-                    Outgoing(NOTIFICATIONS, name, notification(2 * number, name)),
-                    Outgoing(NOTIFICATIONS, name, notification(2 * number + 1, name)),
+                    OutgoingEvent(NOTIFICATIONS, name, notification(2 * number, name)),
+                    OutgoingEvent(NOTIFICATIONS, name, notification(2 * number + 1, name)),
                 ]
             )
 
@@ -97,12 +97,12 @@ async def test_records_of_concurrent_senders_are_all_written_in_order_per_key(
 async def test_records_written_together_carry_each_the_trace_of_its_own_sender(
     site: Site, producer: EventProducer
 ) -> None:
-    await producer.prepare(NOTIFICATIONS)
+    await producer.learn_partitions(NOTIFICATIONS)
     traces = {f"ds-{number}": f"00-{number:032x}-b7ad6b7169203331-01" for number in range(1, 5)}
 
     async def sender(key: str, trace: str) -> None:
-        with traced(trace):
-            await producer.send_all([Outgoing(NOTIFICATIONS, key, notification(1, key))] * 2)
+        with bind_traceparent(trace):
+            await producer.send_events([OutgoingEvent(NOTIFICATIONS, key, notification(1, key))] * 2)
 
     await asyncio.gather(*(sender(key, trace) for key, trace in traces.items()))
 
@@ -114,11 +114,11 @@ async def test_records_written_together_carry_each_the_trace_of_its_own_sender(
 
 
 async def test_group_commit_and_single_sends_choose_the_same_partition(site: Site, producer: EventProducer) -> None:
-    await producer.prepare(NOTIFICATIONS)
+    await producer.learn_partitions(NOTIFICATIONS)
     for number in range(20):
         key = f"ds-{number}"
-        position = await producer.send(NOTIFICATIONS, key, notification(number, key))
-        await producer.send_all([Outgoing(NOTIFICATIONS, key, notification(number, key))])
+        position = await producer.send_event(NOTIFICATIONS, key, notification(number, key))
+        await producer.send_events([OutgoingEvent(NOTIFICATIONS, key, notification(number, key))])
         assert position.partition in (0, 1)
 
     partitions: dict[bytes, set[int]] = {}
@@ -131,14 +131,14 @@ async def test_a_topic_that_is_not_there_is_unavailable_in_time_and_says_what_to
     started = time.monotonic()
 
     with pytest.raises(Unavailable, match=r"mailroom topics apply|did not acknowledge"):
-        await producer.send(MAIL_EVENTS, "ds-1", notification(1), timeout_s=5.0)
+        await producer.send_event(MAIL_EVENTS, "ds-1", notification(1), timeout_s=5.0)
 
     assert time.monotonic() - started < 6
 
 
 async def test_a_record_too_large_for_kafka_is_rejected(producer: EventProducer) -> None:
     with pytest.raises(Rejected, match="too large"):
-        await producer.send_raw(producer.name_of(NOTIFICATIONS), b"k", bytes(2_000_000), [])
+        await producer.send_raw(producer.topic_name(NOTIFICATIONS), b"k", bytes(2_000_000), [])
 
 
 async def test_a_producer_that_died_of_a_fatal_error_is_replaced(
@@ -151,7 +151,7 @@ async def test_a_producer_that_died_of_a_fatal_error_is_replaced(
 
     monkeypatch.setattr(producer._client, "send_and_wait", dead)
     with pytest.raises(Unavailable):
-        await producer.send(NOTIFICATIONS, "ds-1", notification(1))
+        await producer.send_event(NOTIFICATIONS, "ds-1", notification(1))
 
     await sent_at_last(producer, notification(2))
 
@@ -177,7 +177,7 @@ async def test_nobody_waits_for_the_replacement_of_a_dead_producer(
     monkeypatch.setattr(AIOKafkaProducer, "start", slow_start)
     async with asyncio.timeout(10):
         refused = await asyncio.gather(
-            *(producer.send(NOTIFICATIONS, "ds-1", notification(number)) for number in range(20)),
+            *(producer.send_event(NOTIFICATIONS, "ds-1", notification(number)) for number in range(20)),
             return_exceptions=True,
         )
         await asyncio.sleep(0)
@@ -192,7 +192,7 @@ async def sent_at_last(producer: EventProducer, event: Notification) -> None:
     async with asyncio.timeout(30):
         while True:
             try:
-                await producer.send(NOTIFICATIONS, event.doc_source_id, event)
+                await producer.send_event(NOTIFICATIONS, event.doc_source_id, event)
             except Unavailable:
                 await asyncio.sleep(0.05)
             else:

@@ -11,7 +11,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from mailroom_common.errors import Fatal, Unavailable
 from mailroom_common.kafka import admin as subject
 from mailroom_common.kafka.admin import apply_topics
-from mailroom_common.topics import DeployedTopic, deployed
+from mailroom_common.topics import DeployedTopic, list_deployed_topics
 
 pytestmark = pytest.mark.stack
 
@@ -36,7 +36,7 @@ def few_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two instead of 48: a thousand partitions a test are no use to anybody."""
 
     def small(prefix: str, replication: int) -> list[DeployedTopic]:
-        return [DeployedTopic(t.name, 2, t.replication, t.config) for t in deployed(prefix, replication)]
+        return [DeployedTopic(t.name, 2, t.replication, t.config) for t in list_deployed_topics(prefix, replication)]
 
     monkeypatch.setattr(subject, "deployed", small)
 
@@ -52,7 +52,7 @@ async def test_all_topics_are_made_with_their_settings_and_a_second_run_changes_
     first = await apply_topics(kafka_bootstrap, prefix, 1)
     second = await apply_topics(kafka_bootstrap, prefix, 1)
 
-    names = {topic.name for topic in deployed(prefix, 1)}
+    names = {topic.name for topic in list_deployed_topics(prefix, 1)}
     assert set(first.created) == names
     assert (second.created, second.changed) == ([], [])
     assert set(second.unchanged) == names

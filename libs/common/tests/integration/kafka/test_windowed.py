@@ -19,10 +19,10 @@ import pytest
 from mailroom_common.errors import Fatal, Rejected, Unavailable
 from mailroom_common.events import AttachmentStored, Profile, Provider
 from mailroom_common.kafka.codec import MARKER, Codec
-from mailroom_common.kafka.dead_letters import DeadLetters, Failure
+from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.kafka.record import Incoming, RawRecord
-from mailroom_common.kafka.schema_files import fingerprint_of, packaged_schemas
+from mailroom_common.kafka.record import IncomingRecord, RawRecord
+from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.topics import ATTACHMENTS, Topic
@@ -65,15 +65,15 @@ def encoded(number: int) -> bytes:
     return Codec().encode(attachment(number))
 
 
-class Dying(DeadLetters):
+class Dying(DeadLetterWriter):
     """Kafka refuses dead letters until it is told not to."""
 
     refuses = True
 
-    async def put(self, topic: Topic, record: RawRecord, failure: Failure) -> None:
+    async def write_dead_letter(self, topic: Topic, record: RawRecord, failure: RecordFailure) -> None:
         if self.refuses:
             raise Unavailable("not now")
-        await super().put(topic, record, failure)
+        await super().write_dead_letter(topic, record, failure)
 
 
 class Running:
@@ -81,15 +81,19 @@ class Running:
 
     def __init__(self, site: Site, producer: EventProducer, **options: Any) -> None:
         self.codec = Codec()
-        self.seen: list[Incoming] = []
+        self.seen: list[IncomingRecord] = []
         self.stopping = asyncio.Event()
         self.schemas = SchemaDirectory(site, self.codec)
-        usual: dict[str, Any] = {"handle": self.see, "dead_letters": DeadLetters(producer, "test"), "backoff_s": 0.05}
+        usual: dict[str, Any] = {
+            "handle": self.see,
+            "dead_letters": DeadLetterWriter(producer, "test"),
+            "backoff_s": 0.05,
+        }
         self.consumer = WindowedConsumer(
             site, group=GROUP, topics=[ATTACHMENTS], codec=self.codec, schemas=self.schemas, **{**usual, **options}
         )
 
-    async def see(self, record: Incoming) -> None:
+    async def see(self, record: IncomingRecord) -> None:
         self.seen.append(record)
 
     @property
@@ -98,9 +102,9 @@ class Running:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Running"]:
-        await self.schemas.load()
-        following = asyncio.create_task(self.schemas.follow(self.stopping))
-        task = asyncio.create_task(self.consumer.run(self.stopping))
+        await self.schemas.load_schemas()
+        following = asyncio.create_task(self.schemas.follow_topic(self.stopping))
+        task = asyncio.create_task(self.consumer.consume_records(self.stopping))
         try:
             yield self
         finally:
@@ -172,7 +176,7 @@ async def test_records_of_a_key_are_handled_in_order_and_keys_side_by_side(
     await site.write_raw(ATTACHMENTS.name, [(b"slow" if n % 2 else b"fast", encoded(n)) for n in range(20)])
     gate = asyncio.Event()
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         if record.key == "slow":
             await gate.wait()
         run.seen.append(record)
@@ -194,7 +198,7 @@ async def test_a_slow_record_holds_the_window_and_the_commit(
     await site.write_raw(ATTACHMENTS.name, [(f"k{n}".encode(), encoded(n)) for n in range(50)])
     gate = asyncio.Event()
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         run.seen.append(record)
         if record.offset == 3:
             await gate.wait()
@@ -221,7 +225,7 @@ async def test_an_undecodable_record_goes_to_dead_letters_as_it_came_and_the_par
     async with run.running():
         await eventually(lambda: run.numbers == [1, 2])
 
-    [dead] = await site.read_all(ATTACHMENTS.dead_letters)
+    [dead] = await site.read_all(ATTACHMENTS.dead_letter_topic)
     assert (dead.key, dead.value) == (b"bad key", garbage)
     headers = dict(dead.headers)
     assert headers["dlq-topic"] == (site.topic_prefix + ATTACHMENTS.name).encode()
@@ -251,17 +255,17 @@ async def test_the_offset_of_a_poison_record_counts_only_once_its_dead_letter_is
             return await site.committed(GROUP, ATTACHMENTS) == 3
 
         await eventually(committed_all)
-    assert len(await site.read_all(ATTACHMENTS.dead_letters)) == 1
+    assert len(await site.read_all(ATTACHMENTS.dead_letter_topic)) == 1
 
 
 def of_another_build(number: int) -> tuple[bytes, bytes, str]:
     """A value, its fingerprint and its schema, as a build with one more field writes them."""
-    schema = json.loads(packaged_schemas()["attachments"][-1].text)
+    schema = json.loads(load_packaged_schemas()["attachments"][-1].text)
     schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
     values = {name.rstrip("_"): getattr(attachment(number), name) for name in AttachmentStored.__dataclass_fields__}
     out = BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**values, "colour": "red"})
-    fingerprint = fingerprint_of(schema)
+    fingerprint = compute_fingerprint(schema)
     return MARKER + fingerprint + out.getvalue(), fingerprint, json.dumps(schema)
 
 
@@ -275,7 +279,7 @@ async def test_an_unknown_fingerprint_stops_its_partition_visibly_and_is_read_on
     run = Running(site, producer)
     async with run.running():
         await eventually(lambda: sorted(run.numbers) == [1, 4])  # the other partition goes on
-        await eventually(lambda: fingerprint.hex() in (run.consumer.ready() or ""))
+        await eventually(lambda: fingerprint.hex() in (run.consumer.check_readiness() or ""))
         await asyncio.sleep(1.5)
         assert await site.committed(GROUP, ATTACHMENTS) == 1
         assert sorted(run.numbers) == [1, 4]
@@ -283,9 +287,9 @@ async def test_an_unknown_fingerprint_stops_its_partition_visibly_and_is_read_on
         await site.write_raw("schemas", [(fingerprint.hex().encode(), schema.encode())])
 
         await eventually(lambda: sorted(run.numbers) == [1, 2, 3, 4])
-        assert run.consumer.ready() is None
+        assert run.consumer.check_readiness() is None
     assert await site.committed(GROUP, ATTACHMENTS) == 3
-    assert await site.read_all(ATTACHMENTS.dead_letters) == []
+    assert await site.read_all(ATTACHMENTS.dead_letter_topic) == []
 
 
 async def test_a_retryable_failure_is_tried_again_in_place_and_never_dead_lettered(
@@ -294,7 +298,7 @@ async def test_a_retryable_failure_is_tried_again_in_place_and_never_dead_letter
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(n)) for n in range(3)])
     attempts = 0
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         nonlocal attempts
         attempts += record.offset == 1
         if record.offset == 1 and attempts < 9:
@@ -306,7 +310,7 @@ async def test_a_retryable_failure_is_tried_again_in_place_and_never_dead_letter
         await eventually(lambda: run.numbers == [0, 1, 2])
 
     assert attempts == 9
-    assert await site.read_all(ATTACHMENTS.dead_letters) == []
+    assert await site.read_all(ATTACHMENTS.dead_letter_topic) == []
 
 
 async def test_a_rejected_record_is_dead_lettered_at_once_and_a_bug_after_all_attempts(
@@ -315,7 +319,7 @@ async def test_a_rejected_record_is_dead_lettered_at_once_and_a_bug_after_all_at
     await site.write_raw(ATTACHMENTS.name, [(f"k{n}".encode(), encoded(n)) for n in range(3)])
     tried: dict[int, int] = defaultdict(int)
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         tried[record.offset] += 1
         if record.offset == 0:
             raise Rejected("no such doc source")
@@ -337,7 +341,7 @@ async def test_a_rejected_record_is_dead_lettered_at_once_and_a_bug_after_all_at
 
 
 async def letters(site: Site, count: int) -> list[Any]:
-    found = await site.read_all(ATTACHMENTS.dead_letters)
+    found = await site.read_all(ATTACHMENTS.dead_letter_topic)
     assert len(found) == count
     return found
 
@@ -345,12 +349,12 @@ async def letters(site: Site, count: int) -> list[Any]:
 async def test_a_fatal_error_of_a_handler_ends_the_runner(site: Site, producer: EventProducer) -> None:
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
 
-    async def handle(_record: Incoming) -> None:
+    async def handle(_record: IncomingRecord) -> None:
         raise Fatal("the tables are of another version")
 
     run = Running(site, producer, handle=handle)
     with pytest.raises(ExceptionGroup) as failed:
-        await asyncio.wait_for(run.consumer.run(run.stopping), 20)
+        await asyncio.wait_for(run.consumer.consume_records(run.stopping), 20)
 
     assert failed.group_contains(Fatal, match="another version")
     assert await site.committed(GROUP, ATTACHMENTS) is None
@@ -364,7 +368,7 @@ async def test_a_partition_that_moves_is_finished_and_committed_before_its_new_o
     handled: list[tuple[int, int]] = []
     under_way = 0
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         nonlocal under_way
         under_way += 1
         await asyncio.sleep(0.05)
@@ -390,7 +394,7 @@ async def test_work_that_does_not_end_in_time_is_cancelled_and_handed_out_again(
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
-    async def handle(_record: Incoming) -> None:
+    async def handle(_record: IncomingRecord) -> None:
         begun.set()
         try:
             await asyncio.Event().wait()
@@ -414,7 +418,7 @@ async def test_two_processes_with_one_instance_id_do_not_take_turns_for_ever(
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
     static = replace(site, instance_id="pod-0")  # type: ignore[type-var]  # the fixture's class is a dataclass
     first, twin = Running(static, producer), Running(static, producer)
-    tasks = [asyncio.create_task(run.consumer.run(run.stopping)) for run in (first, twin)]
+    tasks = [asyncio.create_task(run.consumer.consume_records(run.stopping)) for run in (first, twin)]
     try:
         ended, _ = await asyncio.wait(tasks, timeout=60, return_when=asyncio.FIRST_COMPLETED)
 

@@ -10,9 +10,9 @@ import sys
 from dataclasses import dataclass
 
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.kafka.record import Incoming
+from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.topics import ATTACHMENTS
@@ -30,7 +30,7 @@ async def main(bootstrap: str, prefix: str, file: str) -> None:
     codec = Codec()
     finished = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
-    async def handle(record: Incoming) -> None:
+    async def handle(record: IncomingRecord) -> None:
         # Some records take long, so that those after them finish first.
         await asyncio.sleep(random.choice([0.001, 0.001, 0.02, 0.3]))
         os.write(finished, f"{record.partition} {record.offset}\n".encode())
@@ -43,11 +43,11 @@ async def main(bootstrap: str, prefix: str, file: str) -> None:
             handle=handle,
             codec=codec,
             schemas=SchemaDirectory(settings, codec),
-            dead_letters=DeadLetters(producer, "test"),
+            dead_letters=DeadLetterWriter(producer, "test"),
             window=100,
             max_concurrent=16,
         )
-        await consumer.run(asyncio.Event())
+        await consumer.consume_records(asyncio.Event())
 
 
 if __name__ == "__main__":

@@ -12,15 +12,15 @@ import pytest
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.events import Access, Profile, Provider
-from mailroom_common.migrations import migrate
+from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
 from mailroom_common.provider_clients import Providers, open_providers
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.settings import ProviderSettings, load
+from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens, TokenStore
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders, running_providers
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, running_providers
 
 PACKAGES = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 KEYS = f"k1:{base64.b64encode(bytes(range(32))).decode()}"
@@ -30,7 +30,7 @@ Connect = Callable[..., Awaitable[Mailbox]]
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[TokenStore]:
-    await migrate(postgres_url, {"mailroom_tokens"})
+    await apply_migrations(postgres_url, {"mailroom_tokens"})
     async with open_pool(postgres_url, application_name="tokens-test", max_size=4) as pool:
         yield TokenStore(pool, SealingKeys.parse(KEYS), url=postgres_url)
 
@@ -45,7 +45,7 @@ async def sandbox(tmp_path: Path) -> AsyncIterator[RunningProviders]:
 def provider_settings(sandbox: RunningProviders, monkeypatch: pytest.MonkeyPatch) -> ProviderSettings:
     for name, value in sandbox.mailroom_environment().items():
         monkeypatch.setenv(name, value)
-    return load(ProviderSettings)
+    return load_settings(ProviderSettings)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from mailroom_common.events import Access, Profile, Provider
 from mailroom_common.providers.types import Grant, Mailbox
 from mailroom_common.tokens.access import AccessTokens
 from mailroom_common.tokens.store import StoredTokens, TokenStore
-from mailroom_sandbox.providers.testing import RunningProviders
+from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 pytestmark = pytest.mark.stack
 

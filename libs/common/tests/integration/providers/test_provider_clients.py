@@ -13,7 +13,7 @@ from mailroom_common.events import Profile, Provider
 from mailroom_common.provider_clients import Providers
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.providers.types import Change, ChangeKind, Folder, Mailbox, PartKind, SubscriptionRequest
-from mailroom_sandbox.providers.testing import RunningProviders
+from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 pytestmark = pytest.mark.stack
 

@@ -25,11 +25,11 @@ from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, Provid
 from mailroom_common.events import Access, Profile, Provider
 from mailroom_common.provider_clients import Providers, open_providers
 from mailroom_common.providers.types import Grant, Mailbox, SubscriptionRequest
-from mailroom_common.settings import ProviderSettings, load
+from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.store import TokenStore
-from mailroom_sandbox.providers.client import decide
-from mailroom_sandbox.providers.google.service_account import FILE_NAME
-from mailroom_sandbox.providers.testing import REDIRECT_URIS, RunningProviders, free_ports
+from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, free_ports
 
 pytestmark = pytest.mark.stack
 
@@ -144,7 +144,7 @@ async def test_wrong_client_secret_names_the_setting_and_condemns_nobody(
     for provider, name in ((Provider.OUTLOOK, "MICROSOFT"), (Provider.GMAIL, "GOOGLE")):
         mailbox = await connect(provider, "ap@example.org", str(uuid.uuid4()))
         monkeypatch.setenv(f"MAILROOM_{name}_CLIENT_SECRET", "canary-wrong")
-        async with open_providers(PACKAGES, load(ProviderSettings), store) as mistaken:
+        async with open_providers(PACKAGES, load_settings(ProviderSettings), store) as mistaken:
             with pytest.raises(ProviderUnavailable, match=f"MAILROOM_{name}_CLIENT_SECRET") as caught:
                 await mistaken.tokens.get_access_token(
                     mailbox, rejected=await providers.tokens.get_access_token(mailbox)
@@ -173,7 +173,7 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     sandbox: RunningProviders, providers: Providers
 ) -> None:
     await sandbox.control.create_mailbox(Provider.OUTLOOK, "trades@contoso.example")
-    tenant = sandbox.world.store.one("select tenant_id from mailbox where address = ?", "trades@contoso.example")
+    tenant = sandbox.state.store.one("select tenant_id from mailbox where address = ?", "trades@contoso.example")
     assert tenant is not None
     mailbox = Mailbox(
         doc_source_id=str(uuid.uuid4()),
@@ -209,7 +209,7 @@ async def test_service_account_reads_the_mailbox_of_its_domain(
         profile=Profile.INVOICE,
         address="ap@example.org",
     )
-    async with open_providers(PACKAGES, load(ProviderSettings), store) as opened:
+    async with open_providers(PACKAGES, load_settings(ProviderSettings), store) as opened:
         client = opened.mail[Provider.GMAIL]
         page = await client.list_changes(mailbox, "history", datetime.now(UTC), position=None, page_token=None)
         assert page.position is not None

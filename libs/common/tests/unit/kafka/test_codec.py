@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mailroom_common.errors import Undecodable, UnknownSchema
 from mailroom_common.events import Event, LifecycleEvent, LifecycleKind, MailEvent, MailKind, Notification, Provider
 from mailroom_common.kafka.codec import EVENT_TYPES, MARKER, Codec, wire_name
-from mailroom_common.kafka.schema_files import fingerprint_of, packaged_schemas
+from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.topics import LIFECYCLE_EVENTS, MAIL_EVENTS, NOTIFICATIONS, SCHEMAS, TOPICS, Topic
 
 CARRIERS = {topic.event: topic for topic in TOPICS if topic.event is not None}
@@ -47,7 +47,7 @@ def test_every_event_round_trips(carried: tuple[Topic, Event]) -> None:
 def test_a_body_is_what_fastavro_writes(carried: tuple[Topic, Event]) -> None:
     topic, event = carried
     values = {wire_name(name): value for name, value in dataclasses.asdict(event).items()}
-    schema = packaged_schemas()[topic.event or ""][-1].parsed
+    schema = load_packaged_schemas()[topic.event or ""][-1].parsed
     body = BytesIO()
     fastavro.schemaless_writer(body, schema, values)
 
@@ -69,7 +69,7 @@ def test_a_value_is_marker_fingerprint_body() -> None:
     value = Codec().encode(a_notification())
 
     assert value[:2] == MARKER
-    assert value[2:10] == packaged_schemas()["notifications"][-1].fingerprint
+    assert value[2:10] == load_packaged_schemas()["notifications"][-1].fingerprint
 
 
 @given(st.binary(max_size=64))
@@ -123,14 +123,14 @@ def test_a_topic_without_events_decodes_nothing() -> None:
 
 
 def newer(folder: str, **field: Any) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads(packaged_schemas()[folder][-1].text)
+    schema: dict[str, Any] = json.loads(load_packaged_schemas()[folder][-1].text)
     return {**schema, "fields": [*schema["fields"], field]}
 
 
 def written_by(schema: dict[str, Any], values: dict[str, Any]) -> bytes:
     out = BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), values)
-    return MARKER + fingerprint_of(schema) + out.getvalue()
+    return MARKER + compute_fingerprint(schema) + out.getvalue()
 
 
 def values_of(event: Event) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def test_an_unknown_fingerprint_is_read_once_its_schema_is_learned() -> None:
 
     with pytest.raises(UnknownSchema) as unknown:
         codec.decode(NOTIFICATIONS, value)
-    learned = codec.learn(unknown.value.fingerprint, json.dumps(schema))
+    learned = codec.learn_schema(unknown.value.fingerprint, json.dumps(schema))
 
     assert learned
     assert codec.decode(NOTIFICATIONS, value) == a_notification()
@@ -154,21 +154,21 @@ def test_a_schema_under_a_wrong_fingerprint_is_not_learned() -> None:
     codec = Codec()
     schema = newer("notifications", name="colour", type="string", default="")
 
-    assert not codec.learn(b"12345678", json.dumps(schema))
-    assert not codec.learn(b"12345678", "no JSON")
-    assert not codec.learn(b"12345678", '{"type": "no such type"}')
-    assert not codec.knows(b"12345678")
+    assert not codec.learn_schema(b"12345678", json.dumps(schema))
+    assert not codec.learn_schema(b"12345678", "no JSON")
+    assert not codec.learn_schema(b"12345678", '{"type": "no such type"}')
+    assert not codec.knows_fingerprint(b"12345678")
 
 
 def with_symbol(folder: str, field_name: str, symbol: str) -> dict[str, Any]:
-    schema: dict[str, Any] = json.loads(packaged_schemas()[folder][-1].text)
+    schema: dict[str, Any] = json.loads(load_packaged_schemas()[folder][-1].text)
     kind = next(field["type"] for field in schema["fields"] if field["name"] == field_name)
     kind["symbols"] = [*kind["symbols"], symbol]
     return schema
 
 
 def learned(codec: Codec, schema: dict[str, Any]) -> None:
-    assert codec.learn(fingerprint_of(schema), json.dumps(schema))
+    assert codec.learn_schema(compute_fingerprint(schema), json.dumps(schema))
 
 
 def test_a_new_lifecycle_kind_reads_as_other() -> None:

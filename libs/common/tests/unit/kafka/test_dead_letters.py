@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from mailroom_common.errors import Unavailable, Undecodable
-from mailroom_common.kafka.dead_letters import DeadLetters, Failure, dead_letter_headers
+from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure, dead_letter_headers
 from mailroom_common.kafka.headers import RawHeaders
 from mailroom_common.topics import ATTACHMENTS, Topic
 
@@ -27,8 +27,8 @@ class Sender:
     sent: list[tuple[str, bytes | None, bytes | None, RawHeaders]] = field(default_factory=list)
     is_down: bool = False
 
-    def name_of_dead_letters(self, topic: Topic) -> str:
-        return "x." + topic.dead_letters
+    def dead_letter_topic_name(self, topic: Topic) -> str:
+        return "x." + topic.dead_letter_topic
 
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
@@ -43,7 +43,9 @@ async def test_bytes_key_and_headers_stay_as_they_came() -> None:
     sender = Sender()
     record = Record()
 
-    await DeadLetters(sender, "ingestion").put(ATTACHMENTS, record, Failure(Undecodable("no schema"), 1, AT))
+    await DeadLetterWriter(sender, "ingestion").write_dead_letter(
+        ATTACHMENTS, record, RecordFailure(Undecodable("no schema"), 1, AT)
+    )
 
     [(topic, key, value, headers)] = sender.sent
     assert (topic, key, value) == ("x.attachments.dlq", record.key, record.value)
@@ -51,7 +53,7 @@ async def test_bytes_key_and_headers_stay_as_they_came() -> None:
 
 
 def test_headers_tell_where_it_came_from_and_why() -> None:
-    headers = dict(dead_letter_headers(Record(), Failure(Undecodable("no schema"), 3, AT), "ingestion"))
+    headers = dict(dead_letter_headers(Record(), RecordFailure(Undecodable("no schema"), 3, AT), "ingestion"))
 
     assert headers["dlq-topic"] == b"x.attachments"
     assert headers["dlq-partition"] == b"7"
@@ -67,7 +69,7 @@ def test_headers_tell_where_it_came_from_and_why() -> None:
 def test_a_second_death_replaces_the_headers_of_the_first() -> None:
     record = Record(headers=(("dlq-offset", b"1"), ("keep", b"me")))
 
-    headers = dead_letter_headers(record, Failure(Undecodable("again"), 1, AT), "ingestion")
+    headers = dead_letter_headers(record, RecordFailure(Undecodable("again"), 1, AT), "ingestion")
 
     assert [value for name, value in headers if name == "dlq-offset"] == [b"42"]
     assert ("keep", b"me") in headers
@@ -78,7 +80,7 @@ def test_the_text_of_a_foreign_error_is_not_told() -> None:
     try:
         int("the secret content of a mail")
     except ValueError as error:
-        headers = dict(dead_letter_headers(Record(), Failure(error, 5, AT), "ingestion"))
+        headers = dict(dead_letter_headers(Record(), RecordFailure(error, 5, AT), "ingestion"))
 
     assert headers["dlq-error-class"] == b"ValueError"
     assert b"secret" not in headers["dlq-error"]
@@ -87,4 +89,6 @@ def test_the_text_of_a_foreign_error_is_not_told() -> None:
 
 async def test_a_dead_letter_that_is_not_acknowledged_is_an_error() -> None:
     with pytest.raises(Unavailable):
-        await DeadLetters(Sender(is_down=True), "s").put(ATTACHMENTS, Record(), Failure(Undecodable("x"), 1, AT))
+        await DeadLetterWriter(Sender(is_down=True), "s").write_dead_letter(
+            ATTACHMENTS, Record(), RecordFailure(Undecodable("x"), 1, AT)
+        )

@@ -9,7 +9,7 @@ import fastavro
 from mailroom_common.events import Access, DocSource, DocSourceState, Profile, Provider
 from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
-from mailroom_common.kafka.schema_files import fingerprint_of, packaged_schemas
+from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
@@ -57,11 +57,11 @@ class Reading:
         self.directory.on_change(lambda key, found: self.changes.append((key, found)))
 
     def read(self, found: DocSource) -> None:
-        self.directory.apply(Record(found.doc_source_id.encode(), self.codec.encode(found)))
+        self.directory.apply_record(Record(found.doc_source_id.encode(), self.codec.encode(found)))
 
     def read_tombstone(self, doc_source_id: str, version: int | None) -> None:
         headers = () if version is None else (("version", str(version).encode()),)
-        self.directory.apply(Record(doc_source_id.encode(), None, headers))
+        self.directory.apply_record(Record(doc_source_id.encode(), None, headers))
 
 
 def test_an_older_version_that_comes_late_changes_nothing() -> None:
@@ -71,7 +71,7 @@ def test_an_older_version_that_comes_late_changes_nothing() -> None:
     reading.read(newest)
     reading.read(source(2))
 
-    assert reading.directory.get("ds-1") == newest
+    assert reading.directory.get_source("ds-1") == newest
 
 
 def test_a_tombstone_deletes_and_nothing_older_comes_back() -> None:
@@ -81,8 +81,8 @@ def test_a_tombstone_deletes_and_nothing_older_comes_back() -> None:
     reading.read_tombstone("ds-1", 4)
     reading.read(source(3))
 
-    assert reading.directory.get("ds-1") is None
-    assert reading.directory.by_address(Provider.GMAIL, "billing@example.com") == ()
+    assert reading.directory.get_source("ds-1") is None
+    assert reading.directory.find_by_address(Provider.GMAIL, "billing@example.com") == ()
     assert reading.changes[-1] == ("ds-1", None)
 
 
@@ -92,7 +92,7 @@ def test_a_tombstone_older_than_what_is_known_deletes_nothing() -> None:
 
     reading.read_tombstone("ds-1", 4)
 
-    assert reading.directory.get("ds-1") == source(5)
+    assert reading.directory.get_source("ds-1") == source(5)
 
 
 def test_a_tombstone_without_a_version_is_taken_at_its_word() -> None:
@@ -101,7 +101,7 @@ def test_a_tombstone_without_a_version_is_taken_at_its_word() -> None:
 
     reading.read_tombstone("ds-1", None)
 
-    assert reading.directory.get("ds-1") is None
+    assert reading.directory.get_source("ds-1") is None
 
 
 def test_one_mailbox_can_belong_to_several_sources_by_address_or_alias() -> None:
@@ -113,8 +113,8 @@ def test_one_mailbox_can_belong_to_several_sources_by_address_or_alias() -> None
     for found in (first, second, elsewhere):
         reading.read(found)
 
-    assert set(map(id_of, reading.directory.by_address(Provider.GMAIL, "BILLING@example.com"))) == {"ds-1", "ds-2"}
-    assert reading.directory.by_address(Provider.GMAIL, "nobody@example.com") == ()
+    assert set(map(id_of, reading.directory.find_by_address(Provider.GMAIL, "BILLING@example.com"))) == {"ds-1", "ds-2"}
+    assert reading.directory.find_by_address(Provider.GMAIL, "nobody@example.com") == ()
 
 
 def id_of(found: DocSource) -> str:
@@ -127,44 +127,44 @@ def test_an_address_that_a_source_gave_up_leads_to_it_no_more() -> None:
 
     reading.read(source(2, address="new@example.com"))
 
-    assert reading.directory.by_address(Provider.GMAIL, "billing@example.com") == ()
-    assert len(reading.directory.by_address(Provider.GMAIL, "new@example.com")) == 1
+    assert reading.directory.find_by_address(Provider.GMAIL, "billing@example.com") == ()
+    assert len(reading.directory.find_by_address(Provider.GMAIL, "new@example.com")) == 1
 
 
 def test_what_cannot_be_read_is_stepped_over_and_the_rest_is_read() -> None:
     reading = Reading()
 
-    reading.directory.apply(Record(b"ds-9", b"garbage"))
-    reading.directory.apply(Record(b"\xff", b"garbage"))
-    reading.directory.apply(Record(b"ds-9", None, (("version", b"no number"),)))
+    reading.directory.apply_record(Record(b"ds-9", b"garbage"))
+    reading.directory.apply_record(Record(b"\xff", b"garbage"))
+    reading.directory.apply_record(Record(b"ds-9", None, (("version", b"no number"),)))
     reading.read(source(1))
 
-    assert reading.directory.get("ds-9") is None
+    assert reading.directory.get_source("ds-9") is None
     assert len(reading.directory) == 1
 
 
 def test_a_source_of_an_unknown_schema_is_read_once_that_is_learned() -> None:
     reading = Reading()
-    schema = json.loads(packaged_schemas()["doc-sources"][-1].text)
+    schema = json.loads(load_packaged_schemas()["doc-sources"][-1].text)
     schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
     out = BytesIO()
     values = {name: getattr(source(1), name) for name in source(1).__dataclass_fields__}
     values["filter"] = {"sender_allow": [], "sender_deny": [], "strictness": "lenient"}
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**values, "colour": "red"})
-    fingerprint = fingerprint_of(schema)
-    reading.directory.apply(Record(b"ds-1", MARKER + fingerprint + out.getvalue()))
-    assert reading.directory.get("ds-1") is None
+    fingerprint = compute_fingerprint(schema)
+    reading.directory.apply_record(Record(b"ds-1", MARKER + fingerprint + out.getvalue()))
+    assert reading.directory.get_source("ds-1") is None
 
-    reading.schemas.apply(Record(fingerprint.hex().encode(), json.dumps(schema).encode()))
+    reading.schemas.apply_record(Record(fingerprint.hex().encode(), json.dumps(schema).encode()))
 
-    assert reading.directory.get("ds-1") == source(1)
+    assert reading.directory.get_source("ds-1") == source(1)
 
 
 def test_a_schema_record_that_lies_is_not_learned() -> None:
     reading = Reading()
 
-    reading.schemas.apply(Record(b"00" * 8, b'"int"'))
-    reading.schemas.apply(Record(b"not hex", b'"int"'))
-    reading.schemas.apply(Record(None, None))
+    reading.schemas.apply_record(Record(b"00" * 8, b'"int"'))
+    reading.schemas.apply_record(Record(b"not hex", b'"int"'))
+    reading.schemas.apply_record(Record(None, None))
 
-    assert not reading.codec.knows(bytes(8))
+    assert not reading.codec.knows_fingerprint(bytes(8))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mailroom_common.kafka.codec import EVENT_TYPES, wire_name
 from mailroom_common.kafka.flat_avro import flat_encoder
-from mailroom_common.kafka.schema_files import packaged_schemas, parse
+from mailroom_common.kafka.schema_files import load_packaged_schemas, parse_schema
 
 
 def of_fastavro(schema: dict[str, Any], values: dict[str, Any]) -> bytes:
@@ -24,7 +24,7 @@ def of_fastavro(schema: dict[str, Any], values: dict[str, Any]) -> bytes:
 def test_what_the_gateway_writes_is_flat(folder: str) -> None:
     names = {wire_name(field.name): field.name for field in dataclasses.fields(EVENT_TYPES[folder])}
 
-    assert flat_encoder(packaged_schemas()[folder][-1].parsed, names, b"") is not None
+    assert flat_encoder(load_packaged_schemas()[folder][-1].parsed, names, b"") is not None
 
 
 @dataclasses.dataclass
@@ -35,7 +35,7 @@ class Sample:
     at: datetime | None = datetime(2026, 11, 28, tzinfo=UTC)
 
 
-SAMPLE = parse(
+SAMPLE = parse_schema(
     json.dumps(
         {
             "type": "record",

@@ -2,9 +2,9 @@ from datetime import UTC, datetime
 
 from mailroom_common.events import Notification, Provider
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.headers import event_headers, readable, with_own
-from mailroom_common.kafka.schema_files import packaged_schemas
-from mailroom_common.tracing import traced, traceparent
+from mailroom_common.kafka.headers import build_event_headers, decode_headers, override_headers
+from mailroom_common.kafka.schema_files import load_packaged_schemas
+from mailroom_common.tracing import bind_traceparent, current_traceparent
 
 NOTIFICATION = Notification(
     event_id="e-1",
@@ -17,7 +17,9 @@ NOTIFICATION = Notification(
 
 
 def headers_of_it() -> dict[str, str]:
-    return readable(event_headers(NOTIFICATION, Codec().kind_of(NOTIFICATION), b"/mailroom/webhook-gateway"))
+    return decode_headers(
+        build_event_headers(NOTIFICATION, Codec().find_kind(NOTIFICATION), b"/mailroom/webhook-gateway")
+    )
 
 
 def test_headers_are_cloud_events_in_binary_mode() -> None:
@@ -30,7 +32,7 @@ def test_headers_are_cloud_events_in_binary_mode() -> None:
     assert headers["ce_time"] == "2026-11-28T01:02:03.004+00:00"
     assert headers["ce_subject"] == "ds-1"
     assert headers["content-type"] == "application/avro"
-    fingerprint = packaged_schemas()["notifications"][-1].fingerprint.hex()
+    fingerprint = load_packaged_schemas()["notifications"][-1].fingerprint.hex()
     assert headers["ce_dataschema"] == f"urn:avro:crc64:{fingerprint}"
 
 
@@ -41,19 +43,19 @@ def test_headers_stay_under_a_kilobyte() -> None:
 def test_a_record_goes_on_with_the_trace_of_the_one_that_caused_it() -> None:
     received = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    with traced(received):
+    with bind_traceparent(received):
         assert headers_of_it()["traceparent"] == received
     assert headers_of_it()["traceparent"] != received
 
 
 def test_what_is_no_traceparent_begins_a_trace() -> None:
-    with traced("<script>"):
-        first = traceparent()
-        assert first == traceparent()  # one for all that the work writes
+    with bind_traceparent("<script>"):
+        first = current_traceparent()
+        assert first == current_traceparent()  # one for all that the work writes
 
     assert first.startswith("00-")
     assert len(first) == 55
 
 
 def test_own_headers_replace() -> None:
-    assert with_own([("a", b"1"), ("b", b"2")], {"a": "3"}) == [("b", b"2"), ("a", b"3")]
+    assert override_headers([("a", b"1"), ("b", b"2")], {"a": "3"}) == [("b", b"2"), ("a", b"3")]

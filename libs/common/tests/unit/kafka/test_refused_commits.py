@@ -16,11 +16,11 @@ from aiokafka.errors import CommitFailedError, KafkaError, UnknownMemberIdError
 
 from mailroom_common.events import SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.headers import RawHeaders
-from mailroom_common.kafka.membership import Membership
-from mailroom_common.kafka.record import Incoming, Partition
+from mailroom_common.kafka.membership import GroupMember
+from mailroom_common.kafka.record import IncomingRecord, Partition
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.topics import SYNC_REQUESTS, Topic
@@ -160,8 +160,8 @@ def request(key: str) -> SyncRequest:
 
 
 class NoLetters:
-    def name_of_dead_letters(self, topic: Topic) -> str:
-        return topic.dead_letters
+    def dead_letter_topic_name(self, topic: Topic) -> str:
+        return topic.dead_letter_topic
 
     async def send_raw(
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
@@ -175,7 +175,7 @@ class Fold:
 
     read_so_far: list[int]
 
-    def read(self, record: Incoming) -> None:
+    def read(self, record: IncomingRecord) -> None:
         self.read_so_far.append(record.offset)
 
     def committable(self, position: int) -> int:
@@ -193,7 +193,7 @@ class Bench:
 
     def __post_init__(self) -> None:
         codec = Codec()
-        schemas, letters = SchemaDirectory(Settings(), codec), DeadLetters(NoLetters(), "test")
+        schemas, letters = SchemaDirectory(Settings(), codec), DeadLetterWriter(NoLetters(), "test")
         self.consumer: WindowedConsumer | FoldingConsumer
         if self.kind == "windowed":
             self.consumer = WindowedConsumer(
@@ -217,7 +217,7 @@ class Bench:
                 dead_letters=letters,
             )
 
-    async def handle(self, record: Incoming) -> None:
+    async def handle(self, record: IncomingRecord) -> None:
         self.taken[record.partition].append(record.offset)
 
     def opened(self, partition: Partition) -> Fold:
@@ -232,7 +232,7 @@ class Bench:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         stopping = asyncio.Event()
-        task = asyncio.create_task(self.consumer.run(stopping))
+        task = asyncio.create_task(self.consumer.consume_records(stopping))
         try:
             yield
         finally:
@@ -249,7 +249,7 @@ class Bench:
 @pytest.fixture(params=["windowed", "folding"])
 async def bench(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Bench:
     kafka = Aiokafka()
-    monkeypatch.setattr(Membership, "_make", lambda _: kafka)
+    monkeypatch.setattr(GroupMember, "_make", lambda _: kafka)
     monkeypatch.setattr(f"mailroom_common.kafka.{request.param}._COMMIT_EVERY_S", 0.05)
     return Bench(request.param, kafka)
 

@@ -14,10 +14,10 @@ import pytest
 from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
 
 from mailroom_common.kafka.codec import EVENT_TYPES, wire_name
-from mailroom_common.kafka.schema_files import AvroSchema, SchemaVersion, fingerprint_of, packaged_schemas
+from mailroom_common.kafka.schema_files import AvroSchema, SchemaVersion, compute_fingerprint, load_packaged_schemas
 from mailroom_common.topics import TOPICS
 
-FOLDERS = sorted(packaged_schemas())
+FOLDERS = sorted(load_packaged_schemas())
 
 # A schema is any JSON, hence the many Any below.
 PLAIN = {str: "string", bool: "boolean", int: "long", float: "double"}
@@ -35,14 +35,14 @@ def test_every_topic_that_carries_events_has_a_schema_and_a_class() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_versions_are_numbered_without_a_gap(folder: str) -> None:
-    numbers = [version.number for version in packaged_schemas()[folder]]
+    numbers = [version.number for version in load_packaged_schemas()[folder]]
 
     assert numbers == list(range(1, len(numbers) + 1))
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_newest_schema_is_the_event_class(folder: str) -> None:
-    assert_is_class(read(packaged_schemas()[folder][-1]), EVENT_TYPES[folder], {})
+    assert_is_class(read(load_packaged_schemas()[folder][-1]), EVENT_TYPES[folder], {})
 
 
 def assert_is_class(schema: AvroSchema, record: type[Any], named: dict[str, Any]) -> None:
@@ -98,9 +98,9 @@ def assert_is_type(avro_type: Any, hint: Any, named: dict[str, Any]) -> None:
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_version_reads_every_other(folder: str) -> None:
     """Fully transitive and both ways: a new reader meets old records in a replay, an old reader meets new writers."""
-    for reader, writer in permutations(packaged_schemas()[folder], 2):
+    for reader, writer in permutations(load_packaged_schemas()[folder], 2):
         assert_reads(read(reader), read(writer))
-    assert_reads(read(packaged_schemas()[folder][-1]), read(packaged_schemas()[folder][-1]))
+    assert_reads(read(load_packaged_schemas()[folder][-1]), read(load_packaged_schemas()[folder][-1]))
 
 
 def assert_reads(reader: AvroSchema, writer: AvroSchema) -> None:
@@ -111,7 +111,7 @@ def assert_reads(reader: AvroSchema, writer: AvroSchema) -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_later_versions_keep_the_rules(folder: str) -> None:
-    versions = [read(version) for version in packaged_schemas()[folder]]
+    versions = [read(version) for version in load_packaged_schemas()[folder]]
 
     for version in versions:
         assert lint(version) == []
@@ -185,20 +185,20 @@ def test_the_lint_finds_what_the_checker_lets_through() -> None:
     [("int", "8f5c393f1ad57572"), ("null", "8a8f25cce724dd63"), ("long", "b71df49344e154d0")],
 )
 def test_fingerprints_match_the_published_vectors(schema: str, expected: str) -> None:
-    assert fingerprint_of(schema).hex() == expected
+    assert compute_fingerprint(schema).hex() == expected
 
 
 def test_a_logical_type_does_not_change_a_fingerprint() -> None:
     """The specification's canonical form drops it; avro 1.12 does not, which is why fastavro computes ours."""
     stamped = {"type": "long", "logicalType": "timestamp-millis"}
 
-    assert fingerprint_of(stamped) == fingerprint_of("long")
-    assert avro.schema.parse(json.dumps(stamped)).fingerprint("CRC-64-AVRO") != fingerprint_of(stamped)
+    assert compute_fingerprint(stamped) == compute_fingerprint("long")
+    assert avro.schema.parse(json.dumps(stamped)).fingerprint("CRC-64-AVRO") != compute_fingerprint(stamped)
 
 
 def test_the_fingerprints_of_our_schemas_are_pinned() -> None:
     """A change here means that records already written need the old file: add a version, never edit one."""
-    found = {f"{v.folder}/v{v.number}": v.fingerprint.hex() for vs in packaged_schemas().values() for v in vs}
+    found = {f"{v.folder}/v{v.number}": v.fingerprint.hex() for vs in load_packaged_schemas().values() for v in vs}
 
     assert found == PINNED
 

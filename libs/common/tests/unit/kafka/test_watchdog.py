@@ -4,15 +4,15 @@ from mailroom_common.kafka.watchdog import StallDetector
 def test_a_reader_that_stands_still_short_of_the_end_is_found_after_a_minute() -> None:
     stalls: StallDetector[str] = StallDetector()
 
-    assert stalls.stalled(0, {"p": 5}, {"p": 9}) == []
-    assert stalls.stalled(59, {"p": 5}, {"p": 12}) == []
-    assert stalls.stalled(60, {"p": 5}, {"p": 12}) == ["p"]
+    assert stalls.find_stalled(0, {"p": 5}, {"p": 9}) == []
+    assert stalls.find_stalled(59, {"p": 5}, {"p": 12}) == []
+    assert stalls.find_stalled(60, {"p": 5}, {"p": 12}) == ["p"]
 
 
 def test_a_reader_that_moves_is_left_alone_however_far_behind() -> None:
     stalls: StallDetector[str] = StallDetector()
 
-    found = [stalls.stalled(at, {"p": at}, {"p": 1_000_000}) for at in range(0, 600, 10)]
+    found = [stalls.find_stalled(at, {"p": at}, {"p": 1_000_000}) for at in range(0, 600, 10)]
 
     assert not any(found)
 
@@ -20,15 +20,15 @@ def test_a_reader_that_moves_is_left_alone_however_far_behind() -> None:
 def test_a_reader_at_the_end_may_rest_for_ever() -> None:
     stalls: StallDetector[str] = StallDetector()
 
-    assert stalls.stalled(0, {"p": 9}, {"p": 9}) == []
-    assert stalls.stalled(9_999, {"p": 9}, {"p": 9}) == []
+    assert stalls.find_stalled(0, {"p": 9}, {"p": 9}) == []
+    assert stalls.find_stalled(9_999, {"p": 9}, {"p": 9}) == []
 
 
 def test_the_minute_begins_anew_for_a_partition_that_was_held_meanwhile() -> None:
     stalls: StallDetector[str] = StallDetector()
 
-    stalls.stalled(0, {"p": 5}, {"p": 9})
-    stalls.stalled(30, {}, {})
+    stalls.find_stalled(0, {"p": 5}, {"p": 9})
+    stalls.find_stalled(30, {}, {})
 
-    assert stalls.stalled(70, {"p": 5}, {"p": 9}) == []
-    assert stalls.stalled(130, {"p": 5}, {"p": 9}) == ["p"]
+    assert stalls.find_stalled(70, {"p": 5}, {"p": 9}) == []
+    assert stalls.find_stalled(130, {"p": 5}, {"p": 9}) == ["p"]

@@ -13,14 +13,14 @@ def test_nothing_delivered_commits_nothing() -> None:
 def test_an_unfinished_record_holds_back_those_that_finished_after_it() -> None:
     watermark = Watermark()
     for offset in (10, 11, 12):
-        watermark.delivered(offset)
+        watermark.add_delivered(offset)
 
-    watermark.done(12)
-    watermark.done(11)
+    watermark.mark_done(12)
+    watermark.mark_done(11)
 
     assert watermark.committable == 10
     assert watermark.in_flight == 3
-    watermark.done(10)
+    watermark.mark_done(10)
     assert watermark.committable == 13
     assert watermark.in_flight == 0
 
@@ -28,13 +28,13 @@ def test_an_unfinished_record_holds_back_those_that_finished_after_it() -> None:
 def test_gaps_are_stepped_over() -> None:
     """A compacted topic: 4 to 8 are gone. Counting integers would wait for them for ever."""
     watermark = Watermark()
-    watermark.delivered(3)
-    watermark.delivered(9)
+    watermark.add_delivered(3)
+    watermark.add_delivered(9)
 
-    watermark.done(3)
+    watermark.mark_done(3)
 
     assert watermark.committable == 9
-    watermark.done(9)
+    watermark.mark_done(9)
     assert watermark.committable == 10
 
 
@@ -46,13 +46,13 @@ def test_nothing_below_the_committable_offset_is_unfinished(
     offsets = [sum(gaps[: index + 1]) for index in range(len(gaps))]
     watermark = Watermark()
     for offset in offsets:
-        watermark.delivered(offset)
+        watermark.add_delivered(offset)
     order = list(offsets)
     random.shuffle(order)
     done: set[int] = set()
     last = watermark.committable
     for offset in order[:finished]:
-        watermark.done(offset)
+        watermark.mark_done(offset)
         done.add(offset)
         committable = watermark.committable
         assert committable is not None

@@ -32,17 +32,17 @@ class StoredDocuments:
     async def _fetch(self, key: str, path: Path) -> Fetched:
         digest, head = sha256(), b""
         with _disk_errors(), path.open("wb") as file:
-            async for chunk in self._store.read(key):
+            async for chunk in self._store.read_blob(key):
                 digest.update(chunk)
                 head = (head + chunk[:HEAD_BYTES])[:HEAD_BYTES]
                 await asyncio.to_thread(file.write, chunk)
         return Fetched(path, digest.hexdigest(), content_type_of(head))
 
     async def archive(self, file: Fetched, path: str, *, metadata: Mapping[str, str]) -> None:
-        await self._store.write(path, _chunks(file.path), content_type=PDF, metadata=metadata)
+        await self._store.write_blob(path, _chunks(file.path), content_type=PDF, metadata=metadata)
 
     async def delete(self, key: str) -> None:
-        await self._store.delete(key)
+        await self._store.delete_blob(key)
 
 
 async def _chunks(path: Path) -> AsyncIterator[bytes]:

@@ -7,7 +7,7 @@ from typing import Any
 import asyncpg
 
 from ingestion.adapters.channels import NUMBERED
-from mailroom_common.postgres import connection, transaction
+from mailroom_common.postgres import acquire_session, open_transaction
 
 _BATCH = 500
 
@@ -61,7 +61,7 @@ class PgDocumentEvents:
 
     async def number(self) -> int:
         """Give numbers to what has none, in a short transaction under its own lock; how many it were."""
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             last = await conn.fetchval(_LOCK_HEAD)
             status = await conn.execute(_NUMBER, last, _BATCH)
             numbered = int(status.rpartition(" ")[2])
@@ -72,7 +72,7 @@ class PgDocumentEvents:
 
     async def forget(self, older_than: timedelta) -> int:
         """Delete a batch of old events; how many it were."""
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             # Locked first: a reader who sees the rows gone also sees that they are.
             await conn.execute(_LOCK_HEAD)
             (row,) = await conn.fetch(_FORGET, older_than, _BATCH)
@@ -84,11 +84,11 @@ class PgDocumentEvents:
             return int(row["count"])
 
     async def head(self) -> Head:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             (row,) = await conn.fetch(_HEAD)
             return Head(row["last_seq"], row["forgotten_seq"])
 
     async def after(self, tenant_id: str, seq: int, *, limit: int) -> list[NumberedEvent]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(_AFTER, tenant_id, seq, limit)
             return [NumberedEvent(row["seq"], row["document"]) for row in rows]

@@ -6,7 +6,7 @@ from typing import Any
 import asyncpg
 
 from ingestion.domain.view import attachment_view, document_view
-from mailroom_common.postgres import connection
+from mailroom_common.postgres import acquire_session
 
 _LIST = """
     select * from ingestion.document
@@ -50,7 +50,7 @@ class PgDocuments:
         self, tenant_id: str, wanted: DocumentFilter, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None]:
         """The newest first, and the place where the next page begins."""
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 _LIST, tenant_id, wanted.doc_source_id, wanted.status, wanted.content_sha256, before, limit + 1
             )
@@ -58,7 +58,7 @@ class PgDocuments:
         return shown, rows[limit - 1]["seq"] if len(rows) > limit else None
 
     async def one(self, tenant_id: str, document_id: str) -> dict[str, Any] | None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(_ONE, document_id, tenant_id)
             if row is None:
                 return None
@@ -66,6 +66,6 @@ class PgDocuments:
         return {**document_view(dict(row)), "attachments": [attachment_view(dict(intake)) for intake in attachments]}
 
     async def content(self, tenant_id: str, document_id: str) -> StoredContent | None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(_CONTENT, document_id, tenant_id)
         return None if row is None else StoredContent(**row)

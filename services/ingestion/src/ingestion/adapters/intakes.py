@@ -12,7 +12,7 @@ from ingestion.domain.events import result_of
 from ingestion.domain.view import document_view
 from mailroom_common.events import AttachmentStored, ResultStatus
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import Connection, transaction
+from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import INGESTION_RESULTS
 
 _INSERT_DOCUMENT = """
@@ -48,7 +48,7 @@ class PgIntakes:
 
     async def take_in(self, stored: AttachmentStored) -> str | None:
         attachment = attachment_of(stored)
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             if (known := await conn.fetchrow(_KNOWN, attachment.attachment_id)) is not None:
                 # It came before, and all was done but perhaps the removal of its blob, which follows the commit.
                 return _unneeded(known["blob_key"], known["kept_key"])
@@ -65,7 +65,7 @@ class PgIntakes:
             return _unneeded(attachment.blob_key, document["blob_key"])
 
     async def _insert_document(
-        self, conn: Connection, stored: AttachmentStored, attachment: Attachment
+        self, conn: DatabaseSession, stored: AttachmentStored, attachment: Attachment
     ) -> asyncpg.Record | None:
         return await conn.fetchrow(
             _INSERT_DOCUMENT,
@@ -80,7 +80,7 @@ class PgIntakes:
             attachment.source_metadata(),
         )
 
-    async def _add_result(self, conn: Connection, document: Any, attachment: Attachment) -> None:
+    async def _add_result(self, conn: DatabaseSession, document: Any, attachment: Attachment) -> None:
         event = result_of(
             attachment_id=attachment.attachment_id,
             document_id=DocumentId(document["document_id"]),
@@ -91,12 +91,12 @@ class PgIntakes:
             attempt=document["attempts"],
             occurred_at=self._clock(),
         )
-        await self._outbox.add(
+        await self._outbox.append_record(
             conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
         )
 
 
-async def add_event(conn: Connection, document: Any) -> None:
+async def add_event(conn: DatabaseSession, document: Any) -> None:
     """Tell what became of a document, in the transaction that changed it."""
     await conn.execute(_INSERT_EVENT, document["tenant_id"], document["document_id"], document_view(document))
     await conn.execute("select pg_notify($1, '')", UNNUMBERED)
@@ -140,7 +140,7 @@ def _storable(text: str | None) -> str | None:
     return None if text is None else text.replace("\x00", "\ufffd")
 
 
-async def _insert_intake(conn: Connection, attachment: Attachment, document_id: str) -> bool:
+async def _insert_intake(conn: DatabaseSession, attachment: Attachment, document_id: str) -> bool:
     inserted = await conn.fetchval(
         _INSERT_INTAKE,
         attachment.attachment_id,

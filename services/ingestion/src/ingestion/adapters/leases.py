@@ -13,7 +13,7 @@ from ingestion.domain.document import Attachment, AttachmentId, DocumentId, Leas
 from ingestion.domain.events import result_of
 from mailroom_common.events import Profile, Provider
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import Connection, connection, transaction
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.topics import INGESTION_RESULTS
 
 # A document that somebody works on is claimable again when its lease has ended: that is what a crash leaves behind.
@@ -68,7 +68,7 @@ class PgLeases:
         self._clock = clock
 
     async def claim(self) -> Lease | None:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             token = uuid4()
             document = await conn.fetchrow(_CLAIM, token, self._length)
             if document is None:
@@ -89,16 +89,16 @@ class PgLeases:
 
     async def due_in_s(self) -> float | None:
         """Seconds until a document may be claimed; None when none waits."""
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             seconds: float | None = await conn.fetchval(_NEXT_DUE)
             return seconds
 
     async def renew(self, lease: Lease) -> bool:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             return await conn.fetchval(_RENEW, lease.document_id, lease.token, self._length) is not None
 
     async def finish(self, lease: Lease, outcome: Outcome) -> bool:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             # Locked before the intakes are read: one that is taken in meanwhile waits, and then finds the document
             # final. So no attachment is left without a result.
             if await conn.fetchval(_LOCK_HELD, lease.document_id, lease.token) is None:
@@ -121,7 +121,7 @@ class PgLeases:
             await add_event(conn, document)
             return True
 
-    async def _add_result(self, conn: Connection, lease: Lease, outcome: Outcome, intake: Any) -> None:
+    async def _add_result(self, conn: DatabaseSession, lease: Lease, outcome: Outcome, intake: Any) -> None:
         event = result_of(
             attachment_id=AttachmentId(intake["attachment_id"]),
             document_id=lease.document_id,
@@ -132,10 +132,10 @@ class PgLeases:
             attempt=lease.attempt,
             occurred_at=self._clock(),
         )
-        await self._outbox.add(conn, INGESTION_RESULTS, lease.document_id, event, aggregate=lease.document_id)
+        await self._outbox.append_record(conn, INGESTION_RESULTS, lease.document_id, event, aggregate=lease.document_id)
 
     async def put_back(self, lease: Lease, *, not_before: datetime, error: str, counts: bool) -> bool:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             changed = await conn.fetchval(
                 _PUT_BACK, lease.document_id, lease.token, not_before, error[:500], 0 if counts else 1
             )
@@ -144,7 +144,7 @@ class PgLeases:
             return changed is not None
 
     async def reserve_archive_path(self, lease: Lease, paths: Iterable[str]) -> str | None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             for path in paths:
                 try:
                     if await conn.fetchval(_RESERVE, lease.document_id, lease.token, path) is not None:

@@ -6,7 +6,7 @@ from hashlib import sha256
 
 import asyncpg
 
-from mailroom_common.postgres import connection, transaction
+from mailroom_common.postgres import acquire_session, open_transaction
 
 _USE = "delete from ingestion.event_ticket where ticket_sha256 = $1 returning tenant_id, expires_at > now() as is_valid"
 
@@ -19,7 +19,7 @@ class PgTickets:
     async def issue(self, tenant_id: str) -> tuple[str, datetime]:
         """A new ticket and when it expires. Expired ones nobody used are swept on the way."""
         ticket = secrets.token_urlsafe(32)
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             await conn.execute("delete from ingestion.event_ticket where expires_at < now()")
             expires_at: datetime = await conn.fetchval(
                 "insert into ingestion.event_ticket (ticket_sha256, tenant_id, expires_at) "
@@ -32,6 +32,6 @@ class PgTickets:
 
     async def use(self, ticket: str) -> str | None:
         """The tenant of a valid ticket, which is then used up; None for any other."""
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(_USE, sha256(ticket.encode()).digest())
         return row["tenant_id"] if row is not None and row["is_valid"] else None

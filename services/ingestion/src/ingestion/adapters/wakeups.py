@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.postgres import passing_errors, plain_url
+from mailroom_common.postgres import reveal_url, transient_errors
 
 log = get_logger()
 
@@ -49,7 +49,7 @@ class Wakeups:
         try:
             while not stopping.is_set():
                 try:
-                    with passing_errors():
+                    with transient_errors():
                         await self._listen(stopping)
                 except Unavailable as error:
                     log.warning("wakeups_away", reason=str(error))
@@ -60,7 +60,7 @@ class Wakeups:
 
     async def _listen(self, stopping: asyncio.Event) -> None:
         conn = await asyncpg.connect(
-            plain_url(self._url),
+            reveal_url(self._url),
             timeout=5,
             command_timeout=5,
             server_settings={"application_name": self._application_name},

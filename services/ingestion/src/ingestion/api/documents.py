@@ -12,17 +12,17 @@ from fastapi.responses import StreamingResponse
 from ingestion.adapters.documents import DocumentFilter, PgDocuments, StoredContent
 from ingestion.domain.archive import file_stem
 from ingestion.domain.content import EXTENSIONS
-from mailroom_common.auth import APIKeys, Caller, Role, requires
+from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.blobs import BlobGone, BlobStore
 from mailroom_common.events import ResultStatus
-from mailroom_common.web import Page, Problem
+from mailroom_common.web import HTTPProblem, ListPage
 
 _OTHER_TYPE = "application/octet-stream"
 
 
 def documents_router(documents: PgDocuments, blobs: BlobStore, keys: APIKeys) -> APIRouter:
     router = APIRouter()
-    viewer = Annotated[Caller, Depends(requires(keys, Role.VIEWER))]
+    viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
 
     @router.get("/documents")
     async def listed(
@@ -32,11 +32,11 @@ def documents_router(documents: PgDocuments, blobs: BlobStore, keys: APIKeys) ->
         content_sha256: str | None = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
-    ) -> Page[dict[str, Any]]:
+    ) -> ListPage[dict[str, Any]]:
         wanted = DocumentFilter(doc_source_id=doc_source_id, status=status, content_sha256=content_sha256)
         before = None if cursor is None else _place(cursor)
         items, following = await documents.page(caller.tenant_id, wanted, before=before, limit=limit)
-        return Page(items=items, next_cursor=None if following is None else _cursor(following))
+        return ListPage(items=items, next_cursor=None if following is None else _cursor(following))
 
     @router.get("/documents/{document_id}")
     async def one(caller: viewer, document_id: str) -> dict[str, Any]:
@@ -50,11 +50,11 @@ def documents_router(documents: PgDocuments, blobs: BlobStore, keys: APIKeys) ->
         found = await documents.content(caller.tenant_id, document_id)
         if found is None:
             raise _not_there()
-        chunks = blobs.read(found.blob_key)
+        chunks = blobs.read_blob(found.blob_key)
         try:
             first = await anext(chunks, b"")
         except BlobGone:
-            raise Problem(404, "The content of this document is gone") from None
+            raise HTTPProblem(404, "The content of this document is gone") from None
         return StreamingResponse(_all(first, chunks), headers=_content_headers(found), media_type=_type(found))
 
     return router
@@ -93,9 +93,9 @@ def _place(cursor: str) -> int:
     except (ValueError, binascii.Error):
         place = -1
     if not 0 <= place < 2**63:
-        raise Problem(422, "The cursor is not one of ours")
+        raise HTTPProblem(422, "The cursor is not one of ours")
     return place
 
 
-def _not_there() -> Problem:
-    return Problem(404, "There is no such document")
+def _not_there() -> HTTPProblem:
+    return HTTPProblem(404, "There is no such document")

@@ -13,10 +13,10 @@ from ingestion.adapters.document_events import PgDocumentEvents
 from ingestion.adapters.tickets import PgTickets
 from ingestion.adapters.wakeups import Wakeups
 from ingestion.domain.document import rfc3339
-from mailroom_common.auth import APIKeys, Caller, Role, requires
+from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
-from mailroom_common.web import Problem
+from mailroom_common.web import HTTPProblem
 
 log = get_logger()
 
@@ -75,14 +75,14 @@ def events_router(
 ) -> APIRouter:
     router = APIRouter()
     streams = EventStreams(events, wakeups, stopping)
-    as_viewer = requires(keys, Role.VIEWER)
+    as_viewer = require_role(keys, Role.VIEWER)
 
     async def tenant(request: Request, ticket: str | None = None) -> str:
         if ticket is None:
             return (await as_viewer(request)).tenant_id
         of_ticket = await tickets.use(ticket)
         if of_ticket is None:
-            raise Problem(401, "This ticket is used up, expired, or none of ours")
+            raise HTTPProblem(401, "This ticket is used up, expired, or none of ours")
         return of_ticket
 
     @router.get("/documents/events")
@@ -109,5 +109,5 @@ def events_router(
 
 def _number(last_event_id: str) -> int:
     if not last_event_id.isascii() or not last_event_id.isdigit() or len(last_event_id) > 18:
-        raise Problem(422, "Last-Event-ID is not the id of an event")
+        raise HTTPProblem(422, "Last-Event-ID is not the id of an event")
     return int(last_event_id)

@@ -3,7 +3,7 @@
 from ingestion.ports import Blobs, Intakes
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored
-from mailroom_common.kafka.record import Incoming
+from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_TAKEN_IN
 
@@ -17,7 +17,7 @@ class TakeIn:
         self._intakes = intakes
         self._blobs = blobs
 
-    async def __call__(self, record: Incoming) -> None:
+    async def __call__(self, record: IncomingRecord) -> None:
         if record.event is None:
             return  # a tombstone: these topics have none, and it would mean nothing
         if not isinstance(record.event, AttachmentStored):

@@ -20,18 +20,18 @@ class OneBlob:
     def __init__(self) -> None:
         self.written = b""
 
-    async def write(
+    async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> StoredBlob:
         self.written = b"".join([chunk async for chunk in chunks])
         return StoredBlob(len(self.written), "")
 
-    async def read(self, key: str) -> AsyncIterator[bytes]:
+    async def read_blob(self, key: str) -> AsyncIterator[bytes]:
         yield PDF
 
-    async def delete(self, key: str) -> None: ...
+    async def delete_blob(self, key: str) -> None: ...
 
-    async def exists(self, key: str) -> bool:
+    async def has_blob(self, key: str) -> bool:
         return True
 
 

@@ -7,7 +7,7 @@ from ingestion_fakes import FakeBlobs, stored
 from ingestion.handlers.take_in import TakeIn
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, Event, IngestionResult, ResultStatus
-from mailroom_common.kafka.record import Incoming
+from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.topics import ATTACHMENTS
 
 
@@ -21,8 +21,8 @@ class FakeIntakes:
         return self.unneeded
 
 
-def record(event: Event | None) -> Incoming:
-    return Incoming(ATTACHMENTS, 0, 0, datetime.now(UTC), "key", None, {}, event)
+def record(event: Event | None) -> IncomingRecord:
+    return IncomingRecord(ATTACHMENTS, 0, 0, datetime.now(UTC), "key", None, {}, event)
 
 
 async def test_the_blob_of_a_duplicate_goes_once_its_row_is_there(tmp_path: Path) -> None:

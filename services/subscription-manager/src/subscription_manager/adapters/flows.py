@@ -4,7 +4,7 @@ from datetime import datetime
 
 import asyncpg
 
-from mailroom_common.postgres import connection
+from mailroom_common.postgres import acquire_session
 from subscription_manager.ports import Flow, Ticket
 
 
@@ -13,7 +13,7 @@ class PgFlows:
         self._pool = pool
 
     async def add_ticket(self, ticket_id: str, doc_source_id: str, ticket_sha256: bytes, expires_at: datetime) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             # Kept for two days, so that an old link is told from one that is none of ours.
             await conn.execute(
                 "delete from subscription_manager.oauth_request where expires_at < $1::timestamptz - interval '2 days'",
@@ -29,7 +29,7 @@ class PgFlows:
             )
 
     async def ticket(self, ticket_sha256: bytes) -> Ticket | None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
                 "select id, doc_source_id, expires_at, used_at is not null as is_used "
                 "from subscription_manager.oauth_request where ticket_sha256 = $1",
@@ -49,7 +49,7 @@ class PgFlows:
         sealed: str,
         flow_expires_at: datetime,
     ) -> bool:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             used = await conn.fetchval(
                 "update subscription_manager.oauth_request set used_at = $2, state_sha256 = $3, cookie_sha256 = $4, "
                 "sealed_flow = $5, flow_expires_at = $6 where id = $1 and used_at is null and expires_at > $2 "
@@ -64,7 +64,7 @@ class PgFlows:
         return bool(used)
 
     async def flow(self, state_sha256: bytes) -> Flow | None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
                 "select id, doc_source_id, cookie_sha256, sealed_flow, flow_expires_at, "
                 "finished_at is not null as is_finished "
@@ -83,7 +83,7 @@ class PgFlows:
         )
 
     async def finish(self, flow_id: str, now: datetime) -> bool:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             finished = await conn.fetchval(
                 "update subscription_manager.oauth_request set finished_at = $2 "
                 "where id = $1 and finished_at is null returning true",

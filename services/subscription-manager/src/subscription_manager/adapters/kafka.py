@@ -7,7 +7,7 @@ from mailroom_common.errors import Rejected
 from mailroom_common.events import ConnectionEvent, LifecycleEvent
 from mailroom_common.kafka.headers import VERSION
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.kafka.record import Incoming
+from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.topics import DOC_SOURCES
 from subscription_manager.domain.connection import Connection, as_event
 
@@ -21,13 +21,15 @@ class KafkaAnnouncer:
 
     async def announce(self, connection: Connection) -> None:
         headers = {VERSION: str(connection.version)}
-        await self._producer.send(
+        await self._producer.send_event(
             DOC_SOURCES, connection.id, as_event(connection, self._clock()), headers=headers, timeout_s=10
         )
 
 
-def lifecycle_events_to(act: Callable[[LifecycleEvent], Awaitable[None]]) -> Callable[[Incoming], Awaitable[None]]:
-    async def handle(record: Incoming) -> None:
+def lifecycle_events_to(
+    act: Callable[[LifecycleEvent], Awaitable[None]],
+) -> Callable[[IncomingRecord], Awaitable[None]]:
+    async def handle(record: IncomingRecord) -> None:
         if not isinstance(record.event, LifecycleEvent):
             raise Rejected("a record of lifecycle-events without a lifecycle event")
         await act(record.event)
@@ -37,8 +39,8 @@ def lifecycle_events_to(act: Callable[[LifecycleEvent], Awaitable[None]]) -> Cal
 
 def connection_events_to(
     record_event: Callable[[ConnectionEvent], Awaitable[None]],
-) -> Callable[[Incoming], Awaitable[None]]:
-    async def handle(record: Incoming) -> None:
+) -> Callable[[IncomingRecord], Awaitable[None]]:
+    async def handle(record: IncomingRecord) -> None:
         if not isinstance(record.event, ConnectionEvent):
             raise Rejected("a record of connection-events without a connection event")
         await record_event(record.event)

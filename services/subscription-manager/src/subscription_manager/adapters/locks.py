@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pydantic import SecretStr
 
 from mailroom_common.events import Provider
-from mailroom_common.locks import HeldLock, session_lock
+from mailroom_common.locks import SessionLock, hold_session_lock
 from mailroom_common.tokens.store import TokenStore
 
 _WAIT_S = 5  # who has it is doing the same work, or it is free within a lease
@@ -18,11 +18,11 @@ class PgLocks:
         self._tokens = tokens
 
     @asynccontextmanager
-    async def creator(self, doc_source_id: str) -> AsyncIterator[HeldLock]:
-        async with session_lock(
+    async def creator(self, doc_source_id: str) -> AsyncIterator[SessionLock]:
+        async with hold_session_lock(
             self._url, "creator", doc_source_id, application_name="creator-lock", wait_s=_WAIT_S
         ) as held:
             yield held
 
-    def account(self, provider: Provider, account_key: str) -> AbstractAsyncContextManager[HeldLock]:
+    def account(self, provider: Provider, account_key: str) -> AbstractAsyncContextManager[SessionLock]:
         return self._tokens.account_lock(provider, account_key)

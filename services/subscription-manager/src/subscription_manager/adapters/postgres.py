@@ -12,7 +12,7 @@ from asyncpg.pool import PoolConnectionProxy
 from mailroom_common.events import SyncReason
 from mailroom_common.kafka.headers import VERSION
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import connection, transaction
+from mailroom_common.postgres import acquire_session, open_transaction
 from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS
 from subscription_manager.adapters.rows import (
     connection_of,
@@ -103,18 +103,18 @@ class PgConnections:
         self._clock = clock
 
     async def add(self, new: Connection, *, ask: SyncReason | None = None) -> None:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             await self._store(conn, new)
             await self._publish(conn, new)
             if ask is not None:
                 await self._ask(conn, new.id, new.tenant_id, ask)
 
     async def find(self, doc_source_id: str, *, tenant_id: str | None = None) -> Connection | None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             return await _read(conn, doc_source_id, tenant_id, for_update=False)
 
     async def page(self, tenant_id: str, *, after: tuple[datetime, str] | None, limit: int) -> Sequence[Connection]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 f"{_SELECT} where d.tenant_id = $1 and d.state <> 'gone' "  # a constant
                 "and ($2::timestamptz is null or (d.created_at, d.id) > ($2, $3::uuid)) "
@@ -128,23 +128,23 @@ class PgConnections:
 
     @asynccontextmanager
     async def change(self, doc_source_id: str, *, tenant_id: str | None = None) -> AsyncIterator[Change | None]:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             found = await _read(conn, doc_source_id, tenant_id, for_update=True)
             yield None if found is None else _PgChange(self, conn, found)
 
     async def claim_attention(self, now: datetime, *, lease: timedelta, limit: int) -> Sequence[str]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             return [str(row["id"]) for row in await conn.fetch(_CLAIM_ATTENTION, now, lease, limit)]
 
     async def ask_for_backstops(self, now: datetime, *, interval: timedelta, limit: int) -> int:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             claimed = await conn.fetch(_CLAIM_BACKSTOPS, now, interval, limit)
             for row in claimed:
                 await self._ask(conn, str(row["id"]), row["tenant_id"], SyncReason.BACKSTOP)
         return len(claimed)
 
     async def others_of_account(self, of: Connection) -> Sequence[Connection]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 f"{_SELECT} where d.provider = $1 and d.id <> $2 and d.ended_at is null "  # a constant
                 "and d.state in ('active', 'paused', 'deleting') "
@@ -157,7 +157,7 @@ class PgConnections:
         return [connection_of(row) for row in rows]
 
     async def known_subscriptions(self, subscription_ids: Collection[str]) -> frozenset[str]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 "select subscription_id from subscription_manager.subscription_state where subscription_id = any($1)",
                 list(subscription_ids),
@@ -165,11 +165,11 @@ class PgConnections:
         return frozenset(row["subscription_id"] for row in rows)
 
     async def look_at_misdirected(self, now: datetime, *, notification_url: str, lifecycle_url: str) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(_LOOK_AT_MISDIRECTED, now, notification_url, lifecycle_url)
 
     async def published(self) -> Sequence[Published]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 "select id, version, state from subscription_manager.doc_source d where not exists ("
                 "select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text)",
@@ -178,7 +178,7 @@ class PgConnections:
         return [Published(str(row["id"]), row["version"], row["state"] == State.GONE) for row in rows]
 
     async def publish_again(self, doc_source_id: str) -> None:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             await conn.execute(_LOCK, doc_source_id)
             row = await conn.fetchrow(f"{_SELECT} where d.id = $1", doc_source_id)
             if row is not None:
@@ -211,11 +211,11 @@ class PgConnections:
         # The version is in a header too: a tombstone has no value to carry it.
         headers = {VERSION: str(shown.version)}
         event = as_event(shown, self._clock())
-        await self._outbox.add(conn, DOC_SOURCES, shown.id, event, aggregate=shown.id, headers=headers)
+        await self._outbox.append_record(conn, DOC_SOURCES, shown.id, event, aggregate=shown.id, headers=headers)
 
     async def _ask(self, conn: PoolConnectionProxy, doc_source_id: str, tenant_id: str, reason: SyncReason) -> None:
         request = sync_request(doc_source_id, tenant_id, reason, self._clock())
-        await self._outbox.add(conn, SYNC_REQUESTS, doc_source_id, request, aggregate=doc_source_id)
+        await self._outbox.append_record(conn, SYNC_REQUESTS, doc_source_id, request, aggregate=doc_source_id)
 
 
 class _PgChange:

@@ -10,9 +10,9 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from mailroom_common.auth import APIKeys, Caller, Role, requires
+from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.events import Access, Profile, Provider
-from mailroom_common.web import Page, Problem
+from mailroom_common.web import HTTPProblem, ListPage
 from subscription_manager.domain.connection import Connection, State, Status
 from subscription_manager.handlers.change_state import ChangeState, WrongState
 from subscription_manager.handlers.make_doc_source import MakeDocSource, NotAllowed, NotSetUp, Wanted
@@ -94,9 +94,9 @@ class DocSourceHandlers:
 def doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRouter:
     """Every query is by the caller's tenant: another tenant's doc source is one that does not exist."""
     routes = APIRouter(prefix="/doc-sources")
-    viewer = Annotated[Caller, Depends(requires(keys, Role.VIEWER))]
-    operator = Annotated[Caller, Depends(requires(keys, Role.OPERATOR))]
-    admin = Annotated[Caller, Depends(requires(keys, Role.ADMIN))]
+    viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
+    operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
+    admin = Annotated[Caller, Depends(require_role(keys, Role.ADMIN))]
 
     def link(connection: Connection, ticket: str | None) -> DocSourceWithLink:
         view = DocSourceView.of(connection).model_dump()
@@ -108,26 +108,28 @@ def doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRouter:
     @routes.post("", status_code=201)
     async def make(wanted: NewDocSource, caller: operator) -> DocSourceWithLink:
         if wanted.access is Access.APPLICATION and caller.role < Role.ADMIN:
-            raise Problem(403, "This key may not do that", "Application access needs the role admin.")
+            raise HTTPProblem(403, "This key may not do that", "Application access needs the role admin.")
         try:
             made, ticket = await handlers.make.make(_wanted(wanted, caller.tenant_id))
         except NotSetUp as error:
-            raise Problem(409, "This provider is not set up here", str(error)) from error
+            raise HTTPProblem(409, "This provider is not set up here", str(error)) from error
         except NotAllowed as error:
-            raise Problem(403, "This mailbox is not within reach", str(error)) from error
+            raise HTTPProblem(403, "This mailbox is not within reach", str(error)) from error
         except AlreadyConnected as error:
-            raise Problem(409, "This mailbox is connected for this profile already") from error
+            raise HTTPProblem(409, "This mailbox is connected for this profile already") from error
         return link(made, ticket)
 
     @routes.get("")
     async def page(
         caller: viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
-    ) -> Page[DocSourceView]:
+    ) -> ListPage[DocSourceView]:
         after = None if cursor is None else _position(cursor)
         found = await handlers.connections.page(caller.tenant_id, after=after, limit=limit + 1)
         shown = found[:limit]
         more = len(found) > limit
-        return Page(items=[DocSourceView.of(one) for one in shown], next_cursor=_cursor(shown[-1]) if more else None)
+        return ListPage(
+            items=[DocSourceView.of(one) for one in shown], next_cursor=_cursor(shown[-1]) if more else None
+        )
 
     @routes.get("/{doc_source_id}")
     async def one(doc_source_id: str, caller: viewer) -> DocSourceView:
@@ -139,7 +141,7 @@ def doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRouter:
         if found is None:
             raise _unknown()
         if found.access is not Access.DELEGATED or found.state is State.DELETING:
-            raise Problem(409, "There is nothing to consent to", "It is being deleted, or has application access.")
+            raise HTTPProblem(409, "There is nothing to consent to", "It is being deleted, or has application access.")
         return link(found, await handlers.make.ticket(found.id))
 
     @routes.post("/{doc_source_id}/pause")
@@ -160,7 +162,9 @@ def doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRouter:
     @routes.delete("/{doc_source_id}", status_code=202)
     async def delete(doc_source_id: str, caller: admin, purge: bool = False) -> DocSourceView:
         if purge:
-            raise Problem(501, "Purging is not there yet", "Delete without purge; documents, blobs and archive stay.")
+            raise HTTPProblem(
+                501, "Purging is not there yet", "Delete without purge; documents, blobs and archive stay."
+            )
         return _view(await handlers.change.delete(caller.tenant_id, doc_source_id))
 
     return routes
@@ -172,7 +176,7 @@ class _problems:  # noqa: N801  # reads as the statement it is: `with _problems(
 
     def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: object) -> None:
         if isinstance(error, WrongState):
-            raise Problem(409, "The doc source is in another state", str(error)) from error
+            raise HTTPProblem(409, "The doc source is in another state", str(error)) from error
 
 
 def _wanted(new: NewDocSource, tenant_id: str) -> Wanted:
@@ -194,8 +198,8 @@ def _view(connection: Connection | None) -> DocSourceView:
     return DocSourceView.of(connection)
 
 
-def _unknown() -> Problem:
-    return Problem(404, "There is no such doc source")
+def _unknown() -> HTTPProblem:
+    return HTTPProblem(404, "There is no such doc source")
 
 
 def _cursor(last: Connection) -> str:
@@ -207,4 +211,4 @@ def _position(cursor: str) -> tuple[datetime, str]:
         created_at, _, doc_source_id = urlsafe_b64decode(cursor).decode().partition(" ")
         return datetime.fromisoformat(created_at), str(UUID(doc_source_id))
     except (binascii.Error, ValueError) as error:
-        raise Problem(422, "The cursor is none of ours") from error
+        raise HTTPProblem(422, "The cursor is none of ours") from error

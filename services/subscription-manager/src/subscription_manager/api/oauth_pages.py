@@ -15,7 +15,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from mailroom_common.errors import NeedsPeople, Retryable
+from mailroom_common.errors import ActionRequired, Retryable
 from mailroom_common.events import Profile, Provider
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import CONSENTS
@@ -81,7 +81,7 @@ def oauth_routes(connect: ConnectMailbox, site: Site) -> APIRouter:
             sent = await connect.begin(provider, ticket)
         except FlowRefused as refused:
             return pages.refusal(str(refused))
-        except (Retryable, NeedsPeople) as error:
+        except (Retryable, ActionRequired) as error:
             return _provider_trouble(pages, error)
         # 303: the provider is asked by GET, and the ticket is not sent along.
         answer = RedirectResponse(
@@ -112,7 +112,7 @@ def oauth_routes(connect: ConnectMailbox, site: Site) -> APIRouter:
         except FlowRefused as refused:
             CONSENTS.labels(provider, "refused").inc()
             return pages.refusal(str(refused))
-        except (Retryable, NeedsPeople) as trouble:
+        except (Retryable, ActionRequired) as trouble:
             return _provider_trouble(pages, trouble)
         CONSENTS.labels(provider, "connected").inc()
         return pages.page(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from mailroom_common.errors import MailroomError, NeedsPeople, Retryable
+from mailroom_common.errors import ActionRequired, MailroomError, Retryable
 from mailroom_common.events import Access, Provider
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import Consent, PushSubscriptions
@@ -50,7 +50,7 @@ class EndConnection:
                 await self._end_subscriptions(connection, is_last)
                 if is_last:
                     await self._revoke(connection)
-            except (NeedsPeople, Retryable) as error:
+            except (ActionRequired, Retryable) as error:
                 if await self._wait_for_expiry(connection, error):
                     return
             await self._grants.forget(connection.id)

@@ -12,10 +12,10 @@ from hashlib import sha256
 
 from mailroom_common.errors import (
     AccessDenied,
+    ActionRequired,
     ItemGone,
     MailboxGone,
     MailroomError,
-    NeedsPeople,
     Rejected,
     Retryable,
     TokenRefused,
@@ -71,8 +71,8 @@ class KeepSubscription:
             outcome = "done"
             try:
                 await self._take(step, connection, held)
-            except (Retryable, Rejected, NeedsPeople) as error:
-                outcome = "people" if isinstance(error, NeedsPeople) else "later"
+            except (Retryable, Rejected, ActionRequired) as error:
+                outcome = "people" if isinstance(error, ActionRequired) else "later"
                 await self._remember(connection, step, error)
             if step is not Step.NOTHING:
                 SUBSCRIPTION_STEPS.labels(connection.provider, step.name.lower(), outcome).inc()
@@ -106,7 +106,7 @@ class KeepSubscription:
                 return
             announced = await change.save(transitions.announced(change.connection, digest, self._clock()))
         await self._announcer.announce(announced)
-        held.still_held()
+        held.require_held()
         made = await mail.create_subscription(
             connection.mailbox(), self._request(connection, client_state=client_state)
         )
@@ -118,7 +118,7 @@ class KeepSubscription:
         shared = await self._shared_watch(connection)
         if shared is not None:
             return shared
-        held.still_held()
+        held.require_held()
         return await self._mail_of(connection).create_subscription(
             connection.mailbox(),
             self._request(connection, client_state=""),  # Pub/Sub has a token of its own
@@ -173,7 +173,7 @@ class KeepSubscription:
                 watch = await self._watch(connection, held)
             await self._store_renewed(connection, watch.expires_at)
             return
-        held.still_held()
+        held.require_held()
         try:
             renewed = await self._mail_of(connection).renew_subscription(
                 connection.mailbox(),
@@ -223,7 +223,7 @@ class KeepSubscription:
                 # Deleted in the middle of the step: its end waits for our lock, and not for what failed here.
                 await change.save(transitions.look_again(change.connection, now))
                 return
-            if isinstance(error, NeedsPeople):
+            if isinstance(error, ActionRequired):
                 await change.save(_refused(change.connection, error, now, begun_with=connection.grant_generation))
                 return
             after_s = error.retry_after_s if isinstance(error, Retryable) else None
@@ -279,7 +279,7 @@ def _is_still(now_stored: Connection, begun_with: Connection, digest: str | None
     return digest is None or any(known.sha256 == digest for known in now_stored.client_states)
 
 
-def _refused(connection: Connection, error: NeedsPeople, now: datetime, *, begun_with: int) -> Connection:
+def _refused(connection: Connection, error: ActionRequired, now: datetime, *, begun_with: int) -> Connection:
     """`begun_with` is the generation of the grant when the step began."""
     said = f"{type(error).__name__}: {error}"
     again_at = now + _AFTER_REFUSAL

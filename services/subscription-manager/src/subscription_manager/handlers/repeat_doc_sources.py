@@ -16,7 +16,7 @@ log = get_logger()
 class ShowsDocSources(Protocol):
     """`DocSourceDirectory` of mailroom_common, loaded."""
 
-    def get(self, doc_source_id: str) -> DocSource | None: ...
+    def get_source(self, doc_source_id: str) -> DocSource | None: ...
 
 
 class RepeatDocSources:
@@ -33,7 +33,7 @@ class RepeatDocSources:
         return len(behind)
 
     def _is_behind(self, told: Published) -> bool:
-        shown = self._topic.get(told.doc_source_id)
+        shown = self._topic.get_source(told.doc_source_id)
         if told.is_gone:
             return shown is not None
         return shown is None or shown.version < told.version

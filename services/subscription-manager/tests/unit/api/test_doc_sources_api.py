@@ -14,7 +14,7 @@ from mailroom_common.auth import APIKeys
 from mailroom_common.events import SyncReason
 from mailroom_common.process import Process
 from mailroom_common.tokens.store import StoredTokens
-from mailroom_common.web import service_app
+from mailroom_common.web import build_service_app
 from subscription_manager.api.doc_sources import DocSourceHandlers, doc_source_routes
 from subscription_manager.domain.application_access import Reach
 from subscription_manager.domain.connection import CurrentSubscription, State
@@ -77,8 +77,8 @@ class API:
             for tenant in ("acme", "other")
             for role in ("viewer", "operator", "admin")
         )
-        app = service_app(Process("test"), title="test")
-        app.include_router(doc_source_routes(handlers, APIKeys.parse(keys)))
+        app = build_service_app(Process("test"), title="test")
+        app.include_router(doc_source_routes(handlers, APIKeys.parse_keys(keys)))
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service")
 
     async def call(

@@ -14,7 +14,7 @@ from mailroom_common.errors import ProviderUnavailable
 from mailroom_common.events import Provider
 from mailroom_common.process import Process
 from mailroom_common.tokens.sealing import SealingKeys
-from mailroom_common.web import service_app
+from mailroom_common.web import build_service_app
 from subscription_manager.api.oauth_pages import Site, oauth_routes
 from subscription_manager.domain.connection import State
 from subscription_manager.handlers.connect_mailbox import ConnectMailbox
@@ -53,7 +53,7 @@ class Pages:
             Wake(),
             clock,
         )
-        app = service_app(Process("test"), title="test")
+        app = build_service_app(Process("test"), title="test")
         app.include_router(oauth_routes(connect, Site(PUBLIC, {Provider.OUTLOOK: "https://login.example"}, 600)))
         self.browser = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=PUBLIC)
 

@@ -197,7 +197,7 @@ class Topic:
     def __init__(self, **versions: int) -> None:
         self._versions = versions
 
-    def get(self, doc_source_id: str) -> DocSource | None:
+    def get_source(self, doc_source_id: str) -> DocSource | None:
         version = self._versions.get(doc_source_id.replace("-", ""))
         if version is None:
             return None

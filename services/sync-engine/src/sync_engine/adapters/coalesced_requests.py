@@ -29,7 +29,7 @@ class CoalescedRequests:
         )
         for attempt in range(1, _ATTEMPTS + 1):
             try:
-                await self._producer.send(SYNC_REQUESTS, doc_source_id, request)
+                await self._producer.send_event(SYNC_REQUESTS, doc_source_id, request)
             except Unavailable:
                 if attempt == _ATTEMPTS:
                     raise

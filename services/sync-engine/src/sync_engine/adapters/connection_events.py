@@ -10,7 +10,7 @@ import asyncpg
 
 from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derived_id
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import Connection, transaction
+from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
 from sync_engine.ports import Done
 
@@ -26,7 +26,7 @@ class PgConnectionEvents:
         self._clock = clock
 
     async def synced(self, source: DocSource, done: Done) -> None:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             row = await _locked(conn, source)
             if row is None:
                 return  # forgotten meanwhile
@@ -47,7 +47,7 @@ class PgConnectionEvents:
             )
 
     async def failing(self, source: DocSource, detail: str) -> None:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             row = await _locked(conn, source)
             if row is None or row["failing_told_at"] is not None or row["attempts"] < _FAILING_AFTER_ATTEMPTS:
                 return
@@ -60,7 +60,7 @@ class PgConnectionEvents:
             )
 
     async def unsyncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             row = await _locked(conn, source)
             if row is not None:
                 # The same until the source has been synced in between, however often it is found.
@@ -70,7 +70,7 @@ class PgConnectionEvents:
 
     async def _tell(
         self,
-        conn: Connection,
+        conn: DatabaseSession,
         source: DocSource,
         kind: ConnectionKind,
         now: datetime,
@@ -91,12 +91,12 @@ class PgConnectionEvents:
             grant_generation=source.grant_generation,
             unannounced=unannounced,
         )
-        await self._outbox.add(
+        await self._outbox.append_record(
             conn, CONNECTION_EVENTS, source.doc_source_id, event, aggregate=f"connection:{source.doc_source_id}"
         )
 
 
-async def _locked(conn: Connection, source: DocSource) -> asyncpg.Record | None:
+async def _locked(conn: DatabaseSession, source: DocSource) -> asyncpg.Record | None:
     return await conn.fetchrow(
         "select failing_told_at, synced_told_at, unannounced, attempts from sync_engine.sync_state "
         "where doc_source_id = $1 and forgotten_at is null for update",

@@ -19,11 +19,11 @@ from faust.types import TP
 
 from mailroom_common.errors import Fatal, Retryable, Unavailable, Undecodable, UnknownSchema
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.headers import TRACEPARENT, readable
+from mailroom_common.kafka.headers import TRACEPARENT, decode_headers
 from mailroom_common.kafka.record import RawRecord
 from mailroom_common.logs import get_logger
 from mailroom_common.topics import NOTIFICATIONS, PARTITIONS
-from mailroom_common.tracing import traced
+from mailroom_common.tracing import bind_traceparent
 from sync_engine.adapters.faust_app import ToldTable
 from sync_engine.domain.coalescing import Window, Wish
 
@@ -169,7 +169,7 @@ class FaustHost:
 
     async def _take(self, record: FaustRecord) -> None:
         try:
-            with traced(readable(record.headers).get(TRACEPARENT)):
+            with bind_traceparent(decode_headers(record.headers).get(TRACEPARENT)):
                 await self._heard(_doc_source_id(record.key), self._tenant_id(record.value))
         except Retryable as error:
             await self._end(f"a notification could not be answered: {error}")

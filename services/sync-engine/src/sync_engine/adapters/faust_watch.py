@@ -9,7 +9,7 @@ from aiokafka.errors import KafkaError
 from faust.types import TP
 
 from mailroom_common.errors import Fatal
-from mailroom_common.kafka.client import KafkaAddress, closed, connected
+from mailroom_common.kafka.client import KafkaAddress, close_client, connect_with_retry
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.topics import PARTITIONS
 
@@ -30,13 +30,13 @@ class FaustWatch:
         Raises:
             Fatal: Kafka has more for a partition that is ours, and nothing was read of it for a minute.
         """
-        consumer = await connected(self._make, _CLIENT_ID)
+        consumer = await connect_with_retry(self._make, _CLIENT_ID)
         try:
             while True:
                 await asyncio.sleep(_LOOK_EVERY_S)
                 await self.look(consumer, asyncio.get_running_loop().time())
         finally:
-            await closed(consumer)
+            await close_client(consumer)
 
     async def look(self, consumer: AIOKafkaConsumer, now_s: float) -> None:
         owned = self._app.assignor.assigned_actives()
@@ -48,7 +48,7 @@ class FaustWatch:
         except (TimeoutError, KafkaError, OSError):
             return  # Kafka itself is away: that is nobody who fell asleep
         positions = {partition: max(self._position(partition), starts[partition]) for partition in ours}
-        if stalled := self._stalls.stalled(now_s, positions, ends):
+        if stalled := self._stalls.find_stalled(now_s, positions, ends):
             raise Fatal(f"Faust reads nothing of {stalled[0].topic}/{stalled[0].partition}: restarting")
 
     def _position(self, partition: TopicPartition) -> int:

@@ -10,7 +10,7 @@ import asyncpg
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.postgres import connection, transaction
+from mailroom_common.postgres import acquire_session, open_transaction
 
 log = get_logger()
 
@@ -49,7 +49,7 @@ class Housekeeping:
         removed = 0
         while (swept := await self._sweep_one()) is not None:
             removed += swept
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             now = self._clock()
             await conn.execute(
                 "delete from sync_engine.sync_run where started_at < $1 "
@@ -60,13 +60,13 @@ class Housekeeping:
         return removed
 
     async def _sweep_one(self) -> bool | None:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             row = await conn.fetchrow(_OLDEST, self._clock() - _AN_UPLOAD_ENDS_WITHIN)
             if row is None:
                 return None
             # What a part names is ingestion's, announced or not.
             if not row["is_named"]:
-                await self._blobs.delete(row["blob_key"])
+                await self._blobs.delete_blob(row["blob_key"])
                 log.info("orphaned_blob_removed", attachment_id=row["attachment_id"])
             await conn.execute("delete from sync_engine.blob_upload where attachment_id = $1", row["attachment_id"])
             return not row["is_named"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from mailroom_common.postgres import connection
+from mailroom_common.postgres import acquire_session
 
 _MESSAGES = """
 select doc_source_id, tenant_id, seq, message_id, internet_message_id, state, reason, folder, subject,
@@ -47,7 +47,7 @@ class PgMessageLists:
         self, tenant_id: str, *, before: int, doc_source_id: str | None, state: str | None, limit: int
     ) -> Sequence[dict[str, object]]:
         """Each with its `parts`, in the order of the mail."""
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             messages = [
                 dict(row) for row in await conn.fetch(_MESSAGES, tenant_id, before, doc_source_id, state, limit)
             ]
@@ -63,11 +63,11 @@ class PgMessageLists:
     async def runs(
         self, tenant_id: str, *, before: int, doc_source_id: str | None, limit: int
     ) -> Sequence[dict[str, object]]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             return [dict(row) for row in await conn.fetch(_RUNS, tenant_id, before, doc_source_id, limit)]
 
     async def parked_items(
         self, tenant_id: str, *, before: int, doc_source_id: str | None, limit: int
     ) -> Sequence[dict[str, object]]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             return [dict(row) for row in await conn.fetch(_PARKED, tenant_id, before, doc_source_id, limit)]

@@ -16,7 +16,7 @@ class KafkaRequestLog:
     async def append(self, topic: Topic, append: Append, *, occurred_at: datetime) -> int:
         if append.resolves is not None:
             headers = {RESOLVES: str(append.resolves)}
-            return (await self._producer.send(topic, append.key, None, headers=headers)).offset
+            return (await self._producer.send_event(topic, append.key, None, headers=headers)).offset
         request = SyncRequest(
             event_id=derived_id("sync-request", append.key, sorted(append.reasons), occurred_at.isoformat()),
             occurred_at=occurred_at,
@@ -25,4 +25,4 @@ class KafkaRequestLog:
             reasons=sorted(append.reasons),
             first_requested_at=append.request.first_requested_at,
         )
-        return (await self._producer.send(topic, append.key, request)).offset
+        return (await self._producer.send_event(topic, append.key, request)).offset

@@ -3,7 +3,7 @@
 import asyncpg
 
 from mailroom_common.events import IngestionResult
-from mailroom_common.postgres import transaction
+from mailroom_common.postgres import open_transaction
 
 _LOCK_MESSAGE = """
 select m.doc_source_id, m.message_id from sync_engine.message m
@@ -28,7 +28,7 @@ class PgResults:
         self._pool = pool
 
     async def record_result(self, result: IngestionResult) -> None:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             # The message first: of two parts that end at the same time, each would else see the other one open.
             message = await conn.fetchrow(_LOCK_MESSAGE, result.attachment_id)
             if message is None:

@@ -8,7 +8,7 @@ import asyncpg
 
 from mailroom_common.events import DocSource, DocSourceState, Profile
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import Connection, connection, transaction
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.providers.types import Folder
 from mailroom_common.topics import ATTACHMENTS, MAIL_EVENTS
 from sync_engine.adapters.sync_states import raised
@@ -129,12 +129,12 @@ class PgRunTables:
         self._outbox = outbox
 
     async def enter(self, source: DocSource) -> Standing:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             return await raised(conn, source)
 
     async def begin_run(self, source: DocSource, kind: RunKind, reasons: Iterable[str], started_at: datetime) -> str:
         run_id = str(uuid4())
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(
                 "insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at) "
                 "values ($1, $2, $3, $4, $5, $6)",
@@ -148,7 +148,7 @@ class PgRunTables:
         return run_id
 
     async def end_run(self, run_id: str, report: RunReport, finished_at: datetime) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(
                 "update sync_engine.sync_run set finished_at = $2, outcome = $3, detail = $4, found_new = $5, "
                 "unannounced = $6, parts_taken = $7, parked = $8 where run_id = $1",
@@ -163,11 +163,11 @@ class PgRunTables:
             )
 
     async def succeeded(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(_SUCCEEDED, source.doc_source_id, source.grant_generation, full_since, full_due)
 
     async def refuse_grant(self, source: DocSource, generation: int) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(
                 "update sync_engine.sync_state set refused_generation = greatest(refused_generation, $2) "
                 "where doc_source_id = $1",
@@ -176,7 +176,7 @@ class PgRunTables:
             )
 
     async def listed(self, source: DocSource, until: datetime) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(
                 "update sync_engine.sync_state set listed_until = $2 "
                 "where doc_source_id = $1 and (listed_until is null or listed_until < $2)",
@@ -185,7 +185,7 @@ class PgRunTables:
             )
 
     async def folders(self, doc_source_id: str) -> Sequence[Folder]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 "select folder_id, path, well_known from sync_engine.folder where doc_source_id = $1", doc_source_id
             )
@@ -193,7 +193,7 @@ class PgRunTables:
 
     async def save_folders(self, doc_source_id: str, folders: Sequence[Folder]) -> None:
         ids = [folder.folder_id for folder in folders]
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             await conn.execute(
                 "delete from sync_engine.folder where doc_source_id = $1 and folder_id <> all($2)", doc_source_id, ids
             )
@@ -210,7 +210,7 @@ class PgRunTables:
             )
 
     async def cursor(self, doc_source_id: str, scope: str) -> Cursor:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
                 "select scope, position, page_token, round_began_at, version from sync_engine.cursor "
                 "where doc_source_id = $1 and scope = $2",
@@ -220,13 +220,13 @@ class PgRunTables:
         return Cursor(scope=scope) if row is None else Cursor(**dict(row))
 
     async def drop_cursor(self, doc_source_id: str, scope: str) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(
                 "delete from sync_engine.cursor where doc_source_id = $1 and scope = $2", doc_source_id, scope
             )
 
     async def gone_folders(self, doc_source_id: str) -> Sequence[str]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 "select scope from sync_engine.cursor c where doc_source_id = $1 and not exists ("
                 "select from sync_engine.folder f where f.doc_source_id = $1 and f.folder_id = c.scope) order by scope",
@@ -237,16 +237,16 @@ class PgRunTables:
     async def known(self, doc_source_id: str, message_ids: Collection[str]) -> Mapping[str, KnownMessage]:
         if not message_ids:
             return {}
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(_KNOWN, doc_source_id, list(message_ids))
         return {row["message_id"]: _known(row) for row in rows}
 
     async def unseen(self, doc_source_id: str, folder_id: str | None, since: datetime) -> Sequence[KnownMessage]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             return [_known(row) for row in await conn.fetch(_UNSEEN, doc_source_id, folder_id, since)]
 
     async def parked_due(self, doc_source_id: str, now: datetime, *, all_of_them: bool) -> Sequence[ParkedItem]:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 "select message_id, reason, attempts from sync_engine.parked_item "
                 "where doc_source_id = $1 and (next_attempt_at <= $2 or ($3 and last_failed_at < $2)) order by seq",
@@ -257,15 +257,15 @@ class PgRunTables:
         return [ParkedItem(row["message_id"], row["reason"], row["attempts"]) for row in rows]
 
     async def announce_upload(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(_ANNOUNCE, attachment_id, doc_source_id, blob_key)
 
     async def withdraw_upload(self, attachment_id: str) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute("delete from sync_engine.blob_upload where attachment_id = $1", attachment_id)
 
     async def commit(self, source: DocSource, page: Page, now: datetime) -> Committed:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             await _hold_source(conn, source)
             await _move_cursor(conn, source, page, now)
             new = await _write_messages(conn, source, page.messages, now)
@@ -282,7 +282,7 @@ class PgRunTables:
 
     async def _write_parts(
         self,
-        conn: Connection,
+        conn: DatabaseSession,
         source: DocSource,
         messages: Sequence[JudgedMessage],
         new: Collection[str],
@@ -297,16 +297,18 @@ class PgRunTables:
             await self._tell(conn, source, message, now)
         return sum(len(message.taken) for message in written)
 
-    async def _tell(self, conn: Connection, source: DocSource, message: JudgedMessage, now: datetime) -> None:
+    async def _tell(self, conn: DatabaseSession, source: DocSource, message: JudgedMessage, now: datetime) -> None:
         key = f"{source.doc_source_id}:{message.message_id}"
         for part in message.taken:
             event = attachment_stored(source, message, part, now)
-            await self._outbox.add(conn, ATTACHMENTS, key, event, aggregate=key)
+            await self._outbox.append_record(conn, ATTACHMENTS, key, event, aggregate=key)
         for told in message.told:
-            await self._outbox.add(conn, MAIL_EVENTS, source.doc_source_id, told, aggregate=source.doc_source_id)
+            await self._outbox.append_record(
+                conn, MAIL_EVENTS, source.doc_source_id, told, aggregate=source.doc_source_id
+            )
 
 
-async def _hold_source(conn: Connection, source: DocSource) -> None:
+async def _hold_source(conn: DatabaseSession, source: DocSource) -> None:
     """The source stays as it is until this page is through: pausing and deleting wait, and then the page is refused.
 
     The events of an observed mailbox are in one order, so its pages follow one another, a zombie's too.
@@ -325,7 +327,7 @@ async def _hold_source(conn: Connection, source: DocSource) -> None:
         raise NotToBeSynced("without a grant")
 
 
-async def _move_cursor(conn: Connection, source: DocSource, page: Page, now: datetime) -> None:
+async def _move_cursor(conn: DatabaseSession, source: DocSource, page: Page, now: datetime) -> None:
     if page.read is not None and page.cursor is not None:
         to = page.cursor
         if page.read.version == 0:
@@ -358,7 +360,7 @@ async def _move_cursor(conn: Connection, source: DocSource, page: Page, now: dat
 
 
 async def _write_messages(
-    conn: Connection, source: DocSource, messages: Sequence[JudgedMessage], now: datetime
+    conn: DatabaseSession, source: DocSource, messages: Sequence[JudgedMessage], now: datetime
 ) -> set[str]:
     if not messages:
         return set()
@@ -368,7 +370,7 @@ async def _write_messages(
     return {row["message_id"] for row in rows}
 
 
-async def _park(conn: Connection, source: DocSource, page: Page, now: datetime) -> None:
+async def _park(conn: DatabaseSession, source: DocSource, page: Page, now: datetime) -> None:
     settled = [*page.settled, *(message.message_id for message in page.messages)]
     if settled:
         await conn.execute(

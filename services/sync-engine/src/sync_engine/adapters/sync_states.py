@@ -9,7 +9,7 @@ import asyncpg
 from mailroom_common.errors import Fatal
 from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derived_id
 from mailroom_common.outbox import Outbox
-from mailroom_common.postgres import Connection, connection, transaction
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
 from sync_engine.domain.records import Standing
 
@@ -76,15 +76,15 @@ class PgSyncStates:
         self._clock = clock
 
     async def mark_full_due(self, doc_source_ids: Iterable[str]) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await conn.execute(_MARK_FULL_DUE, list(doc_source_ids))
 
     async def not_before(self, source: DocSource) -> datetime | None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             return (await raised(conn, source)).not_before
 
     async def put_off(self, source: DocSource, *, detail: str, retry_after_s: float | None = None) -> datetime:  # noqa: ARG002
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             not_before: datetime = await conn.fetchval(
                 _PUT_OFF,
                 source.doc_source_id,
@@ -98,11 +98,11 @@ class PgSyncStates:
             return not_before
 
     async def observe(self, source: DocSource) -> None:
-        async with connection(self._pool) as conn:
+        async with acquire_session(self._pool) as conn:
             await raised(conn, source)
 
     async def forget(self, source: DocSource) -> None:
-        async with transaction(self._pool) as conn:
+        async with open_transaction(self._pool) as conn:
             await raised(conn, source)
             # The row is locked before anything is removed: pages under way wait, and find a source that is deleting.
             now = self._clock()
@@ -112,7 +112,7 @@ class PgSyncStates:
                 await conn.execute(statement, source.doc_source_id)
             await self._say_forgotten(conn, source, now)
 
-    async def _say_forgotten(self, conn: Connection, source: DocSource, now: datetime) -> None:
+    async def _say_forgotten(self, conn: DatabaseSession, source: DocSource, now: datetime) -> None:
         event = ConnectionEvent(
             event_id=derived_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN),
             occurred_at=now,
@@ -121,12 +121,12 @@ class PgSyncStates:
             kind=ConnectionKind.FORGOTTEN,
             grant_generation=source.grant_generation,
         )
-        await self._outbox.add(
+        await self._outbox.append_record(
             conn, CONNECTION_EVENTS, source.doc_source_id, event, aggregate=f"connection:{source.doc_source_id}"
         )
 
 
-async def raised(conn: Connection, source: DocSource) -> Standing:
+async def raised(conn: DatabaseSession, source: DocSource) -> Standing:
     """The row as it stands once it knows this version of the source. Written only when it did not."""
     row = await conn.fetchrow(_STANDING, source.doc_source_id)
     if row is None or row["source_version"] < source.version or row["grant_generation"] < source.grant_generation:

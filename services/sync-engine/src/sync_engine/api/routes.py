@@ -8,8 +8,8 @@ from typing import Annotated, Literal, Protocol, TypeVar
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, ConfigDict, Field
 
-from mailroom_common.auth import APIKeys, Caller, Role, requires
-from mailroom_common.web import Page, Problem
+from mailroom_common.auth import APIKeys, Caller, Role, require_role
+from mailroom_common.web import HTTPProblem, ListPage
 
 _FROM_THE_NEWEST = 2**63 - 1
 
@@ -101,7 +101,7 @@ A = TypeVar("A", bound=_Answer)
 
 def routes(lists: ListsMessages, keys: APIKeys) -> APIRouter:
     router = APIRouter()
-    viewer = Depends(requires(keys, Role.VIEWER))
+    viewer = Depends(require_role(keys, Role.VIEWER))
 
     @router.get("/messages")
     async def messages(
@@ -110,7 +110,7 @@ def routes(lists: ListsMessages, keys: APIKeys) -> APIRouter:
         state: MessageStateWord | None = None,
         limit: Limit = 50,
         cursor: str | None = None,
-    ) -> Page[MessageAnswer]:
+    ) -> ListPage[MessageAnswer]:
         rows = await lists.messages(
             caller.tenant_id, before=_before(cursor), doc_source_id=doc_source_id, state=state, limit=limit + 1
         )
@@ -122,7 +122,7 @@ def routes(lists: ListsMessages, keys: APIKeys) -> APIRouter:
         doc_source_id: str | None = None,
         limit: Limit = 50,
         cursor: str | None = None,
-    ) -> Page[SyncRunAnswer]:
+    ) -> ListPage[SyncRunAnswer]:
         rows = await lists.runs(caller.tenant_id, before=_before(cursor), doc_source_id=doc_source_id, limit=limit + 1)
         return _page(SyncRunAnswer, rows, limit)
 
@@ -132,7 +132,7 @@ def routes(lists: ListsMessages, keys: APIKeys) -> APIRouter:
         doc_source_id: str | None = None,
         limit: Limit = 50,
         cursor: str | None = None,
-    ) -> Page[ParkedItemAnswer]:
+    ) -> ListPage[ParkedItemAnswer]:
         rows = await lists.parked_items(
             caller.tenant_id, before=_before(cursor), doc_source_id=doc_source_id, limit=limit + 1
         )
@@ -141,11 +141,11 @@ def routes(lists: ListsMessages, keys: APIKeys) -> APIRouter:
     return router
 
 
-def _page(kind: type[A], rows: Sequence[dict[str, object]], limit: int) -> Page[A]:
+def _page(kind: type[A], rows: Sequence[dict[str, object]], limit: int) -> ListPage[A]:
     """`rows` are one more than asked for where there is a next page."""
     shown = rows[:limit]
     more = len(rows) > limit
-    return Page(
+    return ListPage(
         items=[kind.model_validate(row) for row in shown],
         next_cursor=_cursor(int(str(shown[-1]["seq"]))) if more else None,
     )
@@ -163,5 +163,5 @@ def _before(cursor: str | None) -> int:
     except ValueError:
         raw = b""
     if len(raw) != 8:
-        raise Problem(422, "The cursor is not one of ours", "Take `next_cursor` of the page before as it is.")
+        raise HTTPProblem(422, "The cursor is not one of ours", "Take `next_cursor` of the page before as it is.")
     return min(int.from_bytes(raw, "big"), _FROM_THE_NEWEST)

@@ -1,10 +1,10 @@
 """`python -m sync_engine api`, on one page."""
 
 from mailroom_common.auth import APIKeys
-from mailroom_common.migrations import require_current
+from mailroom_common.migrations import require_current_schema
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
-from mailroom_common.web import serve, service_app
+from mailroom_common.web import build_service_app, serve_app
 from sync_engine.adapters.message_lists import PgMessageLists
 from sync_engine.api.routes import routes
 from sync_engine.settings import MessagesAPISettings
@@ -17,7 +17,7 @@ async def run(settings: MessagesAPISettings, process: Process) -> None:
     async with open_pool(
         settings.database_url, application_name=process.name, max_size=settings.database_pool_size
     ) as pool:
-        await require_current(pool, SCHEMA)
-        web = service_app(process, title="Mailroom sync-engine: messages")
-        web.include_router(routes(PgMessageLists(pool), APIKeys.parse(settings.api_keys.get_secret_value())))
-        await serve(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
+        await require_current_schema(pool, SCHEMA)
+        web = build_service_app(process, title="Mailroom sync-engine: messages")
+        web.include_router(routes(PgMessageLists(pool), APIKeys.parse_keys(settings.api_keys.get_secret_value())))
+        await serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping)

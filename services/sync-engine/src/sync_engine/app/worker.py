@@ -9,13 +9,13 @@ import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.blobs import open_blob_store
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.dead_letters import DeadLetters
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
-from mailroom_common.migrations import require_current
+from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
@@ -25,7 +25,7 @@ from mailroom_common.providers.types import Mailbox
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import INGESTION_RESULTS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
-from mailroom_common.web import serve, service_app
+from mailroom_common.web import build_service_app, serve_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
 from sync_engine.adapters.housekeeping import Housekeeping
 from sync_engine.adapters.request_log import KafkaRequestLog
@@ -54,14 +54,14 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
     """
     codec = Codec()
     started = asyncio.Event()
-    process.health.add("start", lambda: None if started.is_set() else "what it needs is not all reached yet")
-    web = service_app(process, title="Mailroom sync-engine: worker")
+    process.health.add_readiness("start", lambda: None if started.is_set() else "what it needs is not all reached yet")
+    web = build_service_app(process, title="Mailroom sync-engine: worker")
     async with asyncio.TaskGroup() as serving, AsyncExitStack() as stack:
-        serving.create_task(serve(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
+        serving.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
         pool = await stack.enter_async_context(
             open_pool(settings.database_url, application_name=process.name, max_size=settings.database_pool_size)
         )
-        await require_current(pool, SCHEMA)
+        await require_current_schema(pool, SCHEMA)
         token_pool = await stack.enter_async_context(
             open_pool(settings.token_database_url, application_name=f"{process.name}-tokens", max_size=4)
         )
@@ -70,7 +70,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         )
         blobs = await stack.enter_async_context(open_blob_store(settings))
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
-        dead_letters = DeadLetters(producer, process.name)
+        dead_letters = DeadLetterWriter(producer, process.name)
         outbox = Outbox(SCHEMA, codec)
         states = PgSyncStates(pool, outbox, utc_now)
 
@@ -78,14 +78,14 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         stack.push_async_callback(schemas.close)
         directory = DocSourceDirectory(settings, codec, schemas=schemas)
         stack.push_async_callback(directory.close)
-        process.health.add("doc-sources", directory.ready)
+        process.health.add_readiness("doc-sources", directory.check_readiness)
         follow = FollowSources(states)
         directory.on_change(follow.changed)
-        await schemas.load()
-        await directory.load()
+        await schemas.load_schemas()
+        await directory.load_sources()
 
         def count_sharers(mailbox: Mailbox) -> int:
-            return len(directory.by_address(mailbox.provider, mailbox.address))
+            return len(directory.find_by_address(mailbox.provider, mailbox.address))
 
         opened = await stack.enter_async_context(
             open_providers(providers, settings, tokens, count_sharers=count_sharers)
@@ -126,17 +126,17 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             dead_letters=dead_letters,
             max_concurrent=4,
         )
-        process.health.add("sync-requests", requests.ready)
-        process.health.add("ingestion-results", results.ready)
+        process.health.add_readiness("sync-requests", requests.check_readiness)
+        process.health.add_readiness("ingestion-results", results.check_readiness)
 
         # Reading goes on while the last runs end: their answers and what the outbox holds still have to go out.
         drained = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(schemas.follow(drained))
-            tasks.create_task(directory.follow(drained))
-            tasks.create_task(requests.run(drained))
-            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run(drained))
-            tasks.create_task(results.run(process.stopping))
+            tasks.create_task(schemas.follow_topic(drained))
+            tasks.create_task(directory.follow_topic(drained))
+            tasks.create_task(requests.consume_records(drained))
+            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(drained))
+            tasks.create_task(results.consume_records(process.stopping))
             tasks.create_task(Housekeeping(pool, blobs, utc_now).run(process.stopping, every_s=_HOUSEKEEPING_EVERY_S))
             following = tasks.create_task(follow.run())
             started.set()

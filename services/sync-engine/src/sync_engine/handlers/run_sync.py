@@ -6,8 +6,8 @@ from datetime import datetime
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import (
     AccessDenied,
+    ActionRequired,
     MailboxGone,
-    NeedsPeople,
     ProviderUnavailable,
     Retryable,
     Throttled,
@@ -102,7 +102,7 @@ class RunSync:
             await self._sync(run, kind)
         except NotToBeSynced as error:
             return NotSyncable(str(error))
-        except NeedsPeople as error:
+        except ActionRequired as error:
             return await self._rests(run, error)
         except Unavailable:
             raise
@@ -160,7 +160,7 @@ class RunSync:
         if due:
             await self._parked.retry(run, watch or await self._folders.watch_for(run, ()), list(due))
 
-    async def _rests(self, run: Run, error: NeedsPeople) -> RunOutcome:
+    async def _rests(self, run: Run, error: ActionRequired) -> RunOutcome:
         kind = next((kind for of, kind in _NEEDS_PEOPLE.items() if isinstance(error, of)), ConnectionKind.ACCESS_DENIED)
         if isinstance(error, TokenRefused):
             if error.grant_generation < run.source.grant_generation:

@@ -52,7 +52,7 @@ class TakePart:
         key = f"documents/{taken_id}.{content.file_extension}"
         await self._tables.announce_upload(run.doc_source_id, taken_id, key)
         try:
-            stored = await self._blobs.write(key, chunks, content_type=content.media_type)
+            stored = await self._blobs.write_blob(key, chunks, content_type=content.media_type)
         except _TooLarge:
             await self._tables.withdraw_upload(taken_id)
             raise

@@ -11,11 +11,11 @@ from typing import Any
 from mailroom_common.errors import Retryable, Unavailable
 from mailroom_common.events import DocSource, DocSourceState, SyncRequest
 from mailroom_common.kafka.headers import RESOLVES, TRACEPARENT
-from mailroom_common.kafka.record import Incoming, Partition
+from mailroom_common.kafka.record import IncomingRecord, Partition
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import SYNC_REQUESTS_PENDING, SYNC_REQUESTS_REARMED, SYNC_RUN_S
 from mailroom_common.topics import SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL, Topic
-from mailroom_common.tracing import traced
+from mailroom_common.tracing import bind_traceparent
 from sync_engine.domain.work_table import Append, Claim, WorkTable
 from sync_engine.ports import (
     Done,
@@ -56,7 +56,7 @@ class Lane:
     def is_backfill(self) -> bool:
         return self.topic is SYNC_REQUESTS_BACKFILL
 
-    def read(self, record: Incoming) -> None:
+    def read(self, record: IncomingRecord) -> None:
         if isinstance(record.event, SyncRequest):
             self.table.read_request(record.offset, record.key, record.event)
             self.traces[record.key] = record.headers.get(TRACEPARENT, "")
@@ -196,10 +196,10 @@ class WorkOffRequests:
     async def _record(self, lane: Lane, keys: list[str]) -> None:
         """Make it durable that these want a full run, however many newer requests take the place of that one."""
         try:
-            if any(self._sources.get(key) is None for key in keys):
+            if any(self._sources.get_source(key) is None for key in keys):
                 await self._catch_up()
             # Of a source that is unknown even then nothing is kept: its request ends at the next claim.
-            if known := [key for key in keys if self._sources.get(key) is not None]:
+            if known := [key for key in keys if self._sources.get_source(key) is not None]:
                 await self._states.mark_full_due(known)
         except Retryable as error:
             log.warning("wishes_not_recorded", count=len(keys), reason=str(error))
@@ -221,7 +221,7 @@ class WorkOffRequests:
         lane, claim = run.lane, run.claim
         began = perf_counter()
         try:
-            with traced(lane.traces.get(claim.key)):
+            with bind_traceparent(lane.traces.get(claim.key)):
                 word, append = await self._answer(lane.table, claim)
         except Retryable as error:
             log.warning("sync_postponed", doc_source_id=claim.key, reason=str(error))
@@ -266,14 +266,14 @@ class WorkOffRequests:
 
     async def _source(self, claim: Claim) -> DocSource | None:
         """The source as the directory has it; what would end the request is believed only of a directory up to date."""
-        source = self._sources.get(claim.key)
+        source = self._sources.get_source(claim.key)
         if source is None or source.state is not DocSourceState.ACTIVE:
             source = await self._up_to_date(claim.key)
         return source
 
     async def _up_to_date(self, key: str) -> DocSource | None:
         await self._catch_up()
-        return self._sources.get(key)
+        return self._sources.get_source(key)
 
     async def _catch_up(self) -> None:
         if not await self._sources.catch_up(_CATCH_UP_S):
@@ -333,7 +333,7 @@ async def _end(tasks: set[asyncio.Task[None]]) -> None:
     await asyncio.gather(*ending, return_exceptions=True)
 
 
-def _resolves(tombstone: Incoming) -> int | None:
+def _resolves(tombstone: IncomingRecord) -> int | None:
     """None for a tombstone that is none of our runs': it settles nothing."""
     text = tombstone.headers.get(RESOLVES, "")
     return int(text) if text.isdecimal() else None
