@@ -5,7 +5,7 @@ of the protocol is broken below. The machine found every one of these losses by 
 histories; they stand here as stories, so that each variant is seen to fail in every run.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import ClassVar
@@ -349,6 +349,21 @@ class CommitsPastAWish(WorkTable):
         return min((at for at in pending if at is not None), default=self.position)
 
 
+class CommitsPastAWishBeingRecorded(WorkTable):
+    """A wish that somebody is about to make durable counts as durable."""
+
+    def committable(self) -> int:
+        needed = [at for row in self._rows.values() for at in (row.pending, row.wish_at) if at is not None]
+        return min(needed, default=self.position)
+
+
+class ForgetsAWishThatWasNotRecorded(WorkTable):
+    """What could not be made durable is not tried again."""
+
+    def not_recorded(self, keys: Iterable[str]) -> None:
+        self.recorded(keys)
+
+
 class ClaimsBeforeAWishIsDurable(WorkTable):
     """The run that somebody wanted to be a full one begins as if nobody had."""
 
@@ -429,6 +444,22 @@ def the_owner_dies_before_a_wish_is_durable(it: Mailroom) -> None:
     it.the_partition_moves()
 
 
+def the_owner_dies_while_it_records_a_wish(it: Mailroom) -> None:
+    it.a_notification_was_missed(A, 0)
+    it.a_mail_comes(A, 1)
+    it.the_owner_reads(to_the_end=True)
+    it.a_wish_is_made_durable()  # begun, and never to be done
+    it.the_owner_commits()
+    it.the_partition_moves()
+
+
+def a_wish_is_recorded_in_vain(it: Mailroom) -> None:
+    it.a_notification_was_missed(A, 0)
+    it.the_owner_reads(to_the_end=True)
+    it.a_wish_is_made_durable()
+    it.a_wish_is_made_durable(in_vain=True)
+
+
 def a_run_begins_before_a_wish_is_durable(it: Mailroom) -> None:
     it.a_notification_was_missed(A, 0)
     it.the_owner_reads(to_the_end=True)
@@ -470,6 +501,8 @@ def test_no_change_is_left_unread_when_nothing_is_left_to_do(world: type[Mailroo
         (AnswersWithoutLooking, a_mail_comes_to_a_folder_that_was_read),
         (CommitsItsPosition, the_owner_dies_with_a_request_in_hand),
         (CommitsPastAWish, the_owner_dies_before_a_wish_is_durable),
+        (CommitsPastAWishBeingRecorded, the_owner_dies_while_it_records_a_wish),
+        (ForgetsAWishThatWasNotRecorded, a_wish_is_recorded_in_vain),
         (ClaimsBeforeAWishIsDurable, a_run_begins_before_a_wish_is_durable),
         (ForgetsToAskAgain, a_run_ends_in_failure),
     ],
