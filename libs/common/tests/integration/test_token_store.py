@@ -11,7 +11,7 @@ import pytest
 from mailroom_common.events import Provider
 from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
-from mailroom_common.tokens.sealing import CannotOpen, SealingKeys
+from mailroom_common.tokens.sealing import CannotUnseal, SealingKeys
 from mailroom_common.tokens.store import StoredTokens, TokenStore
 
 pytestmark = pytest.mark.stack
@@ -84,7 +84,7 @@ async def test_sealed_row_that_is_copied_to_another_doc_source_does_not_open(
         victim,
         thief,
     )
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         await store.read(thief)
 
 

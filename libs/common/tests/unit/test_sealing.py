@@ -3,7 +3,7 @@ from base64 import b64decode, b64encode
 import pytest
 
 from mailroom_common.errors import SettingsError
-from mailroom_common.tokens.sealing import CannotOpen, SealingKeys
+from mailroom_common.tokens.sealing import CannotUnseal, SealingKeys
 
 OLD = "old:" + b64encode(bytes(range(32))).decode()
 NEW = "new:" + b64encode(bytes(range(32, 64))).decode()
@@ -30,14 +30,14 @@ def test_first_key_seals_and_older_ones_still_open() -> None:
 
 def test_key_that_was_removed_is_named() -> None:
     sealed = SealingKeys.parse(OLD).seal(b"secret", bound_to="row 1")
-    with pytest.raises(CannotOpen, match="key old"):
+    with pytest.raises(CannotUnseal, match="key old"):
         SealingKeys.parse(NEW).open(sealed, bound_to="row 1")
 
 
 def test_box_that_was_moved_to_another_row_does_not_open() -> None:
     keys = SealingKeys.parse(OLD)
     sealed = keys.seal(b"secret", bound_to="row 1")
-    with pytest.raises(CannotOpen, match="belongs elsewhere"):
+    with pytest.raises(CannotUnseal, match="belongs elsewhere"):
         keys.open(sealed, bound_to="row 2")
 
 
@@ -47,20 +47,20 @@ def test_box_that_was_changed_does_not_open(place: int) -> None:
     key_id, _, encoded = keys.seal(b"secret", bound_to="row 1").partition(":")
     box = bytearray(b64decode(encoded))
     box[place] ^= 1
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         keys.open(f"{key_id}:{b64encode(box).decode()}", bound_to="row 1")
 
 
 @pytest.mark.parametrize("sealed", ["", "old", "old:", "old:???", "old:AAAA"])
 def test_what_is_no_box_does_not_open(sealed: str) -> None:
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         SealingKeys.parse(OLD).open(sealed, bound_to="row 1")
 
 
 def test_box_of_one_key_does_not_pass_for_anothers() -> None:
     both = SealingKeys.parse(f"{OLD},{NEW}")
     _, _, box = both.seal(b"secret", bound_to="row 1").partition(":")
-    with pytest.raises(CannotOpen):
+    with pytest.raises(CannotUnseal):
         both.open(f"new:{box}", bound_to="row 1")
 
 

@@ -41,7 +41,7 @@ class StoredGrant:
     refused_at: datetime | None
 
 
-class Refreshing:
+class LockedGrant:
     """One grant, locked: what is read here is what any refresh starts from, and what is written is the next's start."""
 
     def __init__(self, conn: PoolConnectionProxy, keys: SealingKeys, grant: StoredGrant) -> None:
@@ -55,7 +55,7 @@ class Refreshing:
             'update mailroom_tokens."grant" set sealed_tokens = $2, expires_at = $3, refreshed_at = now(), '
             "refused_at = null where doc_source_id = $1 and generation = $4",
             self.grant.doc_source_id,
-            _seal(self._keys, self.grant.doc_source_id, tokens),
+            _seal_tokens(self._keys, self.grant.doc_source_id, tokens),
             tokens.expires_at,
             self.grant.generation,
         )
@@ -91,7 +91,7 @@ class TokenStore:
                 doc_source_id,
                 provider,
                 account_id,
-                _seal(self._keys, doc_source_id, tokens),
+                _seal_tokens(self._keys, doc_source_id, tokens),
                 sorted(scopes),
                 tokens.expires_at,
             )
@@ -104,7 +104,7 @@ class TokenStore:
                 "where doc_source_id = $1 and sealed_tokens is not null",
                 doc_source_id,
             )
-        return None if row is None else _grant(self._keys, row)
+        return None if row is None else _read_row(self._keys, row)
 
     async def forget(self, doc_source_id: str) -> None:
         """Remove the secrets. The row and its generation stay: a later consent must not begin again at 1."""
@@ -134,7 +134,7 @@ class TokenStore:
             yield held
 
     @asynccontextmanager
-    async def refreshing(self, doc_source_id: str) -> AsyncIterator[Refreshing | None]:
+    async def refreshing(self, doc_source_id: str) -> AsyncIterator[LockedGrant | None]:
         """The row's lock for one refresh; None when there is no grant. Who waited finds what the first one stored."""
         async with open_transaction(self._pool) as conn:
             row = await conn.fetchrow(
@@ -142,23 +142,23 @@ class TokenStore:
                 "where doc_source_id = $1 and sealed_tokens is not null for update",
                 doc_source_id,
             )
-            yield None if row is None else Refreshing(conn, self._keys, _grant(self._keys, row))
+            yield None if row is None else LockedGrant(conn, self._keys, _read_row(self._keys, row))
 
 
-def _bound_to(doc_source_id: str) -> str:
+def _build_purpose(doc_source_id: str) -> str:
     return f"mailroom_tokens.grant:{doc_source_id}"
 
 
-def _seal(keys: SealingKeys, doc_source_id: str, tokens: StoredTokens) -> str:
+def _seal_tokens(keys: SealingKeys, doc_source_id: str, tokens: StoredTokens) -> str:
     secret = orjson.dumps(
         {"access": tokens.access_token, "refresh": tokens.refresh_token, "expires_at": tokens.expires_at.timestamp()}
     )
-    return keys.seal(secret, bound_to=_bound_to(doc_source_id))
+    return keys.seal(secret, bound_to=_build_purpose(doc_source_id))
 
 
-def _grant(keys: SealingKeys, row: Any) -> StoredGrant:  # Any: asyncpg's Record
+def _read_row(keys: SealingKeys, row: Any) -> StoredGrant:  # Any: asyncpg's Record
     doc_source_id = str(row["doc_source_id"])
-    secret = orjson.loads(keys.open(row["sealed_tokens"], bound_to=_bound_to(doc_source_id)))
+    secret = orjson.loads(keys.open(row["sealed_tokens"], bound_to=_build_purpose(doc_source_id)))
     return StoredGrant(
         doc_source_id=doc_source_id,
         provider=row["provider"],
