@@ -95,8 +95,8 @@ class GoogleIdentity:
             },
         )
         if not answer.is_success:
-            raise map_code_refusal(answer.json_or_nothing(), setting=CLIENT_VARIABLES)
-        payload = answer.json()
+            raise map_code_refusal(answer.parse_object_or_empty(), setting=CLIENT_VARIABLES)
+        payload = answer.parse_object()
         claims = self._check_id_token(payload.get("id_token"), nonce)
         grant = build_grant(payload, asked_at=asked_at, id_claims=claims)
         if grant.refresh_token is None:
@@ -131,7 +131,7 @@ class GoogleIdentity:
     async def identify_account(self, grant: Grant) -> Account:
         request = self._http.build_request(
             "GET",
-            self._gmail.join("/gmail/v1/users/me/profile"),
+            self._gmail.build_url("/gmail/v1/users/me/profile"),
             headers={"Authorization": f"Bearer {grant.access_token}"},
         )
         answer = await send_request(self._http, request)
@@ -140,7 +140,7 @@ class GoogleIdentity:
         if not answer.is_success:
             wait_s = parse_retry_after_s(answer.headers, now=datetime.now(UTC))
             raise ProviderUnavailable(f"Gmail answered {answer.status} to who signed in", retry_after_s=wait_s)
-        address, domain = answer.json().get("emailAddress"), grant.id_claims.get("hd")
+        address, domain = answer.parse_object().get("emailAddress"), grant.id_claims.get("hd")
         if not isinstance(address, str) or "@" not in address:
             raise ProviderUnavailable("Gmail left out whose mailbox this is")
         return Account(str(grant.id_claims["sub"]), address, (), domain if isinstance(domain, str) else None)
@@ -155,7 +155,7 @@ class GoogleIdentity:
         url = httpx.URL(self._settings.google_token_url).join("revoke")
         request = self._http.build_request("POST", url, data={"token": refresh_token})
         answer = await send_request(self._http, request)
-        if answer.status == httpx.codes.BAD_REQUEST and answer.json_or_nothing().get("error") == "invalid_token":
+        if answer.status == httpx.codes.BAD_REQUEST and answer.parse_object_or_empty().get("error") == "invalid_token":
             return
         if not answer.is_success:
             wait_s = parse_retry_after_s(answer.headers, now=datetime.now(UTC))
@@ -174,5 +174,5 @@ class GoogleIdentity:
             },
         )
         if not answer.is_success:
-            raise map_refresh_refusal(answer.json_or_nothing(), setting=CLIENT_VARIABLES)
-        return build_grant(answer.json(), asked_at=asked_at)
+            raise map_refresh_refusal(answer.parse_object_or_empty(), setting=CLIENT_VARIABLES)
+        return build_grant(answer.parse_object(), asked_at=asked_at)

@@ -36,7 +36,7 @@ def map_refusal(_mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     """The general table; a 404 means the item, and where it means the history, its call says so."""
     error = refusal.payload.get("error")
     reasons = tuple(_iter_reasons(error))
-    sentence = refusal.sentence("Gmail", reasons[0] if reasons else "")
+    sentence = refusal.build_sentence("Gmail", reasons[0] if reasons else "")
     known = {_normalize_reason(reason) for reason in reasons}
     if known & _PROJECT_QUOTA:
         return Throttled(sentence, retry_after_s=refusal.retry_after_s or _PROJECT_QUOTA_WAIT_S)

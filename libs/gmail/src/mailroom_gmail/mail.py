@@ -68,7 +68,7 @@ class GmailMail:
     async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]:
         """The labels. A label's name is its path: Gmail joins nested ones by `/` itself."""
         call = ProviderCall(name="labels", path=f"{ME}/labels", units=1)
-        labels = (await self._calls.json(mailbox, call)).get("labels") or ()
+        labels = (await self._calls.fetch_json(mailbox, call)).get("labels") or ()
         return [build_folder(label) for label in labels if isinstance(label, dict)]
 
     async def list_modified(self, _mailbox: Mailbox, _since: datetime) -> SummaryPage:
@@ -86,11 +86,11 @@ class GmailMail:
     async def _list_history(self, mailbox: Mailbox, position: str | None, page_token: str | None) -> ChangePage:
         if position is None:
             # Taken before the re-list begins: what arrives meanwhile is in the history.
-            profile = await self._calls.json(mailbox, ProviderCall(name="profile", path=f"{ME}/profile", units=1))
+            profile = await self._calls.fetch_json(mailbox, ProviderCall(name="profile", path=f"{ME}/profile", units=1))
             return ChangePage((), position=_read_history_id(profile), needs_relist=True)
         query = {"startHistoryId": position, "maxResults": _HISTORY_PAGE} | _build_page_query(page_token)
         call = ProviderCall(name="history", path=f"{ME}/history", query=query, units=2)
-        page = await self._calls.json(
+        page = await self._calls.fetch_json(
             mailbox, call, judge=build_list_mapper(is_page=page_token is not None, is_history=True)
         )
         changes = build_changes([record for record in page.get("history") or () if isinstance(record, dict)])
@@ -109,7 +109,7 @@ class GmailMail:
             # In epoch seconds; a date would be read in Pacific time. One second earlier, since `after` may exclude.
             query |= {"q": f"after:{int(start_at.timestamp()) - 1}"}
         call = ProviderCall(name="relist", path=f"{ME}/messages", query=query, units=5)
-        page = await self._calls.json(
+        page = await self._calls.fetch_json(
             mailbox, call, judge=build_list_mapper(is_page=page_token is not None, is_history=False)
         )
         ids = [read_required(item, "id") for item in page.get("messages") or () if isinstance(item, dict)]
@@ -130,7 +130,7 @@ class GmailMail:
                 name="message", path=_build_message_path(message_id), query={"format": "minimal"}, units=20
             )
             try:
-                received_at = parse_time((await self._calls.json(mailbox, call)).get("internalDate"))
+                received_at = parse_time((await self._calls.fetch_json(mailbox, call)).get("internalDate"))
             except ItemGone:
                 continue
             return received_at is not None and received_at < start_at - timedelta(days=1)
@@ -149,7 +149,7 @@ class GmailMail:
         if mailbox.profile is Profile.OBSERVATION or (with_parts is False and not with_body):
             query = {"format": "metadata", "metadataHeaders": METADATA_HEADERS}
             call = ProviderCall(name="message", path=_build_message_path(message_id), query=query, units=20)
-            return Message(build_summary(await self._calls.json(mailbox, call)), ())
+            return Message(build_summary(await self._calls.fetch_json(mailbox, call)), ())
         message = await self._fetch_full(mailbox, message_id)
         payload = message.get("payload") or {}
         html = await self._read_html(mailbox, message_id, payload, may_call=with_body)
@@ -163,7 +163,7 @@ class GmailMail:
             units=20,
             limit_bytes=_MESSAGE_LIMIT_BYTES,
         )
-        return await self._calls.json(mailbox, call)
+        return await self._calls.fetch_json(mailbox, call)
 
     async def _read_html(self, mailbox: Mailbox, message_id: str, payload: Payload, *, may_call: bool) -> str | None:
         """Several texts where a mail program put pictures or files between them. A large one is kept apart and costs a
@@ -210,7 +210,7 @@ class GmailMail:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         path = f"{_build_message_path(message_id)}/attachments/{quote(attachment_id, safe='')}"
         call = ProviderCall(name="part", path=path, units=20)
-        async with self._calls.stream(mailbox, call, judge=_map_attachment_refusal) as response:
+        async with self._calls.stream_answer(mailbox, call, judge=_map_attachment_refusal) as response:
             yield member_bytes(response.aiter_bytes(), "data")
 
 

@@ -46,8 +46,8 @@ class GoogleServiceAccount:
             self._http, self._token_url, {"grant_type": _JWT_BEARER, "assertion": self._build_assertion(mailbox)}
         )
         if not answer.is_success:
-            raise self._map_refusal(answer.json_or_nothing())
-        return build_grant(answer.json(), asked_at=asked_at)
+            raise self._map_refusal(answer.parse_object_or_empty())
+        return build_grant(answer.parse_object(), asked_at=asked_at)
 
     def _build_assertion(self, mailbox: Mailbox) -> str:
         now = int(time.time())

@@ -45,7 +45,9 @@ class GmailWatch:
     async def end_subscription(self, mailbox: Mailbox, _subscription_id: str) -> None:
         """Ends the account's watch, whoever began it: the caller knows that no other doc source needs it."""
         try:
-            await self._calls.answer(mailbox, ProviderCall(name="stop", method="POST", path=f"{ME}/stop", units=50))
+            await self._calls.fetch_answer(
+                mailbox, ProviderCall(name="stop", method="POST", path=f"{ME}/stop", units=50)
+            )
         except ItemGone:
             return
 
@@ -57,13 +59,13 @@ class GmailWatch:
             raise Rejected("MAILROOM_PUBSUB_TOPIC is not set: Gmail has nowhere to announce new mail")
         call = ProviderCall(name="watch", method="POST", path=f"{ME}/watch", body={"topicName": self._topic}, units=100)
         try:
-            answer = await self._calls.json(mailbox, call)
+            answer = await self._calls.fetch_json(mailbox, call)
         except Rejected as error:
             if isinstance(error, ItemGone):
                 raise Rejected("Gmail does not know the topic of MAILROOM_PUBSUB_TOPIC") from error
             # One watch per account and project: with another topic Gmail wants the old one stopped first.
             await self.end_subscription(mailbox, self._topic)
-            answer = await self._calls.json(mailbox, call)
+            answer = await self._calls.fetch_json(mailbox, call)
         # An answer that leaves the time out is a success all the same, and a watch lives for seven days.
         expires_at = parse_time(answer.get("expiration")) or datetime.now(UTC) + WATCH_LIFETIME
         return Subscription(self._topic, ME, expires_at, history_id=parse_number(answer.get("historyId")))

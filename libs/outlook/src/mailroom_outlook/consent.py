@@ -130,7 +130,7 @@ class MicrosoftIdentity:
     async def identify_account(self, grant: Grant) -> Account:
         request = self._http.build_request(
             "GET",
-            self._graph.join("/me?$select=id,mail,userPrincipalName,displayName"),
+            self._graph.build_url("/me?$select=id,mail,userPrincipalName,displayName"),
             headers={"Authorization": f"Bearer {grant.access_token}", "Prefer": 'IdType="ImmutableId"'},
         )
         answer = await send_request(self._http, request)
@@ -139,7 +139,7 @@ class MicrosoftIdentity:
         if not answer.is_success:
             wait_s = parse_retry_after_s(answer.headers, now=datetime.now(UTC))
             raise ProviderUnavailable(f"Graph answered {answer.status} to who signed in", retry_after_s=wait_s)
-        return _build_account(answer.json(), grant)
+        return _build_account(answer.parse_object(), grant)
 
     async def list_folders(self, grant: Grant, mailbox: Mailbox) -> Sequence[Folder]:
         mail = GraphMail(self._http, self._graph, GrantToken(grant.access_token), Quota(slots=SLOTS_PER_MAILBOX))
@@ -152,7 +152,7 @@ class MicrosoftIdentity:
         asked_at = datetime.now(UTC)
         answer = await ask_token_endpoint(
             self._http,
-            self._authority.join(f"/{mailbox.provider_tenant or ANY_TENANT}/oauth2/v2.0/token"),
+            self._authority.build_url(f"/{mailbox.provider_tenant or ANY_TENANT}/oauth2/v2.0/token"),
             {
                 "client_id": self._client_id,
                 "client_secret": self._client_secret,
@@ -162,8 +162,8 @@ class MicrosoftIdentity:
             },
         )
         if not answer.is_success:
-            raise map_refresh_refusal(answer.json_or_nothing(), setting=CLIENT_VARIABLES)
-        return build_grant(answer.json(), asked_at=asked_at)
+            raise map_refresh_refusal(answer.parse_object_or_empty(), setting=CLIENT_VARIABLES)
+        return build_grant(answer.parse_object(), asked_at=asked_at)
 
     def build_cache_key(self, mailbox: Mailbox) -> str:
         return str(mailbox.provider_tenant)
@@ -195,13 +195,13 @@ class MicrosoftIdentity:
         """The tenant's OpenID configuration, which hardly ever changes. Codes and secrets go only to our authority."""
         name = tenant or ANY_TENANT
         if name not in self._configurations:
-            url = self._authority.join(f"/{name}/v2.0/.well-known/openid-configuration")
+            url = self._authority.build_url(f"/{name}/v2.0/.well-known/openid-configuration")
             answer = await send_request(self._http, self._http.build_request("GET", url, timeout=TOKEN_TIMEOUT_S))
             if answer.status in (400, 404):
                 raise Rejected("Microsoft does not know this tenant")
             if not answer.is_success:
                 raise ProviderUnavailable(f"Microsoft's OpenID configuration answered {answer.status}")
-            configuration = answer.json()
+            configuration = answer.parse_object()
             ours = httpx.URL(self._settings.microsoft_authority)
             for endpoint in ("authorization_endpoint", "token_endpoint"):
                 if not is_same_origin(httpx.URL(str(configuration.get(endpoint))), ours):

@@ -53,7 +53,7 @@ _INNER = {
 def map_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     """The general table; a 404 that no code explains means the item."""
     codes = tuple(_iter_codes(refusal.payload.get("error")))
-    sentence = refusal.sentence("Graph", codes[-1] if codes else "")
+    sentence = refusal.build_sentence("Graph", codes[-1] if codes else "")
     known = {code.lower() for code in codes}
     status = _find_wrapped_status(refusal) or refusal.status
     if status == httpx.codes.TOO_MANY_REQUESTS or known & _THROTTLED:
@@ -86,7 +86,7 @@ def build_delta_mapper(link: str, *, is_page: bool) -> RefusalMapper:
             400 <= refusal.status < 500 and bool({code.lower() for code in codes} & _SYNC_STATE)
         )
         if link and refused:
-            sentence = refusal.sentence("Graph", codes[-1] if codes else "")
+            sentence = refusal.build_sentence("Graph", codes[-1] if codes else "")
             return PageTokenRefused(sentence) if is_page else CursorRefused(sentence)
         return map_refusal(mailbox, refusal)
 
@@ -103,7 +103,7 @@ def map_subscription_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomErro
             " wrongly or too slowly"
         )
     if refusal.status == 404 and "resourcenotfound" in codes and refusal.call.method != "POST":
-        return ItemGone(refusal.sentence("Graph", "ResourceNotFound"))
+        return ItemGone(refusal.build_sentence("Graph", "ResourceNotFound"))
     return map_refusal(mailbox, refusal)
 
 

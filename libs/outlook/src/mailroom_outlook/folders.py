@@ -63,7 +63,7 @@ class GraphFolders:
             if name not in known:
                 call = ProviderCall(name="folder", path=f"{user}/mailFolders/{name}", query={"$select": "id"})
                 try:
-                    known[name] = read_required(await self._calls.json(mailbox, call), "id")
+                    known[name] = read_required(await self._calls.fetch_json(mailbox, call), "id")
                 except Rejected:  # ItemGone among them
                     continue  # not every mailbox has each of them, nor every Graph each name: asked again next time
         return known

@@ -85,7 +85,7 @@ class GraphMail:
             # The page size is not in the token: it goes with every page.
             headers={"Prefer": f"{IMMUTABLE_IDS}, odata.maxpagesize={_DELTA_PAGE}"},
         )
-        page = await self._calls.json(
+        page = await self._calls.fetch_json(
             mailbox, call, judge=build_delta_mapper(link or "", is_page=page_token is not None)
         )
         return self._build_change_page(page)
@@ -94,9 +94,9 @@ class GraphMail:
         changes = tuple(build_change(item) for item in read_items(page))
         next_link, delta_link = page.get("@odata.nextLink"), page.get("@odata.deltaLink")
         if isinstance(next_link, str):
-            return ChangePage(changes, page_token=self._base.relative(next_link))
+            return ChangePage(changes, page_token=self._base.relativize_link(next_link))
         if isinstance(delta_link, str):
-            return ChangePage(changes, position=self._base.relative(delta_link))
+            return ChangePage(changes, position=self._base.relativize_link(delta_link))
         raise ProviderUnavailable("Graph's delta page says neither how to go on nor that it ended")
 
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
@@ -132,7 +132,7 @@ class GraphMail:
             with_body = with_parts = False
         summary, html = known, None
         if with_body or summary is None or not _is_complete(summary):
-            payload = await self._calls.json(
+            payload = await self._calls.fetch_json(
                 mailbox,
                 ProviderCall(
                     name="message",
@@ -179,7 +179,7 @@ class GraphMail:
         if part.kind is PartKind.LINK:
             raise Rejected("a cloud link has no bytes at Graph")
         path = f"{_build_message_path(mailbox, message_id)}/attachments/{_quote_segment(part.part_path)}/$value"
-        async with self._calls.stream(mailbox, ProviderCall(name="part", path=path)) as response:
+        async with self._calls.stream_answer(mailbox, ProviderCall(name="part", path=path)) as response:
             yield response.aiter_bytes()
 
 

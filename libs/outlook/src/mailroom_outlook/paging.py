@@ -13,9 +13,9 @@ async def follow_pages(
 ) -> AsyncIterator[Payload]:
     """Each page of the list, the first by `call`; what its headers ask for is asked of every page."""
     while True:
-        page = await calls.json(mailbox, call, judge=judge)
+        page = await calls.fetch_json(mailbox, call, judge=judge)
         yield page
         link = page.get("@odata.nextLink")
         if not isinstance(link, str):
             return
-        call = ProviderCall(name=call.name, path=base.relative(link), headers=call.headers)
+        call = ProviderCall(name=call.name, path=base.relativize_link(link), headers=call.headers)

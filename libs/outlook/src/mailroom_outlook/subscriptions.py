@@ -64,11 +64,11 @@ class GraphSubscriptions:
             timeout_s=_CREATE_TIMEOUT_S,
         )
         try:
-            return build_subscription(await self._calls.json(mailbox, call, judge=_map_create_refusal))
+            return build_subscription(await self._calls.fetch_json(mailbox, call, judge=_map_create_refusal))
         except _Duplicate:
             await self._end_duplicates(mailbox, request.notification_url, body["changeType"])
         try:
-            return build_subscription(await self._calls.json(mailbox, call, judge=_map_create_refusal))
+            return build_subscription(await self._calls.fetch_json(mailbox, call, judge=_map_create_refusal))
         except _Duplicate as error:
             raise Rejected("Graph says that this subscription exists, and does not list it") from error
 
@@ -86,19 +86,19 @@ class GraphSubscriptions:
             path=_build_path(subscription_id),
             body={"expirationDateTime": _limit_expiry(expires_at)},
         )
-        return build_subscription(await self._calls.json(mailbox, call, judge=map_subscription_refusal))
+        return build_subscription(await self._calls.fetch_json(mailbox, call, judge=map_subscription_refusal))
 
     async def get_subscription(self, mailbox: Mailbox, subscription_id: str) -> Subscription | None:
         call = ProviderCall(name="get_subscription", path=_build_path(subscription_id))
         try:
-            return build_subscription(await self._calls.json(mailbox, call, judge=map_subscription_refusal))
+            return build_subscription(await self._calls.fetch_json(mailbox, call, judge=map_subscription_refusal))
         except ItemGone:
             return None
 
     async def end_subscription(self, mailbox: Mailbox, subscription_id: str) -> None:
         call = ProviderCall(name="end_subscription", method="DELETE", path=_build_path(subscription_id))
         try:
-            await self._calls.answer(mailbox, call, judge=map_subscription_refusal)
+            await self._calls.fetch_answer(mailbox, call, judge=map_subscription_refusal)
         except ItemGone:
             return  # it is gone, which was the aim
 

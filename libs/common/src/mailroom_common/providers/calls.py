@@ -59,7 +59,7 @@ class Refusal:
     payload: dict[str, Any] = field(repr=False)
     retry_after_s: float | None = None
 
-    def sentence(self, provider: str, code: str) -> str:
+    def build_sentence(self, provider: str, code: str) -> str:
         said = f"{self.status} {code}".rstrip()
         request_id = self.headers.get("request-id", "")[:64]
         return f"{provider} answered {said} to {self.call.name}" + (f" (request {request_id})" if request_id else "")
@@ -110,24 +110,26 @@ class ProviderCalls:
         self._map_refusal = judge
         self._headers = dict(headers or {})
 
-    async def json(self, mailbox: Mailbox, call: ProviderCall, *, judge: RefusalMapper | None = None) -> dict[str, Any]:
-        return (await self.answer(mailbox, call, judge=judge)).json()
+    async def fetch_json(
+        self, mailbox: Mailbox, call: ProviderCall, *, judge: RefusalMapper | None = None
+    ) -> dict[str, Any]:
+        return (await self.fetch_answer(mailbox, call, judge=judge)).parse_object()
 
-    async def answer(
+    async def fetch_answer(
         self, mailbox: Mailbox, call: ProviderCall, *, judge: RefusalMapper | None = None
     ) -> ProviderAnswer:
-        async with self.stream(mailbox, call, judge=judge) as response:
+        async with self.stream_answer(mailbox, call, judge=judge) as response:
             return await read_answer(response, limit_bytes=call.limit_bytes)
 
     @asynccontextmanager
-    async def stream(
+    async def stream_answer(
         self, mailbox: Mailbox, call: ProviderCall, *, judge: RefusalMapper | None = None
     ) -> AsyncIterator[httpx.Response]:
         """A successful answer with its body unread.
 
         `judge` may judge a refusal otherwise than the provider's table: what a 404 means depends on the call.
         """
-        async with self._quota.slot(mailbox, units=call.units):
+        async with self._quota.hold_slot(mailbox, units=call.units):
             token = await self._tokens.get_access_token(mailbox)
             async with self._send_call(call, token) as response:
                 if response.status_code != httpx.codes.UNAUTHORIZED:
@@ -142,7 +144,7 @@ class ProviderCalls:
     async def _send_call(self, call: ProviderCall, token: str) -> AsyncIterator[httpx.Response]:
         request = self._http.build_request(
             call.method,
-            self._base.join(call.path) + format_query(call.query),
+            self._base.build_url(call.path) + format_query(call.query),
             content=None if call.body is None else orjson.dumps(call.body),
             headers={
                 **self._headers,
@@ -171,10 +173,10 @@ class ProviderCalls:
             call=call,
             status=answer.status,
             headers=answer.headers,
-            payload=answer.json_or_nothing(),
+            payload=answer.parse_object_or_empty(),
             retry_after_s=parse_retry_after_s(answer.headers, now=datetime.now(UTC)),
         )
         error = (judge or self._map_refusal)(mailbox, refusal)
         if isinstance(error, Retryable) and error.retry_after_s:
-            self._quota.pause(mailbox, error.retry_after_s)
+            self._quota.pause_mailbox(mailbox, error.retry_after_s)
         raise error

@@ -68,13 +68,13 @@ class BaseURL:
         self._text = configured.rstrip("/")
         self._url = httpx.URL(self._text)
 
-    def join(self, relative: str) -> str:
+    def build_url(self, relative: str) -> str:
         """`relative` is a path of ours or a link that `relative()` gave; either way it begins with a slash."""
         if not relative.startswith("/"):
             raise ProviderUnavailable("a stored link is not relative to the configured address")
         return self._text + relative
 
-    def relative(self, link: str) -> str:
+    def relativize_link(self, link: str) -> str:
         """What follows the configured address in a provider's link, byte for byte.
 
         Raises:
@@ -119,7 +119,7 @@ class ProviderAnswer:
     def is_success(self) -> bool:
         return 200 <= self.status < 300
 
-    def json(self) -> dict[str, Any]:
+    def parse_object(self) -> dict[str, Any]:
         """Any: a provider's payload, read member by member where it is mapped.
 
         Raises:
@@ -134,7 +134,7 @@ class ProviderAnswer:
             raise ProviderUnavailable("the provider answered with JSON that is no object")
         return value
 
-    def json_or_nothing(self) -> dict[str, Any]:
+    def parse_object_or_empty(self) -> dict[str, Any]:
         """For error bodies, which may be JSON, HTML or empty."""
         try:
             value = orjson.loads(self.body)

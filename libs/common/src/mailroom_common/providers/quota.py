@@ -34,7 +34,7 @@ class UnitWindow:
         self._forget_old()
         return not self._spent and not self._turn.locked()
 
-    async def spend(self, units: int) -> None:
+    async def spend_units(self, units: int) -> None:
         async with self._turn:
             while (wait_s := self._wait_s(units)) > 0:  # noqa: ASYNC110  # only time brings units back
                 await asyncio.sleep(wait_s)
@@ -89,7 +89,7 @@ class Quota:
         self._usages: dict[str, _MailboxUsage] = {}
 
     @asynccontextmanager
-    async def slot(self, mailbox: Mailbox, *, units: int = 0) -> AsyncIterator[None]:
+    async def hold_slot(self, mailbox: Mailbox, *, units: int = 0) -> AsyncIterator[None]:
         """Hold a slot for one call.
 
         Raises:
@@ -104,16 +104,16 @@ class Quota:
                 await held.enter_async_context(self._find_share(lane, mailbox))
                 await held.enter_async_context(lane.slots)
                 if lane.units and units:
-                    await lane.units.spend(units)
+                    await lane.units.spend_units(units)
                 if self._project and units:
-                    await self._project.spend(units)
+                    await self._project.spend_units(units)
                 self._refuse_while_paused(lane)  # asked for while this call waited its turn
                 yield
         finally:
             lane.users -= 1
             self._drop_if_idle(key, lane)
 
-    def pause(self, mailbox: Mailbox, seconds: float) -> None:
+    def pause_mailbox(self, mailbox: Mailbox, seconds: float) -> None:
         lane = self._find_usage(build_mailbox_key(mailbox))
         lane.paused_until = max(lane.paused_until, self._clock() + seconds)
 

@@ -100,7 +100,7 @@ class AccessTokens:
             del self._running[key]
 
     async def _obtain_granted_token(self, mailbox: Mailbox, rejected: str | None) -> _CachedToken:
-        grant = await self._store.read(mailbox.doc_source_id)
+        grant = await self._store.read_grant(mailbox.doc_source_id)
         if grant is None:
             raise _build_missing_grant_error(mailbox)
         _require_not_refused(grant)
@@ -109,7 +109,7 @@ class AccessTokens:
         return await self._refresh_under_lock(mailbox, rejected)
 
     async def _refresh_under_lock(self, mailbox: Mailbox, rejected: str | None) -> _CachedToken:
-        async with self._store.refreshing(mailbox.doc_source_id) as locked:
+        async with self._store.lock_for_refresh(mailbox.doc_source_id) as locked:
             if locked is None:
                 raise _build_missing_grant_error(mailbox)
             _require_not_refused(locked.grant)
@@ -136,7 +136,7 @@ class AccessTokens:
             raise
         # Google sends no new refresh token; Microsoft sends one each time.
         tokens = StoredTokens(fresh.access_token, fresh.refresh_token or before.refresh_token, fresh.expires_at)
-        await locked.replace(tokens)
+        await locked.replace_tokens(tokens)
         TOKEN_REFRESHES.labels(mailbox.provider, "fresh").inc()
         return tokens
 

@@ -30,7 +30,7 @@ class SealingKeys:
     _keys: Mapping[str, bytes] = field(repr=False, hash=False)
 
     @classmethod
-    def parse(cls, text: str, *, variable: str = "MAILROOM_TOKEN_KEYS") -> Self:
+    def parse_keys(cls, text: str, *, variable: str = "MAILROOM_TOKEN_KEYS") -> Self:
         """Comma-separated `id:base64 of 32 bytes`.
 
         Raises:
@@ -49,7 +49,7 @@ class SealingKeys:
             raise SettingsError(f"{variable} holds no key: id:base64-of-32-bytes is needed.")
         return cls(next(iter(keys)), keys)
 
-    def seal(self, secret: bytes, *, bound_to: str) -> str:
+    def seal_secret(self, secret: bytes, *, bound_to: str) -> str:
         """`bound_to` names the row and the purpose: a box that is moved elsewhere does not open there."""
         nonce = os.urandom(_NONCE_BYTES)
         box = AESGCM(self._keys[self.current_id]).encrypt(
@@ -57,7 +57,7 @@ class SealingKeys:
         )
         return f"{self.current_id}:{b64encode(nonce + box).decode()}"
 
-    def open(self, sealed: str, *, bound_to: str) -> bytes:
+    def unseal_secret(self, sealed: str, *, bound_to: str) -> bytes:
         key_id, _, encoded = sealed.partition(":")
         key = self._keys.get(key_id)
         if key is None:

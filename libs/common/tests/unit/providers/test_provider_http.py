@@ -60,7 +60,7 @@ def test_absent_retry_after_says_nothing() -> None:
 )
 def test_link_that_leads_elsewhere_is_not_followed(link: str) -> None:
     with pytest.raises(ProviderUnavailable):
-        BaseURL("https://graph.example/v1.0").relative(link)
+        BaseURL("https://graph.example/v1.0").relativize_link(link)
 
 
 @pytest.mark.parametrize(
@@ -71,15 +71,17 @@ def test_link_that_leads_elsewhere_is_not_followed(link: str) -> None:
     ],
 )
 def test_link_is_kept_relative_and_byte_for_byte(link: str) -> None:
-    relative = BaseURL("https://graph.example/v1.0/").relative(link)
+    relative = BaseURL("https://graph.example/v1.0/").relativize_link(link)
     assert relative == "/users('a%40b')/messages/delta?$skiptoken=a%2Fb%3D&x=1"
-    assert BaseURL("https://other.example:8443/v1.0").join(relative) == f"https://other.example:8443/v1.0{relative}"
+    assert (
+        BaseURL("https://other.example:8443/v1.0").build_url(relative) == f"https://other.example:8443/v1.0{relative}"
+    )
 
 
 @pytest.mark.parametrize("stored", ["@evil.example/", ".evil.example/", "https://evil.example/", ""])
 def test_stored_link_that_is_not_relative_is_refused(stored: str) -> None:
     with pytest.raises(ProviderUnavailable):
-        BaseURL("https://graph.example").join(stored)
+        BaseURL("https://graph.example").build_url(stored)
 
 
 async def test_success_larger_than_its_limit_is_rejected() -> None:
@@ -94,7 +96,7 @@ async def test_endless_error_body_is_cut() -> None:
     transport = httpx.MockTransport(lambda _request: httpx.Response(502, content=b"<html>" + b"x" * 1_000_000))
     async with httpx.AsyncClient(transport=transport) as client:
         answer = await send_request(client, client.build_request("GET", "https://graph.example/"))
-    assert (answer.status, answer.json_or_nothing()) == (502, {})
+    assert (answer.status, answer.parse_object_or_empty()) == (502, {})
     assert len(answer.body) == 64 * 1024
 
 
@@ -125,7 +127,7 @@ async def test_stream_that_breaks_while_it_is_read_is_the_providers_trouble() ->
 @pytest.mark.parametrize("body", [b"<html>gateway</html>", b"", b"[1]", b'{"access_token": "secret-canary"'])
 def test_success_that_is_no_json_object_is_the_providers_trouble_and_is_not_repeated(body: bytes) -> None:
     with pytest.raises(ProviderUnavailable) as caught:
-        ProviderAnswer(200, httpx.Headers(), body).json()
+        ProviderAnswer(200, httpx.Headers(), body).parse_object()
     assert "canary" not in repr(caught.value)
     assert caught.value.__cause__ is None
 
