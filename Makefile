@@ -19,7 +19,8 @@ FOLDERS := $(if $(s),$(strip $(foreach package,$(PACKAGES),$(if $(filter $(notdi
 # An option typed as `k=name` reaches the recipe as an environment variable, whatever quotes it holds.
 chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k "$$k")
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common
+	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common \
+	--no-emit-package mailroom-outlook --no-emit-package mailroom-gmail
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
 .PHONY: known-package help setup run up down logs test lint types fmt check reference bench lock clean
