@@ -381,7 +381,7 @@ async def test_a_partition_that_moves_is_finished_and_committed_before_its_new_o
 async def test_work_that_does_not_end_in_time_is_cancelled_and_handed_out_again(
     site: KafkaSite, producer: EventProducer, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mailroom_common.kafka.windowed._DRAIN_AT_STOP_S", 0.2)
+    monkeypatch.setattr("mailroom_common.kafka.partition_consumer._RELEASE_AT_STOP_S", 0.2)
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
@@ -407,7 +407,7 @@ async def test_two_processes_with_one_instance_id_do_not_take_turns_for_ever(
     site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
-    static = replace(site, instance_id="pod-0")  # type: ignore[type-var]  # the fixture's class is a dataclass
+    static = replace(site, instance_id="pod-0")
     first, twin = Running(static, producer), Running(static, producer)
     tasks = [asyncio.create_task(run.consumer.consume_records(run.stopping)) for run in (first, twin)]
     try:
