@@ -17,8 +17,7 @@ from ingestion.domain.transcript import Transcript
 from ingestion.ports import Fetched
 from mailroom_common.blobs import BlobGone
 from mailroom_common.errors import Unavailable
-from mailroom_common.events import AttachmentStored, Profile, Provider, derived_id
-from mailroom_common.events.attachment import attachment_id
+from mailroom_common.events import AttachmentStored, Profile, Provider, derive_attachment_id, derive_event_id
 
 NOW = datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
 PDF = b"%PDF-1.7 a document"
@@ -55,9 +54,9 @@ def stored(
     **changed: Any,
 ) -> AttachmentStored:
     """A record of `attachments`."""
-    identity = attachment_id(source, message, part)
+    identity = derive_attachment_id(source, message, part)
     usual: dict[str, Any] = {
-        "event_id": derived_id("attachments", identity),
+        "event_id": derive_event_id("attachments", identity),
         "occurred_at": NOW,
         "tenant_id": tenant,
         "doc_source_id": source,
