@@ -37,10 +37,10 @@ from mailroom_common.events import Access, ClientState, DocSource, DocSourceStat
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer, OutgoingEvent
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, PARTITIONS, SCHEMAS
-from mailroom_sandbox.stack import jars
-from mailroom_sandbox.stack.home import home
-from mailroom_sandbox.stack.kafka import Kafka
-from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.site.stack import jars
+from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.ports import free_port
 
 SOURCES = 5_000
 WARM_UP_S = 5

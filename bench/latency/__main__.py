@@ -28,12 +28,12 @@ from reportlab.pdfgen.canvas import Canvas
 from mailroom_common.events import IngestionResult
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.topics import INGESTION_RESULTS, LIFECYCLE_EVENTS
-from mailroom_sandbox.main_job.api import MailroomAPI
-from mailroom_sandbox.main_job.connect import connect
-from mailroom_sandbox.providers.client import ControlClient
-from mailroom_sandbox.stack import ca
-from mailroom_sandbox.stack.home import read_json
-from mailroom_sandbox.trial import trial
+from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.site.demo.api import MailroomAPI
+from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.stack import ca
+from mailroom_sandbox.site.stack.home import read_json
+from mailroom_sandbox.testkit.site_harness import site_harness
 
 PROVIDERS = ("outlook", "gmail")
 PATIENCE_S = 30.0
@@ -56,7 +56,7 @@ class Site:
 @asynccontextmanager
 async def running_site(folder: Path, mailboxes: int) -> AsyncIterator[Site]:
     async with AsyncExitStack() as stack:
-        running = await stack.enter_async_context(trial(folder / "home", "up", environment={}))
+        running = await stack.enter_async_context(site_harness(folder / "home", "up", environment={}))
         trusted = ca.provide(running.home.tls).client_context()
         endpoints = running.endpoints
         if endpoints.api_key is None:

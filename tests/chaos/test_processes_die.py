@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 from whole_site import PROVIDERS, Site, eventually, mail, pdf, whole_site
 
-from mailroom_sandbox.services import SERVICES
-from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.site.services import SERVICES
+from mailroom_sandbox.site.stack.ports import free_port
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(400)]
 

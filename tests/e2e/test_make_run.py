@@ -1,4 +1,4 @@
-"""`make run ONCE=1`, the main job, through the death of every service and a second run on the same state."""
+"""`make run ONCE=1`, the demo, through the death of every service and a second run on the same state."""
 
 import os
 import re
@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from whole_site import eventually
 
-from mailroom_sandbox.services import SERVICES
-from mailroom_sandbox.stack.home import read_json
-from mailroom_sandbox.trial import Trial, trial
+from mailroom_sandbox.site.services import SERVICES
+from mailroom_sandbox.site.stack.home import read_json
+from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -19,7 +19,7 @@ _DOCUMENT = re.compile(r"ap@(outlook|gmail)\.test +(completed|needs_review|skipp
 
 async def test_every_document_arrives_once_whatever_dies_and_nothing_comes_twice(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    async with trial(home, "run", "--once", environment={}) as running:
+    async with site_harness(home, "run", "--once", environment={}) as running:
         for service in SERVICES:
             await _kill(running, service.name)
         assert await running.process.exited() == 0, running.log.read_text()[-3000:]
@@ -29,7 +29,7 @@ async def test_every_document_arrives_once_whatever_dies_and_nothing_comes_twice
     assert first.count("0 were there already") == 2
     delivered = read_json(home / "deliveries.json", {})
 
-    async with trial(home, "run", "--once", environment={}) as running:
+    async with site_harness(home, "run", "--once", environment={}) as running:
         assert await running.process.exited() == 0, running.log.read_text()[-3000:]
     second = running.log.read_text().removeprefix(first)
     assert second.count("✓ 0 mails delivered to") == 2
@@ -43,7 +43,7 @@ def _documents(log: str) -> list[str]:
     return sorted(line for line in closing.splitlines() if _DOCUMENT.match(line))
 
 
-async def _kill(running: Trial, name: str) -> None:
+async def _kill(running: SiteHarness, name: str) -> None:
     """Returns once the supervisor has started it again."""
     killed = running.endpoints.pids[name]
     os.kill(killed, signal.SIGKILL)

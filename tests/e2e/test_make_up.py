@@ -18,14 +18,14 @@ import pytest
 import pytest_asyncio
 from whole_site import eventually, mail, pdf
 
-from mailroom_sandbox.main_job.api import MailroomAPI, patiently
-from mailroom_sandbox.main_job.connect import connect
-from mailroom_sandbox.providers.testing import RunningProviders, issue_certificate, running_providers
-from mailroom_sandbox.services import SERVICES
-from mailroom_sandbox.stack import ca
-from mailroom_sandbox.stack.home import Home
-from mailroom_sandbox.stack.ports import free_port
-from mailroom_sandbox.trial import Trial, trial
+from mailroom_sandbox.site.demo.api import MailroomAPI, patiently
+from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.services import SERVICES
+from mailroom_sandbox.site.stack import ca
+from mailroom_sandbox.site.stack.home import Home
+from mailroom_sandbox.site.stack.ports import free_port
+from mailroom_sandbox.testkit.running_providers import RunningProviders, issue_certificate, running_providers
+from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 
@@ -34,7 +34,7 @@ ADDRESSES = {"outlook": "ap@contoso.example", "gmail": "ap@letters.example"}
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    running: Trial
+    running: SiteHarness
     providers: RunningProviders
     api: MailroomAPI
     trusted: ssl.SSLContext
@@ -58,7 +58,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
             "MAILROOM_CA_BUNDLE": str(folder / "providers" / "ca.pem"),
             "MAILROOM_FRONT_PORT": str(port),
         }
-        async with trial(home.path, "up", "--without-providers", environment=environment) as running:
+        async with site_harness(home.path, "up", "--without-providers", environment=environment) as running:
             key = running.endpoints.api_key
             assert key is not None
             trusted = ssl.create_default_context(cafile=folder / "both.pem")
@@ -86,7 +86,7 @@ async def test_endpoints_name_everything_and_answer(site: Site) -> None:
 
 async def test_nothing_of_the_sandboxs_providers_runs(site: Site) -> None:
     commands = [" ".join(process.cmdline()) for process in site.running.members()]
-    assert not [command for command in commands if "mailroom_sandbox.providers" in command]
+    assert not [command for command in commands if "mailroom_sandbox.provider_doubles" in command]
 
 
 @pytest.mark.parametrize("provider", ["outlook", "gmail"])

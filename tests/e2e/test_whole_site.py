@@ -22,8 +22,8 @@ from mailroom_common.postgres import open_pool
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import FAUST_CHANGELOG, PARTITIONS, TOPICS
-from mailroom_sandbox.main_job.browser import Browser
-from mailroom_sandbox.stack.home import read_json
+from mailroom_sandbox.site.demo.browser import Browser
+from mailroom_sandbox.site.stack.home import read_json
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
 

@@ -15,13 +15,13 @@ from typing import Any
 import httpx
 
 from mailroom_common.errors import Unavailable
-from mailroom_sandbox.main_job.api import MailroomAPI
-from mailroom_sandbox.main_job.connect import connect
-from mailroom_sandbox.main_job.mails import SAMPLES
-from mailroom_sandbox.providers.client import ControlClient
-from mailroom_sandbox.stack import ca
-from mailroom_sandbox.stack.home import read_json
-from mailroom_sandbox.trial import Trial, trial
+from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.site.demo.api import MailroomAPI
+from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.demo.mails import SAMPLES
+from mailroom_sandbox.site.stack import ca
+from mailroom_sandbox.site.stack.home import read_json
+from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
 
 PROVIDERS = ("outlook", "gmail")
 FINAL = {"completed", "needs_review", "skipped", "failed"}
@@ -31,7 +31,7 @@ FINAL = {"completed", "needs_review", "skipped", "failed"}
 class Site:
     """`trusted` is what a client of the front needs; `http` calls the front with the site's own key."""
 
-    running: Trial
+    running: SiteHarness
     api: MailroomAPI
     control: ControlClient
     trusted: ssl.SSLContext
@@ -66,7 +66,7 @@ class Site:
 
 @asynccontextmanager
 async def whole_site(home: Path) -> AsyncIterator[Site]:
-    async with trial(home, "up", environment={}) as running:
+    async with site_harness(home, "up", environment={}) as running:
         trusted = ca.provide(running.home.tls).client_context()
         control = f"http://127.0.0.1:{read_json(running.home.ports, {})['sandbox_control']}"
         endpoints = running.endpoints

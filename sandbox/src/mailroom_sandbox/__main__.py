@@ -16,14 +16,14 @@ import typer
 from rich.console import Console
 
 from mailroom_common.errors import Fatal, MailroomError
-from mailroom_sandbox import environment, sandbox_providers, site
-from mailroom_sandbox.endpoints import Endpoints
-from mailroom_sandbox.main_job.job import MainJob
-from mailroom_sandbox.main_job.mails import SAMPLES, find
-from mailroom_sandbox.providers.cli import add_commands
-from mailroom_sandbox.providers.client import ControlError
-from mailroom_sandbox.stack import lock
-from mailroom_sandbox.stack.home import home
+from mailroom_sandbox.provider_doubles.cli import add_commands
+from mailroom_sandbox.provider_doubles.client import ControlError
+from mailroom_sandbox.site import environment, lifecycle, sandbox_providers
+from mailroom_sandbox.site.demo.demo import Demo
+from mailroom_sandbox.site.demo.mails import SAMPLES, find
+from mailroom_sandbox.site.endpoints import Endpoints
+from mailroom_sandbox.site.stack import lock
+from mailroom_sandbox.site.stack.home import home
 
 _STOP_S = 30
 
@@ -41,7 +41,7 @@ def run(
     with lock.hold(home().lock):
         plan = _sandbox_plan()
         found = find(mails.expanduser().resolve() if mails else SAMPLES)
-        sys.exit(_serve(plan, console, MainJob(plan, console, found, of_the_repository=mails is None, once=once)))
+        sys.exit(_serve(plan, console, Demo(plan, console, found, of_the_repository=mails is None, once=once)))
 
 
 @app.command()
@@ -53,7 +53,7 @@ def up(
     """Kafka, Postgres, the services and the front, until Ctrl-C; with the sandbox's providers if not said otherwise."""
     console = _console()
     with lock.hold(home().lock):
-        plan = site.plan(home(), environment.given()) if without_providers else _sandbox_plan()
+        plan = lifecycle.plan_site(home(), environment.given()) if without_providers else _sandbox_plan()
         sys.exit(_serve(plan, console, lambda endpoints: _stay(console, endpoints)))
 
 
@@ -86,15 +86,15 @@ def _console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
-def _sandbox_plan() -> site.Plan:
-    plan = site.plan(home(), environment.given(), more_ports=sandbox_providers.PORT_NAMES)
+def _sandbox_plan() -> lifecycle.SitePlan:
+    plan = lifecycle.plan_site(home(), environment.given(), more_ports=sandbox_providers.PORT_NAMES)
     return sandbox_providers.with_sandbox_providers(plan)
 
 
-def _serve(plan: site.Plan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
+def _serve(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
     told = sandbox_providers.announced(plan) if plan.companion else contextlib.nullcontext()
     with told:
-        return asyncio.run(site.run(plan, console, job))
+        return asyncio.run(lifecycle.run_site(plan, console, job))
 
 
 async def _stay(console: Console, endpoints: Endpoints) -> int:

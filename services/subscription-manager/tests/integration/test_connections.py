@@ -28,7 +28,7 @@ from mailroom_common.settings import TenantReach
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import CONNECTION_EVENTS, DOC_SOURCES, LIFECYCLE_EVENTS, SYNC_REQUESTS
-from mailroom_sandbox.providers.microsoft.directory import tenant_of
+from mailroom_sandbox.provider_doubles.microsoft.directory import tenant_of
 
 pytestmark = pytest.mark.stack
 

@@ -30,7 +30,7 @@ from mailroom_common.topics import (
     SYNC_REQUESTS,
     list_deployed_topics,
 )
-from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.site.stack.ports import free_port
 from sync_engine.app.coalescer import run
 from sync_engine.settings import CoalescerSettings
 

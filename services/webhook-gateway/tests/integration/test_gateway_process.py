@@ -24,10 +24,10 @@ from mailroom_common.events import Access, ClientState, DocSource, DocSourceStat
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS, Topic
-from mailroom_sandbox.stack import jars
-from mailroom_sandbox.stack.home import home
-from mailroom_sandbox.stack.kafka import Kafka
-from mailroom_sandbox.stack.ports import free_port
+from mailroom_sandbox.site.stack import jars
+from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.ports import free_port
 
 pytestmark = pytest.mark.stack
 
@@ -271,6 +271,7 @@ async def test_without_kafka_it_is_alive_not_ready_and_answers_in_time(start: St
     assert (push.status_code, handshake.status_code, handshake.text) == (503, 200, "abc")
     assert took_s < 2.5
     assert await gateway.status("GET", "/readyz") == 503
+    assert "pubsub_subscription_unchecked" in gateway.log.read_text()
     code, took_s = await gateway.stop()
     assert code == 0
     assert took_s < 10

@@ -13,7 +13,7 @@ from ingestion.domain.transcript import Transcript
 from ingestion.handlers.process_document import ProcessDocument
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Profile, ResultStatus
-from mailroom_common.parser import ParserCrashed, ParserLimit, Unreadable
+from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserUnconfined, UnreadableFile
 
 PAGE = Transcript.of_text(["Invoice 1"])
 FIELDS = {
@@ -87,8 +87,8 @@ async def test_a_page_without_text_waits_for_a_person(process: Process, leases: 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (Unreadable("encrypted"), "encrypted"),
-        (ParserLimit("memory"), "reader_limit"),
+        (UnreadableFile("encrypted"), "encrypted"),
+        (ParserLimitReached("memory"), "reader_limit"),
         (ParserCrashed("signal 11"), "reader_crashed"),
     ],
 )
@@ -191,6 +191,33 @@ async def test_a_lease_is_renewed_while_the_work_lasts(process: Process, leases:
     assert end(leases).status is ResultStatus.COMPLETED
 
 
+async def test_a_renewal_that_fails_for_a_moment_ends_nothing(process: Process, leases: FakeLeases) -> None:
+    class Slow(FakeReading):
+        async def transcribe(self, file: Path) -> Transcript:
+            await leases.renewed_thrice.wait()
+            return PAGE
+
+    leases.failing_renewals = 2
+    await process(Slow(PAGE, extraction=DONE)).next()
+    assert end(leases).status is ResultStatus.COMPLETED
+
+
+async def test_a_pdf_that_waits_for_a_person_is_archived(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    await process(FakeReading(UnreadableFile("encrypted"))).next()
+    assert end(leases).archive_path == leases.reserved[0]
+    assert list(blobs.archived) == leases.reserved
+
+
+async def test_a_copy_is_not_written_once_the_lease_is_lost(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    leases.is_lost = True
+    await process(FakeReading(PAGE, extraction=DONE)).next()
+    assert blobs.archived == {}
+
+
 async def test_work_stops_when_the_lease_is_lost(process: Process, leases: FakeLeases) -> None:
     class Endless(FakeReading):
         async def transcribe(self, file: Path) -> Transcript:
@@ -225,6 +252,15 @@ async def test_a_stopping_process_puts_its_document_back_at_once(process: Proces
     with pytest.raises(asyncio.CancelledError):
         await work
     assert [(put[1], put[3]) for put in leases.put_backs] == [(NOW, False)]
+
+
+async def test_a_worker_whose_parser_is_not_confined_ends_and_its_document_waits(
+    process: Process, leases: FakeLeases
+) -> None:
+    with pytest.raises(ParserUnconfined):
+        await process(FakeReading(ParserUnconfined([]))).next()
+    assert [(put[1], put[3]) for put in leases.put_backs] == [(NOW, False)]
+    assert leases.finished == []
 
 
 async def test_a_contract_note_is_archived_even_though_nobody_reads_it_yet(

@@ -1,0 +1,421 @@
+"""The Gmail API: finds the method for a path, checks who asks, and answers; also for the calls inside a batch."""
+
+import asyncio
+import base64
+import re
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from email import message_from_bytes, policy
+from email.message import EmailMessage
+from functools import partial
+from itertools import islice
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import orjson
+
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.provider_doubles.calls import Gate
+from mailroom_sandbox.provider_doubles.faults import CursorRefused, DeltaLag
+from mailroom_sandbox.provider_doubles.google import errors
+from mailroom_sandbox.provider_doubles.google.accounts import (
+    PROVIDER,
+    SYSTEM_LABELS,
+    Account,
+    GmailMailboxes,
+    split_labels,
+)
+from mailroom_sandbox.provider_doubles.google.oauth import MAIL_SCOPES
+from mailroom_sandbox.provider_doubles.google.payload import base64url, find_part, headers_of, payload_of
+from mailroom_sandbox.provider_doubles.google.pubsub import Watches
+from mailroom_sandbox.provider_doubles.google.query import asks_for_anywhere, matches
+from mailroom_sandbox.provider_doubles.provider_state import ProviderState
+from mailroom_sandbox.provider_doubles.tokens import Holder
+from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, to_ms
+
+JSON = "application/json; charset=UTF-8"
+_TYPES = ("messageAdded", "messageDeleted", "labelAdded", "labelRemoved")
+_MEMBER_OF = {
+    "messageAdded": "messagesAdded",
+    "messageDeleted": "messagesDeleted",
+    "labelAdded": "labelsAdded",
+    "labelRemoved": "labelsRemoved",
+}
+_MOST_IN_A_BATCH = 100
+_ATTACHMENT_ROUNDS = 10  # an attachment id of so many fetches ago still works
+_CONFLICT = "Only one user push notification client allowed per developer (call /stop then try again)"
+_TOPIC = re.compile(r"^projects/[^/]+/topics/[^/]+$")
+
+Method = Callable[[Call, "Caller", str], Reply]
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """`metadata_only`: the metadata scope wins over any other that the token also has."""
+
+    account: Account
+    metadata_only: bool
+
+
+class Gmail:
+    def __init__(self, state: ProviderState, mailboxes: GmailMailboxes, watches: Watches) -> None:
+        self._state = state
+        self._store = state.store
+        self._mailboxes = mailboxes
+        self._watches = watches
+        settings = state.settings
+        self._gate = Gate(
+            state.faults,
+            slots=settings.concurrent_calls_per_mailbox * 4,
+            latency_s=settings.latency_ms / 1000,
+            too_many=errors.too_many,
+        )
+        self._methods: list[tuple[str, re.Pattern[str], Method]] = [
+            ("GET", re.compile(r"profile"), self._profile),
+            ("POST", re.compile(r"watch"), self._watch),
+            ("POST", re.compile(r"stop"), self._stop),
+            ("GET", re.compile(r"history"), self._history),
+            ("GET", re.compile(r"labels"), self._labels),
+            ("GET", re.compile(r"messages"), self._list),
+            ("GET", re.compile(r"messages/([^/]+)"), self._get),
+            ("GET", re.compile(r"messages/([^/]+/attachments/[^/]+)"), self._attachment),
+        ]
+
+    async def answer(self, call: Call) -> Reply:
+        started = time.monotonic()
+        seen: list[str] = []
+        try:
+            reply = await self._answer(call, seen)
+        except Refused as refused:
+            reply = refused.reply
+        self._state.calls.record(PROVIDER, call, seen[0] if seen else None, reply.status, started)
+        return reply.with_headers(vary="Origin, X-Origin, Referer")
+
+    async def batch(self, call: Call) -> Reply:
+        """multipart/mixed of whole http requests, answered one by one in whatever order they finish."""
+        content_type = call.headers.get("content-type", "")
+        whole = b"Content-Type: " + content_type.encode() + b"\r\n\r\n" + call.body
+        parsed = message_from_bytes(whole, policy=policy.HTTP)
+        parts = (
+            [part for part in parsed.iter_parts() if isinstance(part, EmailMessage)] if parsed.is_multipart() else []
+        )
+        if not parts:
+            return errors.bad_request("Failed to parse batch request, error: 0 items.", "badRequest").reply
+        if len(parts) > _MOST_IN_A_BATCH:
+            text = f"The batch request has too many calls: at most {_MOST_IN_A_BATCH}."
+            return errors.bad_request(text, "badRequest").reply
+        # Together, as Google runs them: so a large batch meets the limit of concurrent calls.
+        replies = await asyncio.gather(*(self.answer(_inner(call, part)) for part in parts))
+        boundary = "batch_sandbox_response"
+        body = b"".join(
+            _batch_part(boundary, str(part.get("content-id", "")), reply)
+            for part, reply in zip(parts, replies, strict=True)
+        )
+        return Reply(200, body + f"--{boundary}--".encode(), media_type=f"multipart/mixed; boundary={boundary}")
+
+    async def _answer(self, call: Call, seen: list[str]) -> Reply:
+        found = re.fullmatch(r"/gmail/v1/users/([^/]+)/(.+)", call.path)
+        if not found:
+            raise errors.not_found()
+        caller = self._caller(call, found[1])
+        seen.append(caller.account.address.lower())
+        self._gate.refuse_if_unavailable(seen[0], errors.unavailable)
+        for verb, pattern, method in self._methods:
+            if verb == call.method and (matched := pattern.fullmatch(found[2])):
+                async with self._gate.slot(seen[0]):
+                    return method(call, caller, matched[1] if pattern.groups else "")
+        raise errors.not_found()
+
+    def _caller(self, call: Call, user: str) -> Caller:
+        scheme, _, value = call.headers.get("authorization", "").partition(" ")
+        token = self._state.tokens.find("access", PROVIDER, value) if scheme.lower() == "bearer" else None
+        holder: Holder | None = token.holder if token else None
+        if token is None or holder is None or token.problem or holder.user_id is None:
+            raise errors.unauthenticated()
+        account = self._mailboxes.account(holder.user_id)
+        if account is None:
+            raise errors.unauthenticated()
+        scopes = {MAIL_SCOPES[scope] for scope in holder.scopes if scope in MAIL_SCOPES}
+        if not scopes:
+            raise errors.insufficient_scope()
+        address = unquote(user)
+        if address not in ("me", account.user_id) and address.lower() != account.address.lower():
+            raise errors.no(403, "forbidden", f"Delegation denied for {account.address}")
+        if account.disabled:
+            raise errors.no(400, "failedPrecondition", "Mail service not enabled", status="FAILED_PRECONDITION")
+        return Caller(account, metadata_only="gmail.metadata" in scopes)
+
+    # The mailbox
+
+    def _profile(self, _: Call, caller: Caller, __: str) -> Reply:
+        counts = self._store.one(
+            "select count(*) as messages, count(distinct thread_id) as threads from gmail_message where user_id = ?",
+            caller.account.user_id,
+        )
+        body: dict[str, object] = {
+            "emailAddress": caller.account.address,
+            "messagesTotal": counts["messages"] if counts else 0,
+            "threadsTotal": counts["threads"] if counts else 0,
+            "historyId": str(self._horizon(caller.account)),
+        }
+        return Reply(200, body)
+
+    def _watch(self, call: Call, caller: Caller, _: str) -> Reply:
+        wish = _json(call)
+        topic = wish.get("topicName")
+        if not isinstance(topic, str) or not _TOPIC.match(topic):
+            raise errors.bad_request("Invalid topicName does not match projects/*/topics/*")
+        if topic != self._state.settings.pubsub_topic:
+            raise errors.no(404, "notFound", f"Resource not found (resource={topic.rpartition('/')[2]}).")
+        current = self._watches.topic(caller.account)
+        if current not in (None, topic):
+            raise errors.bad_request(_CONFLICT)
+        labels = wish.get("labelIds")
+        behavior = str(wish.get("labelFilterBehavior") or wish.get("labelFilterAction") or "include").lower()
+        if behavior not in ("include", "exclude"):
+            raise errors.bad_request("Invalid labelFilterBehavior.")
+        wanted = frozenset(str(label) for label in labels) if isinstance(labels, list) else frozenset[str]()
+        expires_ms = self._watches.start(caller.account, topic, wanted, behavior)
+        return Reply(200, {"historyId": str(self._horizon(caller.account)), "expiration": str(expires_ms)})
+
+    def _stop(self, _: Call, caller: Caller, __: str) -> Reply:
+        self._watches.stop(caller.account)
+        return Reply(204)
+
+    def _labels(self, _: Call, caller: Caller, __: str) -> Reply:
+        from_system = [{"id": one, "name": one, "type": "system"} for one in SYSTEM_LABELS]
+        own = [
+            {"id": row["label_id"], "name": row["name"], "type": "user"}
+            for row in self._store.all("select * from label where user_id = ?", caller.account.user_id)
+        ]
+        return Reply(200, {"labels": from_system + own})
+
+    # History
+
+    def _history(self, call: Call, caller: Caller, _: str) -> Reply:
+        account = caller.account
+        start = call.arg("startHistoryId") or ""
+        if not start.isdigit():
+            raise errors.bad_request("Invalid value for startHistoryId")
+        since = self._page_start(call, "history", account, int(start))
+        if self._is_refused(account, int(start), in_the_middle=call.arg("pageToken") is not None):
+            raise errors.not_found()
+        types = call.query.get("historyTypes") or _TYPES
+        if not set(types) <= set(_TYPES):
+            raise errors.bad_request("Invalid value for historyTypes")
+        horizon = self._horizon(account)
+        size = _page_size(call)
+        rows = self._store.all(
+            "select * from history where user_id = ? and history_id > ? and history_id <= ?"
+            " order by history_id limit ?",
+            account.user_id,
+            since,
+            horizon,
+            size + 1,
+        )
+        # A page is cut before the filter: so it can be empty and still have a next one.
+        wanted = call.arg("labelId")
+        shown = [
+            row
+            for row in rows[:size]
+            if row["kind"] in types and (wanted is None or wanted in split_labels(row["labels_after"]))
+        ]
+        body: dict[str, object] = {}
+        if shown:
+            body["history"] = [_record(row) for row in shown]
+        if len(rows) > size:
+            token = {"user": account.user_id, "after": rows[size - 1]["history_id"]}
+            body["nextPageToken"] = self._state.seal.close("history", token)
+        body["historyId"] = str(max(horizon, int(start)))
+        return Reply(200, body)
+
+    def _is_refused(self, account: Account, start: int, *, in_the_middle: bool) -> bool:
+        fault = self._state.faults.active(CursorRefused, account.address)
+        if fault and (fault.where == "middle") == in_the_middle:
+            self._state.faults.strike(CursorRefused, account.address)
+            return True
+        return start < account.oldest_history_id
+
+    def _horizon(self, account: Account) -> int:
+        """The newest id that the API shows already: history may lag behind what happened."""
+        lag = self._state.faults.active(DeltaLag, account.address)
+        if lag is None:
+            return account.history_id
+        until_ms = to_ms(self._state.now()) - int(lag.lag_s * 1000)
+        seen = self._store.number(
+            "select max(history_id) from history where user_id = ? and at_ms <= ?", account.user_id, until_ms
+        )
+        return max(seen, account.oldest_history_id)
+
+    # Messages
+
+    def _list(self, call: Call, caller: Caller, _: str) -> Reply:
+        query = call.arg("q") or ""
+        if query and caller.metadata_only:
+            raise errors.no(403, "forbidden", "Metadata scope does not support 'q' parameter")
+        labels = set(call.query.get("labelIds", ()))
+        hidden_too = (call.arg("includeSpamTrash") or "").lower() == "true" or asks_for_anywhere(query)
+        before = self._page_start(call, "list", caller.account, 2**62)
+        size = _page_size(call)
+        candidates = self._store.all(
+            "select * from gmail_message where user_id = ? and internal_ms * 1000000 + pk < ?"
+            " order by internal_ms * 1000000 + pk desc",
+            caller.account.user_id,
+            before,
+        )
+        listed = (row for row in candidates if self._is_listed(row, labels, query, hidden_too))
+        rows = list(islice(listed, size + 1))
+        body: dict[str, object] = {}
+        if rows:
+            body["messages"] = [{"id": row["message_id"], "threadId": row["thread_id"]} for row in rows[:size]]
+        if len(rows) > size:
+            last = rows[size - 1]
+            token = {"user": caller.account.user_id, "after": last["internal_ms"] * 1_000_000 + last["pk"]}
+            body["nextPageToken"] = self._state.seal.close("list", token)
+        # An estimate indeed: what is left is not looked at.
+        body["resultSizeEstimate"] = len(rows)
+        return Reply(200, body)
+
+    def _is_listed(self, row: sqlite3.Row, labels: set[str], query: str, hidden_too: bool) -> bool:
+        has = split_labels(row["labels"])
+        if not labels <= has or (not hidden_too and has & {"SPAM", "TRASH"} and not labels & {"SPAM", "TRASH"}):
+            return False
+        return matches(query, row, partial(self._source, row), self._state.now())
+
+    def _get(self, call: Call, caller: Caller, message_id: str) -> Reply:
+        form = (call.arg("format") or "full").lower()
+        if form not in ("minimal", "metadata", "full", "raw"):
+            raise errors.bad_request("Invalid value for format")
+        if caller.metadata_only and form in ("full", "raw"):
+            raise errors.no(403, "forbidden", f"Metadata scope doesn't allow format {form.upper()}")
+        row = self._message(caller.account, message_id)
+        source = self._source(row)
+        root = mime.parse(source)
+        labels = sorted(split_labels(row["labels"]))
+        body: dict[str, object] = {"id": row["message_id"], "threadId": row["thread_id"]}
+        if labels:
+            body["labelIds"] = labels
+        body |= {
+            "snippet": "" if caller.metadata_only else _snippet(root),
+            "sizeEstimate": len(source),
+            "historyId": str(row["history_id"]),
+            "internalDate": str(row["internal_ms"]),
+        }
+        if form == "raw":
+            body["raw"] = base64.urlsafe_b64encode(source).decode()
+        elif form == "metadata":
+            names = call.query.get("metadataHeaders", ())
+            body["payload"] = {"partId": "", "mimeType": root.content_type, "headers": headers_of(root, names)}
+        elif form == "full":
+            body["payload"] = payload_of(root, self._attachment_ids(row))
+        return Reply(200, body)
+
+    def _attachment(self, _: Call, caller: Caller, path: str) -> Reply:
+        message_id, attachment_id = path.split("/attachments/")
+        if caller.metadata_only:
+            raise errors.insufficient_scope()
+        row = self._message(caller.account, message_id)
+        named = self._state.seal.open("attachment", attachment_id)
+        if named is None or named["message"] != row["message_id"]:
+            raise errors.bad_request("Invalid attachment token")
+        if row["attachment_round"] - int(str(named["round"])) >= _ATTACHMENT_ROUNDS:
+            raise errors.bad_request("Invalid attachment token")
+        part = find_part(mime.parse(self._source(row)), str(named["part"]))
+        if part is None:
+            raise errors.not_found()
+        return Reply(200, {"size": len(part.content), "data": base64url(part.content)})
+
+    def _attachment_ids(self, row: sqlite3.Row) -> Callable[[mime.Part], str]:
+        """New ones with each fetch."""
+        number = row["attachment_round"] + 1
+        self._store.run("update gmail_message set attachment_round = ? where pk = ?", number, row["pk"])
+
+        def attachment_id(part: mime.Part) -> str:
+            named = {"message": row["message_id"], "part": part.part_id, "round": number}
+            return self._state.seal.close("attachment", named)
+
+        return attachment_id
+
+    def _message(self, account: Account, message_id: str) -> sqlite3.Row:
+        try:
+            return self._mailboxes.message(account, message_id)
+        except LookupError as error:
+            raise errors.not_found() from error
+
+    def _source(self, row: sqlite3.Row) -> bytes:
+        found = self._store.one("select source from mime where sha256 = ?", row["mime_sha256"])
+        if found is None:
+            raise errors.not_found()
+        return bytes(found["source"])
+
+    def _page_start(self, call: Call, kind: str, account: Account, otherwise: int) -> int:
+        token = call.arg("pageToken")
+        if token is None:
+            return otherwise
+        content = self._state.seal.open(kind, token)
+        if content is None or content["user"] != account.user_id:
+            raise errors.bad_request("Invalid pageToken")
+        return int(str(content["after"]))
+
+
+def _record(row: sqlite3.Row) -> dict[str, object]:
+    message: dict[str, object] = {"id": row["message_id"], "threadId": row["thread_id"]}
+    after = sorted(split_labels(row["labels_after"]))
+    typed: dict[str, object] = {"message": {**message, **({"labelIds": after} if after else {})}}
+    if row["kind"].startswith("label"):
+        typed["labelIds"] = sorted(split_labels(row["labels"]))
+    return {"id": str(row["history_id"]), "messages": [message], _MEMBER_OF[row["kind"]]: [typed]}
+
+
+def _snippet(root: mime.Part) -> str:
+    text = mime.body_part(root, "text/plain") or mime.body_part(root, "text/html")
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text.text())).strip()[:200] if text else ""
+
+
+def _page_size(call: Call) -> int:
+    text = call.arg("maxResults")
+    if text is None:
+        return 100
+    if not text.isdigit() or int(text) == 0:
+        raise errors.bad_request("Invalid value for maxResults")
+    return min(int(text), 500)
+
+
+def _json(call: Call) -> dict[str, object]:
+    try:
+        body = orjson.loads(call.body or b"{}")
+    except orjson.JSONDecodeError as error:
+        raise errors.bad_request("Invalid JSON payload received.", "badRequest") from error
+    if not isinstance(body, dict):
+        raise errors.bad_request("Invalid JSON payload received.", "badRequest")
+    return body
+
+
+def _inner(outer: Call, part: EmailMessage) -> Call:
+    content = part.get_payload(decode=True)
+    head, _, body = (content if isinstance(content, bytes) else b"").replace(b"\r\n", b"\n").partition(b"\n\n")
+    request_line, *lines = head.decode("utf-8", "replace").splitlines() or [""]
+    method, _, rest = request_line.partition(" ")
+    parts = urlsplit(rest.rpartition(" HTTP/")[0] or rest)
+    stated = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    authorization = {"authorization": outer.headers["authorization"]} if "authorization" in outer.headers else {}
+    return replace(
+        outer,
+        method=method.upper(),
+        path=unquote(parts.path),
+        query={name: tuple(values) for name, values in parse_qs(parts.query, keep_blank_values=True).items()},
+        headers={**authorization, **stated},
+        body=body,
+        batched=True,
+    )
+
+
+def _batch_part(boundary: str, content_id: str, reply: Reply) -> bytes:
+    content_type = reply.content_type(JSON)
+    headers = [f"HTTP/1.1 {reply.status} -"]
+    if content_type:
+        headers.append(f"Content-Type: {content_type}")
+    headers += [f"{name}: {value}" for name, value in reply.headers.items()]
+    head = f"--{boundary}\r\nContent-Type: application/http\r\nContent-ID: <response-{content_id.strip('<>')}>\r\n\r\n"
+    return head.encode() + "\r\n".join(headers).encode() + b"\r\n\r\n" + reply.content() + b"\r\n"

@@ -1,0 +1,185 @@
+"""Gmail's watches, and the Pub/Sub subscription that pushes what they announce."""
+
+import base64
+import secrets
+from collections.abc import Sequence
+from datetime import timedelta
+from urllib.parse import quote, urlsplit
+
+import httpx
+import orjson
+
+from mailroom_sandbox.provider_doubles.faults import Faults, Notifications
+from mailroom_sandbox.provider_doubles.google.accounts import Account
+from mailroom_sandbox.provider_doubles.keys import SigningKey
+from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderState
+from mailroom_sandbox.provider_doubles.push_dispatcher import PendingPush, PushDispatcher
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.wire import from_ms, to_ms
+
+CHANNEL = "pubsub"
+ISSUER = "https://accounts.google.com"
+WATCH_LIFETIME = timedelta(days=7)
+_ACKNOWLEDGED = frozenset({102, 200, 201, 202, 204})
+_ACK_DEADLINE_S = 10.0
+_SIGN_AGAIN_AFTER_S = 300
+
+
+class PubSubChannel:
+    """One message a post; the ack deadline is the time-out; a nack slows down between 100 ms and 60 s."""
+
+    name = CHANNEL
+    together = 1
+    at_once = 16
+    gives_up_after_s = 7 * 24 * 3600.0
+
+    def __init__(self, http: httpx.AsyncClient, settings: ProvidersSettings, key: SigningKey, now: Clock) -> None:
+        self._http = http
+        self._settings = settings
+        self._key = key
+        self._now = now
+        self._signed = (0, "")
+
+    async def post(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+        (pending_push,) = pending_pushes
+        headers = {"content-type": "application/json", "user-agent": "CloudPubSub-Google", **self._authorization()}
+        body = orjson.dumps(pending_push.body)
+        if not self._settings.pubsub_wrapped:
+            headers |= _metadata_headers(pending_push.body)
+            message = pending_push.body["message"]
+            body = base64.b64decode(str(message["data"])) if isinstance(message, dict) else b""
+        try:
+            answer = await self._http.post(
+                self._with_token(url), content=body, headers=headers, timeout=_ACK_DEADLINE_S
+            )
+        except httpx.HTTPError as error:
+            return type(error).__name__
+        return "accepted" if answer.status_code in _ACKNOWLEDGED else f"status {answer.status_code}"
+
+    def pause_s(self, attempts: int) -> float:
+        return min(60.0, 0.1 * 2.0 ** min(attempts - 1, 20))
+
+    def _with_token(self, url: str) -> str:
+        """The token is part of the push address, added last so that it never lies in the store."""
+        token = self._settings.pubsub_token
+        if token is None:
+            return url
+        return f"{url}{'&' if urlsplit(url).query else '?'}token={quote(token.get_secret_value(), safe='')}"
+
+    def _authorization(self) -> dict[str, str]:
+        """A token serves many pushes, as at Google."""
+        account = self._settings.pubsub_service_account
+        if account is None:
+            return {}
+        now = int(self._now().timestamp())
+        signed_at, token = self._signed
+        if abs(now - signed_at) > _SIGN_AGAIN_AFTER_S:
+            token = self._sign(account, now)
+            self._signed = (now, token)
+        return {"authorization": f"Bearer {token}"}
+
+    def _sign(self, account: str, now: int) -> str:
+        claims: dict[str, object] = {
+            "aud": self._settings.pubsub_audience or self._settings.pubsub_push_url or "",
+            "azp": "113774264463038321964",
+            "email": account,
+            "email_verified": True,
+            "exp": now + 3600,
+            "iat": now,
+            "iss": ISSUER,
+            "sub": "113774264463038321964",
+        }
+        return self._key.sign(claims)
+
+
+def _metadata_headers(envelope: dict[str, object]) -> dict[str, str]:
+    message = envelope["message"]
+    if not isinstance(message, dict):
+        return {}
+    return {
+        "x-goog-pubsub-subscription-name": str(envelope["subscription"]),
+        "x-goog-pubsub-message-id": str(message["messageId"]),
+        "x-goog-pubsub-publish-time": str(message["publishTime"]),
+    }
+
+
+class Watches:
+    """Who is watched, and what a change of a watched mailbox publishes: never more than that something changed."""
+
+    def __init__(
+        self, store: Store, dispatcher: PushDispatcher, faults: Faults, settings: ProvidersSettings, now: Clock
+    ) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._faults = faults
+        self._settings = settings
+        self._now = now
+
+    @classmethod
+    def of(cls, state: ProviderState) -> "Watches":
+        return cls(state.store, state.dispatcher, state.faults, state.settings, state.now)
+
+    def topic(self, account: Account) -> str | None:
+        """The topic of a watch that has not run out."""
+        row = self._store.one(
+            "select topic from watch where user_id = ? and expires_ms > ?", account.user_id, to_ms(self._now())
+        )
+        return row["topic"] if row else None
+
+    def start(self, account: Account, topic: str, labels: frozenset[str], behavior: str) -> int:
+        """Returns when it ends, in milliseconds, and publishes one notification at once."""
+        expires_ms = to_ms(self._now() + WATCH_LIFETIME)
+        self._store.run(
+            "insert or replace into watch values (?,?,?,?,?,0)",
+            account.user_id,
+            topic,
+            orjson.dumps(sorted(labels)).decode(),
+            behavior,
+            expires_ms,
+        )
+        self._publish(account)
+        return expires_ms
+
+    def stop(self, account: Account) -> None:
+        self._store.run("delete from watch where user_id = ?", account.user_id)
+
+    def changed(self, account: Account, labels: frozenset[str]) -> None:
+        now_ms = to_ms(self._now())
+        watch = self._store.one("select * from watch where user_id = ? and expires_ms > ?", account.user_id, now_ms)
+        if watch is None or not _announces(watch["behavior"], frozenset(orjson.loads(watch["labels"])), labels):
+            return
+        if self._settings.pubsub_drop_above_one_per_second and now_ms - watch["last_event_ms"] < 1000:
+            return  # one event a second and user; what is above is dropped, not queued
+        self._store.run("update watch set last_event_ms = ? where user_id = ?", now_ms, account.user_id)
+        self._publish(account)
+
+    def _publish(self, account: Account) -> None:
+        url = self._settings.pubsub_push_url
+        if url is None:
+            return
+        fault = self._faults.strike(Notifications, account.address)
+        for due_in_s in fault.due_in_s() if fault else [0.0]:
+            self._dispatcher.hand_in(CHANNEL, url, account.user_id, self._envelope(account), due_in_s=due_in_s)
+
+    def _envelope(self, account: Account) -> dict[str, object]:
+        # A number here, although the API gives history ids as strings.
+        signal = orjson.dumps({"emailAddress": account.address, "historyId": account.history_id})
+        message_id = str(10**16 + secrets.randbelow(9 * 10**16))
+        published = from_ms(to_ms(self._now())).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
+        return {
+            "message": {
+                "data": base64.b64encode(signal).decode(),
+                "messageId": message_id,
+                "message_id": message_id,
+                "publishTime": published,
+                "publish_time": published,
+            },
+            "subscription": self._settings.pubsub_subscription,
+        }
+
+
+def _announces(behavior: str, watched: frozenset[str], labels: frozenset[str]) -> bool:
+    if not watched:
+        return True
+    return bool(watched & labels) == (behavior != "exclude")

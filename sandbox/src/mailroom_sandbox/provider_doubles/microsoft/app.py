@@ -1,0 +1,50 @@
+"""The Microsoft side as one ASGI application: identity platform and Graph share a host here."""
+
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from mailroom_sandbox.provider_doubles.asgi import call_of, response_of
+from mailroom_sandbox.provider_doubles.microsoft.access import Access
+from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
+from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
+from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.graph import JSON, Graph
+from mailroom_sandbox.provider_doubles.microsoft.identity import MicrosoftIdentity
+from mailroom_sandbox.provider_doubles.microsoft.mailbox import GraphMailboxes
+from mailroom_sandbox.provider_doubles.microsoft.messages import Messages
+from mailroom_sandbox.provider_doubles.microsoft.notifications import GraphChannel, GraphNotifications
+from mailroom_sandbox.provider_doubles.microsoft.subscriptions import Subscriptions
+from mailroom_sandbox.provider_doubles.provider_state import ProviderState
+
+
+class Microsoft:
+    def __init__(self, state: ProviderState) -> None:
+        directory = Directory(state.store, state.now)
+        errors = Errors(state.now)
+        access = Access(state.tokens, directory, errors)
+        messages = Messages(state.store, directory, errors)
+        delta = Delta(state.store, state.seal, state.faults, state.now, messages, errors)
+        subscriptions = Subscriptions(state, access, directory, errors)
+        state.dispatcher.add(GraphChannel(state.http, state.settings))
+        self.directory = directory
+        self.notifications = GraphNotifications(state.store, state.dispatcher, state.faults, directory, state.now)
+        self.mailboxes = GraphMailboxes(state.store, state.now, directory, self.notifications)
+        self.graph = Graph(state, directory, access, messages, delta, subscriptions, errors)
+        self.app = _app(MicrosoftIdentity(state, directory), self.graph)
+
+
+def _app(identity: MicrosoftIdentity, graph: Graph) -> Starlette:
+    async def on_graph(request: Request) -> Response:
+        return response_of(await graph.answer(await call_of(request)), JSON)
+
+    return Starlette(
+        routes=[
+            Route("/v1.0/{path:path}", on_graph, methods=["GET", "POST", "PATCH", "PUT", "DELETE"]),
+            Route("/{tenant}/v2.0/.well-known/openid-configuration", identity.configuration),
+            Route("/{tenant}/discovery/v2.0/keys", identity.keys),
+            Route("/{tenant}/oauth2/v2.0/authorize", identity.authorize, methods=["GET", "POST"]),
+            Route("/{tenant}/oauth2/v2.0/token", identity.token, methods=["POST"]),
+        ]
+    )

@@ -1,0 +1,58 @@
+"""What all parts of the providers share. Built in `app.py`, or by a test with a clock of its own."""
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import httpx
+
+from mailroom_sandbox.provider_doubles.calls import Calls
+from mailroom_sandbox.provider_doubles.faults import Faults
+from mailroom_sandbox.provider_doubles.keys import SigningKey, load_key, load_secret
+from mailroom_sandbox.provider_doubles.push_dispatcher import PushDispatcher
+from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
+from mailroom_sandbox.provider_doubles.store import Store
+from mailroom_sandbox.provider_doubles.tokens import Tokens
+from mailroom_sandbox.provider_doubles.wire import Seal
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderState:
+    settings: ProvidersSettings
+    now: Clock
+    store: Store
+    seal: Seal
+    tokens: Tokens
+    faults: Faults
+    calls: Calls
+    dispatcher: PushDispatcher
+    http: httpx.AsyncClient
+    microsoft_key: SigningKey
+    google_key: SigningKey
+    service_account_key: SigningKey
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def build_provider_state(settings: ProvidersSettings, now: Clock = utc_now) -> ProviderState:
+    store = Store(settings.state)
+    trust = ssl.create_default_context(cafile=settings.ca_bundle)
+    return ProviderState(
+        settings=settings,
+        now=now,
+        store=store,
+        seal=Seal(load_secret(settings.state, "seal")),
+        tokens=Tokens(store, now),
+        faults=Faults(store),
+        calls=Calls(store, now),
+        dispatcher=PushDispatcher(store, now),
+        http=httpx.AsyncClient(verify=trust, trust_env=False, follow_redirects=False),
+        microsoft_key=load_key(settings.state, "microsoft-signing"),
+        google_key=load_key(settings.state, "google-signing"),
+        service_account_key=load_key(settings.state, "google-service-account"),
+    )

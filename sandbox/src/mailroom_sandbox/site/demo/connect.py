@@ -1,0 +1,49 @@
+"""Connects a mailbox through the consent pages, as its owner would in a browser."""
+
+import ssl
+
+from mailroom_common.errors import Rejected
+from mailroom_sandbox.site.demo.api import MailroomAPI
+from mailroom_sandbox.site.demo.browser import Browser
+
+_GONE = {"deleting", "deleted"}
+
+
+async def connect(api: MailroomAPI, provider: str, address: str, trusted: ssl.SSLContext) -> str:
+    """The id of the invoice doc source of this mailbox, which is active: one that was paused is resumed, and consent
+    is given only where it is missing."""
+    existing = [source for source in await api.items("/doc-sources") if _is_for(source, provider, address)]
+    active = [source for source in existing if source["state"] == "active"]
+    if active:
+        return str(active[0]["id"])
+    if paused := [source for source in existing if source["state"] == "paused"]:
+        resumed = await api.post(f"/doc-sources/{paused[0]['id']}/resume")
+        return str(resumed["id"])
+    if existing:
+        doc_source_id = str(existing[0]["id"])
+        link = (await api.post(f"/doc-sources/{doc_source_id}/authorize"))["authorize_url"]
+    else:
+        made = await api.post("/doc-sources", {"provider": provider, "profile": "invoice", "access": "delegated"})
+        doc_source_id, link = str(made["id"]), made["authorize_url"]
+    await _consent(link, address, trusted)
+    source = await api.get(f"/doc-sources/{doc_source_id}")
+    if source["state"] != "active" or source["address"] != address:
+        raise Rejected(f"{address} is not connected after consent: {source['state']}, {source['connection_reason']}")
+    return doc_source_id
+
+
+async def _consent(link: str, address: str, trusted: ssl.SSLContext) -> None:
+    async with Browser(trusted) as browser:
+        ours = await browser.open(link)  # names tenant and purpose, and has one button
+        providers = await browser.submit(ours)
+        await browser.submit(providers, account=address, decision="accept")
+
+
+def _is_for(source: dict[str, object], provider: str, address: str) -> bool:
+    """A source that nobody has consented to has no address yet; a run that was interrupted leaves one."""
+    return (
+        source["provider"] == provider
+        and source["profile"] == "invoice"
+        and source["address"] in (address, None)
+        and source["state"] not in _GONE
+    )

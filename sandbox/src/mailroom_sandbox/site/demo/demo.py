@@ -1,0 +1,161 @@
+"""The demo, from connected mailboxes to an account of every mail."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from rich.console import Console
+
+from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.site.demo import expectations
+from mailroom_sandbox.site.demo.accounting import Account, Item, account_for
+from mailroom_sandbox.site.demo.api import MailroomAPI, patiently
+from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.demo.deliver import deliver
+from mailroom_sandbox.site.demo.mails import SAMPLES, Mail
+from mailroom_sandbox.site.demo.tables import DocumentRows, account_table, show_documents
+from mailroom_sandbox.site.endpoints import Endpoints
+from mailroom_sandbox.site.lifecycle import SitePlan
+from mailroom_sandbox.site.sandbox_providers import control_url
+
+MAILBOXES = {"outlook": "ap@outlook.test", "gmail": "ap@gmail.test"}
+_POLL_S = 0.4
+_PATIENCE_S = 120.0  # without any progress
+
+
+@dataclass(frozen=True, slots=True)
+class Mailbox:
+    provider: str
+    address: str
+    doc_source_id: str
+    delivered: Mapping[Mail, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the APIs say of one mailbox: messages by the provider's id, documents by ours."""
+
+    mailbox: Mailbox
+    messages: Mapping[str, Item]
+    documents: Mapping[str, Item]
+
+    @property
+    def accounts(self) -> list[tuple[str, Account]]:
+        """Each delivered mail by its name, with what became of it."""
+        return [
+            (mail.name, account_for(message_id, self.messages, self.documents))
+            for mail, message_id in self.mailbox.delivered.items()
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """`mails` are delivered to both mailboxes; those `of_the_repository` have documents that are known beforehand."""
+
+    plan: SitePlan
+    console: Console
+    mails: Sequence[Mail]
+    of_the_repository: bool
+    once: bool
+
+    async def __call__(self, endpoints: Endpoints) -> int:
+        assert endpoints.api_key is not None  # noqa: S101  # the sandbox makes its own
+        trusted = self.plan.certificates.client_context()
+        async with (
+            MailroomAPI(endpoints.public, endpoints.api_key, trusted) as api,
+            ControlClient(control_url(self.plan)) as control,
+        ):
+            connected = [await self._connect(api, control, provider) for provider in MAILBOXES]
+            rows = DocumentRows(self.console, {mailbox.doc_source_id: mailbox.address for mailbox in connected})
+            code = self._judge(await self._follow(api, connected, rows))
+            if self.once or not self.of_the_repository:
+                return code
+            self._explain(endpoints)
+            await self._stay(api, rows)
+            return 0
+
+    async def _connect(self, api: MailroomAPI, control: ControlClient, provider: str) -> Mailbox:
+        address = MAILBOXES[provider]
+        await control.create_mailbox(provider, address)
+        trusted = self.plan.certificates.client_context()
+        # An attempt that was cut off left a source that nobody has consented to; the next one finds it and goes on.
+        doc_source_id = await patiently(lambda: connect(api, provider, address, trusted))
+        self.console.print(f"[green]✓[/] {address} is connected")
+        delivered, new = await deliver(control, provider, address, self.mails, self.plan.home.deliveries)
+        self.console.print(f"[green]✓[/] {new} mails delivered to {address}, {len(delivered) - new} were there already")
+        return Mailbox(provider, address, doc_source_id, delivered)
+
+    async def _follow(self, api: MailroomAPI, mailboxes: Sequence[Mailbox], rows: DocumentRows) -> list[Look]:
+        """Shows documents as they appear until every mail is accounted for, or nothing moves any more."""
+        loop = asyncio.get_running_loop()
+        moved_at_s, before = loop.time(), None
+        while True:
+            began_at_s = loop.time()
+            looks = [await patiently(partial(_look, api, mailbox)) for mailbox in mailboxes]
+            for look in looks:
+                rows.show(look.documents.values())
+            now = [look.accounts for look in looks]
+            if now != before:
+                moved_at_s, before = loop.time(), now
+            is_missing = any(account.missing for accounts in now for _, account in accounts)
+            if not is_missing or loop.time() - moved_at_s > _PATIENCE_S:
+                return looks
+            # Many mails make a look long: looking must not be all that the machine does.
+            await asyncio.sleep(max(_POLL_S, 2 * (loop.time() - began_at_s)))
+
+    def _judge(self, looks: Sequence[Look]) -> int:
+        differences = [difference for look in looks for difference in self._differences(look)]
+        for look in looks:
+            if not self.of_the_repository:
+                self.console.print(account_table(look.mailbox.address, look.accounts))
+            elif self.once:  # otherwise they have just been shown, and there is more to come
+                show_documents(self.console, look.mailbox.address, look.documents.values())
+        for difference in differences:
+            self.console.print(f"[red]✗[/] {difference}", soft_wrap=True)
+        if not differences:
+            self.console.print(f"[green]✓[/] every mail is accounted for in {len(looks)} mailboxes")
+        return 1 if differences else 0
+
+    def _differences(self, look: Look) -> Iterator[str]:
+        for mail, account in look.accounts:
+            if account.missing:
+                yield f"{look.mailbox.address}: {mail}: {account.missing}"
+        if self.of_the_repository:
+            expected, lists_inline = expectations.load(SAMPLES), look.mailbox.provider != "outlook"
+            for text in expectations.differences(expected, look.accounts, lists_inline=lists_inline):
+                yield f"{look.mailbox.address}: {text}"
+
+    def _explain(self, endpoints: Endpoints) -> None:
+        url = endpoints.public.replace("https://", "http://")
+        lines = (
+            ("documents", f"curl -H 'Authorization: Bearer {endpoints.api_key}' {url}/documents"),
+            ("as they come", f"curl -N -H 'Authorization: Bearer {endpoints.api_key}' {url}/documents/events"),
+            ("drop a mail in", f".venv/bin/mailroom-sandbox send sandbox/one-more.eml --to {MAILBOXES['outlook']}"),
+            ("", f".venv/bin/mailroom-sandbox send FILE.eml --to {MAILBOXES['gmail']}"),
+            ("addresses", str(self.plan.home.endpoints)),
+            ("logs", f"{self.plan.home.logs}/ (make logs)"),
+            ("stop", "Ctrl-C; make run resumes, make clean forgets"),
+        )
+        self.console.print()
+        for name, text in lines:
+            self.console.print(f"[bold]{name:16}[/]{text}", soft_wrap=True, highlight=False)
+
+    async def _stay(self, api: MailroomAPI, rows: DocumentRows) -> None:
+        """Shows what arrives from now on, until somebody stops us."""
+        while True:
+            async for _ in api.changes():
+                rows.show(await patiently(partial(api.items, "/documents")))
+            await asyncio.sleep(1)  # the stream broke, since its service is just being started again
+
+
+async def _look(api: MailroomAPI, mailbox: Mailbox) -> Look:
+    messages, documents = await asyncio.gather(
+        api.items("/messages", doc_source_id=mailbox.doc_source_id),
+        api.items("/documents", doc_source_id=mailbox.doc_source_id),
+    )
+    return Look(
+        mailbox,
+        {message["message_id"]: message for message in messages},
+        {document["id"]: document for document in documents},
+    )

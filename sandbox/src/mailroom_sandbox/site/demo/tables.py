@@ -1,0 +1,105 @@
+"""What the demo prints: documents as they appear, and the account of the mails."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.cells import cell_len, set_cell_size
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from mailroom_sandbox.site.demo.accounting import Account, Item, Outcome
+
+_COLUMNS = (
+    ("mailbox", 16),
+    ("status", 12),
+    ("supplier", 26),
+    ("number", 16),
+    ("date", 10),
+    ("total", 14),
+    ("file", 28),
+)
+_NARROWEST = {"supplier": 12, "file": 10}
+_GAP = "  "
+_STYLES = {"completed": "green", "needs_review": "yellow", "skipped": "dim", "failed": "red"}
+_OUTCOMES = {Outcome.DOCUMENT: "green", Outcome.DUPLICATE: "cyan", Outcome.LEFT: "dim", Outcome.WAITING: "red"}
+
+
+class DocumentRows:
+    """A table that grows at its foot; each document comes once it is finished, and again when that changes."""
+
+    def __init__(self, console: Console, mailboxes: Mapping[str, str]) -> None:
+        self._console = console
+        self._mailboxes = mailboxes
+        self._shown: dict[str, str] = {}
+        self._widths = _widths(console.width)
+
+    def show(self, documents: Iterable[Item]) -> None:
+        for document in documents:
+            status = document["status"]
+            if status in ("pending", "processing") or self._shown.get(document["id"]) == status:
+                continue
+            if not self._shown:
+                self._print([name for name, _ in _COLUMNS], "bold")
+            self._shown[document["id"]] = status
+            cells = _cells(document, self._mailboxes.get(document["doc_source_id"], "?"))
+            self._print(cells, _STYLES.get(status, ""))
+
+    def _print(self, cells: list[str], style: str) -> None:
+        line = _GAP.join(_fit(cell, width) for cell, width in zip(cells, self._widths, strict=True))
+        self._console.print(Text(line, style=style), soft_wrap=True)
+
+
+def show_documents(console: Console, mailbox: str, documents: Iterable[Item]) -> None:
+    """All documents of one mailbox, by supplier and number."""
+    found = sorted(documents, key=lambda document: _cells(document, mailbox)[2:4])
+    console.print(f"\n[bold]{mailbox}[/]")
+    DocumentRows(console, {document["doc_source_id"]: mailbox for document in found}).show(found)
+
+
+def account_table(title: str, accounts: Iterable[tuple[str, Account]]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for name in ("mail", "part", "what became of it", "why"):
+        table.add_column(name, overflow="fold")
+    for mail, account in accounts:
+        if not account.parts:
+            table.add_row(mail, "", Text("no part", style="dim"), account.missing or account.reason or "")
+        for part in account.parts:
+            status = part.document["status"] if part.document and part.outcome is not Outcome.WAITING else ""
+            outcome = Text(" ".join(filter(None, (part.outcome, status))), style=_OUTCOMES[part.outcome])
+            table.add_row(mail, part.filename or part.part_path, outcome, part.reason or _why(part.document))
+    return table
+
+
+def _cells(document: Item, mailbox: str) -> list[str]:
+    extraction: Mapping[str, Any] = document["extraction"] or {}  # Any: JSON
+    total = " ".join(filter(None, (extraction.get("total_gross"), extraction.get("currency"))))
+    return [
+        mailbox,
+        document["status"],
+        extraction.get("supplier_name") or _why(document),
+        extraction.get("invoice_number") or "",
+        extraction.get("issue_date") or "",
+        total,
+        (document["source_metadata"] or {}).get("attachment_filename") or "",
+    ]
+
+
+def _why(document: Item | None) -> str:
+    return str((document and (document["skip_reason"] or document["review_reason"])) or "")
+
+
+def _fit(text: str, width: int) -> str:
+    text = " ".join(text.split())
+    return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
+
+
+def _widths(console_width: int) -> list[int]:
+    """Wide as they should be, or with supplier and file giving way to a narrow terminal."""
+    widths = dict(_COLUMNS)
+    over = sum(widths.values()) + len(_GAP) * (len(widths) - 1) - console_width
+    for name, narrowest in reversed(_NARROWEST.items()):
+        given = max(0, min(over, widths[name] - narrowest))
+        widths[name] -= given
+        over -= given
+    return list(widths.values())

@@ -1,0 +1,75 @@
+"""The environment of the service processes: what the site's own says, and what only a run on one machine lacks."""
+
+import base64
+import hashlib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dotenv import dotenv_values
+
+from mailroom_common.errors import SettingsError
+from mailroom_sandbox.site.services import SERVICES, Service
+from mailroom_sandbox.site.stack.home import Home, checkout
+
+TENANT = "sandbox"
+PORT_NAMES = ("kafka", "kafka_controller", "postgres", "front", *(service.name for service in SERVICES))
+
+
+def given() -> dict[str, str]:
+    """The environment, with what a `.env` in the checkout adds to it. Empty values count as not given."""
+    written = dotenv_values(os.environ.get("MAILROOM_ENV_FILE", checkout() / ".env"))
+    merged = {**{name: value for name, value in written.items() if value is not None}, **os.environ}
+    return {name: value for name, value in merged.items() if value or not name.startswith("MAILROOM_")}
+
+
+def fixed_ports(environment: Mapping[str, str]) -> dict[str, int]:
+    front = environment.get("MAILROOM_FRONT_PORT")
+    if front is None:
+        return {}
+    if not front.isdigit() or not 0 < int(front) < 65536:
+        raise SettingsError("MAILROOM_FRONT_PORT is wrong: a port number is needed.")
+    return {"front": int(front)}
+
+
+@dataclass(frozen=True, slots=True)
+class SiteEnvironment:
+    """`shared` is what all services get; `api_key` is None when the environment brought `MAILROOM_API_KEYS`."""
+
+    shared: Mapping[str, str]
+    api_key: str | None
+
+    def of(self, service: Service, ports: Mapping[str, int]) -> dict[str, str]:
+        # A name of its own makes a consumer a static member of its group: a restarted process goes on with its
+        # partitions at once, where a dynamic one would wait until its dead self has timed out.
+        instance = self.shared.get("MAILROOM_INSTANCE_ID", "sandbox")
+        return {
+            **self.shared,
+            "MAILROOM_HTTP_HOST": "127.0.0.1",
+            "MAILROOM_HTTP_PORT": str(ports[service.name]),
+            "MAILROOM_INSTANCE_ID": f"{instance}-{service.name}",
+        }
+
+
+def compose(
+    environment: Mapping[str, str], home: Home, ports: Mapping[str, int], *, kafka: str | None, database: str | None
+) -> SiteEnvironment:
+    """`kafka` and `database` are addresses of servers started here, None where the environment names its own."""
+    api_key = None if "MAILROOM_API_KEYS" in environment else home.secret("api_key")
+    defaults = {
+        "MAILROOM_TOKEN_KEYS": f"sandbox:{_token_key(home)}",
+        "MAILROOM_PUBLIC_URL": f"https://127.0.0.1:{ports['front']}",
+        "MAILROOM_TRUSTED_PROXIES": "127.0.0.1",
+        "MAILROOM_BLOB_URL": home.blobs.as_uri(),
+    }
+    if api_key:
+        defaults["MAILROOM_API_KEYS"] = f"{TENANT}:admin:{hashlib.sha256(api_key.encode()).hexdigest()}"
+    if kafka:
+        defaults |= {"MAILROOM_KAFKA_BOOTSTRAP": kafka, "MAILROOM_KAFKA_REPLICATION": "1"}
+    if database:
+        defaults["MAILROOM_DATABASE_URL"] = database
+    return SiteEnvironment({**defaults, **environment, "PYTHONUNBUFFERED": "1"}, api_key)
+
+
+def _token_key(home: Home) -> str:
+    return base64.b64encode(hashlib.sha256(home.secret("token_key").encode()).digest()).decode()

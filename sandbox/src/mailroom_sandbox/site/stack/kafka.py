@@ -1,0 +1,144 @@
+"""Apache Kafka, one node in KRaft mode, from its jars."""
+
+import asyncio
+import base64
+import os
+import shutil
+import signal
+import subprocess
+import uuid
+from pathlib import Path
+
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.errors import KafkaError
+
+from mailroom_common.errors import Fatal
+from mailroom_sandbox.site.stack import child, jars
+from mailroom_sandbox.site.stack.child import Child
+
+READY_S = 180  # after a kill -9 on a busy machine it looks through a thousand logs first
+STOP_S = 10  # SIGTERM ends it in half a second, or now and then not at all
+_STOPPED = 143  # how a JVM that SIGTERM ended reports success
+
+
+class Kafka:
+    """`folder` holds data and settings; it must be locked by the caller (`lock.hold`).
+
+    `starts_fast`: the first compiler tier only, which is half the CPU of a start. A broker that is to be measured needs
+    both tiers, as one in production has them.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        jar_folder: Path,
+        *,
+        port: int,
+        controller_port: int,
+        log: Path,
+        starts_fast: bool = True,
+    ) -> None:
+        self.bootstrap = f"127.0.0.1:{port}"
+        self._folder = folder
+        self._jars = jar_folder
+        self._port = port
+        self._controller_port = controller_port
+        self._log = log
+        self._starts_fast = starts_fast
+        self._child: Child | None = None
+
+    @property
+    def child(self) -> Child:
+        assert self._child is not None  # noqa: S101
+        return self._child
+
+    def start(self) -> Child:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if not (self._folder / "data" / "meta.properties").exists():
+            self._format()
+        settings = self._write_settings("data")
+        self._child = child.spawn(
+            "kafka", [*self._java(heap="512m"), "kafka.Kafka", settings], log=self._log, cwd=self._folder
+        )
+        return self._child
+
+    async def ready(self) -> None:
+        """Returns once metadata is answered; Fatal when the process ends first or takes too long."""
+        deadline = asyncio.get_running_loop().time() + READY_S
+        while not await self._answers():
+            if not self.child.is_running or asyncio.get_running_loop().time() > deadline:
+                raise Fatal(f"Kafka does not answer; the end of {self._log}:\n{child.tail(self._log)}")
+            await asyncio.sleep(0.1)
+
+    async def stop(self, grace_s: float = STOP_S) -> bool:
+        """True when it ended as asked."""
+        if self._child is None:
+            return True
+        return await self._child.stop(signal.SIGTERM, grace_s) in (_STOPPED, -signal.SIGTERM, 0)
+
+    async def _answers(self) -> bool:
+        try:
+            # Without this the client logs an error for each refused connection of a start.
+            _, writer = await asyncio.open_connection("127.0.0.1", self._port)
+        except OSError:
+            return False
+        writer.close()
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap, request_timeout_ms=2000)
+        try:
+            await admin.start()
+            return bool((await admin.describe_cluster())["brokers"])
+        except (KafkaError, OSError):
+            return False
+        finally:
+            await admin.close()
+
+    def _format(self) -> None:
+        """Formats beside and moves into place: a half formatted folder can be neither used nor formatted again."""
+        shutil.rmtree(self._folder / "data.new", ignore_errors=True)
+        settings = self._write_settings("data.new")
+        command = [
+            *self._java(heap="128m"),
+            "kafka.tools.StorageTool",
+            "format",
+            "-t",
+            _cluster_id(),
+            "-c",
+            settings,
+            "--standalone",
+        ]
+        formatted = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, check=False)
+        if formatted.returncode != 0:
+            raise Fatal(f"Kafka's storage could not be formatted: {formatted.stdout[-1000:]}{formatted.stderr[-1000:]}")
+        (self._folder / "data.new").replace(self._folder / "data")
+
+    def _write_settings(self, data: str) -> str:
+        own = f"""
+log.dirs={data}
+listeners=PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller_port}
+advertised.listeners=PLAINTEXT://127.0.0.1:{self._port}
+controller.quorum.bootstrap.servers=127.0.0.1:{self._controller_port}
+"""
+        (self._folder / "server.properties").write_text((jars.FILES / "server.properties").read_text() + own)
+        (self._folder / "log4j2.properties").write_text((jars.FILES / "log4j2.properties").read_text())
+        return "server.properties"
+
+    def _java(self, *, heap: str) -> list[str]:
+        tuning = ["-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto"]
+        if self._starts_fast:
+            tuning.append("-XX:TieredStopAtLevel=1")
+        settings = ["-Djava.awt.headless=true", "-Dlog4j2.configurationFile=log4j2.properties"]
+        return [java(), "-Xms64m", f"-Xmx{heap}", *tuning, *settings, "-cp", f"{self._jars}/*"]
+
+
+def java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which(f"{home}/bin/java") if home else shutil.which("java")
+    if found is None:
+        raise Fatal("Kafka needs a Java 17 runtime: install the Debian package `openjdk-17-jre-headless`")
+    return found
+
+
+def _cluster_id() -> str:
+    """What `StorageTool random-uuid` prints, without a JVM for it; it may not begin with a dash."""
+    made = base64.urlsafe_b64encode(uuid.uuid4().bytes)[:22].decode()
+    return made if not made.startswith("-") else _cluster_id()

@@ -1,0 +1,1 @@
+"""The test kit: servers, running provider doubles, whole sites and contract checks for the tests of every package."""

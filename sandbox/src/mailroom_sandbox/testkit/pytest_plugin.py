@@ -1,0 +1,109 @@
+"""Pytest plugin: a real Kafka and a real Postgres for the session, and what holds for every test.
+
+`MAILROOM_TEST_KAFKA` and `MAILROOM_TEST_DATABASE_URL` name servers that run already; without them private ones are
+started in a temporary folder and are gone with the session. Topics and groups are shared: tests take a random prefix.
+"""
+
+import asyncio
+import os
+import secrets
+import tempfile
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import asyncpg
+import pytest
+from hypothesis import HealthCheck, settings
+
+from mailroom_sandbox.site.stack import jars
+from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.ports import free_port
+from mailroom_sandbox.site.stack.postgres import Postgres
+
+T = TypeVar("T")
+
+# No property fails because the machine is slow.
+settings.register_profile("mailroom", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mailroom")
+
+# Only the tests' own processes are measured: coverage adds two fifths to the CPU of starting a service as a process.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+
+
+@pytest.fixture(scope="session")
+def kafka_bootstrap(_stack_folder: Path) -> Iterator[str]:
+    given = os.environ.get("MAILROOM_TEST_KAFKA")
+    if given:
+        yield given
+        return
+    port = free_port()
+    kafka = Kafka(
+        _stack_folder / "kafka",
+        _wait(jars.provide(home().jars)),
+        port=port,
+        controller_port=free_port(avoid=[port]),
+        log=_stack_folder / "kafka.log",
+    )
+    kafka.start()
+    try:
+        _wait(kafka.ready())
+        yield kafka.bootstrap
+    finally:
+        _wait(kafka.stop())
+
+
+@pytest.fixture(scope="session")
+def postgres_server_url(_stack_folder: Path) -> Iterator[str]:
+    given = os.environ.get("MAILROOM_TEST_DATABASE_URL")
+    if given:
+        yield given
+        return
+    postgres = Postgres(
+        _stack_folder / "postgres",
+        port=free_port(),
+        password=secrets.token_urlsafe(16),
+        log=_stack_folder / "postgres.log",
+        durable=False,
+    )
+    postgres.start()
+    try:
+        _wait(postgres.ready())
+        yield postgres.server_url
+    finally:
+        _wait(postgres.stop())
+
+
+@pytest.fixture(scope="module")
+def postgres_url(postgres_server_url: str) -> Iterator[str]:
+    """A database of the test module's own, dropped afterwards whoever is still connected."""
+    name = f"test_{secrets.token_hex(6)}"
+    _wait(_execute(postgres_server_url, f"create database {name}"))
+    yield urlsplit(postgres_server_url)._replace(path=f"/{name}").geturl()
+    _wait(_execute(postgres_server_url, f"drop database {name} with (force)"))
+
+
+@pytest.fixture(scope="session")
+def _stack_folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="mailroom-stack-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)  # Postgres may have to run as nobody, who must be able to come here
+        yield folder
+
+
+async def _execute(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute(statement)
+    finally:
+        await connection.close()
+
+
+def _wait(task: Coroutine[Any, Any, T]) -> T:
+    """Runs to the end on a loop of its own, in a thread: the main thread's loop belongs to the tests."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, task).result()

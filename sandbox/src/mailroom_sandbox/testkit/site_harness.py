@@ -1,0 +1,79 @@
+"""A whole site in a process of its own, for tests and benchmarks: started, looked at, interrupted, gone."""
+
+import asyncio
+import os
+import shutil
+import signal
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from mailroom_sandbox.site.endpoints import Endpoints
+from mailroom_sandbox.site.stack import child, jars
+from mailroom_sandbox.site.stack.child import Child
+from mailroom_sandbox.site.stack.home import Home, home, read_json
+
+READY_S = 150
+STOP_S = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SiteHarness:
+    home: Home
+    process: Child
+    log: Path
+
+    @property
+    def endpoints(self) -> Endpoints:
+        """As the file says now: process ids change with every restart."""
+        return Endpoints(**read_json(self.home.endpoints, None))
+
+    def members(self) -> list[psutil.Process]:
+        """Every process of the site, the parser's and Postgres's included."""
+        supervisor = psutil.Process(self.process.pid)
+        return [supervisor, *supervisor.children(recursive=True)]
+
+    async def interrupt(self, *, within_s: float = STOP_S) -> int:
+        """Ctrl-C; returns the exit code, and raises TimeoutError when it is not over in time."""
+        os.kill(self.process.pid, signal.SIGINT)
+        return await asyncio.wait_for(self.process.exited(), within_s)
+
+
+@asynccontextmanager
+async def site_harness(folder: Path, *arguments: str, environment: Mapping[str, str]) -> AsyncIterator[SiteHarness]:
+    """Runs `mailroom-sandbox ARGUMENTS` on a state of its own; entered once its endpoints are published.
+
+    Of the caller's environment nothing of Mailroom's is passed on, nor is a `.env` of the checkout read. Coverage
+    is not measured in it: eight more processes under a tracer would take a third longer, and show little that the
+    services' own tests do not.
+    """
+    site = Home(folder)
+    await _lend_jars(site)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAILROOM_", "COVERAGE_"))}
+    own = {"MAILROOM_HOME": str(folder), "MAILROOM_ENV_FILE": os.devnull}
+    log = folder.with_name(f"{folder.name}.log")
+    command = [sys.executable, "-m", "mailroom_sandbox", *arguments]
+    process = child.spawn("site", command, log=log, environment={**clean, **environment, **own})
+    try:
+        yield await _wait_until_ready(SiteHarness(site, process, log))
+    finally:
+        await process.stop(signal.SIGINT, STOP_S)
+
+
+async def _wait_until_ready(harness: SiteHarness) -> SiteHarness:
+    async with asyncio.timeout(READY_S):
+        while not harness.home.endpoints.exists():
+            if not harness.process.is_running:
+                raise RuntimeError(f"the site did not start:\n{child.tail(harness.log, 30)}")
+            await asyncio.sleep(0.1)
+    return harness
+
+
+async def _lend_jars(site: Home) -> None:
+    if not site.jars.exists():
+        site.jars.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(await jars.provide(home().jars), site.jars)

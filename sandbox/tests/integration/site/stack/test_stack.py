@@ -1,0 +1,108 @@
+"""Kafka and Postgres on a folder: stopped in order, killed, started again, and what they kept."""
+
+import os
+import signal
+from pathlib import Path
+
+import asyncpg
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+
+from mailroom_common.errors import Fatal
+from mailroom_sandbox.site.stack import jars
+from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.ports import free_port
+from mailroom_sandbox.site.stack.postgres import DATABASE, Postgres
+
+
+@pytest.fixture
+def open_folder(tmp_path: Path) -> Path:
+    """One that nobody may look into, whom Postgres may have to run as."""
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    return tmp_path
+
+
+async def test_kafka_keeps_acknowledged_records_over_a_stop_and_a_kill(tmp_path: Path) -> None:
+    # Other ports each time: what is kept must not depend on them.
+    first = await _kafka(tmp_path)
+    await _write(first.bootstrap, b"before the stop")
+    assert await first.stop(), "SIGTERM ends it in order"
+    second = await _kafka(tmp_path)
+    await _write(second.bootstrap, b"before the kill")
+    os.kill(second.child.pid, signal.SIGKILL)
+    await second.child.exited()
+    third = await _kafka(tmp_path)
+    assert await _read(third.bootstrap, 2) == [b"before the stop", b"before the kill"]
+    assert await third.stop()
+
+
+async def test_kafka_that_cannot_start_says_what_its_log_says(tmp_path: Path) -> None:
+    kafka = await _kafka(tmp_path, start=False)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "meta.properties").write_text("version=7\n")
+    kafka.start()
+    with pytest.raises(Fatal, match=r"(?s)Kafka does not answer.*meta\.properties"):
+        await kafka.ready()
+
+
+async def test_postgres_keeps_committed_rows_over_a_stop_and_a_kill(open_folder: Path) -> None:
+    first = await _postgres(open_folder)
+    await _run(first.url, "create table kept as select 1 as n")
+    assert await first.stop(), "SIGINT ends it in order, whoever is connected"
+    second = await _postgres(open_folder)
+    await _run(second.url, "insert into kept values (2)")
+    second.child.kill()
+    await second.child.exited()
+    third = await _postgres(open_folder)
+    connection = await asyncpg.connect(third.url)
+    assert [row["n"] for row in await connection.fetch("select n from kept order by n")] == [1, 2]
+    assert await third.stop(), "an open connection does not hold it"
+
+
+async def test_postgres_takes_nobody_without_the_password(open_folder: Path) -> None:
+    postgres = await _postgres(open_folder)
+    with pytest.raises(asyncpg.InvalidPasswordError):
+        await asyncpg.connect(postgres.url.replace("secret", "guess"), database=DATABASE)
+    assert await postgres.stop()
+
+
+async def _kafka(folder: Path, *, start: bool = True) -> Kafka:
+    port = free_port()
+    jar_folder = await jars.provide(home().jars)
+    kafka = Kafka(folder, jar_folder, port=port, controller_port=free_port(avoid=[port]), log=folder / "kafka.log")
+    if start:
+        kafka.start()
+        await kafka.ready()
+    return kafka
+
+
+async def _postgres(folder: Path) -> Postgres:
+    postgres = Postgres(folder / "postgres", port=free_port(), password="secret", log=folder / "postgres.log")
+    postgres.start()
+    await postgres.ready()
+    return postgres
+
+
+async def _write(bootstrap: str, value: bytes) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+    await admin.start()
+    if "kept" not in await admin.list_topics():
+        await admin.create_topics([NewTopic("kept", num_partitions=1, replication_factor=1)])
+    await admin.close()
+    async with AIOKafkaProducer(bootstrap_servers=bootstrap, acks="all") as producer:
+        await producer.send_and_wait("kept", value)
+
+
+async def _read(bootstrap: str, count: int) -> list[bytes]:
+    async with AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest") as consumer:
+        consumer.assign([TopicPartition("kept", 0)])
+        return [(await consumer.getone()).value for _ in range(count)]
+
+
+async def _run(url: str, statement: str) -> None:
+    connection = await asyncpg.connect(url)
+    await connection.execute(statement)
+    await connection.close()

@@ -1,0 +1,51 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mailroom_sandbox.site.stack import lock
+
+HOLDER = """
+import pathlib, sys
+from mailroom_sandbox.site.stack import lock
+with lock.hold(pathlib.Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> "subprocess.Popen[str]":
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(tmp_path / "lock")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+def test_second_run_is_refused_and_told_who_holds_the_state(holder: "subprocess.Popen[str]", tmp_path: Path) -> None:
+    refused = pytest.raises(lock.AlreadyRunning, match=f"process {holder.pid} .* already runs on {tmp_path}")
+    with refused, lock.hold(tmp_path / "lock"):
+        pytest.fail("two hold the lock")
+    assert lock.holder(tmp_path / "lock") == holder.pid
+    holder.communicate()
+
+
+def test_lock_goes_with_a_killed_holder(holder: "subprocess.Popen[str]", tmp_path: Path) -> None:
+    holder.kill()
+    holder.communicate()
+    assert lock.holder(tmp_path / "lock") is None
+    with lock.hold(tmp_path / "lock"):
+        assert lock.holder(tmp_path / "lock") is not None
+
+
+def test_lock_is_not_inherited_by_children(tmp_path: Path) -> None:
+    with lock.hold(tmp_path / "lock"):
+        sleeper = subprocess.Popen(["sleep", "60"], close_fds=False)
+    try:
+        assert lock.holder(tmp_path / "lock") is None
+    finally:
+        sleeper.kill()
+        sleeper.wait()

@@ -1,0 +1,46 @@
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from mailroom_sandbox.site.stack import ports
+
+
+def test_ports_are_chosen_once_and_kept(tmp_path: Path) -> None:
+    first = ports.choose(tmp_path / "ports.json", ["kafka", "front"])
+    again = ports.choose(tmp_path / "ports.json", ["kafka", "front", "gateway"])
+    assert again | first == again
+    assert len(set(again.values())) == 3
+
+
+def test_port_of_the_environment_is_taken_and_kept(tmp_path: Path) -> None:
+    ports.choose(tmp_path / "ports.json", ["front"])
+    assert ports.choose(tmp_path / "ports.json", ["front"], {"front": 8443})["front"] == 8443
+    assert ports.choose(tmp_path / "ports.json", ["front"])["front"] == 8443
+
+
+def test_taken_port_ends_the_start_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "_LEFTOVER_GRACE_S", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        with pytest.raises(ports.PortTaken, match=rf"port {port} of front is taken by process \d+ .*: .* make clean"):
+            ports.require_free({"front": port}, hint="use make clean")
+
+
+def test_port_that_frees_itself_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    other = socket.create_server(("127.0.0.1", 0))
+    waits: list[float] = []
+
+    def close_instead_of_sleeping(seconds: float) -> None:
+        waits.append(seconds)
+        other.close()
+
+    monkeypatch.setattr(time, "sleep", close_instead_of_sleeping)
+    ports.require_free({"front": other.getsockname()[1]}, hint="")
+    assert len(waits) == 1
+
+
+def test_chosen_ports_are_no_connections_of_others() -> None:
+    ephemeral_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    assert ports.free_port() < ephemeral_from
