@@ -1,14 +1,17 @@
-"""`mailroom topics`: the Kafka topics of a site."""
+"""The commands of `mailroom`: migrate the database, create and list the Kafka topics."""
 
 import asyncio
 
 import typer
+from pydantic import SecretStr
 
-from mailroom_common.kafka.admin import apply_topics
-from mailroom_common.settings import KafkaSettings, load_settings
+from mailroom_cli.apply_topics import apply_topics
+from mailroom_common.migrations import apply_migrations, list_schemas
+from mailroom_common.settings import DatabaseSettings, KafkaSettings, load_settings
+from mailroom_common.tokens.store import SCHEMA as TOKENS
 from mailroom_common.topics import list_deployed_topics
 
-app = typer.Typer(name="topics", no_args_is_help=True, help="The Kafka topics of a site.")
+topics_app = typer.Typer(name="topics", no_args_is_help=True, help="The Kafka topics of a site.")
 
 _EXAMPLES = """Examples:
 
@@ -18,8 +21,29 @@ _EXAMPLES = """Examples:
 """
 
 
-@app.command(epilog=_EXAMPLES)
-def apply() -> None:
+class MigrationSettings(DatabaseSettings):
+    """Tokens may live in a database of their own; the keys that seal them are not needed here."""
+
+    token_database_url: SecretStr | None = None
+
+
+def migrate_command() -> None:
+    """Apply what is missing, one migration a transaction; safe to repeat and to run twice at once."""
+    settings = load_settings(MigrationSettings)
+    done = asyncio.run(_migrate_all(settings))
+    for name in done:
+        typer.echo(f"applied {name}")
+    typer.echo(f"{len(done)} applied; {', '.join(sorted(list_schemas()))} are up to date")
+
+
+async def _migrate_all(settings: MigrationSettings) -> list[str]:
+    services = list_schemas() - {TOKENS}
+    done = await apply_migrations(settings.token_database_url or settings.database_url, {TOKENS})
+    return done + await apply_migrations(settings.database_url, services)
+
+
+@topics_app.command("apply", epilog=_EXAMPLES)
+def apply_command() -> None:
     """Create the topics that are missing and correct the settings of those that differ.
 
     Safe to run again and again: the second run changes nothing. Partition counts are fixed for life, so a topic that
@@ -34,8 +58,8 @@ def apply() -> None:
     typer.echo(f"{len(applied.created)} created, {len(applied.changed)} changed, {len(applied.unchanged)} as they were")
 
 
-@app.command("list", epilog="Example:\n\n  mailroom topics list")
-def list_topics() -> None:
+@topics_app.command("list", epilog="Example:\n\n  mailroom topics list")
+def list_command() -> None:
     """Show what `apply` would make: names, partitions, cleanup and retention. Asks Kafka nothing."""
     settings = load_settings(KafkaSettings)
     for topic in list_deployed_topics(settings.topic_prefix, settings.kafka_replication):
