@@ -1,20 +1,20 @@
-"""`mailroom`: the command line of operators and engineers."""
+"""`mailroom`, the command line for operators and engineers; each group of commands is a module of its own."""
 
 import sys
 
 import typer
 
-from mailroom_cli.commands import migrate_command, topics_app
+from mailroom_cli import migrations, topics
 from mailroom_common.errors import MailroomError
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command("migrate")(migrate_command)
-app.add_typer(topics_app)
+app.command("migrate")(migrations.migrate_schemas)
+app.add_typer(topics.app)
 
 
 @app.callback()
-def _describe_app() -> None:
-    """The command of operators and engineers; its settings are those of the services, from the environment."""
+def describe_command() -> None:
+    """The command line for operators and engineers; settings come from the environment, as those of the services."""
 
 
 def main() -> None:
