@@ -186,10 +186,10 @@ async def known_secrets(site: Site) -> list[bytes]:
     found = {*kept.values(), key, "sandbox-microsoft-secret", "sandbox-google-secret"}
     database = site.running.endpoints.database
     async with open_pool(database, application_name="e2e", max_size=2) as pool:
-        store = TokenStore(pool, SealingKeys.parse(f"sandbox:{key}"), url=database)
+        store = TokenStore(pool, SealingKeys.parse_keys(f"sandbox:{key}"), url=database)
         rows = await pool.fetch('select doc_source_id from mailroom_tokens."grant" where sealed_tokens is not null')
         for row in rows:
-            grant = await store.read(str(row["doc_source_id"]))
+            grant = await store.read_grant(str(row["doc_source_id"]))
             assert grant is not None
             found |= {grant.tokens.access_token, str(grant.tokens.refresh_token)}
     return [secret.encode() for secret in found]

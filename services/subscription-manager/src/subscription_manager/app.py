@@ -78,7 +78,7 @@ async def run(settings: Settings, process: Process, *, providers: Sequence[Provi
 
 
 async def _open(settings: Settings, packages: Sequence[ProviderPackage], stack: AsyncExitStack) -> Opened:
-    keys = SealingKeys.parse(settings.token_keys.get_secret_value())
+    keys = SealingKeys.parse_keys(settings.token_keys.get_secret_value())
     pool = await stack.enter_async_context(
         open_pool(settings.database_url, application_name="subscription-manager", max_size=settings.database_pool_size)
     )
