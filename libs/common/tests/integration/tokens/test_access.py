@@ -15,7 +15,8 @@ import orjson
 import pytest
 
 from mailroom_common.errors import AccessDenied, ProviderUnavailable, TokenRefused, Unavailable
-from mailroom_common.events import Access, Profile, Provider
+from mailroom_common.events import Access, Profile
+from mailroom_common.provider_clients import Providers
 from mailroom_common.providers.types import Grant, Mailbox
 from mailroom_common.tokens.access import AccessTokens
 from mailroom_common.tokens.store import StoredTokens, TokenStore
@@ -68,7 +69,7 @@ def refresher() -> Refresher:
 
 @pytest.fixture
 def tokens(store: TokenStore, refresher: Refresher) -> AccessTokens:
-    return AccessTokens(store, {Provider.OUTLOOK: refresher}, {}, clock=Clock())
+    return AccessTokens(store, {"outlook": refresher}, {}, clock=Clock())
 
 
 @pytest.fixture
@@ -76,7 +77,7 @@ async def mailbox(store: TokenStore) -> Mailbox:
     """Connected, with an access token that has one more minute."""
     described = Mailbox(
         doc_source_id=str(uuid.uuid4()),
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         access=Access.DELEGATED,
         profile=Profile.INVOICE,
         address="ap@contoso.example",
@@ -248,10 +249,10 @@ async def test_application_token_is_shared_by_its_key_until_two_minutes_before_i
             asked.append(mailbox.provider_tenant)
             return Grant(f"app-{len(asked)}", None, clock() + HOUR, frozenset())
 
-    tokens = AccessTokens(store, {}, {Provider.OUTLOOK: Issuer()}, clock=clock)
+    tokens = AccessTokens(store, {}, {"outlook": Issuer()}, clock=clock)
     one = Mailbox(
         doc_source_id=str(uuid.uuid4()),
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         access=Access.APPLICATION,
         profile=Profile.CONTRACT_NOTE,
         address="trades@contoso.example",
@@ -267,7 +268,7 @@ async def test_application_token_is_shared_by_its_key_until_two_minutes_before_i
     assert await tokens.get_access_token(other, rejected="app-2") == "app-3"
     assert await tokens.get_access_token(replace(one, provider_tenant="tenant-2")) == "app-4"
     with pytest.raises(AccessDenied):
-        await tokens.get_access_token(replace(one, provider=Provider.GMAIL))
+        await tokens.get_access_token(replace(one, provider="gmail"))
 
 
 async def test_two_processes_that_refresh_at_once_make_one_refresh(
@@ -276,7 +277,7 @@ async def test_two_processes_that_refresh_at_once_make_one_refresh(
     store: TokenStore,
     postgres_url: str,
 ) -> None:
-    connected = await connect(Provider.OUTLOOK, "ap@contoso.example", str(uuid.uuid4()))
+    connected = await connect("outlook", "ap@contoso.example", str(uuid.uuid4()))
     grant = await store.read_grant(connected.doc_source_id)
     assert grant is not None
     rejected, rounds = grant.tokens.access_token, 5
@@ -327,3 +328,9 @@ async def end_sessions(postgres_url: str) -> None:
         )
     finally:
         await conn.close()
+
+
+async def test_doc_source_without_a_grant_needs_consent(providers: Providers, outlook: Mailbox) -> None:
+    stranger = replace(outlook, doc_source_id=str(uuid.uuid4()))
+    with pytest.raises(TokenRefused):
+        await providers.tokens.get_access_token(stranger)
