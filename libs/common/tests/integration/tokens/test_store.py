@@ -51,6 +51,79 @@ async def test_no_column_holds_a_token_in_plain(store: TokenStore, pool: asyncpg
     assert "canary" not in repr(await store.read_grant(one))
 
 
+async def test_a_new_consent_replaces_everything_of_the_old_one(store: TokenStore, pool: asyncpg.Pool) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, "outlook", "user", TOKENS, SCOPES)
+    later = StoredTokens("access-2", "refresh-2", TOKENS.expires_at + timedelta(hours=3))
+    await store.put_grant(one, "gmail", "another-user", later, frozenset({"gmail.readonly"}))
+    grant = await store.read_grant(one)
+    assert grant is not None
+    assert (grant.provider, grant.provider_user_id, grant.scopes) == (
+        "gmail",
+        "another-user",
+        frozenset({"gmail.readonly"}),
+    )
+    assert (grant.tokens, grant.generation) == (later, 2)
+    column = 'select access_expires_at from mailroom_tokens."grant" where doc_source_id = $1'
+    assert await pool.fetchval(column, one) == later.expires_at
+
+
+async def test_what_happens_to_one_grant_leaves_the_others_alone(store: TokenStore) -> None:
+    one, other = str(uuid4()), str(uuid4())
+    for doc_source_id in (one, other):
+        await store.put_grant(doc_source_id, "outlook", "user", TOKENS, SCOPES)
+    before = await store.read_grant(other)
+    async with store.lock_for_refresh(one) as locked:
+        assert locked is not None
+        await locked.replace_tokens(replace(TOKENS, access_token="next"))
+        await locked.mark_refused()
+    await store.forget_grant(one)
+    assert await store.read_grant(other) == before
+
+
+async def test_what_a_refresh_of_an_older_generation_gives_changes_nothing(store: TokenStore) -> None:
+    """The row's lock excludes it, unless the lock's session ended unnoticed."""
+    one = str(uuid4())
+    await store.put_grant(one, "outlook", "user", TOKENS, SCOPES)
+    await store.put_grant(one, "outlook", "user", TOKENS, SCOPES)
+    async with store.lock_for_refresh(one) as locked:
+        assert locked is not None
+        locked.grant = replace(locked.grant, generation=1)
+        await locked.replace_tokens(replace(TOKENS, access_token="late"))
+        await locked.mark_refused()
+    grant = await store.read_grant(one)
+    assert grant is not None
+    assert (grant.tokens, grant.refused_at, grant.generation) == (TOKENS, None, 2)
+
+
+async def test_a_refresh_that_succeeds_ends_the_refusal_and_says_when(store: TokenStore, pool: asyncpg.Pool) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, "outlook", "user", TOKENS, SCOPES)
+    async with store.lock_for_refresh(one) as locked:
+        assert locked is not None
+        await locked.mark_refused()
+    refused = await store.read_grant(one)
+    later = TOKENS.expires_at + timedelta(hours=1)
+    async with store.lock_for_refresh(one) as locked:
+        assert locked is not None
+        await locked.replace_tokens(replace(TOKENS, expires_at=later))
+    grant = await store.read_grant(one)
+    assert refused is not None
+    assert grant is not None
+    assert (grant.refused_at, grant.tokens.expires_at) == (None, later)
+    assert grant.refreshed_at > refused.refreshed_at
+    column = 'select access_expires_at from mailroom_tokens."grant" where doc_source_id = $1'
+    assert await pool.fetchval(column, one) == later
+
+
+async def test_a_forgotten_grant_is_none_for_a_refresh_too(store: TokenStore) -> None:
+    one = str(uuid4())
+    await store.put_grant(one, "outlook", "user", TOKENS, SCOPES)
+    await store.forget_grant(one)
+    async with store.lock_for_refresh(one) as locked:
+        assert locked is None
+
+
 async def test_each_consent_raises_the_generation_also_after_a_forgetting(store: TokenStore) -> None:
     one = str(uuid4())
     assert await store.put_grant(one, "outlook", "user", TOKENS, SCOPES) == 1
