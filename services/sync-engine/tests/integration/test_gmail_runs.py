@@ -136,3 +136,27 @@ async def test_a_label_of_the_users_own_is_watched_by_its_name(engine: Engine, g
     gmail.calls.clear()
     await engine.done()
     assert gmail.calls == {"history": 1}, "what the label's id is, is known by now"
+
+
+_QUOTA = 6_000  # units a minute, as new projects have them
+_COSTS = {"history": 2, "relist": 5, "profile": 1, "fetch": 20, "open_part": 20}
+
+
+@pytest.mark.parametrize("is_new_mail", [True, False], ids=["history", "re-list"])
+async def test_a_backlog_drains_at_the_pace_of_the_quota(engine: Engine, gmail: FakeGmail, is_new_mail: bool) -> None:
+    """450 mails of one PDF each, 18,000 units: three minutes' worth."""
+    gmail.page_size = 500
+    if is_new_mail:
+        await engine.done(SyncReason.CONNECT)
+        engine.clock.pass_by(minutes=2)
+    mails = sorted(f"m{number:03}" for number in range(450))
+    for message_id in mails:
+        gmail.deliver(message_id, File(), in_history=is_new_mail)
+    gmail.limit_units(_QUOTA, _COSTS)
+    began_at = engine.clock.now
+    while isinstance(outcome := await engine.run(), RetryAt):
+        assert outcome.not_before - engine.clock.now <= timedelta(seconds=5), "a throttle does not double the pause"
+        engine.clock.now = outcome.not_before
+        assert engine.clock.now - began_at < timedelta(minutes=5), await engine.taken_mails()
+    assert await engine.taken_mails() == mails
+    assert gmail.units_spent < 450 * 40 * 1.15, "what was fetched is kept"

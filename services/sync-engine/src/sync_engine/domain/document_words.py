@@ -1,4 +1,4 @@
-"""Words that speak of a document, in the languages our mailboxes read. They only ever let a mail in."""
+"""Words that mention an invoice or a trade, in the languages of our mailboxes. They only ever accept a mail."""
 
 import re
 import unicodedata
@@ -32,23 +32,23 @@ aktie aktien anlage bond bonds bought buy etf fund isin kauf kob kop note salg s
 """
 
 
-def speak_of_document(profile: Profile, *texts: str | None) -> bool:
-    """Whether a subject, a sender or a file name speaks of what this profile is after."""
-    pattern = _pattern(profile)
-    return any(text and pattern.search(_folded(text)) for text in texts)
+def mentions_document(profile: Profile, *texts: str | None) -> bool:
+    """Whether a subject, a sender or a file name mentions what this profile collects."""
+    pattern = _compile_pattern(profile)
+    return any(text and pattern.search(_normalize_text(text)) for text in texts)
 
 
 @cache
-def _pattern(profile: Profile) -> re.Pattern[str]:
+def _compile_pattern(profile: Profile) -> re.Pattern[str]:
     anywhere, alone = _INVOICE_ANYWHERE.split() + _INVOICE_SCRIPTS.split(), _INVOICE_ALONE.split()
     if profile is Profile.CONTRACT_NOTE:
         anywhere, alone = anywhere + _TRADE_ANYWHERE.split(), alone + _TRADE_ALONE.split()
-    inside = "|".join(re.escape(_folded(word).strip()) for word in anywhere)
-    whole = "|".join(re.escape(_folded(word).strip()) for word in alone)
+    inside = "|".join(re.escape(_normalize_text(word).strip()) for word in anywhere)
+    whole = "|".join(re.escape(_normalize_text(word).strip()) for word in alone)
     return re.compile(rf"{inside}|(?<!\w)(?:{whole})(?!\w)")
 
 
-def _folded(text: str) -> str:
+def _normalize_text(text: str) -> str:
     """Lower case, without accents, every run of other characters one blank: `Reçu_n°12` is `recu n 12`."""
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     letters = "".join(character for character in decomposed if not unicodedata.combining(character))

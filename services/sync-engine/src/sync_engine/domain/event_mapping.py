@@ -1,15 +1,17 @@
-"""The events of a mail. Their ids are derived from what they tell, so that a repeat is known for one."""
+"""Builds the events of a mail. Their ids are derived from their facts, so that a repeat has the same id."""
 
 from datetime import datetime
 
 from mailroom_common.events import AttachmentStored, DocSource, MailEvent, MailKind, derived_id
 from mailroom_common.providers.port import MessageSummary
-from sync_engine.domain.filters import is_automated, is_newsletter
-from sync_engine.domain.records import JudgedMessage, KnownMessage, TakenPart
-from sync_engine.domain.watched import Place
+from sync_engine.domain.mail_filter import is_automated, is_newsletter
+from sync_engine.domain.message_records import ProcessedMessage, KnownMessage, StoredPart
+from sync_engine.domain.watched_folders import Place
 
 
-def attachment_stored(source: DocSource, message: JudgedMessage, part: TakenPart, now: datetime) -> AttachmentStored:
+def map_attachment_event(
+    source: DocSource, message: ProcessedMessage, part: StoredPart, now: datetime
+) -> AttachmentStored:
     summary = message.summary
     return AttachmentStored(
         event_id=derived_id("attachment-stored", part.attachment_id),
@@ -34,7 +36,7 @@ def attachment_stored(source: DocSource, message: JudgedMessage, part: TakenPart
     )
 
 
-def mail_event(
+def map_mail_event(
     source: DocSource,
     kind: MailKind,
     summary: MessageSummary,
@@ -46,9 +48,9 @@ def mail_event(
     has_headers = summary.headers is not None
     return MailEvent(
         event_id=derived_id(
-            "mail-event", source.doc_source_id, summary.message_id, kind, *_which(kind, summary, place)
+            "mail-event", source.doc_source_id, summary.message_id, kind, *_distinguishing_facts(kind, summary, place)
         ),
-        occurred_at=_when(kind, summary, now),
+        occurred_at=_event_time(kind, summary, now),
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
         kind=kind,
@@ -72,13 +74,13 @@ def mail_event(
     )
 
 
-def _which(kind: MailKind, summary: MessageSummary, place: Place | None) -> tuple[object, ...]:
-    """What tells two events of one kind apart: a mail is received and removed once, and changed with each version."""
+def _distinguishing_facts(kind: MailKind, summary: MessageSummary, place: Place | None) -> tuple[object, ...]:
+    """What makes two events of one kind different: a mail is received and removed once, and changed with each version."""
     if kind in {MailKind.RECEIVED, MailKind.REMOVED}:
         return ()
     return (summary.version, summary.modified_at, place.folder_id if place else None)
 
 
-def _when(kind: MailKind, summary: MessageSummary, now: datetime) -> datetime:
+def _event_time(kind: MailKind, summary: MessageSummary, now: datetime) -> datetime:
     at = summary.received_at if kind is MailKind.RECEIVED else summary.modified_at
     return now if kind is MailKind.REMOVED or at is None else at
