@@ -17,7 +17,8 @@ chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k '$(k)')
 # `s=sync-engine` narrows test, lint, types and fmt to one package.
 FOLDERS := $(if $(s),$(firstword $(wildcard services/$(s) libs/$(s) $(s))),libs services cli sandbox tests bench)
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common
+	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common \
+	--no-emit-package mailroom-outlook --no-emit-package mailroom-gmail
 
 .PHONY: help setup run up down logs test lint types fmt check reference bench lock clean
 

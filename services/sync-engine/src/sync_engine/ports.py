@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from mailroom_common.events import ConnectionKind, DocSource, IngestionResult, SyncReason
-from mailroom_common.providers.port import Folder
+from mailroom_common.providers.types import Folder
 from mailroom_common.topics import Topic
 from sync_engine.domain.coalescing import CoalescingWindow, PendingRequest
 from sync_engine.domain.cursor import Cursor

@@ -24,7 +24,7 @@ from mailroom_common.errors import (
     Unavailable,
 )
 from mailroom_common.events import ConnectionKind, DocSourceState, SyncReason
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.records import Cursor, JudgedMessage, MessageState, Page
 from sync_engine.ports import NotSyncable, RetryAt
 from sync_engine.run_ports import CursorMoved, NotToBeSynced

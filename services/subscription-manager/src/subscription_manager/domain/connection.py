@@ -18,7 +18,7 @@ from mailroom_common.events import (
     SyncRequest,
     derived_id,
 )
-from mailroom_common.providers.port import Mailbox
+from mailroom_common.providers.types import Mailbox
 
 
 class State(StrEnum):

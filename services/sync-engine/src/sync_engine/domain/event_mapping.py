@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from mailroom_common.events import AttachmentStored, DocSource, MailEvent, MailKind, derived_id
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.mail_filter import is_automated, is_newsletter
 from sync_engine.domain.message_records import ProcessedMessage, KnownMessage, StoredPart
 from sync_engine.domain.watched_folders import Place

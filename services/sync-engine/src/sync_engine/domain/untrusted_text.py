@@ -3,7 +3,7 @@
 import unicodedata
 from dataclasses import replace
 
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.providers.types import MessageSummary
 
 _MAX_TEXT_CHARACTERS = 1000  # a header may be megabytes; a Kafka record may not
 _MAX_FILENAME_CHARACTERS = 200

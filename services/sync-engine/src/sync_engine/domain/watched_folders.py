@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mailroom_common.events import Profile
-from mailroom_common.providers.port import Folder, MessageSummary
+from mailroom_common.providers.types import Folder, MessageSummary
 
 # Well-known names whose whole subtree is left out by default: what lies in a deleted folder is deleted too.
 _UNWATCHED_FOLDERS = frozenset(
