@@ -3,13 +3,12 @@
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-HISTORY, RELIST = "history", "relist"
-"""The scopes of a mailbox that lists its changes as one history; elsewhere a scope is a folder id."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
     """A row of `cursor`; `version` 0 means that there is no row yet.
+
+    `scope` is a folder id, or one of the two scopes of a mailbox with a history: `HISTORY_SCOPE`, `RELIST_SCOPE`.
 
     `round_started_at` is set while a round from nothing (a first sync, or one after a refused position) is under way.
     """

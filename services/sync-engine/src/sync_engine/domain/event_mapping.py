@@ -5,8 +5,8 @@ from datetime import datetime
 from mailroom_common.events import AttachmentStored, DocSource, MailEvent, MailKind, derived_id
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.mail_filter import is_automated, is_newsletter
-from sync_engine.domain.message_records import ProcessedMessage, KnownMessage, StoredPart
-from sync_engine.domain.watched_folders import Place
+from sync_engine.domain.message_records import KnownMessage, ProcessedMessage, StoredPart
+from sync_engine.domain.watched_folders import MessageLocation
 
 
 def map_attachment_event(
@@ -40,7 +40,7 @@ def map_mail_event(
     source: DocSource,
     kind: MailKind,
     summary: MessageSummary,
-    place: Place | None,
+    location: MessageLocation | None,
     known: KnownMessage | None,
     now: datetime,
 ) -> MailEvent:
@@ -48,7 +48,11 @@ def map_mail_event(
     has_headers = summary.headers is not None
     return MailEvent(
         event_id=derived_id(
-            "mail-event", source.doc_source_id, summary.message_id, kind, *_distinguishing_facts(kind, summary, place)
+            "mail-event",
+            source.doc_source_id,
+            summary.message_id,
+            kind,
+            *_distinguishing_facts(kind, summary, location),
         ),
         occurred_at=_event_time(kind, summary, now),
         tenant_id=source.tenant_id,
@@ -57,8 +61,8 @@ def map_mail_event(
         message_id=summary.message_id,
         internet_message_id=summary.internet_message_id,
         conversation_id=summary.conversation_id,
-        folder_id=place.folder_id if place else None,
-        folder=(place.name or None) if place else None,
+        folder_id=location.folder_id if location else None,
+        folder=(location.name or None) if location else None,
         previous_folder_id=previous,
         from_address=summary.sender_address,
         from_domain=(summary.sender_address or "").rpartition("@")[2].lower() or None,
@@ -74,11 +78,13 @@ def map_mail_event(
     )
 
 
-def _distinguishing_facts(kind: MailKind, summary: MessageSummary, place: Place | None) -> tuple[object, ...]:
-    """What makes two events of one kind different: a mail is received and removed once, and changed with each version."""
+def _distinguishing_facts(
+    kind: MailKind, summary: MessageSummary, location: MessageLocation | None
+) -> tuple[object, ...]:
+    """What tells events of one kind apart: a mail is received and removed once, and changed with each version."""
     if kind in {MailKind.RECEIVED, MailKind.REMOVED}:
         return ()
-    return (summary.version, summary.modified_at, place.folder_id if place else None)
+    return (summary.version, summary.modified_at, location.folder_id if location else None)
 
 
 def _event_time(kind: MailKind, summary: MessageSummary, now: datetime) -> datetime:

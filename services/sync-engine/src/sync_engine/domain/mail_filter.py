@@ -6,8 +6,8 @@ from enum import StrEnum
 
 from mailroom_common.events import Profile, SourceFilter
 from mailroom_common.providers.types import MessageSummary, Part
-from sync_engine.domain.parts import SkipReason, skip_reason_by_name
 from sync_engine.domain.document_words import mentions_document
+from sync_engine.domain.parts import SkipReason, skip_reason_by_name
 
 REJECTED_MAIL_REASON = "rejected_mail:{}"
 """The skip reason of a part that would have been stored, had it come in another mail."""
@@ -58,7 +58,7 @@ def reject_mail(
 
 
 def needs_html_to_judge(summary: MessageSummary, parts: Iterable[Part], profile: Profile, rules: SourceFilter) -> bool:
-    """Whether only a `<table>` in the body can still have the mail accepted: of a strict source, others take any file."""
+    """Whether only a `<table>` in the body can still have the mail accepted, as a strict source asks for."""
     return rules.strictness == "strict" and (
         reject_mail(summary, parts, profile, rules) is MailRejection.NO_DOCUMENT_WORDS
     )

@@ -102,7 +102,7 @@ def skip_reason_by_content(part: Part, content: ContentKind, *, html: str) -> Sk
 
 
 def needs_html_body(part: Part) -> bool:
-    """Whether the body decides on this part: a ContentKind-ID by itself means nothing, on an attachment it is common."""
+    """Whether the body decides on this part: a Content-ID by itself means nothing, on an attachment it is common."""
     is_said_to_be_pdf = _declared_type(part) == "application/pdf" and file_extension(part.filename) == "pdf"
     return part.content_id is not None and not part.is_inline and not is_said_to_be_pdf
 

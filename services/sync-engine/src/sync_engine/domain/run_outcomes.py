@@ -8,11 +8,16 @@ from mailroom_common.events import ConnectionKind
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCompleted:
-    """`unannounced_messages` counts what was found new though no notification had asked for it."""
+    """`unannounced_messages` counts what was found new though no notification had asked for it.
+
+    `missing_folders` are names of the source's `folders` that the mailbox does not have; None where no folders were
+    listed.
+    """
 
     new_messages: int = 0
     unannounced_messages: int = 0
     is_full: bool = False
+    missing_folders: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The compacted topic `sync-requests` as a work table: the protocol of one partition, without Kafka and without a clock.
+"""The compacted topic `sync-requests` as a work table: the protocol of one partition, without Kafka or a clock.
 
 A request asks for a sync; a tombstone with the header `resolves` closes it. An exhaustive model found that each rule
 is needed (docs/adr); the tests break each of them and see a change in a mailbox lost:
@@ -37,7 +37,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """A record that the owner must append, repeatedly until Kafka acknowledges it: then it calls `acknowledge_append`."""
+    """A record that the owner appends until Kafka acknowledges it, and then calls `acknowledge_append`."""
 
     key: str
     request: SyncRequest
@@ -130,7 +130,7 @@ class WorkTable:
         return appends
 
     def take_full_sync_keys(self) -> list[str]:
-        """Keys for which a full run was requested: store that, then call `confirm_full_sync_keys`, or `release_…` if it failed.
+        """Keys with a request for a full run: store that, then confirm the keys, or release them if it failed.
 
         They are not claimed before that. A request for a full run that is read meanwhile is stored after it.
         """
