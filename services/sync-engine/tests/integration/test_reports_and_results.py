@@ -287,14 +287,15 @@ async def test_messages_show_every_part_taken_or_left_and_why(bench: Bench, clie
         "content_type": "application/pdf",
         "size_bytes": 10,
         "content_sha256": "ab",
-        "taken": True,
-        "reason": None,
+        "stored": True,
+        "skip_reason": None,
+        "parked_reason": None,
         "attachment_id": a,
         "document_id": f"doc-{a}",
         "result_status": "completed",
         "result_reason": None,
     }
-    assert (left["taken"], left["reason"], left["attachment_id"]) == (False, "inline_picture", None)
+    assert (left["stored"], left["skip_reason"], left["attachment_id"]) == (False, "inline_picture", None)
 
 
 async def test_pages_show_each_message_once_newest_first_though_new_ones_come(

@@ -114,10 +114,10 @@ async def test_a_blob_that_cannot_be_removed_ends_neither_the_sweeper_nor_its_pr
 
     async def refuse(_key: str) -> None:
         refused.set()
-        monkeypatch.setattr(engine.blobs, "delete", delete)
+        monkeypatch.setattr(engine.blobs, "delete_blob", delete)
         raise Rejected("the store does not take this key")  # what is no shortage, and so is not Unavailable
 
-    monkeypatch.setattr(engine.blobs, "delete", refuse)
+    monkeypatch.setattr(engine.blobs, "delete_blob", refuse)
     stopping = asyncio.Event()
     sweeping = asyncio.create_task(_sweeper(engine, timedelta(hours=25)).sweep_repeatedly(stopping, interval_s=0.05))
     async with asyncio.timeout(20):

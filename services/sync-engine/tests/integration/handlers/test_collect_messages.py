@@ -57,7 +57,7 @@ async def test_a_mail_of_which_nothing_is_taken_is_closed_at_once(engine: Engine
     outlook.deliver("m1", File(b"hello", "notes.txt", "text/plain"), subject="Hello", sender_address="a@b.example")
     await engine.complete_run()
     message = await engine.read_row("message")
-    assert (message["state"], message["reason"]) == ("closed", "no_document_words")
+    assert (message["state"], message["skip_reason"]) == ("closed", "no_document_words")
     assert message["closed_at"] is not None
     assert await engine.read_skip_reasons() == {"notes.txt": "not_a_document"}
 
@@ -71,7 +71,7 @@ async def test_a_mail_without_attachments_that_speaks_of_nothing_costs_no_call(
     outlook.calls.clear()
     await engine.complete_run()
     assert outlook.calls == {"list": 1}
-    assert (await engine.read_row("message"))["reason"] == "no_document_words"
+    assert (await engine.read_row("message"))["skip_reason"] == "no_document_words"
 
 
 async def test_hidden_parts_are_asked_for_when_the_subject_speaks_of_a_document(
@@ -92,7 +92,7 @@ async def test_a_rejected_mails_files_are_not_even_opened(engine: Engine, outloo
         "catalogue.pdf": "rejected_mail:newsletter",
         "logo.png": "referenced_by_body",
     }
-    assert (await engine.read_row("message"))["reason"] == "newsletter"
+    assert (await engine.read_row("message"))["skip_reason"] == "newsletter"
 
 
 async def test_a_denied_senders_mail_is_left_and_says_so(engine: Engine, outlook: FakeOutlook) -> None:

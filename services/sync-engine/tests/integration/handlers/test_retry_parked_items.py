@@ -105,7 +105,7 @@ async def test_an_item_that_fails_always_comes_to_rest_visibly(engine: Engine, o
     parked = await engine.read_row("parked_item")
     assert (parked["attempts"], parked["next_attempt_at"]) == (len(RETRY_DELAYS) + 1, None)
     message = await engine.read_row("message")
-    assert (message["state"], message["reason"]) == ("parked", "rejected")
+    assert (message["state"], message["parked_reason"]) == ("parked", "rejected")
     engine.clock.pass_by(days=30)
     outlook.calls.clear()
     await engine.complete_run(SyncReason.BACKSTOP)

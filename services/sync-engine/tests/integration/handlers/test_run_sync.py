@@ -140,7 +140,7 @@ async def test_a_provider_without_a_client_is_put_off_and_says_so(engine: Engine
     run = engine.sync_engine(is_configured=False)
     outcome = await run.run(engine.source, reasons=frozenset({SyncReason.BACKSTOP}))
     assert isinstance(outcome, RunDeferred)
-    assert "configured" in outcome.detail
+    assert "not set up" in outcome.detail
 
 
 async def test_a_page_of_a_source_that_is_paused_meanwhile_writes_nothing(engine: Engine, outlook: FakeOutlook) -> None:
