@@ -25,14 +25,14 @@ from mailroom_common.events import (
 )
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
-from mailroom_common.kafka.folding import FoldingConsumer
+from sync_engine.adapters.folding_consumer import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.topics import SCHEMAS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
 from sync_engine.adapters.sync_requests_topic import KafkaRequestLog
 from sync_engine.domain.run_outcomes import RunCompleted, RunDeferred, RunOutcome
 from sync_engine.handlers.answer_claims import AnswerClaims
-from sync_engine.handlers.owned_partitions import OwnedPartitions
+from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
 
 pytestmark = pytest.mark.stack
@@ -223,7 +223,7 @@ class Worker:
             producer = await stack.enter_async_context(site.producer("worker"))
             schemas = SchemaDirectory(site, site.codec)
             stack.push_async_callback(schemas.close)
-            partitions = OwnedPartitions()
+            partitions = RequestPartitions()
             answers = AnswerClaims(
                 runs=surroundings,
                 states=surroundings.states,
@@ -243,8 +243,8 @@ class Worker:
                 site,
                 group=GROUP,
                 topics=(SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
-                opened=partitions.open_partition,
-                closed=partitions.close_partition,
+                open_fold=partitions.open_partition,
+                close_fold=partitions.close_partition,
                 codec=site.codec,
                 schemas=schemas,
                 dead_letters=DeadLetterWriter(producer, "test"),

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derived_id
+from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derive_event_id
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
@@ -105,7 +105,7 @@ class PgConnectionEvents:
     ) -> None:
         """Events with the same `state_id` are repeats of one event; without it each is an event of its own."""
         event = ConnectionEvent(
-            event_id=derived_id(
+            event_id=derive_event_id(
                 "connection", source.doc_source_id, kind, source.grant_generation, state_id or now.isoformat()
             ),
             occurred_at=now,

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.events import SyncReason, SyncRequest, derived_id
+from mailroom_common.events import SyncReason, SyncRequest, derive_event_id
 from mailroom_common.kafka.headers import RESOLVES
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import SYNC_REQUESTS, Topic
@@ -25,7 +25,7 @@ class KafkaRequestLog:
             headers = {RESOLVES: str(append.resolves)}
             return (await self._producer.send_event(topic, append.key, None, headers=headers)).offset
         request = SyncRequest(
-            event_id=derived_id("sync-request", append.key, sorted(append.reasons), occurred_at.isoformat()),
+            event_id=derive_event_id("sync-request", append.key, sorted(append.reasons), occurred_at.isoformat()),
             occurred_at=occurred_at,
             tenant_id=append.request.tenant_id,
             doc_source_id=append.key,
@@ -45,7 +45,7 @@ class CoalescedRequests:
     async def send_request(self, doc_source_id: str, pending: PendingRequest) -> None:
         now = self._clock()
         request = SyncRequest(
-            event_id=derived_id("sync-request", doc_source_id, SyncReason.NOTIFICATION, now.isoformat()),
+            event_id=derive_event_id("sync-request", doc_source_id, SyncReason.NOTIFICATION, now.isoformat()),
             occurred_at=now,
             tenant_id=pending.tenant_id,
             doc_source_id=doc_source_id,

@@ -12,7 +12,7 @@ from mailroom_common.blobs import open_blob_store
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
-from mailroom_common.kafka.folding import FoldingConsumer
+from sync_engine.adapters.folding_consumer import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
@@ -35,7 +35,7 @@ from sync_engine.adapters.uploads import Housekeeping
 from sync_engine.domain.run_planning import SyncTimings
 from sync_engine.handlers.answer_claims import AnswerClaims
 from sync_engine.handlers.apply_source_states import ApplySourceStates
-from sync_engine.handlers.owned_partitions import OwnedPartitions
+from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.record_results import RecordResults
 from sync_engine.handlers.run_sync import RunSync
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
@@ -68,7 +68,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             open_pool(settings.token_database_url, application_name=f"{process.name}-tokens", max_size=4)
         )
         tokens = TokenStore(
-            token_pool, SealingKeys.parse(settings.token_keys.get_secret_value()), url=settings.token_database_url
+            token_pool, SealingKeys.parse_keys(settings.token_keys.get_secret_value()), url=settings.token_database_url
         )
         blobs = await stack.enter_async_context(open_blob_store(settings))
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
@@ -92,7 +92,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         opened = await stack.enter_async_context(
             open_providers(providers, settings, tokens, count_sharers=count_sharers)
         )
-        partitions = OwnedPartitions()
+        partitions = RequestPartitions()
         answers = AnswerClaims(
             runs=RunSync(
                 providers=opened.mail,
@@ -118,8 +118,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             settings,
             group="mailroom.sync-engine.worker",
             topics=(SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
-            opened=partitions.open_partition,
-            closed=partitions.close_partition,
+            open_fold=partitions.open_partition,
+            close_fold=partitions.close_partition,
             codec=codec,
             schemas=schemas,
             dead_letters=dead_letters,

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from mailroom_common.events import AttachmentStored, DocSource, MailEvent, MailKind, derived_id
+from mailroom_common.events import AttachmentStored, DocSource, MailEvent, MailKind, derive_event_id
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.mail_filter import is_automated, is_newsletter
 from sync_engine.domain.message_records import KnownMessage, ProcessedMessage, StoredPart
@@ -14,7 +14,7 @@ def map_attachment_event(
 ) -> AttachmentStored:
     summary = message.summary
     return AttachmentStored(
-        event_id=derived_id("attachment-stored", part.attachment_id),
+        event_id=derive_event_id("attachment-stored", part.attachment_id),
         occurred_at=now,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
@@ -47,7 +47,7 @@ def map_mail_event(
     previous = known.folder_id if known and kind in {MailKind.MOVED, MailKind.REMOVED} else None
     has_headers = summary.headers is not None
     return MailEvent(
-        event_id=derived_id(
+        event_id=derive_event_id(
             "mail-event",
             source.doc_source_id,
             summary.message_id,

@@ -19,8 +19,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from mailroom_common.events import SyncReason, SyncRequest
-from mailroom_common.events.sync_request import ASKS_FOR_ALL
+from mailroom_common.events import FULL_RUN_REASONS, SyncReason, SyncRequest
 
 _NEVER = -1
 
@@ -82,7 +81,7 @@ class WorkTable:
         row.request, row.pending = request, offset
         row.is_shadowed = False  # this record stands behind the tombstone that shadowed the one before
         row.reasons.update(request.reasons)
-        if row.full_sync_at is None and not ASKS_FOR_ALL.isdisjoint(request.reasons):
+        if row.full_sync_at is None and not FULL_RUN_REASONS.isdisjoint(request.reasons):
             row.full_sync_at = offset
         if SyncReason.RETRY not in request.reasons:
             row.not_before = None  # a new request, perhaps after a repair: the stored `not_before` is read again
@@ -185,7 +184,7 @@ class WorkTable:
     def back_off(self, claim: Claim, *, not_before: datetime) -> Append:
         """After a failed run: the request again, so that the committed offset moves on while the key rests."""
         row = self._end_claim(claim)
-        row.reasons.update(claim.reasons - ASKS_FOR_ALL)  # those are stored by now
+        row.reasons.update(claim.reasons - FULL_RUN_REASONS)  # those are stored by now
         append = self._count_append(row, Append(claim.key, row.request, frozenset(row.reasons) | {SyncReason.RETRY}))
         self._rest(claim.key, row, not_before)
         self._update_indexes(claim.key, row)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import ItemGone
-from mailroom_common.events.attachment import attachment_id as derive_attachment_id
+from mailroom_common.events import derive_attachment_id
 from mailroom_common.providers.types import Message, Part
 from sync_engine.domain.content import HEAD_BYTES, ContentKind, detect_content_kind
 from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON, MailRejection

@@ -12,7 +12,7 @@ from mailroom_common.metrics import SYNC_REQUESTS_REARMED, SYNC_RUN_S
 from mailroom_common.tracing import bind_traceparent
 from sync_engine.domain.work_table import Append, Claim
 from sync_engine.handlers.answer_claims import REST_AFTER_CRASH_S, REST_S, AnswerClaims
-from sync_engine.handlers.owned_partitions import OwnedPartition, OwnedPartitions, cancel_tasks
+from sync_engine.handlers.request_partitions import RequestPartition, RequestPartitions, cancel_tasks
 from sync_engine.ports import RequestLog, SyncStates
 
 log = get_logger()
@@ -25,7 +25,7 @@ _BACKFILL_SHARE = 5
 class _ClaimedRun:
     """A claim being worked on. It is compared by identity: a later run of the same source is another one."""
 
-    owned: OwnedPartition
+    owned: RequestPartition
     claim: Claim
 
 
@@ -35,7 +35,7 @@ class SyncRequestWorker:
     def __init__(
         self,
         *,
-        partitions: OwnedPartitions,
+        partitions: RequestPartitions,
         answers: AnswerClaims,
         states: SyncStates,
         requests: RequestLog,
@@ -126,7 +126,7 @@ class SyncRequestWorker:
         except TimeoutError:
             return  # a key has rested long enough
 
-    async def _append_until_acknowledged(self, owned: OwnedPartition, append: Append) -> None:
+    async def _append_until_acknowledged(self, owned: RequestPartition, append: Append) -> None:
         """A repeated record is harmless, a missing one is not: a source whose append is lost is never claimed again."""
         attempt = 0
         while True:
@@ -140,7 +140,7 @@ class SyncRequestWorker:
                 owned.table.acknowledge_append(append.key, offset)
                 return
 
-    async def _record_full_syncs(self, owned: OwnedPartition, keys: list[str]) -> None:
+    async def _record_full_syncs(self, owned: RequestPartition, keys: list[str]) -> None:
         """Make it durable that these need a full run: a newer request takes the place of the one that said so, in the
         table and for compaction."""
         try:

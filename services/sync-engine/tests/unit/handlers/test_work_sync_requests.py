@@ -23,7 +23,7 @@ from mailroom_common.topics import SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL, Topic
 from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunOutcome
 from sync_engine.domain.work_table import Append
 from sync_engine.handlers.answer_claims import AnswerClaims
-from sync_engine.handlers.owned_partitions import OwnedPartition, OwnedPartitions
+from sync_engine.handlers.request_partitions import RequestPartition, RequestPartitions
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
 
 LIVE, BACKFILL = Partition(SYNC_REQUESTS, 0), Partition(SYNC_REQUESTS_BACKFILL, 0)
@@ -87,7 +87,7 @@ class Log:
 
     def __init__(self) -> None:
         self.records: dict[str, list[tuple[str, Append | None]]] = {"sync-requests": [], "sync-requests-backfill": []}
-        self.owned: dict[str, OwnedPartition] = {}
+        self.owned: dict[str, RequestPartition] = {}
         self.failures = 0
 
     async def append_record(self, topic: Topic, append: Append, *, occurred_at: datetime) -> int:
@@ -156,7 +156,7 @@ class Bench:
         self.runs, self.states, self.directory = Runs(), FakeSyncStates(), Directory()
         self.connections, self.log = Connections(), Log()
         self.stopping = asyncio.Event()
-        self.partitions = OwnedPartitions()
+        self.partitions = RequestPartitions()
         self.worker = SyncRequestWorker(
             partitions=self.partitions,
             answers=AnswerClaims(
@@ -175,7 +175,7 @@ class Bench:
         for partition in (LIVE, BACKFILL):
             self.open(partition)
 
-    def open(self, partition: Partition) -> OwnedPartition:
+    def open(self, partition: Partition) -> RequestPartition:
         owned = self.log.owned[partition.topic.name] = self.partitions.open_partition(partition)
         owned.reached_end()
         return owned

@@ -15,7 +15,7 @@ from sync_engine.domain.work_table import WorkTable
 
 
 @dataclass(slots=True, eq=False)
-class OwnedPartition:
+class RequestPartition:
     """What the folding consumer reads into, and the tasks that work on it."""
 
     topic: Topic
@@ -56,7 +56,7 @@ class OwnedPartition:
         return task
 
 
-class OwnedPartitions:
+class RequestPartitions:
     """Partition ownership is the claim on what is in it: `open_partition` and `close_partition` follow the assignment.
 
     Nothing has to be finished here: a run that is cancelled, or goes on in a process that does not know yet that its
@@ -65,15 +65,15 @@ class OwnedPartitions:
 
     def __init__(self) -> None:
         self.changed = asyncio.Event()  # something was read, answered, opened or closed
-        self._partitions: dict[Partition, OwnedPartition] = {}
+        self._partitions: dict[Partition, RequestPartition] = {}
         for topic in (SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL):
             SYNC_REQUESTS_PENDING.labels(topic.name).set_function(partial(self._count_pending, topic))
 
-    def __iter__(self) -> Iterator[OwnedPartition]:
+    def __iter__(self) -> Iterator[RequestPartition]:
         return iter(list(self._partitions.values()))
 
-    def open_partition(self, partition: Partition) -> OwnedPartition:
-        owned = self._partitions[partition] = OwnedPartition(partition.topic, self.changed.set)
+    def open_partition(self, partition: Partition) -> RequestPartition:
+        owned = self._partitions[partition] = RequestPartition(partition.topic, self.changed.set)
         return owned
 
     async def close_partition(self, partition: Partition) -> None:
@@ -81,7 +81,7 @@ class OwnedPartitions:
         if owned := self._partitions.pop(partition, None):
             await cancel_tasks(owned.tasks)
 
-    def move_to_end(self, owned: OwnedPartition) -> None:
+    def move_to_end(self, owned: RequestPartition) -> None:
         """The partitions take turns: one that was claimed from comes after the others."""
         for partition, candidate in self._partitions.items():
             if candidate is owned:
