@@ -25,10 +25,10 @@ from mailroom_common.events import (
 )
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
-from sync_engine.adapters.folding_consumer import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.topics import SCHEMAS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
+from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.sync_requests_topic import KafkaRequestLog
 from sync_engine.domain.run_outcomes import RunCompleted, RunDeferred, RunOutcome
 from sync_engine.handlers.answer_claims import AnswerClaims

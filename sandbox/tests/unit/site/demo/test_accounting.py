@@ -6,7 +6,13 @@ from mailroom_sandbox.site.demo.accounting import Outcome, account_for
 
 
 def message(*parts: dict[str, Any], state: str = "closed", **reasons: str) -> dict[str, Any]:
-    return {"message_id": "m", "state": state, "skip_reason": None, "parked_reason": None, "parts": list(parts)} | reasons
+    return {
+        "message_id": "m",
+        "state": state,
+        "skip_reason": None,
+        "parked_reason": None,
+        "parts": list(parts),
+    } | reasons
 
 
 def part(**changed: Any) -> dict[str, Any]:

@@ -12,7 +12,6 @@ from mailroom_common.blobs import open_blob_store
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
-from sync_engine.adapters.folding_consumer import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
@@ -28,6 +27,7 @@ from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import INGESTION_RESULTS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
+from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.repositories import open_repositories
 from sync_engine.adapters.sync_requests_topic import KafkaRequestLog
@@ -35,8 +35,8 @@ from sync_engine.adapters.uploads import Housekeeping
 from sync_engine.domain.run_planning import SyncTimings
 from sync_engine.handlers.answer_claims import AnswerClaims
 from sync_engine.handlers.apply_source_states import ApplySourceStates
-from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.record_results import RecordResults
+from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.run_sync import RunSync
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
 from sync_engine.settings import WorkerSettings
