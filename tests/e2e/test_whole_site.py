@@ -21,7 +21,7 @@ from whole_site import PROVIDERS, Site, eventually, mail, pdf, whole_site
 from mailroom_common.postgres import open_pool
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
-from mailroom_common.topics import FAUST_CHANGELOG, PARTITIONS, TOPICS
+from mailroom_common.topics import FAUST_CHANGELOG, TOPICS
 from mailroom_sandbox.site.demo.browser import Browser
 from mailroom_sandbox.site.stack.home import read_json
 
@@ -208,7 +208,12 @@ async def leaks_in_records(bootstrap: str, secrets: list[bytes]) -> list[str]:
     await consumer.start()
     try:
         known = await consumer.topics()
-        every = [TopicPartition(name, number) for name in names if name in known for number in range(PARTITIONS)]
+        every = [
+            TopicPartition(name, number)
+            for name in names
+            if name in known
+            for number in consumer.partitions_for_topic(name) or ()
+        ]
         ends = {one: end for one, end in (await consumer.end_offsets(every)).items() if end > 0}
         consumer.assign(list(ends))
         found, read = [], 0
