@@ -21,7 +21,7 @@ from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.logs import get_logger
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
-from mailroom_common.postgres import open_pool
+from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
 from mailroom_common.provider_clients import Providers, open_providers
 from mailroom_common.providers.ports import ProviderPackage
@@ -78,7 +78,7 @@ async def run(settings: Settings, process: Process, *, providers: Sequence[Provi
 
 
 async def _open(settings: Settings, packages: Sequence[ProviderPackage], stack: AsyncExitStack) -> Opened:
-    keys = SealingKeys.parse(settings.token_keys.get_secret_value())
+    keys = SealingKeys.parse_keys(settings.token_keys.get_secret_value())
     pool = await stack.enter_async_context(
         open_pool(settings.database_url, application_name="subscription-manager", max_size=settings.database_pool_size)
     )
@@ -161,7 +161,9 @@ class Service:
         )
 
     def web(self) -> FastAPI:
-        app = build_service_app(self._process, title="Mailroom subscription-manager")
+        app = build_service_app(
+            self._process, title="Mailroom subscription-manager", invalid_value_errors=INVALID_VALUE_ERRORS
+        )
         make = MakeDocSource(
             self._connections,
             self._flows,

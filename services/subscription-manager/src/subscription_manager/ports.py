@@ -111,12 +111,17 @@ class Grants(Protocol):
     """`TokenStore` of mailroom_common."""
 
     async def put_grant(
-        self, doc_source_id: str, provider: Provider, account_id: str, tokens: StoredTokens, scopes: frozenset[str]
+        self,
+        doc_source_id: str,
+        provider: Provider,
+        provider_user_id: str,
+        tokens: StoredTokens,
+        scopes: frozenset[str],
     ) -> int: ...
 
-    async def read(self, doc_source_id: str) -> StoredGrant | None: ...
+    async def read_grant(self, doc_source_id: str) -> StoredGrant | None: ...
 
-    async def forget(self, doc_source_id: str) -> None: ...
+    async def forget_grant(self, doc_source_id: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

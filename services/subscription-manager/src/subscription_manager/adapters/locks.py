@@ -25,4 +25,4 @@ class PgLocks:
             yield held
 
     def account(self, provider: Provider, account_key: str) -> AbstractAsyncContextManager[SessionLock]:
-        return self._tokens.account_lock(provider, account_key)
+        return self._tokens.hold_account_lock(provider, account_key)

@@ -72,7 +72,9 @@ class ChangeState:
     async def _has_unfinished_consent(self, tenant_id: str, doc_source_id: str) -> bool:
         """A consent that failed at its end leaves its grant with a doc source that is still pending."""
         found = await self._connections.find(doc_source_id, tenant_id=tenant_id)
-        return found is not None and found.state is State.PENDING and await self._grants.read(found.id) is not None
+        return (
+            found is not None and found.state is State.PENDING and await self._grants.read_grant(found.id) is not None
+        )
 
 
 def _demand(change: Change, done: str, *states: State) -> None:

@@ -107,7 +107,9 @@ class ConnectMailbox:
             now,
             state_sha256=_digest(state),
             cookie_sha256=_digest(cookie),
-            sealed=self._keys.seal(orjson.dumps({"verifier": verifier, "nonce": nonce}), bound_to=_bound_to(opened.id)),
+            sealed=self._keys.seal_secret(
+                orjson.dumps({"verifier": verifier, "nonce": nonce}), bound_to=_bound_to(opened.id)
+            ),
             flow_expires_at=now + self._timings.flow_lifetime,
         )
         if not is_mine:
@@ -155,7 +157,7 @@ class ConnectMailbox:
         return flow
 
     async def _redeem(self, connection: Connection, flow: Flow, code: str) -> tuple[Grant, Account]:
-        kept = orjson.loads(self._keys.open(flow.sealed, bound_to=_bound_to(flow.id)))
+        kept = orjson.loads(self._keys.unseal_secret(flow.sealed, bound_to=_bound_to(flow.id)))
         consents = self._consents(connection.provider)
         try:
             grant = await consents.exchange_code(
@@ -205,7 +207,7 @@ class ConnectMailbox:
 
     async def _give_back(self, connection: Connection, grant: Grant, account: Account) -> None:
         """A revoke at Google ends every grant of the account with us, so it is left out while another one lives."""
-        await self._grants.forget(connection.id)
+        await self._grants.forget_grant(connection.id)
         of_account = replace(connection, address=account.address, provider_user_id=account.user_id)
         if grant.refresh_token is None or await self._connections.others_of_account(of_account):
             return

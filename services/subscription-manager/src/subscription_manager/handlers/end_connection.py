@@ -53,20 +53,20 @@ class EndConnection:
             except (ActionRequired, Retryable) as error:
                 if await self._wait_for_expiry(connection, error):
                     return
-            await self._grants.forget(connection.id)
+            await self._grants.forget_grant(connection.id)
             await self._finish(connection)
 
     async def _end_unfinished(self, connection: Connection) -> None:
         """It never was active: there is nothing but the grant that a consent left, and its user is all that is known
         of the account. Connecting takes the lock of the user as well."""
-        grant = await self._grants.read(connection.id)
+        grant = await self._grants.read_grant(connection.id)
         if grant is not None:
-            async with self._locks.account(connection.provider, user_key(grant.account_id)):
+            async with self._locks.account(connection.provider, user_key(grant.provider_user_id)):
                 if not await self._connections.others_of_account(
-                    replace(connection, provider_user_id=grant.account_id)
+                    replace(connection, provider_user_id=grant.provider_user_id)
                 ):
                     await self._revoke(connection)
-                await self._grants.forget(connection.id)
+                await self._grants.forget_grant(connection.id)
         await self._finish(connection)
 
     async def _end_subscriptions(self, connection: Connection, is_last: bool) -> None:
@@ -90,7 +90,7 @@ class EndConnection:
         connect = self._connect.get(connection.provider)
         if connect is None or connection.access is Access.APPLICATION:
             return
-        grant = await self._grants.read(connection.id)
+        grant = await self._grants.read_grant(connection.id)
         if grant is not None and grant.tokens.refresh_token is not None:
             await connect.revoke_grant(grant.tokens.refresh_token)
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import BACKSTOPS_ASKED
+from mailroom_common.retries import wait_for_first
 from subscription_manager.ports import Connections
 
 log = get_logger()
@@ -46,7 +47,7 @@ class RunKeeper:
             while not stopping.is_set():
                 self._wake.clear()
                 if not await self._start_due():
-                    await _first_of(self._wake, stopping, timeout_s=self._poll_s)
+                    await wait_for_first(self._wake, stopping, timeout_s=self._poll_s)
         finally:
             for task in self._running:
                 task.cancel()
@@ -104,12 +105,3 @@ class RunBackstop:
             return 0
         BACKSTOPS_ASKED.inc(asked)
         return asked
-
-
-async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:
-    waits = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()

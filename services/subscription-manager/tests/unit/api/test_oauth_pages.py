@@ -47,7 +47,7 @@ class Pages:
             FakeGrants(),
             FakeLocks(),
             {Provider.OUTLOOK: self.provider},
-            SealingKeys.parse("k:" + b64encode(bytes(32)).decode()),
+            SealingKeys.parse_keys("k:" + b64encode(bytes(32)).decode()),
             PUBLIC,
             TIMINGS,
             Wake(),

@@ -28,7 +28,7 @@ TIMINGS = Timings(
     ticket_lifetime=timedelta(hours=1),
     flow_lifetime=timedelta(minutes=10),
 )
-KEYS = SealingKeys.parse("k:" + b64encode(bytes(32)).decode())
+KEYS = SealingKeys.parse_keys("k:" + b64encode(bytes(32)).decode())
 
 
 class Wake:
