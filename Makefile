@@ -17,9 +17,10 @@ chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k '$(k)')
 # `s=sync-engine` narrows test, lint, types and fmt to one package.
 FOLDERS := $(if $(s),$(firstword $(wildcard services/$(s) libs/$(s) $(s))),libs services cli sandbox tests bench)
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common
+	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common \
+	--no-emit-package mailroom-outlook --no-emit-package mailroom-gmail
 
-.PHONY: help setup run up down logs test lint types fmt check bench lock clean
+.PHONY: help setup run up down logs test lint types fmt check reference bench lock clean
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  \033[1mmake %-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,6 +70,9 @@ check: lint types ## what CI runs beside the tests
 fmt: setup ## puts everything into the one format
 	@$(BIN)/ruff check -q --fix-only $(FOLDERS)
 	@$(BIN)/ruff format $(FOLDERS)
+
+reference: setup ## docs/reference.md anew: log events, metrics, reasons, topics, tables, settings
+	@cd tests/support && ../../$(BIN)/python -m reference
 
 bench: setup ## the figures of docs/performance.md
 	@for bench in bench/*/; do $(BIN)/python "$$bench"; done

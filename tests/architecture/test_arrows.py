@@ -1,20 +1,17 @@
-"""The arrows of the code: which rooms may know of which (docs/architecture.md, style)."""
+"""Who may import whom (docs/architecture.md): services apart, domain without I/O, adapters behind their ports."""
 
-import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from code_rules import (
+    SERVICES,
+    CodeBase,
+    find_provider_packages_known_outside_app,
+)
 
-ROOT = Path(__file__).parents[2]
-SERVICES = {
-    "webhook_gateway": ROOT / "services/webhook-gateway/src/webhook_gateway",
-    "sync_engine": ROOT / "services/sync-engine/src/sync_engine",
-    "ingestion": ROOT / "services/ingestion/src/ingestion",
-    "subscription_manager": ROOT / "services/subscription-manager/src/subscription_manager",
-}
-# What a domain module must not reach for: anything that does I/O, and the clock by way of it.
-DOORS_TO_THE_WORLD = {
+CODE = CodeBase(Path(__file__).parents[2])
+# What a domain module must not reach for: whatever does I/O or reads the clock.
+IO_MODULES = {
     "aiokafka",
     "asyncio",
     "asyncpg",
@@ -28,65 +25,53 @@ DOORS_TO_THE_WORLD = {
     "threading",
     "time",
 }
+# One service parses and one more will; the ports have one consumer each, by design.
+COMMON_FOR_ONE_SERVICE = ("mailroom_common.parser", "mailroom_common.providers.ports")
 
 
-def imports_of(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-
-
-def modules_in(*rooms: Path) -> list[Path]:
-    return sorted(file for room in rooms for file in room.rglob("*.py"))
-
-
-def found(modules: list[Path], forbidden: set[str]) -> list[str]:
-    """`file imports name` for each import of a forbidden module or of anything inside it."""
+def find_imports(area: str, forbidden: set[str]) -> list[str]:
+    """`module imports name` for each import, by a module of the area, of a forbidden name or of anything inside it."""
+    modules = [module for module in CODE.modules.values() if f"{module.name}.".startswith(f"{area}.")]
+    assert modules, f"there is no module in {area}"
     return [
-        f"{file.relative_to(ROOT)} imports {name}"
-        for file in modules
-        for name in imports_of(file)
-        if any(name == bad or name.startswith(bad + ".") for bad in forbidden)
+        f"{module.name} imports {name}"
+        for module in modules
+        for name in module.imported_names()
+        if any(f"{name}.".startswith(f"{bad}.") for bad in forbidden)
     ]
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_imports_no_other_service(service: str) -> None:
-    modules = modules_in(SERVICES[service])
-    assert modules
-    assert found(modules, (SERVICES.keys() - {service}) | {"mailroom_sandbox", "mailroom_cli"}) == []
+    assert find_imports(service, (SERVICES.keys() - {service}) | {"mailroom_sandbox", "mailroom_cli"}) == []
 
 
-def test_the_common_library_and_the_cli_import_no_service() -> None:
-    modules = modules_in(ROOT / "libs/common/src", ROOT / "cli/src")
-    assert modules
-    assert found(modules, set(SERVICES) | {"mailroom_sandbox"}) == []
+@pytest.mark.parametrize("package", ["mailroom_common", "mailroom_cli"])
+def test_the_common_library_and_the_cli_import_no_service(package: str) -> None:
+    assert find_imports(package, set(SERVICES) | {"mailroom_sandbox"}) == []
 
 
 def test_the_sandbox_meets_the_services_only_as_processes() -> None:
-    modules = modules_in(ROOT / "sandbox/src")
-    assert modules
-    assert found(modules, set(SERVICES)) == []
+    assert find_imports("mailroom_sandbox", set(SERVICES)) == []
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_domain_types_are_free_of_io_and_of_the_clock(service: str) -> None:
-    modules = modules_in(SERVICES[service] / "domain")
-    outward = {f"{service}.{room}" for room in ("adapters", "handlers", "api", "app", "settings")}
-    assert found(modules, DOORS_TO_THE_WORLD | outward) == []
+    outward = {f"{service}.{folder}" for folder in ("adapters", "handlers", "api", "app", "settings")}
+    assert find_imports(f"{service}.domain", IO_MODULES | outward) == []
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_handlers_know_ports_and_domain_but_no_adapter(service: str) -> None:
-    modules = modules_in(SERVICES[service] / "handlers")
-    outward = {f"{service}.{room}" for room in ("adapters", "api", "app")}
-    assert found(modules, outward | {"asyncpg", "aiokafka", "httpx", "fastapi"}) == []
+    outward = {f"{service}.{folder}" for folder in ("adapters", "api", "app")}
+    assert find_imports(f"{service}.handlers", outward | {"asyncpg", "aiokafka", "httpx", "fastapi"}) == []
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_adapters_hold_no_use_cases(service: str) -> None:
-    modules = modules_in(SERVICES[service] / "adapters")
-    outward = {f"{service}.{room}" for room in ("handlers", "api", "app")}
-    assert found(modules, outward) == []
+    outward = {f"{service}.{folder}" for folder in ("handlers", "api", "app")}
+    assert find_imports(f"{service}.adapters", outward) == []
+
+
+def test_provider_packages_are_known_to_composition_roots_alone() -> None:
+    assert find_provider_packages_known_outside_app(CODE) == []

@@ -1,7 +1,11 @@
+"""Every test is run, and is found by the name of the module that it tests."""
+
 import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+# What follows a record through several modules, or a whole process, is named for what it shows.
+WHOLE_FLOW_TESTS: tuple[str, ...] = ()
 
 
 def test_every_test_of_the_repository_is_run() -> None:

@@ -13,12 +13,20 @@ class Health:
     def __init__(self) -> None:
         self._ready: dict[str, Check] = {}
         self._alive: dict[str, Check] = {}
+        self._details: dict[str, object] = {}
 
     def add_readiness(self, name: str, check: Check) -> None:
         self._ready[name] = check
 
     def add_liveness(self, name: str, check: Check) -> None:
         self._alive[name] = check
+
+    def set_detail(self, name: str, value: object) -> None:
+        """A fact that `/readyz` shows beside its answer, whatever the checks say. JSON, and no secret."""
+        self._details[name] = value
+
+    def read_details(self) -> dict[str, object]:
+        return dict(self._details)
 
     def failing_readiness(self) -> dict[str, str]:
         """The sentences of the checks that are not content, by name."""

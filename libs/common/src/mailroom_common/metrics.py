@@ -119,6 +119,11 @@ PARSER_JOBS = Counter(
     "Files that the parser process was given: `read`, `refused` by a reader, `limit` reached, `crashed`.",
     ["outcome"],
 )
+PARSER_CONFINEMENT = Gauge(
+    "mailroom_parser_confinement_layer",
+    "1 while this layer confines the parser processes, else 0: the seccomp filter, hard limits and the others.",
+    ["layer"],
+)
 
 # ingestion
 INGESTION_TAKEN_IN = Counter(

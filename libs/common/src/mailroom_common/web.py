@@ -80,7 +80,7 @@ def build_service_app(process: Process, *, title: str) -> FastAPI:
     @app.get("/readyz", include_in_schema=False)
     async def readyz() -> Response:
         complaints = {"process": "stopping"} if process.stopping.is_set() else {}
-        return _health_answer(complaints | process.health.failing_readiness())
+        return _health_answer(complaints | process.health.failing_readiness(), process.health.read_details())
 
     @app.get("/metrics", include_in_schema=False)
     async def metrics() -> Response:
@@ -161,10 +161,11 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
     return limited
 
 
-def _health_answer(complaints: dict[str, str]) -> Response:
+def _health_answer(complaints: dict[str, str], details: dict[str, object] | None = None) -> Response:
+    shown = {"details": details} if details else {}
     if complaints:
-        return JSONResponse({"status": "failing", "reasons": complaints}, 503)
-    return JSONResponse({"status": "ok"})
+        return JSONResponse({"status": "failing", "reasons": complaints, **shown}, 503)
+    return JSONResponse({"status": "ok", **shown})
 
 
 async def serve_app(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Event) -> None:

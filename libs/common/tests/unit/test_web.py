@@ -153,6 +153,14 @@ async def test_readiness_follows_its_checks_and_liveness_its_own(client: httpx.A
     assert (await client.get("/readyz")).json()["reasons"] == {"process": "stopping"}
 
 
+async def test_readiness_shows_details_whether_ready_or_not(client: httpx.AsyncClient, process: Process) -> None:
+    assert (await client.get("/readyz")).json() == {"status": "ok"}
+    process.health.set_detail("parser", {"seccomp_filter": True})
+    assert (await client.get("/readyz")).json() == {"status": "ok", "details": {"parser": {"seccomp_filter": True}}}
+    process.stopping.set()
+    assert (await client.get("/readyz")).json()["details"] == {"parser": {"seccomp_filter": True}}
+
+
 async def test_metrics_are_served_and_api_descriptions_are_not(client: httpx.AsyncClient) -> None:
     assert "python_info" in (await client.get("/metrics")).text
     for path in ("/openapi.json", "/docs", "/redoc"):

@@ -34,6 +34,16 @@ class ControlClient:
         """With a Graph error code such as MailboxNotEnabledForRESTAPI; None brings the mailbox back."""
         await self._call("POST", "/sandbox/mailboxes/disable", json={"address": address, "reason": reason})
 
+    async def create_folder(self, address: str, folder: str, provider: str | None = None) -> str:
+        """Makes a folder (Outlook, by path) or a label (Gmail, by name), and returns the provider's id of it."""
+        wish = {"address": address, "folder": folder, "provider": provider}
+        answer = await self._call("POST", "/sandbox/folders", json=wish)
+        return str(answer["items"][0]["folder_id"])
+
+    async def remove_folder(self, address: str, folder: str, provider: str | None = None) -> None:
+        wish = {"address": address, "folder": folder, "provider": provider}
+        await self._call("POST", "/sandbox/folders/remove", json=wish)
+
     async def deliver(
         self,
         source: bytes,

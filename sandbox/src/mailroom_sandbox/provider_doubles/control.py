@@ -44,6 +44,14 @@ class Change(OneMessage):
     is_read: bool
 
 
+class Folder(_Request):
+    """`folder` is a path on Outlook (`Inbox/Invoices`), the name of a label on Gmail."""
+
+    address: str
+    folder: str
+    provider: ProviderName | None = None
+
+
 class Disable(_Request):
     """`reason` is what Graph says of the mailbox, e.g. MailboxNotEnabledForRESTAPI; null brings it back."""
 
@@ -75,6 +83,8 @@ class Mailboxes(Protocol):
     def move(self, address: str, message_id: str, folder: str) -> str: ...
     def update(self, address: str, message_id: str, *, is_read: bool) -> None: ...
     def delete(self, address: str, message_id: str) -> None: ...
+    def create_folder(self, address: str, folder: str) -> str: ...
+    def remove_folder(self, address: str, folder: str) -> None: ...
     def contents(self, address: str) -> list[dict[str, object]]: ...
     def refuse_cursors(self, address: str) -> None: ...
 
@@ -151,6 +161,23 @@ def _mailbox_routes(app: FastAPI, places: Places) -> None:
                 "update mailbox set disabled = ? where provider = ? and user_id = ?", wish.reason, provider, user_id
             )
         return wish
+
+    @app.post("/sandbox/folders", status_code=201)
+    async def create_folder(wish: Folder) -> dict[str, list[dict[str, str]]]:
+        found = places.of(wish.address, wish.provider)
+        return {
+            "items": [
+                {"provider": name, "folder_id": mailboxes.create_folder(wish.address, wish.folder)}
+                for name, mailboxes in found
+            ]
+        }
+
+    @app.post("/sandbox/folders/remove")
+    async def remove_folder(wish: Folder) -> dict[str, str]:
+        """Its user deleted it: with its messages on Outlook, without them on Gmail."""
+        for _, mailboxes in places.of(wish.address, wish.provider):
+            mailboxes.remove_folder(wish.address, wish.folder)
+        return {"folder": wish.folder}
 
     @app.post("/sandbox/messages", status_code=201)
     async def deliver(

@@ -286,6 +286,24 @@ async def test_labels_name_the_mailboxes_own(providers: RunningProviders, gmail:
     assert {"id": "Label_1", "name": "Bills", "type": "user"} in labels
 
 
+async def test_removed_label_leaves_its_messages_and_is_never_confused_with_a_later_one(
+    providers: RunningProviders, gmail: Person
+) -> None:
+    first = await providers.control.create_folder(GMAIL, "Bills")
+    assert await providers.control.create_folder(GMAIL, "Bills") == first
+    second = await providers.control.create_folder(GMAIL, "Receipts")
+    (message_id,) = await providers.control.deliver(mail(), GMAIL, folder="Bills")
+    start = (await gmail.get("/profile"))["historyId"]
+    await providers.control.remove_folder(GMAIL, "Bills")
+    (record,) = (await gmail.get(f"/history?startHistoryId={start}"))["history"]
+    assert record["labelsRemoved"][0]["labelIds"] == [first]
+    assert (await gmail.get(f"/messages/{message_id}"))["labelIds"] == ["UNREAD"]
+    listed = (await gmail.get("/labels"))["labels"]
+    contracts.gmail_body("ListLabelsResponse", {"labels": listed})
+    assert [label["id"] for label in listed if label["type"] == "user"] == [second]
+    assert await providers.control.create_folder(GMAIL, "Bills again") not in (first, second)
+
+
 def batch_of(paths: list[str]) -> str:
     calls = [
         f"--part\r\nContent-Type: application/http\r\nContent-ID: <call-{index}>\r\n\r\nGET {path} HTTP/1.1\r\n\r\n\r\n"

@@ -187,3 +187,6 @@ async def test_folder_delta_tells_of_new_folders(providers: RunningProviders, ou
     await providers.control.deliver(mail(), OUTLOOK, folder="Receipts")
     changed = await outlook.get(page["@odata.deltaLink"])
     assert [item["displayName"] for item in changed["value"]] == ["Receipts"]
+    await providers.control.remove_folder(OUTLOOK, "Receipts")
+    gone = await outlook.get(changed["@odata.deltaLink"])
+    assert gone["value"] == [{"id": changed["value"][0]["id"], "@removed": {"reason": "deleted"}}]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from mailroom_sandbox.provider_doubles.client import ControlError
 from mailroom_sandbox.testkit import contracts
 from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, mail, sign_in_outlook_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
@@ -78,6 +79,18 @@ async def test_child_folders_are_listed_below_their_parent(providers: RunningPro
     deeper = await outlook.get(f"/me/mailFolders/{invoices[0]['id']}/childFolders")
     contracts.graph_route("GET", "/users/{user-id}/mailFolders/{mailFolder-id}/childFolders", deeper)
     assert [one["displayName"] for one in deeper["value"]] == ["2026"]
+
+
+async def test_removed_folder_goes_with_its_messages(providers: RunningProviders, outlook: Person) -> None:
+    folder_id = await providers.control.create_folder(OUTLOOK, "Inbox/Bills")
+    (message_id,) = await providers.control.deliver(mail(), OUTLOOK, folder="Inbox/Bills")
+    assert (await outlook.get(f"/me/mailFolders/{folder_id}"))["displayName"] == "Bills"
+    for name in ("Inbox", "Inbox/None"):
+        with pytest.raises(ControlError, match="404"):
+            await providers.control.remove_folder(OUTLOOK, name)
+    await providers.control.remove_folder(OUTLOOK, "Inbox/Bills")
+    assert (await outlook.call("GET", f"/me/mailFolders/{folder_id}")).status_code == 404
+    assert (await outlook.call("GET", f"/me/messages/{message_id}")).status_code == 404
 
 
 async def test_message_has_every_member_of_the_contract(delivered: list[str], outlook: Person) -> None:

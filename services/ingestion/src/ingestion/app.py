@@ -35,7 +35,7 @@ from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
-from mailroom_common.parser import Limits, ParserPool
+from mailroom_common.parser import ParserLimits, ParserPool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.settings import DatabaseSettings
@@ -64,6 +64,8 @@ async def worker(settings: WorkerSettings, process: Process) -> None:
         serving = await stack.enter_async_context(asyncio.TaskGroup())
         serving.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
         parser = await stack.enter_async_context(_parser(settings))
+        # Before the first record: a worker whose parser processes are not confined takes nothing in.
+        process.health.set_detail("parser_confinement", await parser.check_confinement())
         codec = Codec()
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
         schemas = SchemaDirectory(settings, codec)
@@ -148,10 +150,15 @@ async def _database(settings: DatabaseSettings, process: Process, stack: AsyncEx
 
 
 def _parser(settings: WorkerSettings) -> ParserPool:
-    limits = Limits(
+    limits = ParserLimits(
         memory_bytes=settings.parser_memory_bytes, cpu_s=settings.parser_cpu_s, wall_s=settings.parser_wall_s
     )
-    return ParserPool(size=settings.parser_processes, limits=limits, preload=READERS)
+    return ParserPool(
+        size=settings.parser_processes,
+        limits=limits,
+        preload=READERS,
+        allow_unconfined=settings.parser_unconfined,
+    )
 
 
 class _Starting:

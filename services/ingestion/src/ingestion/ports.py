@@ -76,7 +76,7 @@ class Transcribes(Protocol):
     async def transcribe(self, file: Path) -> Transcript:
         """
         Raises:
-            Unreadable, ParserLimit, ParserCrashed: as `ParserPool.call`.
+            UnreadableFile, ParserLimitReached, ParserCrashed: as `ParserPool.call`.
         """
         ...
 

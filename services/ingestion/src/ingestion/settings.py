@@ -13,6 +13,7 @@ class WorkerSettings(ProcessSettings, KafkaSettings, DatabaseSettings, BlobSetti
     parser_memory_bytes: int = Field(default=1024 * _MiB, ge=128 * _MiB)
     parser_cpu_s: int = Field(default=30, ge=1)
     parser_wall_s: float = Field(default=60, gt=0)
+    parser_unconfined: bool = False  # lets a worker start whose parser processes lack a required layer
     document_lease_s: float = Field(default=30, ge=1)  # a worker that died is taken over after at most so long
     document_attempts: int = Field(default=5, ge=1)
     document_pause_s: float = Field(default=5, gt=0)  # after the first failure; it doubles

@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 
+import httpx
 import pytest
 from ingestion_fakes import stored
 from ingestion_processes import free_port, running_worker, worker_settings
@@ -19,7 +20,12 @@ from ingestion_site import Ingestion
 from ingestion_topics import Topics, open_topics
 from made_invoices import CII, draw, text_page
 
+from ingestion import app
+from ingestion.settings import WorkerSettings
 from mailroom_common.events import AttachmentStored, IngestionResult, Profile, ResultStatus
+from mailroom_common.parser import ParserUnconfined
+from mailroom_common.parser.confinement import REQUIRED_LAYERS
+from mailroom_common.process import Process
 from mailroom_common.topics import ATTACHMENTS_BACKFILL
 
 pytestmark = pytest.mark.stack
@@ -128,6 +134,25 @@ async def test_two_workers_make_one_document_of_one_content_and_a_result_of_ever
         record.blob_key in kept for record in records
     ]
     assert {result.status for result in results} == {ResultStatus.COMPLETED}
+
+
+async def test_a_worker_says_how_its_parser_is_confined_and_does_not_start_without_that(
+    site: Ingestion, topics: Topics, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def settings(**changed: object) -> WorkerSettings:
+        kafka = topics.settings
+        return worker_settings(postgres_url, tmp_path / "blobs", kafka.kafka_bootstrap, kafka.topic_prefix, **changed)
+
+    async with running_worker(confined := settings()), httpx.AsyncClient() as client:
+        answer = (await client.get(f"http://127.0.0.1:{confined.http_port}/readyz")).json()
+    layers = answer["details"]["parser_confinement"]
+    assert {name for name, holds in layers.items() if holds} >= REQUIRED_LAYERS.keys()
+
+    monkeypatch.setattr("mailroom_common.parser.pool.has_required_layers", lambda _layers: False)
+    with pytest.RaisesGroup(ParserUnconfined):
+        await app.worker(settings(), Process("ingestion_worker"))
+    async with running_worker(settings(parser_unconfined=True)):
+        pass
 
 
 @contextmanager

@@ -35,6 +35,7 @@ async def compose(settings: Settings, process: Process) -> None:
     clock = Clock()
     starting = Starting()
     process.health.add_readiness("start", starting.reason)
+    warn_of_unchecked_subscription(settings)
 
     async with AsyncExitStack() as stack:
         stack.push_async_callback(producer.close)
@@ -85,6 +86,13 @@ class Starting:
 
     def reason(self) -> str | None:
         return None if self.is_done else "doc-sources is not read to its end yet"
+
+
+def warn_of_unchecked_subscription(settings: Settings) -> None:
+    """A push that shows the right token is then taken whichever Pub/Sub subscription sent it."""
+    takes_gmail_pushes = settings.pubsub_token is not None or settings.pubsub_audience is not None
+    if takes_gmail_pushes and settings.pubsub_subscription is None:
+        log.warning("pubsub_subscription_unchecked", setting="MAILROOM_PUBSUB_SUBSCRIPTION")
 
 
 def freeze_heap() -> None:

@@ -271,6 +271,7 @@ async def test_without_kafka_it_is_alive_not_ready_and_answers_in_time(start: St
     assert (push.status_code, handshake.status_code, handshake.text) == (503, 200, "abc")
     assert took_s < 2.5
     assert await gateway.status("GET", "/readyz") == 503
+    assert "pubsub_subscription_unchecked" in gateway.log.read_text()
     code, took_s = await gateway.stop()
     assert code == 0
     assert took_s < 10

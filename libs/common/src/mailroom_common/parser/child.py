@@ -1,11 +1,12 @@
-"""The process that reads: `python -I -m mailroom_common.parser.child PARENT_PID SEARCH_PATH MODULE…`.
+"""The process that reads: `python -I -m mailroom_common.parser.child PARENT_PID MAX_FILES LIMITS SEARCH_PATH MODULE…`.
 
-Started with an empty environment; takes one job after the other from standard input and answers on standard output
-until the former closes.
+Started with an empty environment; takes one request after the other from standard input and answers on standard output
+until the former closes. Its first message says which layers of its confinement hold.
 """
 
 import importlib
 import io
+import json
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -14,81 +15,94 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mailroom_common.parser import confinement
-from mailroom_common.parser.errors import Unreadable
-from mailroom_common.parser.frames import JSON, LENGTH, framed, unframed
-from mailroom_common.parser.limits import Limits, apply
+from mailroom_common.parser.limits import ParserLimits, set_hard_limits, set_soft_limits
+from mailroom_common.parser.messages import JSON, LENGTH_PREFIX, UnreadableFile, decode_message, encode_message
 
 Reader = Callable[[BinaryIO, Mapping[str, Any]], JSON]
 
 
-def main(parent: int, search_path: list[str], modules: list[str]) -> int:
+def main(parent: int, max_files: int, limits: ParserLimits, search_path: list[str], modules: list[str]) -> int:
+    layers: list[str] = []
+    if confinement.close_inherited_descriptors():
+        layers.append(confinement.ConfinementLayer.NO_INHERITED_DESCRIPTORS)
     sys.path[:0] = search_path
-    jobs, answers = _take_over_the_pipes()
-    # Readers are imported while this is still an ordinary process: what they load cannot depend on a stranger's file.
+    requests, answers = _take_over_pipes()
+    # Readers are imported while this is still an ordinary process: what they load cannot depend on untrusted input.
     for module in modules:
         importlib.import_module(module)
-    layers = confinement.confine()
+    layers += confinement.confine_process(parent)
+    if set_hard_limits(limits, max_files_read=max_files):
+        layers.append(confinement.ConfinementLayer.HARD_LIMITS)
     confinement.die_with_parent(parent)
-    _send(answers, {"ready": list(layers)})
-    while header := jobs.read(LENGTH.size):
-        request: Any = unframed(jobs.read(*LENGTH.unpack(header)))
-        answer = _answer(request, jobs)
-        _send(answers, answer)
+    _send_message(answers, {"layers": layers})
+    while header := requests.read(LENGTH_PREFIX.size):
+        request: Any = decode_message(requests.read(*LENGTH_PREFIX.unpack(header)))
+        answer = _answer_request(request, requests)
+        _send_message(answers, answer)
         if "limit" in answer:
-            # After a MemoryError nobody knows what is half done in the libraries: the next job gets a new process.
+            # After a MemoryError nobody knows what is half done in the libraries: the next file gets a new process.
             return 1
     return 0
 
 
-def _take_over_the_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep the pipes for ourselves: a library that prints must not speak to the service."""
-    jobs = os.fdopen(os.dup(0), "rb")
+def _take_over_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Keep the pipes for ourselves: what a library prints must not reach the service."""
+    requests = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
     os.close(nothing)
-    return jobs, answers
+    return requests, answers
 
 
-def _send(answers: BinaryIO, message: JSON) -> None:
-    answers.write(framed(message))
+def _send_message(answers: BinaryIO, message: JSON) -> None:
+    answers.write(encode_message(message))
     answers.flush()
 
 
-def _answer(request: Mapping[str, Any], jobs: BinaryIO) -> dict[str, JSON]:
-    limits = Limits(**request["limits"])
+def _answer_request(request: Mapping[str, Any], requests: BinaryIO) -> dict[str, JSON]:
+    limits = ParserLimits(**request["limits"])
     try:
-        source = _source(request, jobs)
-    except OSError as error:  # of the machine: the file has not been looked at
+        source = _open_source(request, requests)
+    except OSError as error:  # the machine's trouble: nothing of the file was read
         return {"unopened": type(error).__name__}
-    apply(limits)
+    set_soft_limits(limits)
     try:
         with closing(source) as file:
-            value = _reader(request["function"])(file, request["arguments"])
+            value = _find_reader(request["function"])(file, request["arguments"])
         answer = {"value": value}
-        return answer if len(framed(answer)) <= limits.output_bytes else {"limit": "output"}
-    except Unreadable as refused:
-        return {"unreadable": refused.reason}
+        return answer if len(encode_message(answer)) <= limits.output_bytes else {"limit": "output"}
+    except UnreadableFile as error:
+        return {"unreadable": error.reason}
     except MemoryError:
         return {"limit": "memory"}
     except RecursionError:
         return {"limit": "depth"}
-    except Exception as error:  # noqa: BLE001  # the edge of the process; the message may hold a stranger's text
+    except Exception as error:  # noqa: BLE001  # the edge of the process; the message may quote the file
         return {"raised": type(error).__name__}
 
 
-def _source(request: Mapping[str, Any], jobs: BinaryIO) -> BinaryIO:
+def _open_source(request: Mapping[str, Any], requests: BinaryIO) -> BinaryIO:
     if request["path"] is not None:
         return Path(request["path"]).open("rb")
-    return io.BytesIO(jobs.read(request["size_bytes"]))
+    return io.BytesIO(requests.read(request["size_bytes"]))
 
 
-def _reader(function: str) -> Reader:
+def _find_reader(function: str) -> Reader:
     module, _, name = function.partition(":")
     reader: Reader = getattr(importlib.import_module(module), name)
     return reader
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), list(filter(None, sys.argv[2].split(os.pathsep))), sys.argv[3:]))
+    _, parent, max_files, limits, search_path, *modules = sys.argv
+    sys.exit(
+        main(
+            int(parent),
+            int(max_files),
+            ParserLimits(**json.loads(limits)),
+            list(filter(None, search_path.split(os.pathsep))),
+            modules,
+        )
+    )

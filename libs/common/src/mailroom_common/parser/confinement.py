@@ -1,16 +1,20 @@
 """What a parser process may not do: reach the network, start programs, touch other processes, rearrange files.
 
-Three layers, each by itself enough for the ordinary case:
+Layers, each by itself enough for the ordinary case. A worker needs those of `REQUIRED_LAYERS`; the others are used
+where the kernel lets us, and reported:
 
 - a seccomp filter (Linux on x86-64 and arm64) refuses sockets, fork and exec, signals and ptrace to others, io_uring
   (which would get round the rest), and the calls that remove or rename files. It holds against native code too, needs
   no privilege, and works in containers;
-- a user and network namespace of its own where the kernel lets us: no interface to talk over, and without a place in
-  our user namespace it cannot read the environment of the service in /proc, where the tokens are;
-- an audit hook, always: the Python ways to all this raise PermissionError. Alone (no Linux, an odd kernel) it stops
-  what a document makes a reader do, not one that has taken over the interpreter.
+- hard limits of the kernel on memory, processor time, files and core dumps (`limits.py`);
+- no inherited descriptors: an open socket or file of the service could be used without opening one;
+- a parent that cannot be dumped: its memory and its environment in /proc, where the tokens are, cannot be opened;
+- a user and network namespace of its own: no interface to send over, and no place in our user namespace;
+- an audit hook: the Python ways to all this raise PermissionError. Alone (no Linux, an odd kernel) it stops what a
+  document makes a reader do, not one that has taken over the interpreter.
 
-Sources: seccomp(2), Linux `include/uapi/linux/{seccomp,filter,audit}.h`, both tables of system calls.
+Sources: seccomp(2), prctl(2) on PR_SET_DUMPABLE, Linux `include/uapi/linux/{seccomp,filter,audit}.h`, both tables of
+system calls.
 """
 
 import ctypes
@@ -19,11 +23,18 @@ import platform
 import signal
 import struct
 import sys
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+
+from mailroom_common.errors import SettingsError
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
 _PR_SET_NO_NEW_PRIVS = 38
 _SET_MODE_FILTER = 1
 _EVERY_THREAD = 1  # SECCOMP_FILTER_FLAG_TSYNC: libraries may have started some
+_CAPABILITY_VERSION_3 = 0x20080522
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
 _CLONE_THREAD = 0x00010000
@@ -65,38 +76,131 @@ _CLONE3 = 435
 _SECCOMP = {"x86_64": 317, "aarch64": 277}
 
 
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+class ConfinementLayer(StrEnum):
+    SECCOMP_FILTER = "seccomp_filter"
+    HARD_LIMITS = "hard_limits"
+    NO_INHERITED_DESCRIPTORS = "no_inherited_descriptors"
+    UNREADABLE_PARENT = "unreadable_parent"
+    NAMESPACES = "namespaces"
+    AUDIT_HOOK = "audit_hook"
 
 
-def confine() -> list[str]:
-    """Shut this process in for the rest of its life and return the layers that took hold."""
-    layers = ["audit_hook"]
+# What is missing, in the words of the sentence that a worker ends with.
+REQUIRED_LAYERS = {
+    ConfinementLayer.SECCOMP_FILTER: "a seccomp filter (it needs Linux on x86-64 or arm64)",
+    ConfinementLayer.HARD_LIMITS: "hard limits on memory, processor time and files",
+    ConfinementLayer.NO_INHERITED_DESCRIPTORS: "a start without inherited descriptors",
+    ConfinementLayer.UNREADABLE_PARENT: "a parent that cannot be dumped (its memory and environment can be read)",
+}
+
+
+class ParserUnconfined(SettingsError):
+    """A parser process of this machine lacks a required layer, and nobody said that it may."""
+
+    def __init__(self, layers: Iterable[str]) -> None:
+        missing = [name for layer, name in REQUIRED_LAYERS.items() if layer not in set(layers)]
+        super().__init__(
+            f"The parser process, which opens untrusted input, is not confined: it lacks {'; '.join(missing)}. "
+            "MAILROOM_PARSER_UNCONFINED=1 starts the worker all the same."
+        )
+
+
+def has_required_layers(layers: Iterable[str]) -> bool:
+    return REQUIRED_LAYERS.keys() <= set(layers)
+
+
+def forbid_dumping_this_process() -> None:
+    """Run by the service: from now on no other process of its user can open its memory or its environment."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
+def close_inherited_descriptors() -> bool:
+    """Close all but the three standard streams; to be called before this process opens anything.
+
+    uvloop starts a child with copies of its pipes, and with the pipe by which libuv serializes signal handlers.
+
+    Returns:
+        whether nothing else is open.
+    """
+    try:
+        # The listing itself had a descriptor, which is closed by now.
+        inherited = {int(entry.name) for entry in Path("/dev/fd").iterdir()} - {0, 1, 2}
+    except OSError:
+        return False
+    for descriptor in inherited:
+        os.closerange(descriptor, descriptor + 1)
+    return not any(_is_open(descriptor) for descriptor in inherited)
+
+
+def confine_process(parent: int) -> list[str]:
+    """Confine this process for the rest of its life; `parent` is the process id of the service.
+
+    Returns:
+        the layers that took hold.
+    """
+    layers = [ConfinementLayer.AUDIT_HOOK]
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         # Namespaces first: the filter refuses `unshare` along with the rest.
-        if libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0:
-            layers.append("namespaces")
-        if _filter_system_calls(libc):
-            layers.append("seccomp")
-    sys.addaudithook(_refuse)
-    return layers
+        if _enter_namespaces(libc):
+            layers.append(ConfinementLayer.NAMESPACES)
+        _drop_capabilities(libc)
+        if _install_seccomp_filter(libc):
+            layers.append(ConfinementLayer.SECCOMP_FILTER)
+    # Tried, and last: a capability of the superuser, had it been kept, would open what cannot be dumped all the same.
+    if _is_unreadable(parent):
+        layers.append(ConfinementLayer.UNREADABLE_PARENT)
+    sys.addaudithook(_refuse_audit_event)
+    return [layer.value for layer in layers]
 
 
 def die_with_parent(parent: int) -> None:
     """Be killed when the service is, however that one ends."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    # The parent may have gone before we asked.
+    # The parent may have ended before we asked.
     if os.getppid() != parent:
         os._exit(0)
 
 
-def _filter_system_calls(libc: ctypes.CDLL) -> bool:
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def _is_unreadable(process_id: int) -> bool:
+    try:
+        with Path(f"/proc/{process_id}/environ").open("rb"):
+            return False
+    except PermissionError:
+        return True
+    except OSError:  # no /proc: nothing that was tried
+        return False
+
+
+def _enter_namespaces(libc: ctypes.CDLL) -> bool:
+    return bool(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
+
+
+def _drop_capabilities(libc: ctypes.CDLL) -> None:
+    """A service of the superuser has children that could raise their hard limits and read other processes."""
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    libc.capset(header, bytes(24))
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def _install_seccomp_filter(libc: ctypes.CDLL) -> bool:
     machine = platform.machine()
     if machine not in _REFUSED:
         return False
-    code = _instructions(machine)
+    code = _build_filter(machine)
     program = _Program(len(code) // 8, code)
     # Without new privileges a filter needs none: exec of a setuid program can then gain nothing either.
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
@@ -104,7 +208,7 @@ def _filter_system_calls(libc: ctypes.CDLL) -> bool:
     return bool(libc.syscall(_SECCOMP[machine], _SET_MODE_FILTER, _EVERY_THREAD, ctypes.byref(program)) == 0)
 
 
-def _instructions(machine: str) -> bytes:
+def _build_filter(machine: str) -> bytes:
     """The filter as classic BPF. Calls of a foreign architecture (32-bit on x86-64) kill: they have other numbers."""
     program = [
         (_LOAD, 0, 0, _ARCH),
@@ -132,6 +236,6 @@ _REFUSED_EVENTS = ("socket.", "subprocess.", "os.fork", "os.exec", "os.posix_spa
                    "urllib.", "smtplib.", "poplib.", "imaplib.", "telnetlib.", "webbrowser.", "syslog.")  # fmt: skip
 
 
-def _refuse(event: str, _arguments: object) -> None:
+def _refuse_audit_event(event: str, _arguments: object) -> None:
     if event.startswith(_REFUSED_EVENTS):
         raise PermissionError(f"a parser process may not do {event}")

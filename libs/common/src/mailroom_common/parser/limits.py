@@ -1,3 +1,5 @@
+"""What one file may cost, and how the kernel is told: hard limits for the life of the process, soft ones per file."""
+
 import resource
 import time
 from dataclasses import dataclass
@@ -6,8 +8,8 @@ _MiB = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one file may cost. `file_bytes` is how much it may write to disk: readers have no business there."""
+class ParserLimits:
+    """`file_bytes` is how much a reader may write to disk: nothing, unless it is told otherwise."""
 
     memory_bytes: int = 1024 * _MiB
     cpu_s: int = 30
@@ -17,18 +19,41 @@ class Limits:
     open_files: int = 64
 
 
-def apply(limits: Limits) -> None:
-    """Put the kernel's limits on this process, for the job that begins now.
+def set_hard_limits(limits: ParserLimits, *, max_files_read: int) -> bool:
+    """Limit this process for the rest of its life: what a file has made of it cannot raise them again.
 
-    The kernel counts processor time over the life of a process, so the limit is what was used so far and `cpu_s` more.
-    Only soft limits move, so that the next job can have others.
+    Returns:
+        whether the kernel took them all.
+    """
+    hard_limits = {
+        resource.RLIMIT_AS: limits.memory_bytes,
+        # The kernel counts processor time over the life of a process, so the hard limit is that of all its files.
+        resource.RLIMIT_CPU: (limits.cpu_s + 2) * (max_files_read + 1),
+        resource.RLIMIT_FSIZE: limits.file_bytes,
+        resource.RLIMIT_NOFILE: limits.open_files,
+        # A core dump would leave the file, or what was read of it, on disk.
+        resource.RLIMIT_CORE: 0,
+    }
+    try:
+        for kind, limit in hard_limits.items():
+            _, inherited = resource.getrlimit(kind)
+            limit = limit if inherited == resource.RLIM_INFINITY else min(limit, inherited)
+            resource.setrlimit(kind, (limit, limit))
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def set_soft_limits(limits: ParserLimits) -> None:
+    """Limit this process for the file that it reads next: never above its hard limits.
+
+    Only soft limits move, so that the next file can have others. Processor time is what was used so far and `cpu_s`.
     """
     for kind, limit in (
         (resource.RLIMIT_AS, limits.memory_bytes),
         (resource.RLIMIT_CPU, int(time.process_time()) + 1 + limits.cpu_s),
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_CORE, 0),
     ):
         _, hard = resource.getrlimit(kind)
         soft = limit if hard == resource.RLIM_INFINITY else min(limit, hard)

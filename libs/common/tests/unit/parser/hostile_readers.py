@@ -1,8 +1,9 @@
-"""Readers as a hostile file would turn them: run by `test_parser_pool` inside the parser process."""
+"""Readers that do what a hostile file may make of a reader: run by `test_pool` inside the parser process."""
 
 import contextlib
 import ctypes
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -11,79 +12,79 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from mailroom_common.parser import JSON, Unreadable
+from mailroom_common.parser import JSON, UnreadableFile
 
 Arguments = Mapping[str, JSON]
 
 
-def count(file: BinaryIO, arguments: Arguments) -> JSON:
+def count_bytes(file: BinaryIO, arguments: Arguments) -> JSON:
     return {"size": len(file.read()), "arguments": dict(arguments), "pid": os.getpid()}
 
 
-def refuse(file: BinaryIO, arguments: Arguments) -> JSON:
-    raise Unreadable("encrypted")
+def refuse_file(file: BinaryIO, arguments: Arguments) -> JSON:
+    raise UnreadableFile("encrypted")
 
 
-def raise_with_contents(file: BinaryIO, arguments: Arguments) -> JSON:
+def raise_error_quoting_file(file: BinaryIO, arguments: Arguments) -> JSON:
     raise ValueError(file.read().decode())
 
 
-def eat_memory(file: BinaryIO, arguments: Arguments) -> JSON:
+def allocate_without_end(file: BinaryIO, arguments: Arguments) -> JSON:
     eaten = []
     while True:
         eaten.append(bytearray(16 * 1024 * 1024))
 
 
-def loop(file: BinaryIO, arguments: Arguments) -> JSON:
+def loop_without_end(file: BinaryIO, arguments: Arguments) -> JSON:
     while True:
         pass
 
 
-def sleep(file: BinaryIO, arguments: Arguments) -> JSON:
+def sleep_for_an_hour(file: BinaryIO, arguments: Arguments) -> JSON:
     time.sleep(3600)
     return None
 
 
-def recurse(file: BinaryIO, arguments: Arguments) -> JSON:
-    return recurse(file, arguments)
+def recurse_without_end(file: BinaryIO, arguments: Arguments) -> JSON:
+    return recurse_without_end(file, arguments)
 
 
-def answer_hugely(file: BinaryIO, arguments: Arguments) -> JSON:
+def return_large_answer(file: BinaryIO, arguments: Arguments) -> JSON:
     return "x" * (2 * 1024 * 1024)
 
 
-def print_hugely(file: BinaryIO, arguments: Arguments) -> JSON:
+def print_to_stdout(file: BinaryIO, arguments: Arguments) -> JSON:
     os.write(1, b"\x00\x00\x00\x02{}" * 1000)
     sys.stdout.write("noise\n")
     sys.stdout.flush()
     return "quiet"
 
 
-def forge_a_frame_without_end(file: BinaryIO, arguments: Arguments) -> JSON:
+def forge_length_prefix(file: BinaryIO, arguments: Arguments) -> JSON:
     for descriptor in range(3, 16):
         with contextlib.suppress(OSError):
             os.write(descriptor, b"\xff\xff\xff\xff" + b"x" * 4096)
     return None
 
 
-def segfault(file: BinaryIO, arguments: Arguments) -> JSON:
+def cause_segfault(file: BinaryIO, arguments: Arguments) -> JSON:
     ctypes.string_at(8)
     return None
 
 
-def leave(file: BinaryIO, arguments: Arguments) -> JSON:
+def exit_process(file: BinaryIO, arguments: Arguments) -> JSON:
     os._exit(7)
 
 
-def _outcome(attempt: object) -> str:
+def _try_call(attempt: object) -> str:
     try:
         attempt()  # type: ignore[operator]  # each is a plain function of no arguments
-    except OSError as refused:
-        return type(refused).__name__
+    except OSError as error:
+        return type(error).__name__
     return "allowed"
 
 
-def reach_out(file: BinaryIO, arguments: Arguments) -> JSON:
+def try_forbidden_calls(file: BinaryIO, arguments: Arguments) -> JSON:
     libc = ctypes.CDLL(None, use_errno=True)
 
     def native_socket() -> None:
@@ -106,20 +107,34 @@ def reach_out(file: BinaryIO, arguments: Arguments) -> JSON:
             raise OSError(ctypes.get_errno(), "unlink")
 
     return {
-        "socket": _outcome(socket.socket),
-        "fork": _outcome(os.fork),
-        "exec": _outcome(lambda: subprocess.run(["/bin/true"], check=True)),
-        "remove": _outcome(lambda: Path(str(arguments["victim"])).unlink()),
-        "write": _outcome(lambda: Path(str(arguments["victim"])).write_bytes(b"overwritten")),
-        "native_socket": _outcome(native_socket),
-        "native_fork": _outcome(native_fork),
-        "native_kill": _outcome(native_kill),
-        "native_unlink": _outcome(native_unlink),
+        "socket": _try_call(socket.socket),
+        "fork": _try_call(os.fork),
+        "exec": _try_call(lambda: subprocess.run(["/bin/true"], check=True)),
+        "remove": _try_call(lambda: Path(str(arguments["victim"])).unlink()),
+        "write": _try_call(lambda: Path(str(arguments["victim"])).write_bytes(b"overwritten")),
+        "native_socket": _try_call(native_socket),
+        "native_fork": _try_call(native_fork),
+        "native_kill": _try_call(native_kill),
+        "native_unlink": _try_call(native_unlink),
     }
 
 
-def environment(file: BinaryIO, arguments: Arguments) -> JSON:
-    def parents() -> None:
+def read_environments(file: BinaryIO, arguments: Arguments) -> JSON:
+    def read_parents() -> None:
         Path(f"/proc/{os.getppid()}/environ").read_bytes()
 
-    return {"own": dict(os.environ), "parents": _outcome(parents), "session": os.getsid(0) == os.getpid()}
+    return {"own": dict(os.environ), "parents": _try_call(read_parents), "session": os.getsid(0) == os.getpid()}
+
+
+def try_to_raise_hard_limits(file: BinaryIO, arguments: Arguments) -> JSON:
+    names = ("AS", "CPU", "FSIZE", "NOFILE", "CORE")
+    for name in names:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    return {name: resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))[1] for name in names}
+
+
+def list_descriptors(file: BinaryIO, arguments: Arguments) -> JSON:
+    """What each open descriptor is, in their order."""
+    entries = sorted(Path("/proc/self/fd").iterdir(), key=lambda entry: int(entry.name))
+    return [str(entry.readlink()) for entry in entries if entry.is_symlink()]

@@ -1,4 +1,4 @@
-"""A service with a reader in the middle of a file, to be killed by `test_parser_pool`. Prints the reader's pid."""
+"""A service with a reader in the middle of a file, to be killed by `test_pool`. Prints the reader's pid."""
 
 import asyncio
 import sys
@@ -12,10 +12,10 @@ HERE = Path(__file__).parent
 
 async def main() -> None:
     async with ParserPool(preload=["hostile_readers"], search_path=[HERE]) as pool:
-        answer: Any = await pool.call("hostile_readers:count", b"")
+        answer: Any = await pool.run_reader("hostile_readers:count_bytes", b"")
         sys.stdout.write(f"{answer['pid']}\n")
         sys.stdout.flush()
-        await pool.call("hostile_readers:sleep", b"")
+        await pool.run_reader("hostile_readers:sleep_for_an_hour", b"")
 
 
 asyncio.run(main())

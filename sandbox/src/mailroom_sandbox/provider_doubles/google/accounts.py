@@ -145,6 +145,25 @@ class GmailMailboxes:
             self._store.run("delete from gmail_message where message_id = ?", message_id)
             self._trace(account, message, "messageDeleted", labels, labels)
 
+    def create_folder(self, address: str, folder: str) -> str:
+        """Makes a label of the user's own, or finds it, and returns its id."""
+        return self._label_of(self.required(address), folder)
+
+    def remove_folder(self, address: str, folder: str) -> None:
+        """Deletes a label of the user's own; as at Google its messages stay, without it."""
+        account = self.required(address)
+        row = self._store.one("select label_id from label where user_id = ? and name = ?", account.user_id, folder)
+        if row is None:
+            raise LookupError(f"no label {folder}")
+        label_id = str(row["label_id"])
+        with self._store.transaction():
+            for message in self._store.all(
+                "select message_id, labels from gmail_message where user_id = ?", account.user_id
+            ):
+                if label_id in split_labels(message["labels"]):
+                    self.change_labels(address, message["message_id"], add=set(), remove={label_id})
+            self._store.run("delete from label where user_id = ? and label_id = ?", account.user_id, label_id)
+
     def contents(self, address: str) -> list[dict[str, object]]:
         rows = self._store.all(
             "select message_id, labels as folder, internal_ms as received_ms, mime_sha256 from gmail_message"
@@ -208,8 +227,11 @@ class GmailMailboxes:
         row = self._store.one("select label_id from label where user_id = ? and name = ?", account.user_id, folder)
         if row:
             return str(row["label_id"])
-        own_labels = self._store.number("select count(*) from label where user_id = ?", account.user_id)
-        label_id = f"Label_{own_labels + 1}"
+        # One more than the highest, not than the count: the id of a deleted label may not name one that still lives.
+        highest = self._store.number(
+            "select max(cast(substr(label_id, 7) as integer)) from label where user_id = ?", account.user_id
+        )
+        label_id = f"Label_{highest + 1}"
         self._store.run("insert into label values (?,?,?)", account.user_id, label_id, folder)
         return label_id
 

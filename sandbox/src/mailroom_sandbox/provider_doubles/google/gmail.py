@@ -19,7 +19,13 @@ from mailroom_sandbox.provider_doubles import mime
 from mailroom_sandbox.provider_doubles.calls import Gate
 from mailroom_sandbox.provider_doubles.faults import CursorRefused, DeltaLag
 from mailroom_sandbox.provider_doubles.google import errors
-from mailroom_sandbox.provider_doubles.google.accounts import PROVIDER, Account, GmailMailboxes, split_labels
+from mailroom_sandbox.provider_doubles.google.accounts import (
+    PROVIDER,
+    SYSTEM_LABELS,
+    Account,
+    GmailMailboxes,
+    split_labels,
+)
 from mailroom_sandbox.provider_doubles.google.oauth import MAIL_SCOPES
 from mailroom_sandbox.provider_doubles.google.payload import base64url, find_part, headers_of, payload_of
 from mailroom_sandbox.provider_doubles.google.pubsub import Watches
@@ -178,7 +184,7 @@ class Gmail:
         return Reply(204)
 
     def _labels(self, _: Call, caller: Caller, __: str) -> Reply:
-        from_system = [{"id": one, "name": one, "type": "system"} for one in sorted(("INBOX", "SENT", "TRASH", "SPAM"))]
+        from_system = [{"id": one, "name": one, "type": "system"} for one in SYSTEM_LABELS]
         own = [
             {"id": row["label_id"], "name": row["name"], "type": "user"}
             for row in self._store.all("select * from label where user_id = ?", caller.account.user_id)

@@ -85,12 +85,14 @@ class Delta:
             size + 1,
         )
         page, goes_on = rows[:size], len(rows) > size
-        value = [
-            self._messages.folder_json(self._messages.folder_row(target, row["folder_id"]))
-            for row in page
-            if row["folder_id"]
-        ]
+        value = [item for row in page if (item := self._folder_item(at, target, row["folder_id"])) is not None]
         return self._reply(call, target, at, "mailFolders/delta", value, page, goes_on)
+
+    def _folder_item(self, at: Round, target: Target, folder_id: str) -> dict[str, object] | None:
+        """None for a folder that is gone and that this client was never told of."""
+        if self._store.number("select count(*) from folder where folder_id = ?", folder_id):
+            return self._messages.folder_json(self._messages.folder_row(target, folder_id))
+        return {"id": folder_id, "@removed": {"reason": "deleted"}} if at.since is not None else None
 
     # Where the round stands
 

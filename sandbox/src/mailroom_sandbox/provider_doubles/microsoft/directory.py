@@ -128,6 +128,25 @@ class Directory:
             parent = str(row["folder_id"]) if row else self._insert_folder(user_id, parent, name)
         return parent
 
+    def find_folder(self, user_id: str, path: str) -> sqlite3.Row | None:
+        """As `folder_by_path`, but makes nothing."""
+        if known := self.folder(user_id, path):
+            return known
+        found = self.folder(user_id, ROOT)
+        for name in filter(None, path.split("/")):
+            if found is None:
+                return None
+            found = self._store.one(
+                "select * from folder where parent_id = ? and display_name = ? collate nocase",
+                found["folder_id"],
+                name,
+            )
+        return found
+
+    def delete_folder(self, user_id: str, folder_id: str) -> None:
+        self._store.run("delete from folder where folder_id = ?", folder_id)
+        self._trace_folder(user_id, folder_id)
+
     def _insert_folder(
         self, user_id: str, parent_id: str | None, name: str, *, well_known: str | None = None, hidden: bool = False
     ) -> str:
@@ -135,13 +154,16 @@ class Directory:
         self._store.run(
             "insert into folder values (?,?,?,?,?,?)", folder_id, user_id, parent_id, name, well_known, int(hidden)
         )
+        self._trace_folder(user_id, folder_id)
+        return folder_id
+
+    def _trace_folder(self, user_id: str, folder_id: str) -> None:
         self._store.run(
             "insert into folder_change (user_id, folder_id, at_ms) values (?,?,?)",
             user_id,
             folder_id,
             to_ms(self._now()),
         )
-        return folder_id
 
     def _required(self, address: str) -> User:
         user = self.user(address)

@@ -98,6 +98,25 @@ class GraphMailboxes:
             self._trace(message, "removed", message["folder_id"])
             self._announces.announce("deleted", message, message["folder_id"])
 
+    def create_folder(self, address: str, folder: str) -> str:
+        """Makes what is missing of the path, and returns the id of its last folder."""
+        return self._directory.folder_by_path(self._user(address).user_id, folder)
+
+    def remove_folder(self, address: str, folder: str) -> None:
+        """Deletes a folder of the user's own for good, with its messages; folders below it must be gone first."""
+        user = self._user(address)
+        row = self._directory.find_folder(user.user_id, folder)
+        if row is None or row["well_known"] is not None:
+            raise LookupError(f"no folder {folder} of the user's own")
+        if self._directory.folders(user.user_id, row["folder_id"], hidden_too=True):
+            raise LookupError(f"{folder} has folders below it")
+        with self._store.transaction():
+            for message in self._store.all(
+                "select immutable_id from graph_message where folder_id = ?", row["folder_id"]
+            ):
+                self.delete(address, message["immutable_id"])
+            self._directory.delete_folder(user.user_id, row["folder_id"])
+
     def contents(self, address: str) -> list[dict[str, object]]:
         rows = self._store.all(
             "select m.immutable_id as message_id, f.display_name as folder, m.received_ms, m.mime_sha256"

@@ -19,15 +19,19 @@ class LocalReading:
         self._parser = parser
 
     async def transcribe(self, file: Path) -> Transcript:
-        answer: Any = await self._parser.call("ingestion.readers.document:transcribe", file)
+        answer: Any = await self._parser.run_reader("ingestion.readers.document:transcribe", file)
         return Transcript.from_json(answer)
 
     async def classify(self, transcript: Transcript) -> Classification:
-        answer: Any = await self._parser.call("ingestion.extract.local:classify", orjson.dumps(transcript.to_json()))
+        answer: Any = await self._parser.run_reader(
+            "ingestion.extract.local:classify", orjson.dumps(transcript.to_json())
+        )
         return Classification(answer["document_type"], answer["confidence"])
 
     async def extract(self, transcript: Transcript) -> Extraction:
-        answer: Any = await self._parser.call("ingestion.extract.local:extract", orjson.dumps(transcript.to_json()))
+        answer: Any = await self._parser.run_reader(
+            "ingestion.extract.local:extract", orjson.dumps(transcript.to_json())
+        )
         return Extraction(
             answer["document_type"],
             answer["extraction"],

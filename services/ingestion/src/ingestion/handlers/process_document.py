@@ -15,11 +15,11 @@ from ingestion.domain.content import PDF
 from ingestion.domain.document import Lease, Outcome, RetryRule
 from ingestion.ports import Blobs, Classifies, Extracts, Fetched, Leases, Transcribes
 from mailroom_common.blobs import BlobGone
-from mailroom_common.errors import MailroomError, Rejected, Retryable
+from mailroom_common.errors import Fatal, MailroomError, Rejected, Retryable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_ATTEMPT_S, INGESTION_FINISHED, INGESTION_PUT_BACK
-from mailroom_common.parser import ParserCrashed, ParserLimit, Unreadable
+from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
 
 log = get_logger()
 
@@ -76,7 +76,7 @@ class ProcessDocument:
             with INGESTION_ATTEMPT_S.time():
                 outcome = await self._while_renewed(lease)
             await self._finish(lease, outcome)
-        except asyncio.CancelledError:
+        except (asyncio.CancelledError, Fatal):
             # The process stops: the next one need not wait for the end of the lease.
             await self._leases.put_back(lease, not_before=self._clock(), error="stopped", counts=False)
             raise
@@ -125,9 +125,9 @@ class ProcessDocument:
             if classification.document_type is None:
                 return routing.not_an_invoice(classification)
             return routing.route(await self._extractor.extract(transcript))
-        except Unreadable as refused:
+        except UnreadableFile as refused:
             return routing.unread(refused.reason)
-        except ParserLimit as limit:
+        except ParserLimitReached as limit:
             log.warning("reader_limit_reached", document_id=lease.document_id, limit=limit.limit)
             return routing.unread(routing.READER_LIMIT)
         except ParserCrashed as crash:

@@ -18,7 +18,7 @@ from lxml import etree
 from lxml.etree import _Element as Element
 
 from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
-from mailroom_common.parser import Unreadable
+from mailroom_common.parser import UnreadableFile
 
 _ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice"}
 _MAX_LINES = 5000
@@ -36,7 +36,7 @@ def embedded(file: BinaryIO) -> dict[str, Any] | None:
     """The e-invoice in a PDF as JSON: `invoice`, `type_code`, `profile`, `buyer_name`; None when there is none.
 
     Raises:
-        Unreadable: as `parse`.
+        UnreadableFile: as `parse`.
     """
     # facturx parses with the default parser before it hands anything out.
     etree.set_default_parser(_parser())
@@ -48,7 +48,7 @@ def parse(xml: bytes) -> dict[str, Any] | None:
     """Read CII XML. None for XML that is no such invoice, that carries a DTD, or that has no number.
 
     Raises:
-        Unreadable: `extraction_too_large` when it has more lines or longer texts than a result can tell.
+        UnreadableFile: `extraction_too_large` when it has more lines or longer texts than a result can tell.
     """
     try:
         root = etree.fromstring(xml, _parser())
@@ -81,7 +81,7 @@ def _check_size(read: dict[str, Any]) -> None:
     lines = read["invoice"]["lines"]
     told = [*read.values(), *read["invoice"].values(), *(text for line in lines for text in line.values())]
     if len(lines) > _MAX_LINES or any(isinstance(value, str) and len(value) > _MAX_TEXT for value in told):
-        raise Unreadable("extraction_too_large")
+        raise UnreadableFile("extraction_too_large")
 
 
 def _invoice(document: Element, trade: Element) -> Invoice:

@@ -4,7 +4,7 @@ from typing import BinaryIO
 
 from PIL import Image, UnidentifiedImageError
 
-from mailroom_common.parser import Unreadable
+from mailroom_common.parser import UnreadableFile
 
 # 100 megapixels is an A2 page at 600 dpi; more is no scan of a document.
 Image.MAX_IMAGE_PIXELS = 100_000_000
@@ -16,11 +16,11 @@ def pages_of(file: BinaryIO, content_type: str) -> int:
     """The number of pages of a picture that can be decoded.
 
     Raises:
-        Unreadable: `unreadable` when it is damaged, or larger than any page.
+        UnreadableFile: `unreadable` when it is damaged, or larger than any page.
     """
     try:
         with Image.open(file, formats=[_FORMATS[content_type]]) as image:
             image.load()
             return int(getattr(image, "n_frames", 1))
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError) as error:
-        raise Unreadable("unreadable") from error
+        raise UnreadableFile("unreadable") from error

@@ -16,7 +16,7 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from ingestion.domain.transcript import Cell, Line
-from mailroom_common.parser import Unreadable
+from mailroom_common.parser import UnreadableFile
 
 # A document longer than this is no invoice; what comes after the first pages would only cost time.
 MAX_PAGES = 30
@@ -57,7 +57,7 @@ class PDFText:
 def read(file: BinaryIO) -> PDFText:
     """
     Raises:
-        Unreadable: `encrypted` when a password is needed, `unreadable` when the file is damaged.
+        UnreadableFile: `encrypted` when a password is needed, `unreadable` when the file is damaged.
     """
     try:
         document = pypdfium2.PdfDocument(file)
@@ -67,9 +67,9 @@ def read(file: BinaryIO) -> PDFText:
         document.close()
     except pypdfium2.PdfiumError as error:
         needs_password = error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
-        raise Unreadable("encrypted" if needs_password else "unreadable") from error
+        raise UnreadableFile("encrypted" if needs_password else "unreadable") from error
     if pages == 0:
-        raise Unreadable("unreadable")
+        raise UnreadableFile("unreadable")
     return PDFText(pages, lines, has_attachments)
 
 

@@ -13,7 +13,7 @@ from ingestion.domain.transcript import Transcript
 from ingestion.handlers.process_document import ProcessDocument
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Profile, ResultStatus
-from mailroom_common.parser import ParserCrashed, ParserLimit, Unreadable
+from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserUnconfined, UnreadableFile
 
 PAGE = Transcript.of_text(["Invoice 1"])
 FIELDS = {
@@ -87,8 +87,8 @@ async def test_a_page_without_text_waits_for_a_person(process: Process, leases: 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (Unreadable("encrypted"), "encrypted"),
-        (ParserLimit("memory"), "reader_limit"),
+        (UnreadableFile("encrypted"), "encrypted"),
+        (ParserLimitReached("memory"), "reader_limit"),
         (ParserCrashed("signal 11"), "reader_crashed"),
     ],
 )
@@ -225,6 +225,15 @@ async def test_a_stopping_process_puts_its_document_back_at_once(process: Proces
     with pytest.raises(asyncio.CancelledError):
         await work
     assert [(put[1], put[3]) for put in leases.put_backs] == [(NOW, False)]
+
+
+async def test_a_worker_whose_parser_is_not_confined_ends_and_its_document_waits(
+    process: Process, leases: FakeLeases
+) -> None:
+    with pytest.raises(ParserUnconfined):
+        await process(FakeReading(ParserUnconfined([]))).next()
+    assert [(put[1], put[3]) for put in leases.put_backs] == [(NOW, False)]
+    assert leases.finished == []
 
 
 async def test_a_contract_note_is_archived_even_though_nobody_reads_it_yet(

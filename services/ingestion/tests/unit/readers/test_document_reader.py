@@ -6,7 +6,7 @@ from made_invoices import CII, text_page
 from PIL import Image
 
 from ingestion.readers.document import transcribe
-from mailroom_common.parser import Unreadable
+from mailroom_common.parser import UnreadableFile
 
 
 def read(content: bytes) -> Any:
@@ -45,7 +45,7 @@ def test_an_attachment_that_breaks_its_reader_loses_the_attachment_only(monkeypa
 
 
 def test_an_e_invoice_that_is_too_large_is_not_read_off_its_page_instead() -> None:
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableFile) as refused:
         read(CII(lines=[("Beratung", "1", "100.00", "100.00", "19")] * 7700).pdf())
     assert refused.value.reason == "extraction_too_large"
 
@@ -73,7 +73,7 @@ def test_a_fax_has_as_many_pages_as_were_sent() -> None:
     ],
 )
 def test_what_is_no_document_or_a_damaged_one_says_so(content: bytes, reason: str) -> None:
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableFile) as refused:
         read(content)
     assert refused.value.reason == reason
 
@@ -81,5 +81,5 @@ def test_what_is_no_document_or_a_damaged_one_says_so(content: bytes, reason: st
 def test_a_picture_larger_than_any_page_is_not_unpacked() -> None:
     file = BytesIO()
     Image.new("1", (30_000, 20_000)).save(file, "PNG")
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableFile):
         read(file.getvalue())

@@ -6,7 +6,7 @@ import pytest
 from made_invoices import CII
 
 from ingestion.readers import einvoice
-from mailroom_common.parser import Unreadable
+from mailroom_common.parser import UnreadableFile
 
 DRAFT = b"""<rsm:Invoice xmlns:rsm="urn:un:unece:uncefact:data:standard:CBFBUY:5">
   <rsm:HeaderExchangedDocument><ID>D-7</ID><TypeCode>380</TypeCode>
@@ -140,7 +140,7 @@ LINE = ("Beratung", "1", "100.00", "100.00", "19")
     ids=["lines", "number", "seller", "description"],
 )
 def test_more_than_any_invoice_says_is_refused_with_a_reason_and_never_cut(invoice: CII) -> None:
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableFile) as refused:
         einvoice.parse(invoice.xml())
     assert refused.value.reason == "extraction_too_large"
 

@@ -6,7 +6,7 @@ from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
 from ingestion.readers import pdf_text
-from mailroom_common.parser import Unreadable
+from mailroom_common.parser import UnreadableFile
 
 ROWS = [
     (60, [(40, "Invoice"), (300, "Example Ltd")]),
@@ -73,6 +73,6 @@ def test_attachments_are_seen() -> None:
     ],
 )
 def test_what_cannot_be_opened_says_why(pdf: bytes, reason: str) -> None:
-    with pytest.raises(Unreadable) as refused:
+    with pytest.raises(UnreadableFile) as refused:
         pdf_text.read(BytesIO(pdf))
     assert refused.value.reason == reason

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from mailroom_common.events import AttachmentStored, DocSource, MailEvent, MailKind, derived_id
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.filters import is_automated, is_newsletter
 from sync_engine.domain.records import JudgedMessage, KnownMessage, TakenPart
 from sync_engine.domain.watched import Place

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import ItemGone
 from mailroom_common.events.attachment import attachment_id
-from mailroom_common.providers.port import Message, Part
+from mailroom_common.providers.types import Message, Part
 from sync_engine.domain.content import HEAD_BYTES, Content, sniff
 from sync_engine.domain.filenames import clean
 from sync_engine.domain.filters import REJECTED, RejectedMail

@@ -3,6 +3,8 @@
 Source: Microsoft Graph, "Receive change notifications through webhooks" and "Reduce missing subscriptions" (2026-03).
 """
 
+import re
+
 import orjson
 
 from mailroom_common.errors import Rejected
@@ -12,6 +14,9 @@ from webhook_gateway.domain.pushes import GraphItem
 # A genuine item has more than 200 bytes, so that a body of 1 MiB holds fewer. A third of a million `{}` fit as well,
 # and judging them would hold up every other push for seconds.
 MOST_ITEMS = 5_000
+
+# `Users/{user}/Messages/{id}` as a rule; Graph also writes `users/{user}@{tenant}/messages/{id}` and OData keys.
+_MESSAGE_IN_RESOURCE = re.compile(r"/messages(?:/([^/()]+)|\('([^/()]+)'\))$", re.IGNORECASE)
 
 
 def items_in(body: bytes) -> list[GraphItem]:
@@ -39,15 +44,20 @@ def _item(item: object) -> GraphItem:
     resource_data = item.get("resourceData")
     if not isinstance(resource_data, dict):
         resource_data = {}
-    # The id is taken from resourceData, not from the resource's path, which is spelt in several ways.
     return GraphItem(
         _text(item.get("clientState")),
         _text(item.get("subscriptionId")),
         _text(item.get("lifecycleEvent")),
         _text(item.get("changeType")),
-        _text(resource_data.get("id")),
+        _text(resource_data.get("id")) or _message_id_in(item.get("resource")),
         _text(resource_data.get("@odata.etag")),
     )
+
+
+def _message_id_in(resource: object) -> str | None:
+    """For items without `resourceData.id`: without any id, two mails of one subscription would be one event."""
+    match = _MESSAGE_IN_RESOURCE.search(resource) if isinstance(resource, str) else None
+    return None if match is None else match[1] or match[2]
 
 
 def _text(value: object) -> str | None:

@@ -46,6 +46,15 @@ async def test_markup_in_the_token_comes_back_escaped(gateway: Any) -> None:
     assert answer.text == "&lt;script&gt;alert(1)&lt;/script&gt;"
 
 
+async def test_ampersand_and_quotes_in_the_validation_token_come_back_unchanged(gateway: Any) -> None:
+    """Graph compares the answer with what it sent: an escaped `&` would fail the creation of the subscription."""
+    token = """Validation: a&b "c" 'd' &lt;"""
+
+    answer = await gateway.http.post("/webhooks/outlook", params={"validationToken": token})
+
+    assert answer.text == token
+
+
 async def test_the_handshake_needs_no_directory(gateway: Any) -> None:
     gateway.not_ready = "still loading"
 
@@ -78,6 +87,34 @@ async def test_the_same_push_again_has_the_same_event_id_and_another_change_has_
 
     first, repeat, other = [event.event_id for event in gateway.kafka.events("notifications")]
     assert first == repeat != other
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "Users/u/Messages/{id}",
+        "users/u@t/messages/{id}",
+        "/users/u/mailFolders/inbox/messages/{id}",
+        "Users('u')/Messages('{id}')",
+    ],
+)
+async def test_without_an_id_in_resource_data_the_message_id_is_the_end_of_resource(
+    gateway: Any, make: Any, resource: str
+) -> None:
+    for resource_data in (None, {}, {"id": None}, {"id": ""}):
+        for message_id in ("AAMk-1=", "AAMk-2="):
+            item = make.change(resource=resource.format(id=message_id), resourceData=resource_data)
+            assert (await post(gateway, item)).status_code == 202
+
+    events = gateway.kafka.events("notifications")
+    assert [event.message_id for event in events] == ["AAMk-1=", "AAMk-2="] * 4
+    assert len({event.event_id for event in events}) == 2
+
+
+@pytest.mark.parametrize("resource", [None, 5, "", "NA", "Users/u/Messages", "Users/u/Messages/", "Users/u/Events/E1"])
+async def test_a_resource_that_names_no_message_gives_no_message_id(gateway: Any, make: Any, resource: Any) -> None:
+    assert (await post(gateway, make.change(resource=resource, resourceData=None))).status_code == 202
+    assert [event.message_id for event in gateway.kafka.events("notifications")] == [None]
 
 
 @pytest.mark.parametrize(

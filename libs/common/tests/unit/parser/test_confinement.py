@@ -1,0 +1,168 @@
+"""What confines a parser process: the layers it reports, and the system call filter run on a small BPF interpreter."""
+
+import asyncio
+import ctypes
+import os
+import struct
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvloop
+from prometheus_client import REGISTRY
+
+from mailroom_common.errors import SettingsError
+from mailroom_common.parser import ParserPool, ParserUnconfined, confinement
+from mailroom_common.parser.confinement import REQUIRED_LAYERS, ConfinementLayer
+
+HERE = Path(__file__).parent
+PR_GET_DUMPABLE, PR_SET_DUMPABLE = 3, 4
+
+ALLOW, KILL = 0x7FFF0000, 0x80000000
+EPERM, ENOSYS = 0x00050001, 0x00050026
+ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+READ = {"x86_64": 0, "aarch64": 63}
+CLONE = {"x86_64": 56, "aarch64": 220}
+THREAD, SIGCHLD = 0x00010000, 17
+
+
+def run_filter(machine: str, number: int, *, arch: int | None = None, first_argument: int = 0) -> int:
+    code = confinement._build_filter(machine)
+    call = struct.pack("=IIQQ", number, ARCH[machine] if arch is None else arch, 0, first_argument)
+    instructions = list(struct.iter_unpack("=HBBI", code))
+    accumulator = at = 0
+    while True:
+        operation, if_true, if_false, value = instructions[at]
+        at += 1
+        match operation:
+            case 0x20:
+                (accumulator,) = struct.unpack_from("=I", call, value)
+            case 0x15:
+                at += if_true if accumulator == value else if_false
+            case 0x45:
+                at += if_true if accumulator & value else if_false
+            case 0x06:
+                return int(value)
+            case _:
+                raise AssertionError(f"no such instruction: {operation:#x}")
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_what_is_on_the_list_is_refused_and_the_rest_allowed(machine: str) -> None:
+    refused = confinement._REFUSED[machine]
+    assert {"socket", "connect", "execve", "kill", "ptrace", "io_uring_setup", "unlinkat"} <= refused.keys()
+    assert {run_filter(machine, number) for number in refused.values()} == {EPERM}
+    assert run_filter(machine, READ[machine]) == ALLOW
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_a_thread_may_be_started_and_a_process_not(machine: str) -> None:
+    assert run_filter(machine, CLONE[machine], first_argument=THREAD) == ALLOW
+    assert run_filter(machine, CLONE[machine], first_argument=SIGCHLD) == EPERM
+    assert run_filter(machine, 435) == ENOSYS  # clone3, whose flags a filter cannot see
+
+
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_calls_by_the_numbers_of_another_machine_kill(machine: str) -> None:
+    assert run_filter(machine, READ[machine], arch=0x40000003) == KILL
+
+
+def test_both_lists_name_the_same_calls_where_both_machines_have_them() -> None:
+    only_on_x86 = {"fork", "vfork", "unlink", "rmdir", "rename", "mknod"}
+    assert confinement._REFUSED["x86_64"].keys() - confinement._REFUSED["aarch64"].keys() == only_on_x86
+
+
+@pytest.fixture
+def dumpable() -> Iterator[None]:
+    """The process of the test as a service finds itself at its start, and as other tests want it afterwards."""
+    set_dumpable(is_dumpable=True)
+    yield
+    set_dumpable(is_dumpable=True)
+
+
+def set_dumpable(*, is_dumpable: bool) -> None:
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, int(is_dumpable), 0, 0, 0)
+
+
+def layer_metric(layer: ConfinementLayer) -> float | None:
+    return REGISTRY.get_sample_value("mailroom_parser_confinement_layer", {"layer": layer.value})
+
+
+async def layers_without(module: str, **options: bool) -> dict[str, bool]:
+    """The layers of a process whose module, of `readers_without_layers`, takes one of them away before it starts."""
+    async with ParserPool(preload=[module], search_path=[HERE / "readers_without_layers"], **options) as pool:  # type: ignore[arg-type]  # the one option is a bool
+        return await pool.check_confinement()
+
+
+async def test_every_required_layer_holds_here_and_the_metric_says_so(dumpable: None) -> None:
+    async with ParserPool() as pool:
+        layers = await pool.check_confinement()
+    assert layers.keys() == set(ConfinementLayer)
+    for layer in REQUIRED_LAYERS:
+        assert layers[layer]
+        assert layer_metric(layer) == 1
+
+
+async def test_a_service_with_a_pool_cannot_be_dumped(dumpable: None) -> None:
+    async with ParserPool() as pool:
+        await pool.check_confinement()
+        assert ctypes.CDLL(None).prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("module", "layer", "sentence"),
+    [
+        ("without_seccomp", ConfinementLayer.SECCOMP_FILTER, "lacks a seccomp filter"),
+        ("without_hard_limits", ConfinementLayer.HARD_LIMITS, "lacks hard limits on memory"),
+        ("with_readable_parent", ConfinementLayer.UNREADABLE_PARENT, "lacks a parent that cannot be dumped"),
+    ],
+)
+async def test_a_process_that_lacks_a_required_layer_reads_nothing(
+    dumpable: None, monkeypatch: pytest.MonkeyPatch, module: str, layer: ConfinementLayer, sentence: str
+) -> None:
+    monkeypatch.setattr("mailroom_common.parser.pool.forbid_dumping_this_process", lambda: None)
+    with pytest.raises(ParserUnconfined, match=sentence) as missing:
+        await layers_without(module)
+    assert "MAILROOM_PARSER_UNCONFINED=1" in str(missing.value)
+    assert isinstance(missing.value, SettingsError)
+    assert layer_metric(layer) == 0
+    layers = await layers_without(module, allow_unconfined=True)
+    assert not layers[layer]
+
+
+async def test_an_unconfined_process_is_not_given_a_file(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"untrusted")
+    async with ParserPool(preload=["without_seccomp"], search_path=[HERE / "readers_without_layers"]) as pool:
+        with pytest.raises(ParserUnconfined):
+            await pool.run_reader("without_seccomp:read_file", tmp_path / "file")
+
+
+@pytest.mark.parametrize("loop_factory", [uvloop.new_event_loop, asyncio.new_event_loop])
+def test_a_parser_process_has_no_descriptor_of_the_service(
+    loop_factory: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
+) -> None:
+    async def read_descriptors() -> Any:
+        async with ParserPool(preload=["hostile_readers"], search_path=[HERE]) as pool:
+            return await pool.run_reader("hostile_readers:list_descriptors", b"")
+
+    inherited = os.open(tmp_path, os.O_RDONLY)
+    os.set_inheritable(inherited, True)
+    with asyncio.Runner(loop_factory=loop_factory) as runner:
+        descriptors = runner.run(read_descriptors())
+    os.close(inherited)
+    # Three standard streams that lead nowhere, and the two pipes to the pool.
+    assert descriptors[:3] == ["/dev/null"] * 3
+    assert len(descriptors) == 5
+    assert len(set(descriptors[3:])) == 2
+
+
+def test_a_descriptor_that_stays_open_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "closerange", lambda _first, _last: None)
+    assert not confinement.close_inherited_descriptors()  # the test has some of its own
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
+async def test_namespaces_are_reported_and_not_required() -> None:
+    assert not (await layers_without("without_namespaces"))[ConfinementLayer.NAMESPACES]

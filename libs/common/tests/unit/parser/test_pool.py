@@ -1,0 +1,212 @@
+import asyncio
+import errno
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mailroom_common.errors import Unavailable
+from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserLimits, ParserPool, UnreadableFile
+
+HERE = Path(__file__).parent
+TIGHT = ParserLimits(memory_bytes=256 * 1024 * 1024, cpu_s=1, wall_s=60, output_bytes=64 * 1024)
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[ParserPool]:
+    async with ParserPool(preload=["hostile_readers"], search_path=[HERE], limits=TIGHT) as opened:
+        yield opened
+
+
+async def call(pool: ParserPool, reader: str, source: Path | bytes = b"", **arguments: str) -> Any:
+    return await pool.run_reader(f"hostile_readers:{reader}", source, arguments=arguments)
+
+
+async def test_a_file_is_given_by_value_or_by_path(pool: ParserPool, tmp_path: Path) -> None:
+    file = tmp_path / "a file"
+    file.write_bytes(b"12345")
+
+    by_value = await call(pool, "count_bytes", b"123", told="so")
+    by_path = await call(pool, "count_bytes", file)
+
+    assert (by_value["size"], by_value["arguments"]) == (3, {"told": "so"})
+    assert by_path["size"] == 5
+    assert by_value["pid"] == by_path["pid"] != os.getpid()
+
+
+async def test_a_readers_refusal_keeps_its_reason_and_its_process(pool: ParserPool) -> None:
+    before = (await call(pool, "count_bytes"))["pid"]
+    with pytest.raises(UnreadableFile) as refused:
+        await call(pool, "refuse_file")
+    assert refused.value.reason == "encrypted"
+    assert (await call(pool, "count_bytes"))["pid"] == before
+
+
+async def test_an_error_that_quotes_the_file_is_told_by_its_class_alone(pool: ParserPool) -> None:
+    with pytest.raises(ParserCrashed) as crashed:
+        await call(pool, "raise_error_quoting_file", b"canary")
+    assert "ValueError" in str(crashed.value)
+    assert "canary" not in str(crashed.value)
+
+
+@pytest.mark.parametrize(
+    ("reader", "limit"),
+    [
+        ("allocate_without_end", "memory"),
+        ("loop_without_end", "cpu"),
+        ("recurse_without_end", "depth"),
+        ("return_large_answer", "output"),
+    ],
+)
+async def test_a_file_that_wants_too_much_meets_a_limit_and_the_next_is_read(
+    pool: ParserPool, reader: str, limit: str
+) -> None:
+    with pytest.raises(ParserLimitReached) as reached:
+        await call(pool, reader)
+    assert reached.value.limit == limit
+    assert (await call(pool, "count_bytes", b"next"))["size"] == 4
+
+
+async def test_a_file_that_takes_too_long_is_given_up_by_the_clock(pool: ParserPool) -> None:
+    with pytest.raises(ParserLimitReached) as reached:
+        await pool.run_reader("hostile_readers:sleep_for_an_hour", b"", limits=ParserLimits(wall_s=0.3))
+    assert reached.value.limit == "time"
+    assert (await call(pool, "count_bytes", b"next"))["size"] == 4
+
+
+@pytest.mark.parametrize("reader", ["cause_segfault", "exit_process"])
+async def test_a_crash_costs_one_attempt_and_no_worker(pool: ParserPool, reader: str) -> None:
+    with pytest.raises(ParserCrashed) as crashed:
+        await call(pool, reader)
+    assert not crashed.value.killed
+    assert (await call(pool, "count_bytes", b"next"))["size"] == 4
+
+
+async def test_what_a_reader_prints_does_not_reach_the_service(pool: ParserPool) -> None:
+    assert await call(pool, "print_to_stdout") == "quiet"
+
+
+async def test_a_frame_that_claims_gigabytes_is_not_waited_for(pool: ParserPool) -> None:
+    with pytest.raises(ParserLimitReached) as reached:
+        await call(pool, "forge_length_prefix")
+    assert reached.value.limit == "output"
+    assert (await call(pool, "count_bytes", b"next"))["size"] == 4
+
+
+async def test_no_network_no_programs_no_signals_and_no_files_changed(pool: ParserPool, tmp_path: Path) -> None:
+    victim = tmp_path / "victim"
+    victim.write_bytes(b"untouched, all of it")
+
+    outcomes = await call(pool, "try_forbidden_calls", victim=str(victim))
+
+    assert "allowed" not in outcomes.values(), outcomes
+    assert victim.exists()
+
+
+async def test_no_token_is_within_reach_in_the_environment(pool: ParserPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "canary")
+    async with ParserPool(preload=["hostile_readers"], search_path=[HERE]) as later:
+        seen = await call(later, "read_environments")
+    assert "canary" not in str(seen["own"])
+    assert not [name for name in seen["own"] if name.startswith(("MAILROOM", "AWS", "PYTHON", "HTTP"))]
+    assert seen["session"]
+    assert seen["parents"] == "PermissionError"
+
+
+async def test_a_process_is_replaced_after_its_number_of_files() -> None:
+    async with ParserPool(preload=["hostile_readers"], search_path=[HERE], files_per_process=2) as pool:
+        pids = [(await call(pool, "count_bytes"))["pid"] for _ in range(5)]
+    assert pids[0] == pids[1] != pids[2] == pids[3] != pids[4]
+
+
+async def test_as_many_jobs_run_at_once_as_there_are_places() -> None:
+    async with ParserPool(size=2, preload=["hostile_readers"], search_path=[HERE]) as pool:
+        pids = {answer["pid"] for answer in await asyncio.gather(*(call(pool, "count_bytes") for _ in range(2)))}
+    assert len(pids) == 2
+
+
+async def test_a_process_that_somebody_killed_says_nothing_about_the_file(pool: ParserPool) -> None:
+    pid = (await call(pool, "count_bytes"))["pid"]
+    job = asyncio.create_task(call(pool, "sleep_for_an_hour"))
+    await asyncio.sleep(0.2)  # the job is in the process, which gives no sign of that
+    os.kill(pid, signal.SIGKILL)
+    with pytest.raises(ParserCrashed) as crashed:
+        await job
+    assert crashed.value.killed
+
+
+async def test_a_cancelled_job_leaves_no_process_busy(pool: ParserPool) -> None:
+    before = (await call(pool, "count_bytes"))["pid"]
+    job = asyncio.create_task(call(pool, "sleep_for_an_hour"))
+    await asyncio.sleep(0.1)  # as above
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert (await call(pool, "count_bytes"))["pid"] != before
+
+
+async def test_a_pool_that_closes_leaves_nobody_behind() -> None:
+    async with ParserPool(size=2, preload=["hostile_readers"], search_path=[HERE]) as pool:
+        pids = [answer["pid"] for answer in await asyncio.gather(*(call(pool, "count_bytes") for _ in range(2)))]
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+async def test_a_service_that_is_killed_leaves_no_reader_behind() -> None:
+    service = await asyncio.create_subprocess_exec(
+        sys.executable, HERE / "killed_service.py", stdout=asyncio.subprocess.PIPE, start_new_session=True
+    )
+    assert service.stdout is not None
+    reader = int(await asyncio.wait_for(service.stdout.readline(), 60))
+    service.kill()
+    await service.wait()
+    async with asyncio.timeout(20):
+        # Its new parent is not ours to wait for.
+        while Path(f"/proc/{reader}").exists() and "Z" not in Path(f"/proc/{reader}/stat").read_text().split()[2]:  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("code", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE])
+async def test_a_machine_that_starts_no_process_is_asked_again_later(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def starts_nothing(*_: object, **__: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as short:
+        short.setattr(asyncio, "create_subprocess_exec", starts_nothing)
+        pool = ParserPool(preload=["hostile_readers"], search_path=[HERE])
+        async with pool:
+            with pytest.raises(Unavailable):
+                await call(pool, "count_bytes")
+            short.undo()
+            assert (await call(pool, "count_bytes", b"next"))["size"] == 4
+
+
+async def test_a_file_that_cannot_be_opened_was_not_looked_at(pool: ParserPool, tmp_path: Path) -> None:
+    before = (await call(pool, "count_bytes"))["pid"]
+    with pytest.raises(Unavailable):
+        await call(pool, "count_bytes", tmp_path / "none")
+    assert (await call(pool, "count_bytes"))["pid"] == before
+
+
+async def test_a_process_that_cannot_start_is_the_machines_trouble_not_the_files() -> None:
+    async with ParserPool(preload=["no_such_module_anywhere"]) as pool:
+        with pytest.raises(Unavailable):
+            await pool.run_reader("no_such_module_anywhere:read", b"")
+
+
+async def test_hard_limits_hold_for_the_life_of_the_process_and_cannot_be_raised(pool: ParserPool) -> None:
+    hard = await call(pool, "try_to_raise_hard_limits")
+    assert (hard["AS"], hard["FSIZE"], hard["CORE"]) == (TIGHT.memory_bytes, 0, 0)
+    assert hard["NOFILE"] == TIGHT.open_files
+    assert 0 < hard["CPU"] < 1000
+    # Those of one call can only be lower.
+    await pool.run_reader("hostile_readers:count_bytes", b"", limits=ParserLimits())
+    with pytest.raises(ParserLimitReached):
+        await pool.run_reader("hostile_readers:allocate_without_end", b"", limits=ParserLimits())
