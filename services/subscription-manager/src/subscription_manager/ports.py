@@ -31,9 +31,7 @@ class LockedConnection(Protocol):
     @property
     def connection(self) -> Connection: ...
 
-    async def save_connection(
-        self, connection: Connection, *, request_sync: SyncReason | None = None
-    ) -> Connection:
+    async def save_connection(self, connection: Connection, *, request_sync: SyncReason | None = None) -> Connection:
         """Store it, and return it as stored: when what `doc-sources` says of it changes, its version rises and is
         published. `request_sync` is the reason of a sync request, None for no request.
 

@@ -262,9 +262,7 @@ class _PgLockedConnection:
         self._conn = conn
         self.connection = connection
 
-    async def save_connection(
-        self, connection: Connection, *, request_sync: SyncReason | None = None
-    ) -> Connection:
+    async def save_connection(self, connection: Connection, *, request_sync: SyncReason | None = None) -> Connection:
         self.connection = await self._store.save_locked(self._conn, self.connection, connection, request_sync)
         return self.connection
 

@@ -25,7 +25,9 @@ from subscription_manager.handlers.create_doc_source import (
 )
 from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected
 
-EmailAddress = Annotated[str, StringConstraints(strip_whitespace=True, max_length=320, pattern=r"^[^@\s<>]+@[^@\s<>]+$")]
+EmailAddress = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=320, pattern=r"^[^@\s<>]+@[^@\s<>]+$")
+]
 ShortText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255)]
 
 

@@ -5,14 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ApplicationAccessPolicy:
-    """What one tenant may open, in lower case. `provider_tenants` are GUIDs or domains, `domains` those of addresses."""
+    """What one tenant may open, in lower case: `provider_tenants` by GUID or domain, `domains` of addresses."""
 
     provider_tenants: frozenset[str] = frozenset()
     domains: frozenset[str] = frozenset()
 
-    def explain_refusal(
-        self, address: str, provider_tenant: str | None, *, has_provider_tenants: bool
-    ) -> str | None:
+    def explain_refusal(self, address: str, provider_tenant: str | None, *, has_provider_tenants: bool) -> str | None:
         """Why a mailbox may not be opened, None when it may. Nothing is open that nobody allowed.
 
         `has_provider_tenants`: the provider separates its customers by tenants. Where it does not, the application

@@ -161,9 +161,7 @@ def _published_content(connection: Connection) -> DocSource | None:
     return build_doc_source_event(replace(connection, version=0), connection.created_at)
 
 
-def build_sync_request(
-    doc_source_id: str, tenant_id: str, reason: SyncReason, requested_at: datetime
-) -> SyncRequest:
+def build_sync_request(doc_source_id: str, tenant_id: str, reason: SyncReason, requested_at: datetime) -> SyncRequest:
     return SyncRequest(
         event_id=derived_id("sync-requests", doc_source_id, reason, requested_at.isoformat()),
         occurred_at=requested_at,

@@ -32,9 +32,7 @@ def build_webhook_urls(public_url: str, provider: str) -> WebhookURLs:
     return WebhookURLs(notification, f"{notification}/lifecycle")
 
 
-def choose_step(
-    connection: Connection, push: PushTraits | None, urls: WebhookURLs, now: datetime
-) -> SubscriptionStep:
+def choose_step(connection: Connection, push: PushTraits | None, urls: WebhookURLs, now: datetime) -> SubscriptionStep:
     """`push` is None where the provider can only be polled: there is nothing to create, and the backstop finds the
     mail. A deleted connection is ended all the same, since it has a grant."""
     if connection.state is ConnectionState.DELETING:

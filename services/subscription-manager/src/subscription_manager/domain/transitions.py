@@ -34,7 +34,7 @@ def record_consent(
     start_at: datetime,
     next_backstop_at: datetime,
 ) -> Connection:
-    """The first consent or a later one. `start_at` counts the first time, unless the doc source was created with one."""
+    """The first consent or a later one. `start_at` counts the first time, unless the doc source has one already."""
     return replace(
         connection,
         state=ConnectionState.ACTIVE if connection.state is ConnectionState.PENDING else connection.state,
@@ -229,9 +229,7 @@ def _clear_trouble(connection: Connection) -> Connection:
     consent or a successful sync, since an access token may outlive it by an hour."""
     if connection.connection_status is ConnectionStatus.TOKEN_REFRESH_FAILED:
         return connection
-    return replace(
-        connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, last_error=None
-    )
+    return replace(connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, last_error=None)
 
 
 def _require_subscription(connection: Connection) -> CurrentSubscription:

@@ -16,7 +16,7 @@ class WrongConnectionState(MailroomError):
 
 
 class ChangeConnectionState:
-    """Each method returns the doc source as it is then, None where the tenant has no such one. Repeating is no error."""
+    """Each method returns the doc source as it is then, None where the tenant has none. Repeating is no error."""
 
     def __init__(
         self,

@@ -137,11 +137,7 @@ class ConnectMailbox:
         """
         flow = await self._claim_flow(response, find_cookie)
         connection = await self._connections.find_connection(flow.doc_source_id)
-        if (
-            connection is None
-            or connection.provider != provider
-            or connection.state is ConnectionState.DELETING
-        ):
+        if connection is None or connection.provider != provider or connection.state is ConnectionState.DELETING:
             raise ConsentRefused("This connection does not exist any more.")
         if response.code is None:
             log.info("consent_declined", doc_source_id=connection.id, error=_clean_error_code(response.error))

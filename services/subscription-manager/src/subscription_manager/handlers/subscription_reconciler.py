@@ -46,7 +46,7 @@ class SubscriptionReconciler:
                 # Before the claim: what becomes due while it is made sets the event again.
                 self._wake.clear()
                 if not await self._start_due_steps():
-                    await wait_for_any(self._wake, stopping, timeout_s=await self._choose_pause())
+                    await wait_for_first(self._wake, stopping, timeout_s=await self._choose_pause())
         finally:
             for task in self._running:
                 task.cancel()
@@ -95,3 +95,13 @@ class SubscriptionReconciler:
             log.info("subscription_step_deferred", doc_source_id=doc_source_id, reason=str(error))
         except Exception:  # the edge of the task: one doc source's bug must not stop the others
             log.exception("subscription_step_crashed", doc_source_id=doc_source_id)
+
+
+async def wait_for_first(*events: asyncio.Event, timeout_s: float) -> None:
+    """Returns when one of `events` is set or the time is over."""
+    waits = [asyncio.create_task(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
