@@ -25,6 +25,7 @@ from mailroom_common.kafka.headers import RawHeaders, build_event_headers, build
 from mailroom_common.kafka.schemas_topic import announce_schemas
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_PRODUCERS_REPLACED
+from mailroom_common.retries import retry_forever
 from mailroom_common.topics import Topic
 from mailroom_common.tracing import current_traceparent
 
@@ -70,7 +71,7 @@ class EventProducer:
         self._group = GroupCommit(lambda: self._started(), self._partitions.__getitem__, self._encoded)
 
     async def __aenter__(self) -> Self:
-        self._client = await connect_with_retry(self._make, self._client_id)
+        self._client = await connect_with_retry(self._create_client, self._client_id)
         try:
             await self._announce()
         except BaseException:
@@ -80,16 +81,9 @@ class EventProducer:
 
     async def _announce(self) -> None:
         """Before the first record, however long it takes: a reader could not decode what comes without."""
-        wait_s = 0.2
-        while True:
-            try:
-                await announce_schemas(self)
-            except Unavailable as error:
-                log.warning("schemas_not_announced", client_id=self._client_id, reason=str(error), again_in_s=wait_s)
-                await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2, 5.0)
-            else:
-                return
+        await retry_forever(Unavailable, log_event="schemas_announcement_failed", client_id=self._client_id)(
+            announce_schemas, self
+        )
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -185,7 +179,7 @@ class EventProducer:
             return build_tombstone_headers(self._source)
         return build_event_headers(event, self.codec.find_kind(event), self._source)
 
-    def _make(self) -> AIOKafkaProducer:
+    def _create_client(self) -> AIOKafkaProducer:
         return AIOKafkaProducer(
             bootstrap_servers=self._settings.kafka_bootstrap,
             client_id=self._client_id,
@@ -203,16 +197,11 @@ class EventProducer:
         return self._client
 
     async def _partitions_of(self, name: str) -> set[int]:
-        wait_s = 0.2
-        while True:
-            try:
-                known: set[int] = await self._started().partitions_for(name)
-            except KafkaError as error:
-                log.warning("kafka_topic_missing", topic=name, error=type(error).__name__, again_in_s=wait_s)
-                await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2, 5.0)
-            else:
-                return known
+        async def ask_partitions() -> set[int]:
+            partitions: set[int] = await self._started().partitions_for(name)
+            return partitions
+
+        return await retry_forever(KafkaError, log_event="kafka_topic_missing", topic=name)(ask_partitions)
 
     def _translated(self, client: AIOKafkaProducer, error: KafkaError, topic_name: str) -> Exception:
         """What a caller can act on; a client that is dead for good is being replaced from now on."""
@@ -232,5 +221,5 @@ class EventProducer:
         """After a fatal error (fenced, out of sequence) every later send on the same client fails as well."""
         log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
         KAFKA_PRODUCERS_REPLACED.inc()
-        self._client = await connect_with_retry(self._make, self._client_id)
+        self._client = await connect_with_retry(self._create_client, self._client_id)
         await close_client(dead)

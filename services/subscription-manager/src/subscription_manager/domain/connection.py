@@ -16,7 +16,7 @@ from mailroom_common.events import (
     Provider,
     SyncReason,
     SyncRequest,
-    derived_id,
+    derive_event_id,
 )
 from mailroom_common.providers.types import Mailbox
 
@@ -131,7 +131,7 @@ def build_doc_source_event(connection: Connection, occurred_at: datetime) -> Doc
     if connection.state is ConnectionState.DELETED:
         return None
     return DocSource(
-        event_id=derived_id("doc-sources", connection.id, connection.version),
+        event_id=derive_event_id("doc-sources", connection.id, connection.version),
         occurred_at=occurred_at,
         tenant_id=connection.tenant_id,
         doc_source_id=connection.id,
@@ -163,7 +163,7 @@ def _published_content(connection: Connection) -> DocSource | None:
 
 def build_sync_request(doc_source_id: str, tenant_id: str, reason: SyncReason, requested_at: datetime) -> SyncRequest:
     return SyncRequest(
-        event_id=derived_id("sync-requests", doc_source_id, reason, requested_at.isoformat()),
+        event_id=derive_event_id("sync-requests", doc_source_id, reason, requested_at.isoformat()),
         occurred_at=requested_at,
         tenant_id=tenant_id,
         doc_source_id=doc_source_id,

@@ -11,7 +11,6 @@ from mailroom_common.blobs import open_blob_store
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
-from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
@@ -27,6 +26,7 @@ from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import INGESTION_RESULTS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
+from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.housekeeping import Housekeeping
 from sync_engine.adapters.request_log import KafkaRequestLog
 from sync_engine.adapters.results import PgResults
@@ -110,8 +110,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             settings,
             group="mailroom.sync-engine.worker",
             topics=(SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
-            opened=work.opened,
-            closed=work.closed,
+            open_fold=work.opened,
+            close_fold=work.closed,
             codec=codec,
             schemas=schemas,
             dead_letters=dead_letters,

@@ -11,10 +11,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import fastavro
 import pytest
+from kafka_site import KafkaSite
 
 from mailroom_common.errors import Fatal, Rejected, Unavailable
 from mailroom_common.events import AttachmentStored, Profile, Provider
@@ -31,16 +32,6 @@ pytestmark = pytest.mark.stack
 
 GROUP = "mailroom.test.windowed"
 Eventually = Callable[..., Awaitable[None]]
-
-
-class Site(Protocol):
-    kafka_bootstrap: str
-    topic_prefix: str
-    instance_id: str | None
-
-    async def write_raw(self, name: str, records: Any, partition: int = 0) -> None: ...
-    async def read_all(self, name: str) -> list[Any]: ...
-    async def committed(self, group: str, topic: Topic, partition: int = 0) -> int | None: ...
 
 
 def attachment(number: int) -> AttachmentStored:
@@ -79,7 +70,7 @@ class Dying(DeadLetterWriter):
 class Running:
     """A consumer with what it needs, and what its handler has seen."""
 
-    def __init__(self, site: Site, producer: EventProducer, **options: Any) -> None:
+    def __init__(self, site: KafkaSite, producer: EventProducer, **options: Any) -> None:
         self.codec = Codec()
         self.seen: list[IncomingRecord] = []
         self.stopping = asyncio.Event()
@@ -113,13 +104,13 @@ class Running:
 
 
 @pytest.fixture
-async def producer(site: Site) -> AsyncIterator[EventProducer]:
+async def producer(site: KafkaSite) -> AsyncIterator[EventProducer]:
     async with EventProducer(site, Codec(), client_id="test") as producer:
         yield producer
 
 
 async def test_killed_in_the_middle_nothing_below_the_committed_offset_is_unfinished(
-    site: Site, producer: EventProducer, tmp_path: Path, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, tmp_path: Path, eventually: Eventually
 ) -> None:
     count = 400
     for partition in (0, 1):
@@ -171,7 +162,7 @@ async def test_killed_in_the_middle_nothing_below_the_committed_offset_is_unfini
 
 
 async def test_records_of_a_key_are_handled_in_order_and_keys_side_by_side(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     await site.write_raw(ATTACHMENTS.name, [(b"slow" if n % 2 else b"fast", encoded(n)) for n in range(20)])
     gate = asyncio.Event()
@@ -193,7 +184,7 @@ async def test_records_of_a_key_are_handled_in_order_and_keys_side_by_side(
 
 
 async def test_a_slow_record_holds_the_window_and_the_commit(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     await site.write_raw(ATTACHMENTS.name, [(f"k{n}".encode(), encoded(n)) for n in range(50)])
     gate = asyncio.Event()
@@ -216,7 +207,7 @@ async def test_a_slow_record_holds_the_window_and_the_commit(
 
 
 async def test_an_undecodable_record_goes_to_dead_letters_as_it_came_and_the_partition_goes_on(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     garbage = b"\xff\x00not avro"
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1)), (b"bad key", garbage), (b"k", encoded(2))])
@@ -235,7 +226,7 @@ async def test_an_undecodable_record_goes_to_dead_letters_as_it_came_and_the_par
 
 
 async def test_the_offset_of_a_poison_record_counts_only_once_its_dead_letter_is_acknowledged(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1)), (b"bad", b"garbage"), (b"k", encoded(2))])
     letters = Dying(producer, "test")
@@ -270,7 +261,7 @@ def of_another_build(number: int) -> tuple[bytes, bytes, str]:
 
 
 async def test_an_unknown_fingerprint_stops_its_partition_visibly_and_is_read_once_its_schema_is_there(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     value, fingerprint, schema = of_another_build(2)
     await site.write_raw(ATTACHMENTS.name, [(b"a", encoded(1)), (b"b", value), (b"c", encoded(3))], 0)
@@ -293,7 +284,7 @@ async def test_an_unknown_fingerprint_stops_its_partition_visibly_and_is_read_on
 
 
 async def test_a_retryable_failure_is_tried_again_in_place_and_never_dead_lettered(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(n)) for n in range(3)])
     attempts = 0
@@ -314,7 +305,7 @@ async def test_a_retryable_failure_is_tried_again_in_place_and_never_dead_letter
 
 
 async def test_a_rejected_record_is_dead_lettered_at_once_and_a_bug_after_all_attempts(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     await site.write_raw(ATTACHMENTS.name, [(f"k{n}".encode(), encoded(n)) for n in range(3)])
     tried: dict[int, int] = defaultdict(int)
@@ -340,13 +331,13 @@ async def test_a_rejected_record_is_dead_lettered_at_once_and_a_bug_after_all_at
     assert await site.committed(GROUP, ATTACHMENTS) == 3
 
 
-async def letters(site: Site, count: int) -> list[Any]:
+async def letters(site: KafkaSite, count: int) -> list[Any]:
     found = await site.read_all(ATTACHMENTS.dead_letter_topic)
     assert len(found) == count
     return found
 
 
-async def test_a_fatal_error_of_a_handler_ends_the_runner(site: Site, producer: EventProducer) -> None:
+async def test_a_fatal_error_of_a_handler_ends_the_runner(site: KafkaSite, producer: EventProducer) -> None:
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
 
     async def handle(_record: IncomingRecord) -> None:
@@ -361,7 +352,7 @@ async def test_a_fatal_error_of_a_handler_ends_the_runner(site: Site, producer: 
 
 
 async def test_a_partition_that_moves_is_finished_and_committed_before_its_new_owner_begins(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     for partition in (0, 1):
         await site.write_raw(ATTACHMENTS.name, [(f"k{n}".encode(), encoded(n)) for n in range(30)], partition)
@@ -388,9 +379,9 @@ async def test_a_partition_that_moves_is_finished_and_committed_before_its_new_o
 
 
 async def test_work_that_does_not_end_in_time_is_cancelled_and_handed_out_again(
-    site: Site, producer: EventProducer, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
+    site: KafkaSite, producer: EventProducer, eventually: Eventually, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mailroom_common.kafka.windowed._DRAIN_AT_STOP_S", 0.2)
+    monkeypatch.setattr("mailroom_common.kafka.partition_consumer._RELEASE_AT_STOP_S", 0.2)
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
     begun, cancelled = asyncio.Event(), asyncio.Event()
 
@@ -413,10 +404,10 @@ async def test_work_that_does_not_end_in_time_is_cancelled_and_handed_out_again(
 
 
 async def test_two_processes_with_one_instance_id_do_not_take_turns_for_ever(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     await site.write_raw(ATTACHMENTS.name, [(b"k", encoded(1))])
-    static = replace(site, instance_id="pod-0")  # type: ignore[type-var]  # the fixture's class is a dataclass
+    static = replace(site, instance_id="pod-0")
     first, twin = Running(static, producer), Running(static, producer)
     tasks = [asyncio.create_task(run.consumer.consume_records(run.stopping)) for run in (first, twin)]
     try:

@@ -1,42 +1,31 @@
-"""The folding runner on real Kafka: what a fold sees, what is committed, and how a partition changes hands."""
+"""The folding consumer on real Kafka: what a fold sees, what is committed, and how a partition changes hands."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import Any, Protocol
 
 import fastavro
 import pytest
+from kafka_site import KafkaSite, create_kafka_site, eventually
 
 from mailroom_common.events import SyncReason, SyncRequest
 from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
-from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.record import IncomingRecord, Partition
 from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
-from mailroom_common.topics import SYNC_REQUESTS, Topic
+from mailroom_common.topics import SCHEMAS, SYNC_REQUESTS
+from sync_engine.adapters.folding_consumer import FoldingConsumer
 
 pytestmark = pytest.mark.stack
 
 GROUP = "mailroom.test.folding"
 AT = datetime(2026, 11, 28, tzinfo=UTC)
-Eventually = Callable[..., Awaitable[None]]
-
-
-class Site(Protocol):
-    kafka_bootstrap: str
-    topic_prefix: str
-    instance_id: str | None
-
-    async def write_raw(self, name: str, records: Any, partition: int = 0) -> None: ...
-    async def read_all(self, name: str) -> list[Any]: ...
-    async def committed(self, group: str, topic: Topic, partition: int = 0) -> int | None: ...
 
 
 def request(key: str) -> SyncRequest:
@@ -81,7 +70,7 @@ class Fold:
 
 
 class Running:
-    def __init__(self, site: Site, producer: EventProducer) -> None:
+    def __init__(self, site: KafkaSite, producer: EventProducer) -> None:
         self.codec = Codec()
         self.schemas = SchemaDirectory(site, self.codec)
         self.stopping = asyncio.Event()
@@ -91,8 +80,8 @@ class Running:
             site,
             group=GROUP,
             topics=[SYNC_REQUESTS],
-            opened=self.open,
-            closed=self.close,
+            open_fold=self.open,
+            close_fold=self.close,
             codec=self.codec,
             schemas=self.schemas,
             dead_letters=DeadLetterWriter(producer, "test"),
@@ -120,13 +109,19 @@ class Running:
 
 
 @pytest.fixture
-async def producer(site: Site) -> AsyncIterator[EventProducer]:
+async def site(kafka_bootstrap: str) -> AsyncIterator[KafkaSite]:
+    async with create_kafka_site(kafka_bootstrap, (SCHEMAS, SYNC_REQUESTS)) as site:
+        yield site
+
+
+@pytest.fixture
+async def producer(site: KafkaSite) -> AsyncIterator[EventProducer]:
     async with EventProducer(site, Codec(), client_id="test") as producer:
         yield producer
 
 
 async def test_a_fold_sees_requests_tombstones_and_headers_in_order_and_learns_of_the_end(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer
 ) -> None:
     first = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
     await producer.send_event(SYNC_REQUESTS, "ds-1", None, headers={"resolves": str(first.offset)})
@@ -145,7 +140,7 @@ async def test_a_fold_sees_requests_tombstones_and_headers_in_order_and_learns_o
 
 
 async def test_the_lowest_pending_offset_is_committed_and_a_successor_begins_there(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer
 ) -> None:
     await site.write_raw(SYNC_REQUESTS.name, [(key.encode(), encoded(key)) for key in ("a", "b", "c")])
     await site.write_raw(SYNC_REQUESTS.name, [(b"a", None), (b"c", None)])
@@ -169,7 +164,7 @@ async def test_the_lowest_pending_offset_is_committed_and_a_successor_begins_the
 
 
 async def test_an_undecodable_request_is_dead_lettered_and_reading_goes_on(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer
 ) -> None:
     await site.write_raw(SYNC_REQUESTS.name, [(b"a", encoded("a")), (b"bad", b"garbage"), (b"b", encoded("b"))])
 
@@ -183,7 +178,7 @@ async def test_an_undecodable_request_is_dead_lettered_and_reading_goes_on(
 
 
 async def test_an_unknown_fingerprint_holds_its_partition_until_its_schema_is_there(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer
 ) -> None:
     schema = json.loads(load_packaged_schemas()["sync-requests"][-1].text)
     schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
@@ -211,7 +206,7 @@ async def test_an_unknown_fingerprint_holds_its_partition_until_its_schema_is_th
 
 
 async def test_a_partition_that_moves_is_closed_by_its_old_owner_before_the_new_one_opens_it(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer
 ) -> None:
     await site.write_raw(SYNC_REQUESTS.name, [(b"a", encoded("a"))], 0)
     await site.write_raw(SYNC_REQUESTS.name, [(b"b", encoded("b"))], 1)
@@ -229,8 +224,8 @@ async def test_a_partition_that_moves_is_closed_by_its_old_owner_before_the_new_
             run.closed.append(partition.number)
             owned.discard(partition.number)
 
-        run.consumer._opened = opened
-        run.consumer._closed = closed
+        run.consumer._open_fold = opened
+        run.consumer._close_fold = closed
 
     watched(first)
     watched(second)
