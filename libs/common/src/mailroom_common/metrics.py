@@ -146,8 +146,8 @@ INGESTION_ATTEMPT_S = Histogram(
 # subscription-manager
 SUBSCRIPTION_STEPS = Counter(
     "mailroom_subscription_manager_steps_total",
-    "Steps of a doc source's subscription at a provider (`create`, `renew`, `end`) by outcome: `done`, `retry_later`, or "
-    "`action_required` of somebody at the provider.",
+    "Steps of a doc source's subscription (`create`, `renew`, `end`) by outcome: `done`, `retry_later` or "
+    "`action_required`.",
     ["provider", "step", "outcome"],
 )
 BACKSTOP_SYNCS = Counter(

@@ -29,13 +29,13 @@ from mailroom_common.tokens.store import SCHEMA as TOKENS_SCHEMA
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import CONNECTION_EVENTS, LIFECYCLE_EVENTS
 from mailroom_common.web import build_service_app, serve_app
+from subscription_manager.adapters.connection_store import SCHEMA, PgConnectionLocks, PgConnectionStore
 from subscription_manager.adapters.consent_flows import PgConsentFlowStore
 from subscription_manager.adapters.kafka import (
     KafkaDocSourcePublisher,
     handle_connection_records,
     handle_lifecycle_records,
 )
-from subscription_manager.adapters.postgres import SCHEMA, PgConnectionLocks, PgConnectionStore
 from subscription_manager.api.doc_sources import DocSourceHandlers, build_doc_source_routes
 from subscription_manager.api.oauth_pages import ConsentPageSettings, ConsentProvider, build_oauth_routes
 from subscription_manager.domain.application_access import ApplicationAccessPolicy

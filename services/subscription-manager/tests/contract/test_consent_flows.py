@@ -12,8 +12,8 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
+from subscription_manager.adapters.connection_store import SCHEMA, PgConnectionStore
 from subscription_manager.adapters.consent_flows import PgConsentFlowStore
-from subscription_manager.adapters.postgres import SCHEMA, PgConnectionStore
 from subscription_manager.ports import ConsentFlowStore
 
 pytestmark = pytest.mark.stack

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import BACKSTOP_SYNCS
-from subscription_manager.handlers.subscription_reconciler import wait_for_first
+from mailroom_common.retries import wait_for_event
 from subscription_manager.ports import ConnectionStore
 
 log = get_logger()
@@ -30,7 +30,7 @@ class BackstopScheduler:
         while not stopping.is_set():
             # A full batch may have left some that are due.
             if await self._request_due_syncs() < _BATCH_SIZE:
-                await wait_for_first(stopping, timeout_s=pause_s)
+                await wait_for_event(stopping, timeout_s=pause_s)
 
     async def _request_due_syncs(self) -> int:
         try:

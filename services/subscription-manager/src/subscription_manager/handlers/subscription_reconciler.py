@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
+from mailroom_common.retries import wait_for_first
 from subscription_manager.ports import ConnectionStore
 
 log = get_logger()
@@ -95,13 +96,3 @@ class SubscriptionReconciler:
             log.info("subscription_step_deferred", doc_source_id=doc_source_id, reason=str(error))
         except Exception:  # the edge of the task: one doc source's bug must not stop the others
             log.exception("subscription_step_crashed", doc_source_id=doc_source_id)
-
-
-async def wait_for_first(*events: asyncio.Event, timeout_s: float) -> None:
-    """Returns when one of `events` is set or the time is over."""
-    waits = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()

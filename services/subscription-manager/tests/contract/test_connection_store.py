@@ -15,7 +15,7 @@ from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS
-from subscription_manager.adapters.postgres import SCHEMA, PgConnectionStore
+from subscription_manager.adapters.connection_store import SCHEMA, PgConnectionStore
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, CurrentSubscription
 from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected, PublishedVersion
