@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from mailroom_common.blobs.store import BlobGone, BlobStore, StoredBlob, checked_key
+from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob, checked_key
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 
 _CHUNK_BYTES = 256 * 1024
@@ -62,7 +62,7 @@ class FolderBlobs:
             try:
                 file = await asyncio.to_thread(self._place(key).open, "rb")
             except _NO_FILE:
-                raise BlobGone(f"there is no blob {key}") from None
+                raise BlobNotFound(f"there is no blob {key}") from None
         with file:
             # Not round the `yield`: what the reader of these chunks raises there is its own.
             while chunk := await _next_chunk(file):
@@ -85,7 +85,7 @@ class FolderBlobs:
             _PARTS,
             _METADATA,
         ):
-            raise BlobGone(f"there is no blob {key}")
+            raise BlobNotFound(f"there is no blob {key}")
         return place
 
     def _note(self, key: str, facts: Mapping[str, str]) -> None:

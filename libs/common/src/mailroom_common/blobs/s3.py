@@ -14,7 +14,7 @@ import aioboto3
 from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
-from mailroom_common.blobs.store import BlobGone, BlobStore, StoredBlob, checked_key
+from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob, checked_key
 from mailroom_common.errors import Rejected, Unavailable
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class S3Blobs:
         try:
             with _s3_errors(key):
                 await self._client.head_object(Bucket=self._bucket, Key=self._name(key))
-        except BlobGone:
+        except BlobNotFound:
             return False
         return True
 
@@ -150,7 +150,7 @@ class _s3_errors:  # noqa: N801  # reads as the statement it is: `with _s3_error
         if isinstance(error, ClientError):
             code = error.response.get("Error", {}).get("Code", "?")
             if code in ("404", "NoSuchKey", "NotFound"):
-                raise BlobGone(f"there is no blob {self._key}") from error
+                raise BlobNotFound(f"there is no blob {self._key}") from error
             raise (Rejected if code in _NEVER else Unavailable)(f"S3 answered {code}") from error
         if isinstance(error, BotoCoreError | HTTPClientError | OSError | TimeoutError):
             raise Unavailable(f"S3: {type(error).__name__}") from error

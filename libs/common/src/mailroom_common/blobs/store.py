@@ -18,7 +18,7 @@ class StoredBlob:
     sha256: str
 
 
-class BlobGone(Rejected):
+class BlobNotFound(Rejected):
     """There is no such blob."""
 
 
@@ -33,7 +33,7 @@ class BlobStore(Protocol):
         ...
 
     def read_blob(self, key: str) -> AsyncIterator[bytes]:
-        """Raises BlobGone before the first chunk."""
+        """Raises BlobNotFound before the first chunk."""
         ...
 
     async def delete_blob(self, key: str) -> None:
