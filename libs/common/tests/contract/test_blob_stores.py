@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
 from mailroom_common.blobs import BlobNotFound, BlobStore, open_blob_store
-from mailroom_common.blobs.s3 import PART_BYTES, S3Blobs
+from mailroom_common.blobs.s3 import PART_BYTES, S3BlobStore
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 from mailroom_common.settings import BlobSettings
 
@@ -330,7 +330,7 @@ async def test_s3_is_asked_again_only_where_the_same_request_may_pass(
 
     client: Any = Refuses()  # moto knows no such limits
     with pytest.raises(kind, match=code):
-        await S3Blobs(client, BUCKET, "").write_blob("a", _pieces(bytes(size_bytes), 100_000), content_type="x/y")
+        await S3BlobStore(client, BUCKET, "").write_blob("a", _pieces(bytes(size_bytes), 100_000), content_type="x/y")
 
 
 async def test_missing_bucket_is_unavailable_and_no_missing_blob(aws: str) -> None:

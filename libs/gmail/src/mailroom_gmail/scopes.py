@@ -10,17 +10,17 @@ _GOOGLE_READ = {Profile.OBSERVATION: f"{_GOOGLE}gmail.metadata"}
 _GOOGLE_FULL = {f"{_GOOGLE}gmail.readonly", f"{_GOOGLE}gmail.modify", "https://mail.google.com/"}
 
 
-def google_mail_scope(profile: Profile) -> str:
+def choose_mail_scope(profile: Profile) -> str:
     return _GOOGLE_READ.get(profile, f"{_GOOGLE}gmail.readonly")
 
 
-def google_scopes(profile: Profile) -> tuple[str, ...]:
-    return ("openid", "email", google_mail_scope(profile))
+def choose_scopes(profile: Profile) -> tuple[str, ...]:
+    return ("openid", "email", choose_mail_scope(profile))
 
 
-def check_google(profile: Profile, granted: frozenset[str]) -> None:
+def check_scopes(profile: Profile, granted: frozenset[str]) -> None:
     """The user can untick permissions on Google's page. Raises Rejected when reading is not allowed."""
-    wanted = google_mail_scope(profile)
+    wanted = choose_mail_scope(profile)
     if wanted not in granted and (profile is Profile.OBSERVATION or not granted & _GOOGLE_FULL):
         raise Rejected(f"the permission {wanted.removeprefix(_GOOGLE)} was not given")
     if profile is not Profile.OBSERVATION and f"{_GOOGLE}gmail.metadata" in granted:

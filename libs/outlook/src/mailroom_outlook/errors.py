@@ -22,8 +22,8 @@ from mailroom_common.errors import (
     Throttled,
     TokenRefused,
 )
-from mailroom_common.providers.calls import Judge, Refusal
-from mailroom_common.providers.http import code_word
+from mailroom_common.providers.calls import Refusal, RefusalMapper
+from mailroom_common.providers.http import sanitize_code
 from mailroom_common.providers.types import Mailbox
 
 _MAILBOX_GONE = {
@@ -50,12 +50,12 @@ _INNER = {
 }
 
 
-def judge(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
+def map_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     """The general table; a 404 that no code explains means the item."""
-    codes = tuple(_codes(refusal.payload.get("error")))
-    sentence = refusal.sentence("Graph", codes[-1] if codes else "")
+    codes = tuple(_iter_codes(refusal.payload.get("error")))
+    sentence = refusal.build_sentence("Graph", codes[-1] if codes else "")
     known = {code.lower() for code in codes}
-    status = _wrapped_status(refusal) or refusal.status
+    status = _find_wrapped_status(refusal) or refusal.status
     if status == httpx.codes.TOO_MANY_REQUESTS or known & _THROTTLED:
         return Throttled(sentence, retry_after_s=refusal.retry_after_s)
     if status >= 500 or status in (408, 423) or known & _PASSING:
@@ -63,7 +63,7 @@ def judge(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     if known & _MAILBOX_GONE:
         return MailboxGone(sentence)
     if status == httpx.codes.UNAUTHORIZED:
-        return _unauthorized(mailbox, refusal, sentence)
+        return _map_unauthorized(mailbox, refusal, sentence)
     if status == httpx.codes.FORBIDDEN:
         return AccessDenied(sentence)
     if status in (404, 410):
@@ -73,7 +73,7 @@ def judge(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     return Rejected(sentence)
 
 
-def judge_delta(link: str, *, is_page: bool) -> Judge:
+def build_delta_mapper(link: str, *, is_page: bool) -> RefusalMapper:
     """For a call that goes on from a stored link: what refuses the link is no failure of the mailbox.
 
     Expected is 410; the documents also allow any 40x with a code of the sync state, and a link that is answered with
@@ -81,21 +81,21 @@ def judge_delta(link: str, *, is_page: bool) -> Judge:
     """
 
     def judged(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
-        codes = tuple(_codes(refusal.payload.get("error")))
+        codes = tuple(_iter_codes(refusal.payload.get("error")))
         refused = refusal.status in (400, 410) or (
             400 <= refusal.status < 500 and bool({code.lower() for code in codes} & _SYNC_STATE)
         )
         if link and refused:
-            sentence = refusal.sentence("Graph", codes[-1] if codes else "")
+            sentence = refusal.build_sentence("Graph", codes[-1] if codes else "")
             return PageTokenRefused(sentence) if is_page else CursorRefused(sentence)
-        return judge(mailbox, refusal)
+        return map_refusal(mailbox, refusal)
 
     return judged
 
 
-def judge_subscription(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
+def map_subscription_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     """For calls of `/subscriptions`, where a 400 can mean that Graph did not reach our endpoint: it may next time."""
-    codes = {code.lower() for code in _codes(refusal.payload.get("error"))}
+    codes = {code.lower() for code in _iter_codes(refusal.payload.get("error"))}
     handshake_failed = refusal.status == 400 and codes & {"validationerror", "invalidrequest"}
     if handshake_failed and refusal.call.method == "POST":
         return ProviderUnavailable(
@@ -103,18 +103,18 @@ def judge_subscription(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
             " wrongly or too slowly"
         )
     if refusal.status == 404 and "resourcenotfound" in codes and refusal.call.method != "POST":
-        return ItemGone(refusal.sentence("Graph", "ResourceNotFound"))
-    return judge(mailbox, refusal)
+        return ItemGone(refusal.build_sentence("Graph", "ResourceNotFound"))
+    return map_refusal(mailbox, refusal)
 
 
-def _unauthorized(mailbox: Mailbox, refusal: Refusal, sentence: str) -> MailroomError:
+def _map_unauthorized(mailbox: Mailbox, refusal: Refusal, sentence: str) -> MailroomError:
     """A token that was just refreshed is refused: a claims challenge wants the user, the rest an administrator."""
     if "claims=" in refusal.headers.get("WWW-Authenticate", ""):
         return TokenRefused(sentence, grant_generation=mailbox.grant_generation)
     return AccessDenied(sentence)
 
 
-def _wrapped_status(refusal: Refusal) -> int | None:
+def _find_wrapped_status(refusal: Refusal) -> int | None:
     """`ExtensionError` wraps what Exchange said: a 403 may hold a ServiceUnavailable, which is no lost access."""
     error = refusal.payload.get("error")
     if not isinstance(error, dict) or str(error.get("code")).lower() != "extensionerror":
@@ -123,9 +123,9 @@ def _wrapped_status(refusal: Refusal) -> int | None:
     return _INNER.get(found.group(1).lower()) if found else None
 
 
-def _codes(error: Any) -> Iterator[str]:
+def _iter_codes(error: Any) -> Iterator[str]:
     """From the outermost code to the most specific one. Any: an error body, which may be anything."""
     while isinstance(error, dict):
-        if code := code_word(error.get("code")):
+        if code := sanitize_code(error.get("code")):
             yield code
         error = error.get("innerError") or error.get("innererror")

@@ -2,20 +2,20 @@
 
 from collections.abc import AsyncIterator
 
-from mailroom_common.providers.calls import Call, Judge, ProviderCalls
+from mailroom_common.providers.calls import ProviderCall, ProviderCalls, RefusalMapper
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.types import Mailbox
 from mailroom_outlook.mapping import Payload
 
 
-async def following(
-    calls: ProviderCalls, base: BaseURL, mailbox: Mailbox, call: Call, *, judge: Judge | None = None
+async def follow_pages(
+    calls: ProviderCalls, base: BaseURL, mailbox: Mailbox, call: ProviderCall, *, judge: RefusalMapper | None = None
 ) -> AsyncIterator[Payload]:
     """Each page of the list, the first by `call`; what its headers ask for is asked of every page."""
     while True:
-        page = await calls.json(mailbox, call, judge=judge)
+        page = await calls.fetch_json(mailbox, call, judge=judge)
         yield page
         link = page.get("@odata.nextLink")
         if not isinstance(link, str):
             return
-        call = Call(name=call.name, path=base.relative(link), headers=call.headers)
+        call = ProviderCall(name=call.name, path=base.relativize_link(link), headers=call.headers)

@@ -10,12 +10,12 @@ _MICROSOFT_SERVES = {
 }
 
 
-def microsoft_scopes(profile: Profile) -> tuple[str, ...]:
+def choose_scopes(profile: Profile) -> tuple[str, ...]:
     """Beside `openid profile offline_access`, which msal adds by itself and refuses to be given."""
     return ("User.Read", _MICROSOFT_READ.get(profile, "Mail.Read"))
 
 
-def check_microsoft(profile: Profile, granted: frozenset[str]) -> None:
+def check_scopes(profile: Profile, granted: frozenset[str]) -> None:
     """Granted scopes come as short names or as addresses, in any case. Raises Rejected when reading is not allowed."""
     names = {scope.rsplit("/", 1)[-1].lower() for scope in granted}
     wanted = _MICROSOFT_READ.get(profile, "Mail.Read")

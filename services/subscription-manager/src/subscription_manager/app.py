@@ -20,7 +20,7 @@ from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.logs import get_logger
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
-from mailroom_common.postgres import open_pool
+from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
 from mailroom_common.provider_clients import Providers, open_providers
 from mailroom_common.providers.ports import ProviderPackage
@@ -104,7 +104,7 @@ async def run(settings: Settings, process: Process, providers: Sequence[Provider
 async def _open_parts(settings: Settings, packages: Sequence[ProviderPackage], stack: AsyncExitStack) -> Parts:
     # Keys are checked before anything is opened: a wrong one ends the process with its setting's name.
     api_keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
-    keys = SealingKeys.parse(settings.token_keys.get_secret_value())
+    keys = SealingKeys.parse_keys(settings.token_keys.get_secret_value())
     pool = await stack.enter_async_context(
         open_pool(settings.database_url, application_name="subscription-manager", max_size=settings.database_pool_size)
     )
@@ -167,7 +167,7 @@ def _build_web_app(parts: Parts, process: Process) -> FastAPI:
         parts.wake,
         parts.clock,
     )
-    app = build_service_app(process, title="Mailroom subscription-manager")
+    app = build_service_app(process, title="Mailroom subscription-manager", invalid_value_errors=INVALID_VALUE_ERRORS)
     handlers = DocSourceHandlers(parts.connections, create, change, settings.public_url)
     app.include_router(build_doc_source_routes(handlers, parts.api_keys))
     app.include_router(build_oauth_routes(connect, _consent_page_settings(parts)))

@@ -331,26 +331,26 @@ class FakeGrantStore:
         self._generations: dict[str, int] = defaultdict(int)
 
     async def put_grant(
-        self, doc_source_id: str, provider: str, account_id: str, tokens: StoredTokens, scopes: frozenset[str]
+        self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int:
         self._generations[doc_source_id] += 1
         generation = self._generations[doc_source_id]
         self.stored[doc_source_id] = StoredGrant(
-            doc_source_id, provider, account_id, tokens, generation, scopes, NOW, None
+            doc_source_id, provider, provider_user_id, tokens, generation, scopes, NOW, None
         )
         return generation
 
-    async def read(self, doc_source_id: str) -> StoredGrant | None:
+    async def read_grant(self, doc_source_id: str) -> StoredGrant | None:
         return self.stored.get(doc_source_id)
 
-    async def forget(self, doc_source_id: str) -> None:
+    async def forget_grant(self, doc_source_id: str) -> None:
         self.forgotten.append(doc_source_id)
         self.stored.pop(doc_source_id, None)
 
-    async def add_tokens(self, doc_source_id: str, provider: str = "outlook", account_id: str = "user-1") -> None:
+    async def add_tokens(self, doc_source_id: str, provider: str = "outlook", provider_user_id: str = "user-1") -> None:
         """A grant whose refresh token names the doc source."""
         tokens = StoredTokens(f"access-{doc_source_id}", f"refresh-{doc_source_id}", NOW + timedelta(hours=1))
-        await self.put_grant(doc_source_id, provider, account_id, tokens, frozenset())
+        await self.put_grant(doc_source_id, provider, provider_user_id, tokens, frozenset())
 
 
 class FakeLockHandle:

@@ -37,7 +37,7 @@ from subscription_manager.handlers.connect_mailbox import (
 from subscription_manager.handlers.create_doc_source import CreateDocSource, DocSourceRequest
 from subscription_manager.handlers.end_connection import EndConnection
 
-KEYS = SealingKeys.parse("k:" + b64encode(bytes(32)).decode())
+KEYS = SealingKeys.parse_keys("k:" + b64encode(bytes(32)).decode())
 POLICIES = {"acme": ApplicationAccessPolicy(frozenset({"contoso-id"}), frozenset({"contoso.example"}))}
 
 

@@ -141,10 +141,10 @@ async def _all_rows(site: ManagerSite) -> str:
 async def _tokens(site: ManagerSite) -> list[str]:
     """The tokens that went over the wire, as the store opens them."""
     url = site.settings.database_url
-    keys = SealingKeys.parse(site.settings.token_keys.get_secret_value())
+    keys = SealingKeys.parse_keys(site.settings.token_keys.get_secret_value())
     async with open_pool(url, application_name="test", max_size=2) as pool:
         doc_source_id = await pool.fetchval('select doc_source_id from mailroom_tokens."grant"')
-        grant = await TokenStore(pool, keys, url=url).read(str(doc_source_id))
+        grant = await TokenStore(pool, keys, url=url).read_grant(str(doc_source_id))
     assert grant is not None
     assert grant.tokens.refresh_token is not None
     return [grant.tokens.access_token, grant.tokens.refresh_token]

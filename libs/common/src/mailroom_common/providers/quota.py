@@ -34,7 +34,7 @@ class UnitWindow:
         self._forget_old()
         return not self._spent and not self._turn.locked()
 
-    async def spend(self, units: int) -> None:
+    async def spend_units(self, units: int) -> None:
         async with self._turn:
             while (wait_s := self._wait_s(units)) > 0:  # noqa: ASYNC110  # only time brings units back
                 await asyncio.sleep(wait_s)
@@ -59,7 +59,7 @@ class UnitWindow:
 
 
 @dataclass(slots=True)
-class _Lane:
+class _MailboxUsage:
     """What one mailbox has in use. `users` are the calls that hold or await a slot: the lane stays while any does."""
 
     slots: asyncio.Semaphore
@@ -86,58 +86,58 @@ class Quota:
         self._project = project
         self._count_sharers = count_sharers
         self._clock = clock
-        self._lanes: dict[str, _Lane] = {}
+        self._usages: dict[str, _MailboxUsage] = {}
 
     @asynccontextmanager
-    async def slot(self, mailbox: Mailbox, *, units: int = 0) -> AsyncIterator[None]:
+    async def hold_slot(self, mailbox: Mailbox, *, units: int = 0) -> AsyncIterator[None]:
         """Hold a slot for one call.
 
         Raises:
             Throttled: the provider asked for a pause that has not passed; no call is made before.
         """
-        key = mailbox_key(mailbox)
-        lane = self._lane(key)
+        key = build_mailbox_key(mailbox)
+        lane = self._find_usage(key)
         lane.users += 1
         try:
             async with AsyncExitStack() as held:
                 self._refuse_while_paused(lane)
-                await held.enter_async_context(self._share(lane, mailbox))
+                await held.enter_async_context(self._find_share(lane, mailbox))
                 await held.enter_async_context(lane.slots)
                 if lane.units and units:
-                    await lane.units.spend(units)
+                    await lane.units.spend_units(units)
                 if self._project and units:
-                    await self._project.spend(units)
+                    await self._project.spend_units(units)
                 self._refuse_while_paused(lane)  # asked for while this call waited its turn
                 yield
         finally:
             lane.users -= 1
             self._drop_if_idle(key, lane)
 
-    def pause(self, mailbox: Mailbox, seconds: float) -> None:
-        lane = self._lane(mailbox_key(mailbox))
+    def pause_mailbox(self, mailbox: Mailbox, seconds: float) -> None:
+        lane = self._find_usage(build_mailbox_key(mailbox))
         lane.paused_until = max(lane.paused_until, self._clock() + seconds)
 
-    def _refuse_while_paused(self, lane: _Lane) -> None:
+    def _refuse_while_paused(self, lane: _MailboxUsage) -> None:
         left_s = lane.paused_until - self._clock()
         if left_s > 0:
             raise Throttled("the provider asked for a pause at this mailbox", retry_after_s=left_s)
 
-    def _share(self, lane: _Lane, mailbox: Mailbox) -> asyncio.Semaphore:
+    def _find_share(self, lane: _MailboxUsage, mailbox: Mailbox) -> asyncio.Semaphore:
         most = max(1, self._slots // max(1, self._count_sharers(mailbox)))
         return lane.shares.setdefault((mailbox.doc_source_id, most), asyncio.Semaphore(most))
 
-    def _lane(self, key: str) -> _Lane:
-        lane = self._lanes.get(key)
+    def _find_usage(self, key: str) -> _MailboxUsage:
+        lane = self._usages.get(key)
         if lane is None:
             units = UnitWindow(self._units_per_minute, self._clock) if self._units_per_minute else None
-            lane = self._lanes[key] = _Lane(asyncio.Semaphore(self._slots), units)
+            lane = self._usages[key] = _MailboxUsage(asyncio.Semaphore(self._slots), units)
         return lane
 
-    def _drop_if_idle(self, key: str, lane: _Lane) -> None:
+    def _drop_if_idle(self, key: str, lane: _MailboxUsage) -> None:
         if lane.users == 0 and lane.paused_until <= self._clock() and (lane.units is None or lane.units.is_idle):
-            self._lanes.pop(key, None)
+            self._usages.pop(key, None)
 
 
-def mailbox_key(mailbox: Mailbox) -> str:
+def build_mailbox_key(mailbox: Mailbox) -> str:
     """One mailbox, whichever doc source it belongs to."""
     return (mailbox.provider_user_id or mailbox.address).lower()

@@ -280,7 +280,7 @@ class PgConnectionLocks:
             yield lock
 
     def lock_account(self, provider: str, account_key: str) -> AbstractAsyncContextManager[SessionLock]:
-        return self._tokens.account_lock(provider, account_key)
+        return self._tokens.hold_account_lock(provider, account_key)
 
 
 async def _read_connection(

@@ -81,7 +81,7 @@ class ChangeConnectionState:
         return (
             found is not None
             and found.state is ConnectionState.PENDING
-            and await self._grants.read(found.id) is not None
+            and await self._grants.read_grant(found.id) is not None
         )
 
 

@@ -117,7 +117,7 @@ class ConnectMailbox:
             now,
             state_sha256=_hash_secret(state),
             cookie_sha256=_hash_secret(cookie),
-            sealed_secrets=self._keys.seal(
+            sealed_secrets=self._keys.seal_secret(
                 orjson.dumps({"verifier": verifier, "nonce": nonce}), bound_to=_bind_to_flow(opened.id)
             ),
             flow_expires_at=now + self._durations.flow_lifetime,
@@ -173,7 +173,7 @@ class ConnectMailbox:
         return flow
 
     async def _redeem_code(self, connection: Connection, flow: ConsentFlow, code: str) -> tuple[Grant, Account]:
-        sealed = orjson.loads(self._keys.open(flow.sealed_secrets, bound_to=_bind_to_flow(flow.id)))
+        sealed = orjson.loads(self._keys.unseal_secret(flow.sealed_secrets, bound_to=_bind_to_flow(flow.id)))
         consent = self._require_consent(connection.provider)
         try:
             grant = await consent.exchange_code(
@@ -239,7 +239,7 @@ class ConnectMailbox:
         return await self._activate_connection(connection, account, generation)
 
     async def _give_grant_back(self, connection: Connection, grant: Grant, account: Account) -> None:
-        await self._grants.forget(connection.id)
+        await self._grants.forget_grant(connection.id)
         if grant.refresh_token is None:
             return
         consent = self._require_consent(connection.provider)

@@ -53,19 +53,19 @@ class EndConnection:
             except (ActionRequired, Retryable) as error:
                 if await self._wait_for_expiry(connection, error):
                     return
-            await self._grants.forget(connection.id)
+            await self._grants.forget_grant(connection.id)
             await self._record_end(connection)
 
     async def _end_unfinished_consent(self, connection: Connection) -> None:
         """It never was active: there is nothing but the grant that a consent left, and its user is all that is known
         of the account. Connecting takes the lock of the user as well."""
-        grant = await self._grants.read(connection.id)
+        grant = await self._grants.read_grant(connection.id)
         if grant is not None:
-            async with self._locks.lock_account(connection.provider, build_user_key(grant.account_id)):
-                with_user = replace(connection, provider_user_id=grant.account_id)
+            async with self._locks.lock_account(connection.provider, build_user_key(grant.provider_user_id)):
+                with_user = replace(connection, provider_user_id=grant.provider_user_id)
                 is_last = not await self._connections.list_others_of_account(with_user)
                 await self._revoke_grant(connection, is_last_of_account=is_last)
-                await self._grants.forget(connection.id)
+                await self._grants.forget_grant(connection.id)
         await self._record_end(connection)
 
     async def _end_subscription(self, connection: Connection, *, is_last_of_account: bool) -> None:
@@ -82,7 +82,7 @@ class EndConnection:
         # It would end the grants of the account's other doc sources too.
         if consent.traits.revocation_ends_account and not is_last_of_account:
             return
-        grant = await self._grants.read(connection.id)
+        grant = await self._grants.read_grant(connection.id)
         if grant is not None and grant.tokens.refresh_token is not None:
             await consent.revoke_grant(grant.tokens.refresh_token)
 
