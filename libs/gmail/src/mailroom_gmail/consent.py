@@ -17,15 +17,19 @@ from mailroom_common.errors import ProviderUnavailable, Rejected
 from mailroom_common.events import Profile
 from mailroom_common.providers.calls import GrantToken
 from mailroom_common.providers.http import BaseURL, parse_retry_after_s, read_origin, send_request
-from mailroom_common.providers.oauth import ask_token_endpoint, build_grant, map_code_refusal, map_refresh_refusal
+from mailroom_common.providers.oauth import build_grant, map_code_refusal, map_refresh_refusal, request_token
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Account, Folder, Grant, Mailbox
 from mailroom_gmail.mail import SLOTS_PER_MAILBOX, GmailMail
-from mailroom_gmail.scopes import check_scopes, choose_scopes
 from mailroom_gmail.settings import CLIENT_VARIABLES, TRAITS, GmailSettings
 
 _ISSUERS = ("https://accounts.google.com", "accounts.google.com")
 _CLOCK_LEEWAY_S = 60
+_GOOGLE = "https://www.googleapis.com/auth/"
+# A Gmail token with both `readonly` and `metadata` is refused `q` and full messages: never ask for both.
+_GOOGLE_READ = {Profile.OBSERVATION: f"{_GOOGLE}gmail.metadata"}
+
+_GOOGLE_FULL = {f"{_GOOGLE}gmail.readonly", f"{_GOOGLE}gmail.modify", "https://mail.google.com/"}
 
 
 class GoogleIdentity:
@@ -82,7 +86,7 @@ class GoogleIdentity:
         nonce: str,
     ) -> Grant:
         asked_at = datetime.now(UTC)
-        answer = await ask_token_endpoint(
+        answer = await request_token(
             self._http,
             self._settings.google_token_url,
             {
@@ -101,6 +105,7 @@ class GoogleIdentity:
         grant = build_grant(payload, asked_at=asked_at, id_claims=claims)
         if grant.refresh_token is None:
             raise Rejected("no refresh token came with the sign-in")
+        # An answer without scopes gave what was asked for (RFC 6749, 5.1).
         if grant.scopes:
             check_scopes(profile, grant.scopes)
         return grant
@@ -155,6 +160,7 @@ class GoogleIdentity:
         url = httpx.URL(self._settings.google_token_url).join("revoke")
         request = self._http.build_request("POST", url, data={"token": refresh_token})
         answer = await send_request(self._http, request)
+        # Retried after a lost answer, or revoked by the user meanwhile: the grant is gone, which was the aim.
         if answer.status == httpx.codes.BAD_REQUEST and answer.parse_object_or_empty().get("error") == "invalid_token":
             return
         if not answer.is_success:
@@ -163,7 +169,7 @@ class GoogleIdentity:
 
     async def refresh_grant(self, _mailbox: Mailbox, refresh_token: str) -> Grant:
         asked_at = datetime.now(UTC)
-        answer = await ask_token_endpoint(
+        answer = await request_token(
             self._http,
             self._settings.google_token_url,
             {
@@ -176,3 +182,20 @@ class GoogleIdentity:
         if not answer.is_success:
             raise map_refresh_refusal(answer.parse_object_or_empty(), setting=CLIENT_VARIABLES)
         return build_grant(answer.parse_object(), asked_at=asked_at)
+
+
+def choose_mail_scope(profile: Profile) -> str:
+    return _GOOGLE_READ.get(profile, f"{_GOOGLE}gmail.readonly")
+
+
+def choose_scopes(profile: Profile) -> tuple[str, ...]:
+    return ("openid", "email", choose_mail_scope(profile))
+
+
+def check_scopes(profile: Profile, granted: frozenset[str]) -> None:
+    """The user can untick permissions on Google's page. Raises Rejected when reading is not allowed."""
+    wanted = choose_mail_scope(profile)
+    if wanted not in granted and (profile is Profile.OBSERVATION or not granted & _GOOGLE_FULL):
+        raise Rejected(f"the permission {wanted.removeprefix(_GOOGLE)} was not given")
+    if profile is not Profile.OBSERVATION and f"{_GOOGLE}gmail.metadata" in granted:
+        raise Rejected("gmail.metadata was given beside gmail.readonly, which keeps messages from being read")

@@ -1,4 +1,4 @@
-"""What Gmail's refusals mean, in the classic shape (`errors[].reason`) and the newer one (`status`, ErrorInfo).
+"""Maps Gmail's refusals to our errors, in the classic shape (`errors[].reason`) and the newer one (`status`).
 
 A rate limit comes as 403 or as 429; not every 403 is lost access. Source: providers/gmail.md 11.
 """
@@ -20,7 +20,7 @@ from mailroom_common.errors import (
     Throttled,
 )
 from mailroom_common.providers.calls import Refusal, RefusalMapper
-from mailroom_common.providers.http import LONGEST_WAIT_S, sanitize_code
+from mailroom_common.providers.http import MAX_WAIT_S, sanitize_code
 from mailroom_common.providers.types import Mailbox
 
 # Compared without case and underscores: RATE_LIMIT_EXCEEDED is rateLimitExceeded.
@@ -62,7 +62,7 @@ def map_refusal(_mailbox: Mailbox, refusal: Refusal) -> MailroomError:
 def build_list_mapper(*, is_page: bool, is_history: bool) -> RefusalMapper:
     """For lists: 404 on the history is a start that is too old, the same body as a message that is gone."""
 
-    def judged(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
+    def map_list_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
         error = map_refusal(mailbox, refusal)
         if is_history and isinstance(error, ItemGone):
             return CursorRefused(str(error))
@@ -73,7 +73,7 @@ def build_list_mapper(*, is_page: bool, is_history: bool) -> RefusalMapper:
                 return CursorRefused(str(error))
         return error
 
-    return judged
+    return map_list_refusal
 
 
 def _map_failed_precondition(error: Any, sentence: str) -> MailroomError:
@@ -106,4 +106,4 @@ def _parse_named_wait_s(error: Any) -> float | None:
     if found is None:
         return None
     until = datetime.fromisoformat(found.group(1).removesuffix("Z")).replace(tzinfo=UTC)
-    return min(max((until - datetime.now(UTC)).total_seconds(), 0.0), LONGEST_WAIT_S)
+    return min(max((until - datetime.now(UTC)).total_seconds(), 0.0), MAX_WAIT_S)

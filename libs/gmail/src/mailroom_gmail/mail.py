@@ -91,7 +91,7 @@ class GmailMail:
         query = {"startHistoryId": position, "maxResults": _HISTORY_PAGE} | _build_page_query(page_token)
         call = ProviderCall(name="history", path=f"{ME}/history", query=query, units=2)
         page = await self._calls.fetch_json(
-            mailbox, call, judge=build_list_mapper(is_page=page_token is not None, is_history=True)
+            mailbox, call, map_refusal=build_list_mapper(is_page=page_token is not None, is_history=True)
         )
         changes = build_changes([record for record in page.get("history") or () if isinstance(record, dict)])
         # A page may be empty and not the last: only the token tells.
@@ -110,7 +110,7 @@ class GmailMail:
             query |= {"q": f"after:{int(start_at.timestamp()) - 1}"}
         call = ProviderCall(name="relist", path=f"{ME}/messages", query=query, units=5)
         page = await self._calls.fetch_json(
-            mailbox, call, judge=build_list_mapper(is_page=page_token is not None, is_history=False)
+            mailbox, call, map_refusal=build_list_mapper(is_page=page_token is not None, is_history=False)
         )
         ids = [read_required(item, "id") for item in page.get("messages") or () if isinstance(item, dict)]
         changes = tuple(Change(ChangeKind.PRESENT, message_id) for message_id in ids)
@@ -210,7 +210,7 @@ class GmailMail:
     ) -> AsyncIterator[AsyncIterator[bytes]]:
         path = f"{_build_message_path(message_id)}/attachments/{quote(attachment_id, safe='')}"
         call = ProviderCall(name="part", path=path, units=20)
-        async with self._calls.stream_answer(mailbox, call, judge=_map_attachment_refusal) as response:
+        async with self._calls.stream_answer(mailbox, call, map_refusal=_map_attachment_refusal) as response:
             yield member_bytes(response.aiter_bytes(), "data")
 
 

@@ -1,4 +1,4 @@
-"""Gmail's members in Mailroom's words.
+"""Maps Gmail's JSON to our types.
 
 Numbers come as strings, and sometimes do not; what is empty is left out. Source: providers/gmail.md 7, 8 and 12.
 """
@@ -13,7 +13,7 @@ from mailroom_common.providers.headers import FILTER_HEADERS, decode_words, pars
 from mailroom_common.providers.types import Change, ChangeKind, Folder, MessageSummary, Part, PartKind
 from mailroom_gmail.base64url import decode
 
-# For format=metadata: what a summary and a filter need, and no more of a stranger's mail.
+# For format=metadata: what a summary and a filter need, and nothing else of the mail.
 METADATA_HEADERS = ("From", "Subject", "Message-ID", "Importance", *sorted(FILTER_HEADERS))
 
 # Any: Gmail's JSON, read member by member here and nowhere else.
@@ -103,6 +103,7 @@ def build_changes(records: list[Payload]) -> tuple[Change, ...]:
     for record in records:
         for kind, message in _iter_changes(record):
             message_id = read_required(message, "id")
+            # Removed first, so that a repeated id moves to the end of the order.
             last.pop(message_id, None)
             last[message_id] = Change(
                 kind, message_id, _build_labelled_summary(message) if kind is ChangeKind.PRESENT else None

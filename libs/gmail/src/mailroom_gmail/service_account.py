@@ -13,9 +13,9 @@ import orjson
 
 from mailroom_common.errors import AccessDenied, MailroomError, SettingsError
 from mailroom_common.providers.http import sanitize_code
-from mailroom_common.providers.oauth import ask_token_endpoint, build_grant, map_refresh_refusal
+from mailroom_common.providers.oauth import build_grant, map_refresh_refusal, request_token
 from mailroom_common.providers.types import Grant, Mailbox
-from mailroom_gmail.scopes import choose_mail_scope
+from mailroom_gmail.consent import choose_mail_scope
 
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 # What Google expects whatever the address of the endpoint; google-auth writes the same.
@@ -42,7 +42,7 @@ class GoogleServiceAccount:
 
     async def issue_token(self, mailbox: Mailbox) -> Grant:
         asked_at = datetime.now(UTC)
-        answer = await ask_token_endpoint(
+        answer = await request_token(
             self._http, self._token_url, {"grant_type": _JWT_BEARER, "assertion": self._build_assertion(mailbox)}
         )
         if not answer.is_success:

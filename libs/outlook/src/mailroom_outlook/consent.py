@@ -29,20 +29,26 @@ from mailroom_common.providers.http import (
 )
 from mailroom_common.providers.oauth import (
     TOKEN_TIMEOUT_S,
-    ask_token_endpoint,
     build_grant,
     map_code_refusal,
     map_refresh_refusal,
+    request_token,
 )
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Account, Folder, Grant, Mailbox
 from mailroom_common.settings import TLSSettings
+from mailroom_outlook.graph_calls import IMMUTABLE_IDS
 from mailroom_outlook.mail import SLOTS_PER_MAILBOX, GraphMail
-from mailroom_outlook.scopes import check_scopes, choose_scopes
 from mailroom_outlook.settings import CLIENT_VARIABLES, TRAITS, OutlookSettings
 
 ANY_TENANT = "common"
+# msal adds these itself and refuses to be given them; a plain POST has to name them.
 _RESERVED = ("openid", "profile", "offline_access")
+_READ_SCOPES = {Profile.OBSERVATION: "Mail.ReadBasic"}
+_SUFFICIENT_SCOPES = {
+    "mail.read": {"mail.read", "mail.readwrite"},
+    "mail.readbasic": {"mail.readbasic", "mail.read", "mail.readwrite"},
+}
 _GRAPH_HOSTS = {
     "graph.microsoft.com",
     "graph.microsoft.us",
@@ -94,6 +100,7 @@ class MicrosoftIdentity:
             "code_challenge": code_challenge,
             "code_challenge_method": "S256",
         }
+        # Without a hint the user chooses: a browser that is signed in would silently connect whoever that is.
         query |= {"login_hint": login_hint} if login_hint else {"prompt": "select_account"}
         endpoint = str(configuration["authorization_endpoint"])
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
@@ -123,6 +130,7 @@ class MicrosoftIdentity:
         grant = build_grant(answer, asked_at=asked_at, id_claims=claims)
         if grant.refresh_token is None:
             raise Rejected("no refresh token came with the sign-in: offline_access was not given")
+        # An answer without scopes gave what was asked for (RFC 6749, 5.1).
         if grant.scopes:
             check_scopes(profile, grant.scopes)
         return grant
@@ -131,7 +139,7 @@ class MicrosoftIdentity:
         request = self._http.build_request(
             "GET",
             self._graph.build_url("/me?$select=id,mail,userPrincipalName,displayName"),
-            headers={"Authorization": f"Bearer {grant.access_token}", "Prefer": 'IdType="ImmutableId"'},
+            headers={"Authorization": f"Bearer {grant.access_token}", "Prefer": IMMUTABLE_IDS},
         )
         answer = await send_request(self._http, request)
         if answer.status in (401, 403):
@@ -150,7 +158,7 @@ class MicrosoftIdentity:
 
     async def refresh_grant(self, mailbox: Mailbox, refresh_token: str) -> Grant:
         asked_at = datetime.now(UTC)
-        answer = await ask_token_endpoint(
+        answer = await request_token(
             self._http,
             self._authority.build_url(f"/{mailbox.provider_tenant or ANY_TENANT}/oauth2/v2.0/token"),
             {
@@ -202,6 +210,7 @@ class MicrosoftIdentity:
             if not answer.is_success:
                 raise ProviderUnavailable(f"Microsoft's OpenID configuration answered {answer.status}")
             configuration = answer.parse_object()
+            # A document that names another host would have the client secret sent there.
             ours = httpx.URL(self._settings.microsoft_authority)
             for endpoint in ("authorization_endpoint", "token_endpoint"):
                 if not is_same_origin(httpx.URL(str(configuration.get(endpoint))), ours):
@@ -249,12 +258,12 @@ def _hash_nonce(nonce: str) -> str:
 def _map_http_status(response: httpx.Response) -> ProviderUnavailable | Throttled:
     wait_s = parse_retry_after_s(response.headers, now=datetime.now(UTC))
     if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
-        return Throttled("Microsoft's token endpoint asked for patience", retry_after_s=wait_s)
+        return Throttled("Microsoft's token endpoint throttled us", retry_after_s=wait_s)
     return ProviderUnavailable(f"Microsoft's token endpoint answered {response.status_code}", retry_after_s=wait_s)
 
 
 def _map_application_refusal(answer: JSON) -> MailroomError:
-    """A tenant that does not know the application is that tenant's to mend; a wrong secret is the operator's."""
+    """A tenant that does not know the application is that tenant's matter; a wrong secret is the operator's."""
     refusal = map_refresh_refusal(answer, setting=CLIENT_VARIABLES)
     if answer.get("error") in ("unauthorized_client", "invalid_request", "invalid_grant", "access_denied"):
         return AccessDenied(str(refusal))
@@ -280,3 +289,16 @@ def _build_account(user: JSON, grant: Grant) -> Account:
     tenant = grant.id_claims.get("tid")
     aliases = (principal,) if isinstance(principal, str) and principal.lower() != address.lower() else ()
     return Account(user_id, address, aliases, tenant if isinstance(tenant, str) else None)
+
+
+def choose_scopes(profile: Profile) -> tuple[str, ...]:
+    """Beside `openid profile offline_access`, which msal adds by itself and refuses to be given."""
+    return ("User.Read", _READ_SCOPES.get(profile, "Mail.Read"))
+
+
+def check_scopes(profile: Profile, granted: frozenset[str]) -> None:
+    """Granted scopes come as short names or as addresses, in any case. Raises Rejected when reading is not allowed."""
+    names = {scope.rsplit("/", 1)[-1].lower() for scope in granted}
+    wanted = _READ_SCOPES.get(profile, "Mail.Read")
+    if not names & _SUFFICIENT_SCOPES[wanted.lower()]:
+        raise Rejected(f"the permission {wanted} was not given")

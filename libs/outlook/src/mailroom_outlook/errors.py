@@ -1,7 +1,7 @@
-"""What Graph's refusals mean. Codes are compared without case, and the most specific one known decides.
+"""Maps Graph's refusals to our errors. Codes are compared without case; the most specific known one decides.
 
-Source: providers/graph.md 4.3, 9.2, 12, 13. The wire's sentences are never branched on, with one exception: the status
-that a workload's `ExtensionError` wraps stands only in its sentence.
+Source: providers/graph.md 4.3, 9.2, 12, 13. The message texts are never branched on, with one exception: the status
+that a workload's `ExtensionError` wraps stands only in its message.
 """
 
 import re
@@ -35,7 +35,7 @@ _MAILBOX_GONE = {
     "resourcenotfound",
 }
 _THROTTLED = {"applicationthrottled", "toomanyrequests", "activitylimitreached", "mailboxconcurrency"}
-_PASSING = {"mailboxstoreunavailable", "errormailboxmoveinprogress", "serviceunavailable", "servicenotavailable"}
+_TEMPORARY = {"mailboxstoreunavailable", "errormailboxmoveinprogress", "serviceunavailable", "servicenotavailable"}
 _SYNC_STATE = {"syncstatenotfound", "syncstateinvalid", "resyncrequired"}
 _INNER_STATUS = re.compile(r"\[Status Code: ([A-Za-z]+)")
 _INNER = {
@@ -58,7 +58,7 @@ def map_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     status = _find_wrapped_status(refusal) or refusal.status
     if status == httpx.codes.TOO_MANY_REQUESTS or known & _THROTTLED:
         return Throttled(sentence, retry_after_s=refusal.retry_after_s)
-    if status >= 500 or status in (408, 423) or known & _PASSING:
+    if status >= 500 or status in (408, 423) or known & _TEMPORARY:
         return ProviderUnavailable(sentence, retry_after_s=refusal.retry_after_s)
     if known & _MAILBOX_GONE:
         return MailboxGone(sentence)
@@ -80,7 +80,7 @@ def build_delta_mapper(link: str, *, is_page: bool) -> RefusalMapper:
     400 was valid when it was given. A folder that is gone is an ItemGone, as everywhere.
     """
 
-    def judged(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
+    def map_list_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
         codes = tuple(_iter_codes(refusal.payload.get("error")))
         refused = refusal.status in (400, 410) or (
             400 <= refusal.status < 500 and bool({code.lower() for code in codes} & _SYNC_STATE)
@@ -90,7 +90,7 @@ def build_delta_mapper(link: str, *, is_page: bool) -> RefusalMapper:
             return PageTokenRefused(sentence) if is_page else CursorRefused(sentence)
         return map_refusal(mailbox, refusal)
 
-    return judged
+    return map_list_refusal
 
 
 def map_subscription_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:

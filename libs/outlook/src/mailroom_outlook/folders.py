@@ -8,8 +8,8 @@ from mailroom_common.errors import ItemGone, ProviderUnavailable, Rejected
 from mailroom_common.providers.calls import ProviderCall, ProviderCalls
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.types import Folder, Mailbox
+from mailroom_outlook.graph_calls import follow_pages
 from mailroom_outlook.mapping import Payload, read_items, read_required
-from mailroom_outlook.paging import follow_pages
 
 # Those that a default leaves out or that people name in `folders`. v1.0 has no member that tells them.
 WELL_KNOWN = ("inbox", "drafts", "sentitems", "outbox", "deleteditems", "junkemail", "archive", "conversationhistory")
@@ -28,6 +28,7 @@ class GraphFolders:
     async def list_tree(self, mailbox: Mailbox, user: str) -> list[Folder]:
         names = {folder_id: name for name, folder_id in (await self._read_well_known_ids(mailbox, user)).items()}
         found: list[Folder] = []
+        # Breadth first, page by page: Graph has no call for the whole tree.
         ahead: deque[tuple[str, str]] = deque([(f"{user}/mailFolders", "")])
         while ahead:
             path, above = ahead.popleft()

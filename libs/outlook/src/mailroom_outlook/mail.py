@@ -7,13 +7,12 @@ notifications and attachments are one another's. Source: providers/graph.md 9 an
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from urllib.parse import quote
 
 import httpx
 
 from mailroom_common.errors import MailroomError, ProviderUnavailable, Rejected
 from mailroom_common.events import Profile
-from mailroom_common.providers.calls import ProviderCall, ProviderCalls, Refusal, RefusalMapper
+from mailroom_common.providers.calls import ProviderCall, Refusal, RefusalMapper
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
@@ -29,6 +28,7 @@ from mailroom_common.providers.types import (
 )
 from mailroom_outlook.errors import build_delta_mapper, map_refusal
 from mailroom_outlook.folders import GraphFolders
+from mailroom_outlook.graph_calls import IMMUTABLE_IDS, build_user_path, follow_pages, open_graph_calls, quote_segment
 from mailroom_outlook.mapping import (
     BODY_SELECT,
     CONTENT_ID_SELECT,
@@ -44,8 +44,7 @@ from mailroom_outlook.mapping import (
     read_html,
     read_items,
 )
-from mailroom_outlook.paging import follow_pages
-from mailroom_outlook.settings import IMMUTABLE_IDS, TRAITS
+from mailroom_outlook.settings import TRAITS
 
 SLOTS_PER_MAILBOX = 4
 _DELTA_PAGE = 100
@@ -64,14 +63,12 @@ class GraphMail:
 
     def __init__(self, http: httpx.AsyncClient, base: BaseURL, tokens: AccessTokenSource, quota: Quota) -> None:
         self._base = base
-        self._calls = ProviderCalls(
-            TRAITS.name, http, base, tokens, quota, map_refusal, headers={"Prefer": IMMUTABLE_IDS}
-        )
+        self._calls = open_graph_calls(http, base, tokens, quota)
         self._folders = GraphFolders(self._calls, base)
         self._supports_content_id = True  # until Graph says otherwise
 
     async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]:
-        return await self._folders.list_tree(mailbox, _build_user_path(mailbox))
+        return await self._folders.list_tree(mailbox, build_user_path(mailbox))
 
     async def list_changes(
         self, mailbox: Mailbox, scope: str, _start_at: datetime, *, position: str | None, page_token: str | None
@@ -80,13 +77,13 @@ class GraphMail:
         link = page_token or position
         call = ProviderCall(
             name="delta",
-            path=link or f"{_build_user_path(mailbox)}/mailFolders/{_quote_segment(scope)}/messages/delta",
+            path=link or f"{build_user_path(mailbox)}/mailFolders/{quote_segment(scope)}/messages/delta",
             query={} if link else {"$select": SUMMARY_SELECT},
             # The page size is not in the token: it goes with every page.
             headers={"Prefer": f"{IMMUTABLE_IDS}, odata.maxpagesize={_DELTA_PAGE}"},
         )
         page = await self._calls.fetch_json(
-            mailbox, call, judge=build_delta_mapper(link or "", is_page=page_token is not None)
+            mailbox, call, map_refusal=build_delta_mapper(link or "", is_page=page_token is not None)
         )
         return self._build_change_page(page)
 
@@ -103,7 +100,7 @@ class GraphMail:
         """A page by value. Where more items share one time than a page holds, their pages are read on by link."""
         call = ProviderCall(
             name="list",
-            path=f"{_build_user_path(mailbox)}/messages",
+            path=f"{build_user_path(mailbox)}/messages",
             query={
                 "$filter": f"lastModifiedDateTime ge {format_time(since)}",
                 "$orderby": "lastModifiedDateTime",
@@ -162,7 +159,7 @@ class GraphMail:
         return await self._list_parts_with(mailbox, message_id, PART_SELECT, map_refusal)
 
     async def _list_parts_with(
-        self, mailbox: Mailbox, message_id: str, select: str, judged_by: RefusalMapper
+        self, mailbox: Mailbox, message_id: str, select: str, map_refusal: RefusalMapper
     ) -> tuple[Part, ...]:
         call = ProviderCall(
             name="parts",
@@ -170,7 +167,7 @@ class GraphMail:
             query={"$select": select},
             limit_bytes=_MESSAGE_LIMIT_BYTES,
         )
-        pages = follow_pages(self._calls, self._base, mailbox, call, judge=judged_by)
+        pages = follow_pages(self._calls, self._base, mailbox, call, map_refusal=map_refusal)
         return tuple([build_part(item) async for page in pages for item in read_items(page)])
 
     @asynccontextmanager
@@ -178,7 +175,7 @@ class GraphMail:
         """The bytes as they were attached; of an attached item its MIME, iCalendar or vCard."""
         if part.kind is PartKind.LINK:
             raise Rejected("a cloud link has no bytes at Graph")
-        path = f"{_build_message_path(mailbox, message_id)}/attachments/{_quote_segment(part.part_path)}/$value"
+        path = f"{_build_message_path(mailbox, message_id)}/attachments/{quote_segment(part.part_path)}/$value"
         async with self._calls.stream_answer(mailbox, ProviderCall(name="part", path=path)) as response:
             yield response.aiter_bytes()
 
@@ -194,14 +191,5 @@ def _map_select_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     return map_refusal(mailbox, refusal)
 
 
-def _build_user_path(mailbox: Mailbox) -> str:
-    return f"/users/{_quote_segment(mailbox.provider_user_id or mailbox.address)}"
-
-
 def _build_message_path(mailbox: Mailbox, message_id: str) -> str:
-    return f"{_build_user_path(mailbox)}/messages/{_quote_segment(message_id)}"
-
-
-def _quote_segment(text: str) -> str:
-    """Ids hold `=`, and older ones `/` and `+`."""
-    return quote(text, safe="@")
+    return f"{build_user_path(mailbox)}/messages/{quote_segment(message_id)}"

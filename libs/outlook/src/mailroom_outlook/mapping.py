@@ -1,4 +1,4 @@
-"""Graph's members in Mailroom's words. A member that is left out stays None: unknown, not empty."""
+"""Maps Graph's JSON to our types. A member that is left out stays None: unknown, not empty."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -109,6 +109,7 @@ def build_subscription(subscription: Payload) -> Subscription:
     expires_at = parse_time(subscription.get("expirationDateTime"))
     if expires_at is None:
         raise ProviderUnavailable("Graph left out when a subscription expires")
+    # Graph repeats the client state to whoever created the subscription, and null to everybody else.
     client_state = subscription.get("clientState") or ""
     return Subscription(
         subscription_id=read_required(subscription, "id"),

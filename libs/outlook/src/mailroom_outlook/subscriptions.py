@@ -11,12 +11,13 @@ import httpx
 
 from mailroom_common.errors import ItemGone, MailroomError, Rejected
 from mailroom_common.events import Profile
-from mailroom_common.providers.calls import ProviderCall, ProviderCalls, Refusal
+from mailroom_common.providers.calls import ProviderCall, Refusal
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox, Subscription, SubscriptionRequest
-from mailroom_outlook.errors import map_refusal, map_subscription_refusal
+from mailroom_outlook.errors import map_subscription_refusal
+from mailroom_outlook.graph_calls import follow_pages, open_graph_calls
 from mailroom_outlook.mapping import (
     build_messages_resource,
     build_subscription,
@@ -24,8 +25,7 @@ from mailroom_outlook.mapping import (
     is_resource_of_mailbox,
     read_items,
 )
-from mailroom_outlook.paging import follow_pages
-from mailroom_outlook.settings import IMMUTABLE_IDS, TRAITS
+from mailroom_outlook.settings import TRAITS
 
 _MAX_LIFETIME = timedelta(minutes=10_000)
 # Two handshakes of ten seconds each happen while the request stays open.
@@ -42,9 +42,7 @@ class GraphSubscriptions:
     traits = TRAITS
 
     def __init__(self, http: httpx.AsyncClient, base: BaseURL, tokens: AccessTokenSource, quota: Quota) -> None:
-        self._calls = ProviderCalls(
-            TRAITS.name, http, base, tokens, quota, map_refusal, headers={"Prefer": IMMUTABLE_IDS}
-        )
+        self._calls = open_graph_calls(http, base, tokens, quota)
         self._base = base
 
     async def create_subscription(self, mailbox: Mailbox, request: SubscriptionRequest) -> Subscription:
@@ -64,11 +62,12 @@ class GraphSubscriptions:
             timeout_s=_CREATE_TIMEOUT_S,
         )
         try:
-            return build_subscription(await self._calls.fetch_json(mailbox, call, judge=_map_create_refusal))
+            return build_subscription(await self._calls.fetch_json(mailbox, call, map_refusal=_map_create_refusal))
         except _Duplicate:
+            # Of an earlier attempt whose answer was lost. Its client state is unknown, so it is of no use.
             await self._end_duplicates(mailbox, request.notification_url, body["changeType"])
         try:
-            return build_subscription(await self._calls.fetch_json(mailbox, call, judge=_map_create_refusal))
+            return build_subscription(await self._calls.fetch_json(mailbox, call, map_refusal=_map_create_refusal))
         except _Duplicate as error:
             raise Rejected("Graph says that this subscription exists, and does not list it") from error
 
@@ -86,19 +85,19 @@ class GraphSubscriptions:
             path=_build_path(subscription_id),
             body={"expirationDateTime": _limit_expiry(expires_at)},
         )
-        return build_subscription(await self._calls.fetch_json(mailbox, call, judge=map_subscription_refusal))
+        return build_subscription(await self._calls.fetch_json(mailbox, call, map_refusal=map_subscription_refusal))
 
     async def get_subscription(self, mailbox: Mailbox, subscription_id: str) -> Subscription | None:
         call = ProviderCall(name="get_subscription", path=_build_path(subscription_id))
         try:
-            return build_subscription(await self._calls.fetch_json(mailbox, call, judge=map_subscription_refusal))
+            return build_subscription(await self._calls.fetch_json(mailbox, call, map_refusal=map_subscription_refusal))
         except ItemGone:
             return None
 
     async def end_subscription(self, mailbox: Mailbox, subscription_id: str) -> None:
         call = ProviderCall(name="end_subscription", method="DELETE", path=_build_path(subscription_id))
         try:
-            await self._calls.fetch_answer(mailbox, call, judge=map_subscription_refusal)
+            await self._calls.fetch_answer(mailbox, call, map_refusal=map_subscription_refusal)
         except ItemGone:
             return  # it is gone, which was the aim
 
@@ -107,7 +106,7 @@ class GraphSubscriptions:
 
     async def _list_with_types(self, mailbox: Mailbox) -> AsyncIterator[tuple[Subscription, str]]:
         call = ProviderCall(name="list_subscriptions", path="/subscriptions")
-        async for page in follow_pages(self._calls, self._base, mailbox, call, judge=map_subscription_refusal):
+        async for page in follow_pages(self._calls, self._base, mailbox, call, map_refusal=map_subscription_refusal):
             for item in read_items(page):
                 subscription = build_subscription(item)
                 if is_resource_of_mailbox(mailbox, subscription.resource):

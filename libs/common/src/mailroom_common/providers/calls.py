@@ -1,4 +1,4 @@
-"""Calls of a provider's mail API with a mailbox's token: the one way from a provider package to the wire.
+"""Calls to a provider's mail API with a mailbox's access token; every call of a provider package goes through here.
 
 A call holds a slot of its mailbox, carries the token only to the configured address, and on 401 is repeated once with
 a token that is newer than the refused one. What the provider refuses becomes one of our errors by the provider's own
@@ -60,9 +60,9 @@ class Refusal:
     retry_after_s: float | None = None
 
     def build_sentence(self, provider: str, code: str) -> str:
-        said = f"{self.status} {code}".rstrip()
+        status = f"{self.status} {code}".rstrip()
         request_id = self.headers.get("request-id", "")[:64]
-        return f"{provider} answered {said} to {self.call.name}" + (f" (request {request_id})" if request_id else "")
+        return f"{provider} answered {status} to {self.call.name}" + (f" (request {request_id})" if request_id else "")
 
 
 RefusalMapper = Callable[[Mailbox, Refusal], MailroomError]
@@ -98,7 +98,7 @@ class ProviderCalls:
         base: BaseURL,
         tokens: AccessTokenSource,
         quota: Quota,
-        judge: RefusalMapper,
+        map_refusal: RefusalMapper,
         *,
         headers: Mapping[str, str] | None = None,
     ) -> None:
@@ -107,38 +107,39 @@ class ProviderCalls:
         self._base = base
         self._tokens = tokens
         self._quota = quota
-        self._map_refusal = judge
+        self._map_refusal = map_refusal
         self._headers = dict(headers or {})
 
     async def fetch_json(
-        self, mailbox: Mailbox, call: ProviderCall, *, judge: RefusalMapper | None = None
+        self, mailbox: Mailbox, call: ProviderCall, *, map_refusal: RefusalMapper | None = None
     ) -> dict[str, Any]:
-        return (await self.fetch_answer(mailbox, call, judge=judge)).parse_object()
+        return (await self.fetch_answer(mailbox, call, map_refusal=map_refusal)).parse_object()
 
     async def fetch_answer(
-        self, mailbox: Mailbox, call: ProviderCall, *, judge: RefusalMapper | None = None
+        self, mailbox: Mailbox, call: ProviderCall, *, map_refusal: RefusalMapper | None = None
     ) -> ProviderAnswer:
-        async with self.stream_answer(mailbox, call, judge=judge) as response:
+        async with self.stream_answer(mailbox, call, map_refusal=map_refusal) as response:
             return await read_answer(response, limit_bytes=call.limit_bytes)
 
     @asynccontextmanager
     async def stream_answer(
-        self, mailbox: Mailbox, call: ProviderCall, *, judge: RefusalMapper | None = None
+        self, mailbox: Mailbox, call: ProviderCall, *, map_refusal: RefusalMapper | None = None
     ) -> AsyncIterator[httpx.Response]:
         """A successful answer with its body unread.
 
-        `judge` may judge a refusal otherwise than the provider's table: what a 404 means depends on the call.
+        `map_refusal` may map a refusal otherwise than the provider's table: what a 404 means depends on the call.
         """
         async with self._quota.hold_slot(mailbox, units=call.units):
             token = await self._tokens.get_access_token(mailbox)
+            # A 401 is tried once more: tokens are revoked or expire early, and a second 401 is a refusal.
             async with self._send_call(call, token) as response:
                 if response.status_code != httpx.codes.UNAUTHORIZED:
-                    yield await self._require_success(mailbox, call, response, judge)
+                    yield await self._require_success(mailbox, call, response, map_refusal)
                     return
                 await read_answer(response)  # read to its end, so that the connection can be used again
             token = await self._tokens.get_access_token(mailbox, rejected=token)
             async with self._send_call(call, token) as response:
-                yield await self._require_success(mailbox, call, response, judge)
+                yield await self._require_success(mailbox, call, response, map_refusal)
 
     @asynccontextmanager
     async def _send_call(self, call: ProviderCall, token: str) -> AsyncIterator[httpx.Response]:
@@ -164,7 +165,7 @@ class ProviderCalls:
             PROVIDER_CALL_S.labels(self._provider, call.name).observe(time.monotonic() - started)
 
     async def _require_success(
-        self, mailbox: Mailbox, call: ProviderCall, response: httpx.Response, judge: RefusalMapper | None
+        self, mailbox: Mailbox, call: ProviderCall, response: httpx.Response, map_refusal: RefusalMapper | None
     ) -> httpx.Response:
         if response.is_success:
             return response
@@ -176,7 +177,8 @@ class ProviderCalls:
             payload=answer.parse_object_or_empty(),
             retry_after_s=parse_retry_after_s(answer.headers, now=datetime.now(UTC)),
         )
-        error = (judge or self._map_refusal)(mailbox, refusal)
+        error = (map_refusal or self._map_refusal)(mailbox, refusal)
+        # All calls to this mailbox pause, whichever task makes them: each would prolong the throttle.
         if isinstance(error, Retryable) and error.retry_after_s:
             self._quota.pause_mailbox(mailbox, error.retry_after_s)
         raise error

@@ -1,4 +1,4 @@
-"""Which internet headers a filter needs, the same for both providers."""
+"""Internet headers that filters need, and how their values are decoded."""
 
 from collections.abc import Iterable, Mapping
 from email.errors import MessageError
@@ -6,7 +6,7 @@ from email.header import decode_header, make_header
 from email.utils import parseaddr
 from typing import Any
 
-# Newsletters, machines, bounces, invitations. The rest of the headers is not ours to keep.
+# They tell newsletters, automatic mail, bounces and invitations. No other header is stored: it is personal data.
 FILTER_HEADERS = frozenset(
     {
         "auto-submitted",

@@ -26,7 +26,7 @@ from mailroom_common.settings import TLSSettings
 USER_AGENT = "mailroom/0.1"
 JSON_LIMIT_BYTES = 32 * 1024 * 1024
 ERROR_BODY_LIMIT_BYTES = 64 * 1024
-LONGEST_WAIT_S = 3600.0  # of what a provider asks for: a slip of its own must not silence a mailbox for a day
+MAX_WAIT_S = 3600.0  # of what a provider asks for: a mistake on its side must not pause a mailbox for a day
 _CONNECT_TIMEOUT_S = 10.0
 
 
@@ -43,6 +43,7 @@ def open_client(settings: TLSSettings, *, timeout_s: float) -> httpx.AsyncClient
         timeout=httpx.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_TIMEOUT_S)),
         limits=httpx.Limits(max_connections=200, max_keepalive_connections=50),
         follow_redirects=False,
+        # No cookies are kept: one mailbox's session must not follow into another's call.
         cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         headers={"User-Agent": USER_AGENT},
     )
@@ -145,7 +146,7 @@ class ProviderAnswer:
 
 @asynccontextmanager
 async def open_response(client: httpx.AsyncClient, request: httpx.Request) -> AsyncIterator[httpx.Response]:
-    """The answer with its body unread; whatever breaks on the way, also while it is read, is the provider's trouble."""
+    """The response with its body unread. A connection that breaks, also while it is read, is ProviderUnavailable."""
     try:
         response = await client.send(request, stream=True)
         try:
@@ -189,7 +190,7 @@ def parse_retry_after_s(headers: Mapping[str, str], *, now: datetime) -> float |
         seconds = float(text)
     except ValueError:
         return _parse_date_wait_s(text, now)
-    return min(max(seconds, 0.0), LONGEST_WAIT_S) if isfinite(seconds) else None
+    return min(max(seconds, 0.0), MAX_WAIT_S) if isfinite(seconds) else None
 
 
 def _parse_date_wait_s(date: str, now: datetime) -> float | None:
@@ -198,12 +199,12 @@ def _parse_date_wait_s(date: str, now: datetime) -> float | None:
     except ValueError:
         return None
     seconds = ((at if at.tzinfo else at.replace(tzinfo=UTC)) - now).total_seconds()
-    return min(max(seconds, 0.0), LONGEST_WAIT_S)
+    return min(max(seconds, 0.0), MAX_WAIT_S)
 
 
 _WORD = re.compile(r"[A-Za-z0-9_.\-]{1,64}")
 
 
 def sanitize_code(value: object) -> str:
-    """A provider's error code, fit for a log line: what is no plain word is left out."""
+    """A provider's error code as it may be logged; empty when it is anything but a short plain word."""
     return value if isinstance(value, str) and _WORD.fullmatch(value) else ""

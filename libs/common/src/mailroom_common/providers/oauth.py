@@ -1,4 +1,4 @@
-"""What the token endpoints of both providers have in common."""
+"""OAuth token endpoints: the request, and what a grant or a refusal in the answer means."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -13,19 +13,19 @@ from mailroom_common.providers.types import Grant
 TOKEN_TIMEOUT_S = 15.0
 _TOKEN_LIMIT_BYTES = 1024 * 1024
 
-# Only a person can mend these; every other error is ours to mend or passes.
-_CONSENT_AGAIN = {"invalid_grant", "interaction_required", "consent_required", "login_required"}
+# The user has to consent again; every other error is the operator's, or temporary.
+_NEEDS_CONSENT = {"invalid_grant", "interaction_required", "consent_required", "login_required"}
 
 
-async def ask_token_endpoint(http: httpx.AsyncClient, url: str, form: Mapping[str, str]) -> ProviderAnswer:
-    """Raises ProviderUnavailable and Throttled; any other refusal is for the caller to judge by its `error`."""
+async def request_token(http: httpx.AsyncClient, url: str, form: Mapping[str, str]) -> ProviderAnswer:
+    """Raises ProviderUnavailable and Throttled; the caller maps any other refusal by its `error`."""
     request = http.build_request(
         "POST", url, data=form, headers={"Accept": "application/json"}, timeout=TOKEN_TIMEOUT_S
     )
     answer = await send_request(http, request, limit_bytes=_TOKEN_LIMIT_BYTES)
     wait_s = parse_retry_after_s(answer.headers, now=datetime.now(UTC))
     if answer.status == httpx.codes.TOO_MANY_REQUESTS:
-        raise Throttled("the token endpoint asked for patience", retry_after_s=wait_s)
+        raise Throttled("the token endpoint throttled us", retry_after_s=wait_s)
     if answer.status >= 500 or 300 <= answer.status < 400:
         raise ProviderUnavailable(f"the token endpoint answered {answer.status}", retry_after_s=wait_s)
     return answer
@@ -46,9 +46,9 @@ def build_grant(payload: Mapping[str, Any], *, asked_at: datetime, id_claims: di
 
 
 def map_refresh_refusal(payload: Mapping[str, Any], *, setting: str) -> MailroomError:
-    """Why a refresh was refused. Trouble with our client id hits every mailbox at once and condemns none of them."""
+    """Why a refresh was refused. A wrong client id or secret hits every mailbox at once and must end no grant."""
     error = _read_error_code(payload)
-    if error in _CONSENT_AGAIN:
+    if error in _NEEDS_CONSENT:
         return TokenRefused(f"the token endpoint answered {_describe_refusal(payload)}", grant_generation=0)
     if error in ("invalid_client", "unauthorized_client"):
         return ProviderUnavailable(f"the token endpoint answered {_describe_refusal(payload)}: check {setting}")

@@ -1,8 +1,8 @@
-"""Access tokens for mailboxes: from memory, from the store, or from the provider, one refresh at a time per grant.
+"""Access tokens for mailboxes: from memory, the token store or the provider, with one refresh per grant at a time.
 
 A grant's refresh runs under the store's row lock, so that a second process waits and then finds the fresh token; a
-refreshed pair is committed before anybody sees the access token. What a grant of an older generation meets neither
-overwrites nor condemns a newer one. Application access has no grant: its tokens live in this process only.
+refreshed pair is committed before the access token is used. A refusal of an older generation neither overwrites nor
+invalidates a newer grant. Application access has no grant: its tokens live in this process only.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ from mailroom_common.providers.types import Mailbox
 from mailroom_common.tokens.store import LockedGrant, StoredGrant, StoredTokens, TokenStore
 
 # A token that is about to expire is not spent: the call it goes with may reach the provider late.
-_LEAST_LEFT = timedelta(minutes=2)
-_MOST_CACHED = 4096
+_MIN_REMAINING = timedelta(minutes=2)
+_MAX_CACHED = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,24 +75,25 @@ class AccessTokens:
 
         The task is shielded: who asked may be cancelled between the provider's answer and its being stored.
         """
-        held = self._cached.get(key)
-        if held and self._is_usable(held, rejected) and held.generation >= self._required_generation(mailbox):
-            return held.token
+        cached = self._cached.get(key)
+        if cached and self._is_usable(cached, rejected) and cached.generation >= self._required_generation(mailbox):
+            return cached.token
         while True:
             task = self._running.get(key)
-            mine = task is None
+            is_ours = task is None
             if task is None:
                 task = self._running[key] = asyncio.ensure_future(self._obtain_token(key, obtain))
                 task.add_done_callback(lambda done: done.cancelled() or done.exception())
-            held = await asyncio.shield(task)
-            if mine or self._is_usable(held, rejected):
-                return held.token
+            # A task that another caller began may end with the very token that was rejected here: then once more.
+            cached = await asyncio.shield(task)
+            if is_ours or self._is_usable(cached, rejected):
+                return cached.token
 
     async def _obtain_token(self, key: str, obtain: Callable[[], Awaitable[_CachedToken]]) -> _CachedToken:
         try:
             self._cached.pop(key, None)
             held = await obtain()
-            while len(self._cached) >= _MOST_CACHED:
+            while len(self._cached) >= _MAX_CACHED:
                 self._cached.pop(next(iter(self._cached)))
             self._cached[key] = held
             return held
@@ -157,7 +158,7 @@ class AccessTokens:
         return issuer
 
     def _is_usable(self, held: _CachedToken, rejected: str | None) -> bool:
-        return held.token != rejected and held.expires_at - self._clock() > _LEAST_LEFT
+        return held.token != rejected and held.expires_at - self._clock() > _MIN_REMAINING
 
     def _required_generation(self, mailbox: Mailbox) -> int:
         return 0 if mailbox.access is Access.APPLICATION else mailbox.grant_generation
