@@ -101,11 +101,13 @@ class NeverAnswers(GatedProducer):
 
 @asynccontextmanager
 async def _relay(
-    postgres_url: str, producer: EventProducer | GatedProducer, *, lease_s: float = 10, set_aside_s: float = 60
+    postgres_url: str, producer: EventProducer | GatedProducer, *, lease_s: float = 10, blocked_retry_s: float = 60
 ) -> AsyncIterator[asyncio.Event]:
     stopping = asyncio.Event()
     relay = asyncio.create_task(
-        OutboxRelay(postgres_url, SCHEMA, producer, lease_s=lease_s, set_aside_s=set_aside_s).run_relay(stopping)
+        OutboxRelay(postgres_url, SCHEMA, producer, lease_s=lease_s, blocked_retry_s=blocked_retry_s).run_relay(
+            stopping
+        )
     )
     try:
         yield stopping
@@ -326,13 +328,13 @@ async def test_slow_key_does_not_hold_up_the_others(
             assert _in_order((await _published(kafka, ["slow"], 3))["slow"])
 
 
-def _set_aside() -> float | None:
+def _blocked_aggregates() -> float | None:
     return REGISTRY.get_sample_value("mailroom_outbox_blocked_aggregates", {"schema": SCHEMA})
 
 
-async def _until_set_aside(count: int) -> None:
+async def _wait_for_blocked(count: int) -> None:
     async with asyncio.timeout(30):
-        while _set_aside() != count:  # noqa: ASYNC110  # a metric has no event
+        while _blocked_aggregates() != count:  # noqa: ASYNC110  # a metric has no event
             await asyncio.sleep(0.05)
 
 
@@ -347,20 +349,20 @@ async def test_row_too_large_for_kafka_waits_with_those_behind_it_until_an_opera
     with capture_logs() as logs:
         async with (
             EventProducer(kafka, Codec(), client_id="test") as producer,
-            _relay(postgres_url, producer, lease_s=4, set_aside_s=1),
+            _relay(postgres_url, producer, lease_s=4, blocked_retry_s=1),
         ):
-            await _until_set_aside(1)
+            await _wait_for_blocked(1)
             await _change_all(pool, ["quick"], 3)
             assert _in_order((await _published(kafka, ["quick"], 3))["quick"])
             await asyncio.sleep(3)  # it is sent again meanwhile, and what is behind it is not
             assert (await _published(kafka, ["large"], 1))["large"] == [1]
             assert await _waiting(pool) == 2
-            assert _set_aside() == 1
+            assert _blocked_aggregates() == 1
 
             await pool.execute("delete from outbox_test.outbox where id = $1", rejected)
             await _emptied(pool)
             assert (await _published(kafka, ["large"], 2))["large"] == [1, 3]
-            await _until_set_aside(0)
+            await _wait_for_blocked(0)
     told = [log for log in logs if log["event"] == "outbox_row_rejected"]
     assert len(told) >= 2
     assert {(log["log_level"], log["outbox_id"], log["aggregate"]) for log in told} == {("error", rejected, "large")}
@@ -383,7 +385,7 @@ async def test_rejected_rows_do_not_take_the_places_of_the_others(
     async with EventProducer(kafka, Codec(), client_id="test") as real:
         producer = TakesNothingLarge(real)
         async with _relay(postgres_url, producer):
-            await _until_set_aside(230)
+            await _wait_for_blocked(230)
             await _change_all(pool, ["quick"], 1)
             assert (await _published(kafka, ["quick"], 1))["quick"] == [1]
             assert producer.refused == 230
@@ -404,11 +406,11 @@ async def test_row_that_kafka_takes_after_all_is_sent_by_itself(
     async with EventProducer(kafka, Codec(), client_id="test") as real:
         producer = LimitIsLow(real)
         producer.shut = True
-        async with _relay(postgres_url, producer, lease_s=4, set_aside_s=1):
-            await _until_set_aside(1)
+        async with _relay(postgres_url, producer, lease_s=4, blocked_retry_s=1):
+            await _wait_for_blocked(1)
             producer.shut = False  # the topic's limit is raised
             await _emptied(pool)
-            assert _set_aside() == 0
+            assert _blocked_aggregates() == 0
     assert (await _published(kafka, ["thing"], 2))["thing"] == [1, 2]
 
 
