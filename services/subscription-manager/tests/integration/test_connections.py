@@ -182,7 +182,7 @@ async def test_instance_that_dies_in_the_middle_of_a_create_leaves_no_stray_and_
     site.on_handshake = None
     go_on.set()  # the provider gets its answer and makes a subscription that nobody hears of
     conn = await database(site)
-    await conn.execute("update subscription_manager.doc_source set attention_at = now()")
+    await conn.execute("update subscription_manager.doc_source set next_check_at = now()")
     await conn.close()
     async with site.instance():
         await site.until(doc_source_id, subscription_expires_at=bool)
@@ -233,7 +233,7 @@ async def test_lifecycle_events_renew_and_recreate(site: ManagerSite) -> None:
         doc_source_id = await site.connect("outlook", ADA)
         before = await site.until(doc_source_id, subscription_expires_at=bool)
         conn = await database(site)
-        await conn.execute("update subscription_manager.subscription_state set touched_at = now() - interval '1 hour'")
+        await conn.execute("update subscription_manager.subscription_state set renewed_at = now() - interval '1 hour'")
         await conn.close()
         (subscription,) = await site.providers.control.subscriptions()
         asks = _lifecycle(doc_source_id, subscription["subscription_id"], LifecycleKind.REAUTHORIZATION_REQUIRED)
