@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from mailroom_common.events import DocSource, Provider
+from mailroom_common.events import DocSource
 from mailroom_common.kafka.producer import OutgoingEvent
 
 
@@ -11,7 +11,7 @@ class KnowsSources(Protocol):
     """`DocSourceDirectory`: the `doc-sources` topic in memory."""
 
     def get_source(self, doc_source_id: str) -> DocSource | None: ...
-    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]: ...
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]: ...
     def check_readiness(self) -> str | None: ...
     async def catch_up(self, timeout_s: float) -> bool: ...
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from mailroom_common.events import Provider
 from mailroom_common.kafka.producer import OutgoingEvent
 from mailroom_common.topics import NOTIFICATIONS
 from webhook_gateway.domain.client_states import is_resting
@@ -29,10 +28,10 @@ class ReceiveGmail:
         Raises:
             Unavailable: Kafka has not acknowledged it, or could not be asked who this is: Pub/Sub has to come again.
         """
-        found = self._sources.find_by_address(Provider.GMAIL, push.address)
+        found = self._sources.find_by_address("gmail", push.address)
         if not found:
             await self._catch_ups.catch_up()
-            found = self._sources.find_by_address(Provider.GMAIL, push.address)
+            found = self._sources.find_by_address("gmail", push.address)
         if not found:
             return Received(Outcome.UNKNOWN_ADDRESS)
         at = self._clock()

@@ -8,7 +8,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.events import DocSourceState, Notification, Provider
+from mailroom_common.events import DocSourceState, Notification
 from webhook_gateway.adapters.pubsub_proof import PubSubProof
 
 TOKEN = {"token": "tok"}
@@ -20,7 +20,7 @@ ADDRESS = "billing@example.com"
 @pytest.fixture
 def gateway(build: Any, make: Any) -> Any:
     gateway = build()
-    gateway.sources.put(make.source(provider=Provider.GMAIL, address=ADDRESS, client_states=[]))
+    gateway.sources.put(make.source(provider="gmail", address=ADDRESS, client_states=[]))
     return gateway
 
 
@@ -44,7 +44,7 @@ async def test_a_push_becomes_a_notification_and_202(gateway: Any, make: Any) ->
     [(topic, key, event)] = gateway.kafka.written
     assert (topic, key) == ("notifications", "ds-1")
     assert isinstance(event, Notification)
-    assert (event.provider, event.history_id, event.tenant_id) == (Provider.GMAIL, "9876543210", "acme")
+    assert (event.provider, event.history_id, event.tenant_id) == ("gmail", "9876543210", "acme")
     assert event.provider_event == "billing@example.com|9876543210"
     assert event.occurred_at == make.now
 
@@ -73,7 +73,7 @@ async def test_the_same_push_again_has_the_same_event_id(gateway: Any) -> None:
 
 
 async def test_every_source_of_the_mailbox_gets_a_record_of_its_own(gateway: Any, make: Any) -> None:
-    gmail = {"provider": Provider.GMAIL, "client_states": []}
+    gmail = {"provider": "gmail", "client_states": []}
     gateway.sources.put(
         make.source("ds-2", **gmail, tenant_id="other", address=ADDRESS),
         make.source("ds-3", **gmail, address="me@example.com", aliases=[ADDRESS]),
@@ -95,7 +95,7 @@ async def test_every_source_of_the_mailbox_gets_a_record_of_its_own(gateway: Any
 async def test_a_source_that_is_paused_or_being_deleted_is_202_and_dropped(
     gateway: Any, make: Any, state: DocSourceState
 ) -> None:
-    gateway.sources.put(make.source(provider=Provider.GMAIL, address=ADDRESS, state=state))
+    gateway.sources.put(make.source(provider="gmail", address=ADDRESS, state=state))
 
     assert (await push(gateway)).status_code == 202
     assert gateway.kafka.written == []
@@ -129,7 +129,7 @@ async def test_a_wrong_or_missing_token_is_403_and_nothing_is_looked_at(gateway:
 
 async def test_with_nothing_configured_every_push_is_refused(build: Any, make: Any) -> None:
     gateway = build(proof=PubSubProof(static_token=None, signed=None))
-    gateway.sources.put(make.source(provider=Provider.GMAIL, address=ADDRESS))
+    gateway.sources.put(make.source(provider="gmail", address=ADDRESS))
 
     attempts: list[dict[str, Any]] = [{}, {"params": {}}, {"headers": {"authorization": "Bearer x"}}]
     for options in attempts:
@@ -157,7 +157,7 @@ async def test_a_proof_that_cannot_be_judged_yet_is_503(build: Any, make: Any) -
 
 async def test_a_push_of_another_subscription_is_403(build: Any, make: Any) -> None:
     gateway = build(subscription=make.subscription)
-    gateway.sources.put(make.source(provider=Provider.GMAIL, address=ADDRESS))
+    gateway.sources.put(make.source(provider="gmail", address=ADDRESS))
 
     for body in (wrapped(subscription="projects/evil/subscriptions/gmail"), wrapped()):
         assert (await push(gateway, body)).status_code == 403
@@ -166,7 +166,7 @@ async def test_a_push_of_another_subscription_is_403(build: Any, make: Any) -> N
 
 async def test_in_the_unwrapped_form_a_header_names_the_subscription(build: Any, make: Any) -> None:
     gateway = build(subscription=make.subscription)
-    gateway.sources.put(make.source(provider=Provider.GMAIL, address=ADDRESS))
+    gateway.sources.put(make.source(provider="gmail", address=ADDRESS))
     body = {"emailAddress": ADDRESS, "historyId": 1}
     named = {"x-goog-pubsub-subscription-name": make.subscription}
 
@@ -195,7 +195,7 @@ async def test_an_unknown_address_is_200_after_the_directory_has_caught_up(gatew
 
 
 async def test_an_address_newer_than_the_directory_is_looked_for(gateway: Any, make: Any) -> None:
-    gateway.sources.to_come.append(make.source("ds-new", provider=Provider.GMAIL, address="new@example.com"))
+    gateway.sources.to_come.append(make.source("ds-new", provider="gmail", address="new@example.com"))
 
     assert (await push(gateway, wrapped("new@example.com"))).status_code == 202
     assert [key for _, key, _ in gateway.kafka.written] == ["ds-new"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from mailroom_common.events import DocSourceState, LifecycleEvent, LifecycleKind, Notification, Provider
+from mailroom_common.events import DocSourceState, LifecycleEvent, LifecycleKind, Notification
 from webhook_gateway.domain import client_states
 
 PATHS = [
@@ -72,7 +72,7 @@ async def test_a_genuine_change_is_written_and_answered_202(gateway: Any, make: 
     [(topic, key, event)] = gateway.kafka.written
     assert (topic, key) == ("notifications", "ds-1")
     assert isinstance(event, Notification)
-    assert (event.tenant_id, event.doc_source_id, event.provider) == ("acme", "ds-1", Provider.OUTLOOK)
+    assert (event.tenant_id, event.doc_source_id, event.provider) == ("acme", "ds-1", "outlook")
     assert (event.subscription_id, event.change_type, event.message_id) == ("sub-1", "created", "AAMk")
     assert event.occurred_at == make.now
     assert event.provider_event == 'sub-1|AAMk|created|W/"1"'
