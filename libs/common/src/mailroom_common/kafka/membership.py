@@ -166,7 +166,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
                     log.warning("partitions_lost", group=self.group, count=len(wanted), error=type(error).__name__)
                     lost = set(offsets)
                 except (TimeoutError, KafkaError) as error:
-                    # The next commit includes these offsets; their records are handled again if we are restarted before it.
+                    # The next commit includes these offsets; a restart before that handles their records again.
                     log.warning("offset_commit_failed", group=self.group, error=type(error).__name__)
                 else:
                     committed = offsets.keys() & owned
