@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from connection_fakes import URLS, Clock, FakeConnections, FakeGrants, FakeLocks, FakeProvider, a_connection
 
 from mailroom_common.events import DocSource, LifecycleEvent, Notification, Provider, SyncReason
-from mailroom_common.kafka.producer import OutgoingEvent
 from subscription_manager.domain.connection import Connection
 from subscription_manager.handlers.act_on_lifecycle_event import ActOnLifecycleEvent
 from subscription_manager.handlers.change_state import ChangeState
@@ -15,8 +14,8 @@ from subscription_manager.handlers.end_connection import EndConnection
 from subscription_manager.handlers.keep_subscription import KeepSubscription
 from subscription_manager.handlers.make_doc_source import Timings
 from webhook_gateway.domain.pushes import GraphItem
-from webhook_gateway.handlers.catch_up import CatchUps
-from webhook_gateway.handlers.receive_graph import ReceiveGraph
+from webhook_gateway.handlers.receive_graph_push import GraphPushReceiver
+from webhook_gateway.ports import OutgoingEvent
 
 ID = a_connection().id
 TIMINGS = Timings(timedelta(minutes=15), timedelta(minutes=1), timedelta(hours=1), timedelta(minutes=10))
@@ -35,7 +34,7 @@ class Site:
         self.keeper = KeepSubscription(self.connections, locks, mail, self, end, URLS, self.clock)  # type: ignore[arg-type]  # as above
         self.state = ChangeState(self.connections, grants, TIMINGS, self, self.clock)
         self.lifecycle = ActOnLifecycleEvent(self.connections, self, self.clock)
-        self.gateway = ReceiveGraph(self, self, CatchUps(self, within_s=1, most=1), clock=self.clock)
+        self.gateway = GraphPushReceiver(self, self, self.clock)
 
     async def announce(self, connection: Connection) -> None:
         """Kafka is always there."""
@@ -51,18 +50,15 @@ class Site:
     def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
         return ()
 
-    def check_readiness(self) -> str | None:
-        return None
+    async def catch_up(self) -> None:
+        """There is nothing that was not read yet."""
 
-    async def catch_up(self, timeout_s: float) -> bool:
-        return True
-
-    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
-        for record in records:
-            if isinstance(record.event, LifecycleEvent):
-                await self.lifecycle.act(record.event)
-            elif isinstance(record.event, Notification):
-                self.notifications.append(record.event)
+    async def write_events(self, events: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
+        for outgoing in events:
+            if isinstance(outgoing.event, LifecycleEvent):
+                await self.lifecycle.act(outgoing.event)
+            elif isinstance(outgoing.event, Notification):
+                self.notifications.append(outgoing.event)
 
     async def keep_what_is_due(self) -> None:
         for due in await self.connections.claim_attention(self.clock(), lease=timedelta(minutes=3), limit=10):
@@ -78,7 +74,7 @@ class Site:
             lifecycle_event=lifecycle_event,
             change_type=None if lifecycle_event else "created",
         )
-        received = await self.gateway.receive([item], left_s=lambda: 2.0)
+        received = await self.gateway.receive_push([item], remaining_s=lambda: 2.0)
         assert received.mismatched == 0
 
     def is_pushed(self, now: datetime) -> bool:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import secrets
 import signal
 import sys
 import time
@@ -17,58 +16,18 @@ from typing import Any
 
 import httpx
 import pytest
-from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from kafka_site import Site, wait_for_value
 
-from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Event, Profile, Provider
+from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Profile, Provider
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS, Topic
+from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS
 from mailroom_sandbox.site.stack import jars
 from mailroom_sandbox.site.stack.home import home
 from mailroom_sandbox.site.stack.kafka import Kafka
 from mailroom_sandbox.site.stack.ports import free_port
 
 pytestmark = pytest.mark.stack
-
-PARTITIONS = 4
-
-
-@dataclass(frozen=True)
-class Site:
-    kafka_bootstrap: str
-    topic_prefix: str
-
-    async def create_topics(self) -> None:
-        names = [self.topic_prefix + t.name for t in (DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS)]
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.kafka_bootstrap)
-        await admin.start()
-        try:
-            await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
-
-            async def worst_error() -> int:
-                return max(int(topic["error_code"]) for topic in await admin.describe_topics(names))
-
-            await eventually(0, worst_error)
-        finally:
-            await admin.close()
-
-    async def read(self, topic: Topic) -> list[Event]:
-        consumer = AIOKafkaConsumer(bootstrap_servers=self.kafka_bootstrap)
-        await consumer.start()
-        try:
-            partitions = [TopicPartition(self.topic_prefix + topic.name, number) for number in range(PARTITIONS)]
-            consumer.assign(partitions)
-            await consumer.seek_to_beginning()
-            ends = await consumer.end_offsets(partitions)
-            codec = Codec()
-            found: list[Event] = []
-            while any([await consumer.position(partition) < end for partition, end in ends.items()]):
-                for records in (await consumer.getmany(timeout_ms=200)).values():
-                    found += [codec.decode(topic, record.value) for record in records]
-            return found
-        finally:
-            await consumer.stop()
 
 
 @dataclass
@@ -78,10 +37,10 @@ class Running:
     log: Path
 
     async def ready(self) -> None:
-        await eventually(200, lambda: self.status("GET", "/readyz"))
+        await wait_for_value(200, lambda: self.status("GET", "/readyz"))
 
     async def alive(self) -> None:
-        await eventually(200, lambda: self.status("GET", "/livez"))
+        await wait_for_value(200, lambda: self.status("GET", "/livez"))
 
     async def status(self, method: str, path: str, json: object = None) -> int | None:
         try:
@@ -95,14 +54,6 @@ class Running:
         self.process.send_signal(signal.SIGTERM)
         code = await self.process.wait()
         return code, time.monotonic() - started
-
-
-async def eventually(wanted: int, status: Callable[[], Awaitable[int | None]], within_s: float = 60.0) -> None:
-    async with asyncio.timeout(within_s):
-        found = await status()
-        while found != wanted:
-            await asyncio.sleep(0.1)
-            found = await status()
 
 
 Start = Callable[..., Awaitable[Running]]
@@ -140,17 +91,6 @@ async def _ended(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         process.kill()
     await process.wait()
-
-
-@pytest.fixture
-async def site(kafka_bootstrap: str) -> AsyncIterator[Site]:
-    site = Site(kafka_bootstrap, f"t{secrets.token_hex(4)}.")
-    await site.create_topics()
-    yield site
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka_bootstrap)
-    await admin.start()
-    await admin.delete_topics([name for name in await admin.list_topics() if name.startswith(site.topic_prefix)])
-    await admin.close()
 
 
 def source(doc_source_id: str = "ds-1", **changes: Any) -> DocSource:
@@ -199,8 +139,8 @@ async def test_a_push_is_in_kafka_when_it_is_answered(site: Site, start: Start) 
         answer = await gateway.http.post("/webhooks/outlook", json=graph(change(), lifecycle))
 
         assert answer.status_code == 202
-        [notification] = await site.read(NOTIFICATIONS)
-        [event] = await site.read(LIFECYCLE_EVENTS)
+        [notification] = await site.read_events(NOTIFICATIONS)
+        [event] = await site.read_events(LIFECYCLE_EVENTS)
         assert notification.doc_source_id == event.doc_source_id == "ds-1"
     code, took_s = await gateway.stop()
     assert code == 0
@@ -224,7 +164,7 @@ async def test_a_source_that_was_acknowledged_before_the_push_is_known_to_it(sit
         answer = await gateway.http.post("/webhooks/gmail?token=canary-of-the-token", json=push)
         assert answer.status_code == 202
 
-    assert len(await site.read(NOTIFICATIONS)) == 11
+    assert len(await site.read_events(NOTIFICATIONS)) == 11
 
 
 async def test_pushes_at_once_are_all_written(site: Site, start: Start) -> None:
@@ -238,7 +178,7 @@ async def test_pushes_at_once_are_all_written(site: Site, start: Start) -> None:
     answers = await asyncio.gather(*(gateway.http.post("/webhooks/outlook", json=body) for body in bodies))
 
     assert {answer.status_code for answer in answers} == {202}
-    written = await site.read(NOTIFICATIONS)
+    written = await site.read_events(NOTIFICATIONS)
     assert len(written) == 600
     assert len({event.event_id for event in written}) == 600
 
@@ -326,7 +266,7 @@ async def test_a_frozen_kafka_is_503_within_two_and_a_half_seconds_and_the_pod_s
     finally:
         os.kill(own_kafka.child.pid, signal.SIGCONT)
 
-    await eventually(202, lambda: gateway.status("POST", "/webhooks/outlook", graph(change())))
+    await wait_for_value(202, lambda: gateway.status("POST", "/webhooks/outlook", graph(change())))
 
     os.kill(own_kafka.child.pid, signal.SIGSTOP)
     try:
