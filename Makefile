@@ -12,23 +12,30 @@ PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyp
 
 # Two run side by side, each file whole in one of them: three starve each other of two cores, and take as long.
 jobs := 2
-chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k '$(k)')
 
-# `s=sync-engine` narrows test, lint, types and fmt to one package.
-FOLDERS := $(if $(s),$(firstword $(wildcard services/$(s) libs/$(s) $(s))),libs services cli sandbox tests bench)
+# `s=sync-engine` narrows test, lint, types and fmt to one package; a name that is none is refused, not ignored.
+PACKAGES := $(patsubst %/pyproject.toml,%,$(PYPROJECTS)) tests bench
+FOLDERS := $(if $(s),$(strip $(foreach package,$(PACKAGES),$(if $(filter $(notdir $(package)),$(s)),$(package)))),libs services cli sandbox tests bench)
+# An option typed as `k=name` reaches the recipe as an environment variable, whatever quotes it holds.
+chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k "$$k")
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common
+	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common \
+	--no-emit-package mailroom-outlook --no-emit-package mailroom-gmail
 
-.PHONY: help setup run up down logs test lint types fmt check reference bench lock clean
+# `known-package` comes before `setup`: a wrong name is refused before anything is installed.
+.PHONY: known-package help setup run up down logs test lint types fmt check reference bench lock clean
 
 help: ## this page
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  \033[1mmake %-8s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  \033[1mmake %-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nexamples\n'
-	@printf '  make run                         everything on this machine; Ctrl-C stops it, make run resumes it\n'
-	@printf '  make run ONCE=1                  ends with 0 when every sample mail has become its documents\n'
-	@printf '  make run MAILS=~/mails           the .eml files of a folder instead of the sample mails\n'
-	@printf '  make test s=ingestion k=factur   the tests of one package whose names match\n'
-	@printf '  MAILROOM_HOME=/tmp/m make run    state elsewhere than in .mailroom\n'
+	@printf '  make run                           everything on this machine; Ctrl-C stops it, make run resumes it\n'
+	@printf '  make run ONCE=1                    ends with 0 when every sample mail has become its documents\n'
+	@printf '  make run MAILS=~/mails             the .eml files of a folder instead of the sample mails\n'
+	@printf '  make test s=ingestion k=e_invoice  the tests of one package whose names match\n'
+	@printf '  MAILROOM_HOME=~/m make run         state elsewhere than in .mailroom\n'
+
+known-package:
+	@$(if $(s),$(if $(FOLDERS),:,echo "s=$(s) names no package; there are $(notdir $(PACKAGES))" >&2; exit 2),:)
 
 setup: $(STAMP) ## what the machine lacks, and the Python environment in .venv
 	@:
@@ -40,7 +47,7 @@ $(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt $(PYPROJECT
 run: setup ## the sandbox: mailboxes connected, mails delivered, documents shown as they appear
 	@exec $(SANDBOX) run $(if $(ONCE),--once) $(if $(MAILS),--mails "$$MAILS")
 
-up: setup ## Kafka, Postgres, services and front on the settings of the environment or .env
+up: setup ## Kafka, Postgres, services and reverse proxy on the settings of the environment or .env
 	@exec $(SANDBOX) up --without-providers
 
 down: setup ## stops what make run or make up started elsewhere
@@ -49,24 +56,24 @@ down: setup ## stops what make run or make up started elsewhere
 logs: ## follows the logs of a running site
 	@tail -n 20 -F $(or $(MAILROOM_HOME),.mailroom)/logs/*.log
 
-test: setup ## every test, real Kafka and Postgres included, with branch coverage
+test: known-package setup ## every test, real Kafka and Postgres included, with branch coverage; then the slowest 20
 	@$(BIN)/coverage erase
-	@$(BIN)/coverage run -m pytest -n $(jobs) --dist loadfile --no-loadscope-reorder $(chosen) || { [ $$? = 1 ] && \
-		printf '\nwhat failed beside others is run once more, alone, and has to pass there\n' && \
-		$(BIN)/coverage run -m pytest --last-failed --last-failed-no-failures none $(chosen); }
+	@$(BIN)/coverage run -m pytest -n $(jobs) --dist loadfile --no-loadscope-reorder --durations=20 --durations-min=1 \
+		$(chosen) || { code=$$?; [ $$code != 5 ] || \
+		echo "no test of $(or $(s),any package) is selected$(if $(k), by k=$$k)" >&2; exit $$code; }
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report $(if $(s)$(k),,--fail-under=85)
 
-lint: setup ## ruff: rules and format
+lint: known-package setup ## ruff: rules and format
 	@$(BIN)/ruff check $(FOLDERS)
 	@$(BIN)/ruff format --check $(FOLDERS)
 
-types: setup ## mypy, strict, tests included
+types: known-package setup ## mypy, strict, tests included
 	@$(BIN)/mypy $(FOLDERS)
 
 check: lint types ## what CI runs beside the tests
 
-fmt: setup ## puts everything into the one format
+fmt: known-package setup ## puts everything into the one format
 	@$(BIN)/ruff check -q --fix-only $(FOLDERS)
 	@$(BIN)/ruff format $(FOLDERS)
 

@@ -81,7 +81,7 @@ say "installing packages, each checked by hash"
 .venv/bin/uv pip sync --quiet --python .venv/bin/python --require-hashes requirements-dev.txt
 say "installing Mailroom's own packages"
 set --
-for package in libs/common services/* cli sandbox; do
+for package in libs/* services/* cli sandbox; do
     set -- "$@" --editable "$package"
 done
 .venv/bin/uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation "$@"

@@ -6,6 +6,7 @@ import pytest
 from code_rules import (
     SERVICES,
     CodeBase,
+    find_package_circles,
     find_provider_packages_known_outside_app,
 )
 
@@ -75,3 +76,7 @@ def test_adapters_hold_no_use_cases(service: str) -> None:
 
 def test_provider_packages_are_known_to_composition_roots_alone() -> None:
     assert find_provider_packages_known_outside_app(CODE) == []
+
+
+def test_packages_of_the_common_library_do_not_import_each_other() -> None:
+    assert find_package_circles(CODE) == []

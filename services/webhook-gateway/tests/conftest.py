@@ -1,21 +1,14 @@
-import secrets
 from collections.abc import AsyncIterator
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient
-from gateway_fakes import GatewayHarness, build_gateway, make_source
-from kafka_site import Site
+from gateway_fakes import GATEWAY_TOPICS, GatewayHarness, build_gateway, make_source
+from kafka_site import KafkaSite, create_kafka_site
 
 
 @pytest.fixture
-async def site(kafka_bootstrap: str) -> AsyncIterator[Site]:
-    site = Site(kafka_bootstrap, f"t{secrets.token_hex(4)}.")
-    await site.create_topics()
-    yield site
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka_bootstrap)
-    await admin.start()
-    await admin.delete_topics([name for name in await admin.list_topics() if name.startswith(site.topic_prefix)])
-    await admin.close()
+async def site(kafka_bootstrap: str) -> AsyncIterator[KafkaSite]:
+    async with create_kafka_site(kafka_bootstrap, GATEWAY_TOPICS) as site:
+        yield site
 
 
 @pytest.fixture

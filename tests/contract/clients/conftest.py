@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from mailroom_common.providers.http import open_client
-from mailroom_common.providers.port import Mailbox
+from mailroom_common.providers.types import Mailbox
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_sandbox.testkit import contracts
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
@@ -163,7 +163,7 @@ class Recorder:
 class OneToken:
     token: str
 
-    async def bearer(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
+    async def get_access_token(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
         return self.token
 
 

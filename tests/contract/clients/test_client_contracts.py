@@ -12,15 +12,20 @@ import httpx
 import pytest
 
 from mailroom_common.errors import CursorRefused, ItemGone, MailroomError, ProviderUnavailable
-from mailroom_common.events.terms import Access, Profile
-from mailroom_common.providers.gmail.mail import GmailMail
-from mailroom_common.providers.google import GoogleIdentity
-from mailroom_common.providers.graph.mail import GraphMail
+from mailroom_common.events import Access, Profile
 from mailroom_common.providers.http import BaseURL
-from mailroom_common.providers.microsoft import MicrosoftIdentity
-from mailroom_common.providers.port import Mailbox, MailProvider
+from mailroom_common.providers.ports import MailReader
 from mailroom_common.providers.quota import Quota
-from mailroom_common.settings import ProviderSettings
+from mailroom_common.providers.types import Mailbox, SubscriptionRequest
+from mailroom_common.settings import ProviderSettings, load_settings
+from mailroom_gmail.consent import GoogleIdentity
+from mailroom_gmail.mail import GmailMail
+from mailroom_gmail.settings import GmailSettings
+from mailroom_gmail.watch import GmailWatch
+from mailroom_outlook.consent import MicrosoftIdentity
+from mailroom_outlook.mail import GraphMail
+from mailroom_outlook.settings import OutlookSettings
+from mailroom_outlook.subscriptions import GraphSubscriptions
 from mailroom_sandbox.provider_doubles.client import decide
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders
 
@@ -31,12 +36,12 @@ START_AT = datetime.now(UTC) - timedelta(days=1)
 async def signed_in(
     sandbox: RunningProviders, side: MicrosoftIdentity | GoogleIdentity, profile: Profile = Profile.INVOICE
 ) -> tuple[Mailbox, str]:
-    await sandbox.control.create_mailbox(side.provider, ADDRESS)
+    await sandbox.control.create_mailbox(side.traits.name, ADDRESS)
     verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
-    redirect_uri = next(uri for uri in REDIRECT_URIS if side.provider in uri)
+    redirect_uri = next(uri for uri in REDIRECT_URIS if side.traits.name in uri)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-    page = await side.authorize_url(
-        tenant=None,
+    page = await side.build_authorize_url(
+        None,
         profile=profile,
         redirect_uri=redirect_uri,
         state="s",
@@ -46,12 +51,12 @@ async def signed_in(
     )
     code = parse_qs(urlsplit(await decide(sandbox.http, page, account=ADDRESS)).query)["code"][0]
     grant = await side.exchange_code(
-        tenant=None, profile=profile, code=code, redirect_uri=redirect_uri, code_verifier=verifier, nonce=nonce
+        None, profile=profile, code=code, redirect_uri=redirect_uri, code_verifier=verifier, nonce=nonce
     )
-    account = await side.identify(grant)
+    account = await side.identify_account(grant)
     mailbox = Mailbox(
         doc_source_id=str(uuid.uuid4()),
-        provider=side.provider,
+        provider=side.traits.name,
         access=Access.DELEGATED,
         profile=profile,
         address=account.address,
@@ -78,7 +83,7 @@ def mails() -> list[bytes]:
     return [plain.as_bytes(), nested.as_bytes(), shown.as_bytes()]
 
 
-async def read_all(client: MailProvider, mailbox: Mailbox, message_ids: list[str]) -> None:
+async def read_all(client: MailReader, mailbox: Mailbox, message_ids: list[str]) -> None:
     for message_id in message_ids:
         message = await client.fetch_message(mailbox, message_id, with_body=True, with_parts=True)
         for part in message.parts:
@@ -89,10 +94,10 @@ async def read_all(client: MailProvider, mailbox: Mailbox, message_ids: list[str
                 assert part.handle is None
 
 
-async def whole_round(client: MailProvider, mailbox: Mailbox, scope: str, position: str | None = None) -> str:
+async def whole_round(client: MailReader, mailbox: Mailbox, scope: str, position: str | None = None) -> str:
     page_token: str | None = None
     while True:
-        page = await client.changes(mailbox, scope, position=position, page_token=page_token, start_at=START_AT)
+        page = await client.list_changes(mailbox, scope, START_AT, position=position, page_token=page_token)
         if page.position is not None:
             return page.position
         page_token = page.page_token
@@ -108,19 +113,15 @@ async def test_what_graph_is_asked_and_answers_is_in_its_contract(
     graph_contract: Any,
     profile: Profile,
 ) -> None:
-    side = MicrosoftIdentity(
-        provider_settings,
-        client_id=sandbox.settings.microsoft_client_id,
-        client_secret=sandbox.settings.microsoft_client_secret.get_secret_value(),
-        http=http,
-    )
+    side = MicrosoftIdentity(load_settings(OutlookSettings), provider_settings, http)
     mailbox, token = await signed_in(sandbox, side, profile)
     recorder.exchanges.clear()
-    client = GraphMail(http, BaseURL(provider_settings.graph_url), one_token(token), Quota(slots=4))
-    inbox = next(folder for folder in await client.folders(mailbox) if folder.well_known == "inbox")
+    parts = (http, BaseURL(load_settings(OutlookSettings).graph_url), one_token(token), Quota(slots=4))
+    client, subscriptions = GraphMail(*parts), GraphSubscriptions(*parts)
+    inbox = next(folder for folder in await client.list_folders(mailbox) if folder.well_known == "inbox")
     ids = [(await sandbox.control.deliver(source, ADDRESS))[0] for source in mails()]
     position = await whole_round(client, mailbox, inbox.folder_id)
-    await client.modified_since(mailbox, START_AT)
+    await client.list_modified(mailbox, START_AT)
     await read_all(client, mailbox, ids)
     await sandbox.control.delete(ADDRESS, ids[0])
     position = await whole_round(client, mailbox, inbox.folder_id, position)
@@ -130,20 +131,23 @@ async def test_what_graph_is_asked_and_answers_is_in_its_contract(
     with pytest.raises(CursorRefused):
         await whole_round(client, mailbox, inbox.folder_id, position)
     with pytest.raises(ProviderUnavailable):  # nobody answers the handshake
-        await client.create_subscription(
+        await subscriptions.create_subscription(
             mailbox,
-            client_state="s:1",
-            notification_url="http://127.0.0.1:1/x",
-            lifecycle_url="http://127.0.0.1:1/x",
-            expires_at=datetime.now(UTC) + timedelta(days=2),
+            SubscriptionRequest(
+                client_state="s:1",
+                notification_url="http://127.0.0.1:1/x",
+                lifecycle_url="http://127.0.0.1:1/x",
+                expires_at=datetime.now(UTC) + timedelta(days=2),
+            ),
         )
-    assert await client.list_subscriptions(mailbox) == []
+    assert await subscriptions.list_subscriptions(mailbox) == []
     with pytest.raises(ItemGone):
-        await client.renew_subscription(mailbox, str(uuid.uuid4()), expires_at=datetime.now(UTC) + timedelta(days=2))
-    await client.end_subscription(mailbox, str(uuid.uuid4()))
+        await subscriptions.renew_subscription(mailbox, str(uuid.uuid4()), datetime.now(UTC) + timedelta(days=2))
+    assert await subscriptions.get_subscription(mailbox, str(uuid.uuid4())) is None
+    await subscriptions.end_subscription(mailbox, str(uuid.uuid4()))
     await sandbox.control.expire_tokens(ADDRESS)
     with pytest.raises(MailroomError):
-        await client.modified_since(mailbox, START_AT)
+        await client.list_modified(mailbox, START_AT)
     problems = Counter(problem for exchange in recorder.exchanges for problem in graph_contract.problems(exchange))
     assert problems == {}
     assert {exchange.status_code for exchange in recorder.exchanges} >= {200, 400, 401, 404, 410}
@@ -159,21 +163,16 @@ async def test_what_gmail_is_asked_and_answers_is_in_its_contract(
     gmail_contract: Any,
     profile: Profile,
 ) -> None:
-    side = GoogleIdentity(
-        provider_settings,
-        client_id=sandbox.settings.google_client_id,
-        client_secret=sandbox.settings.google_client_secret.get_secret_value(),
-        http=http,
-    )
+    settings = load_settings(GmailSettings)
+    side = GoogleIdentity(settings, http)
     mailbox, token = await signed_in(sandbox, side, profile)
     recorder.exchanges.clear()
     quota = Quota(slots=8, units_per_minute=6000)
-    client = GmailMail(
-        http, BaseURL(provider_settings.gmail_url), one_token(token), quota, topic=provider_settings.pubsub_topic
-    )
-    made = await client.create_subscription(
-        mailbox, client_state="", notification_url="", lifecycle_url="", expires_at=datetime.now(UTC)
-    )
+    parts = (http, BaseURL(settings.gmail_url), one_token(token), quota)
+    client, watches = GmailMail(*parts), GmailWatch(*parts, topic=settings.pubsub_topic)
+    request = SubscriptionRequest(client_state="", notification_url="", lifecycle_url="", expires_at=datetime.now(UTC))
+    made = await watches.create_subscription(mailbox, request)
+    assert "INBOX" in {folder.well_known for folder in await client.list_folders(mailbox)}
     position = await whole_round(client, mailbox, "history")
     ids = [(await sandbox.control.deliver(source, ADDRESS))[0] for source in mails()]
     await whole_round(client, mailbox, "relist")
@@ -186,7 +185,7 @@ async def test_what_gmail_is_asked_and_answers_is_in_its_contract(
     await sandbox.control.refuse_cursors(ADDRESS)
     with pytest.raises(CursorRefused):
         await whole_round(client, mailbox, "history", position)
-    await client.end_subscription(mailbox, made.subscription_id)
+    await watches.end_subscription(mailbox, made.subscription_id)
     problems = Counter(problem for exchange in recorder.exchanges for problem in gmail_contract.problems(exchange))
     assert problems == {}
     assert {exchange.status_code for exchange in recorder.exchanges} >= {200, 404}

@@ -50,9 +50,7 @@ class _Table:
 
 def read_tables(root: Path) -> Section:
     files = sorted([*root.glob("services/*/src/*/migrations/*.sql"), *root.glob("libs/*/src/**/migrations/*.sql")])
-    tables = sorted(
-        (table for file in files for table in _parse_tables(file.read_text())), key=lambda table: table.name
-    )
+    tables = sorted((table for file in files for table in parse_tables(file.read_text())), key=lambda table: table.name)
     parts, gaps = [], []
     for table in tables:
         rows = [[f"`{column.name}`", column.type, _meaning(table, column)] for column in table.columns]
@@ -72,7 +70,7 @@ def _meaning(table: _Table, column: _Column) -> str:
     return " ".join(column.comments) or shared.get(column.name) or _COMMON_COLUMNS.get(column.name, "")
 
 
-def _parse_tables(sql: str) -> list[_Table]:
+def parse_tables(sql: str) -> list[_Table]:
     """Comments above a table or a column, or at the end of a column's line, belong to it."""
     tables: list[_Table] = []
     above: list[str] = []

@@ -67,8 +67,8 @@ KAFKA_DEAD_LETTERS = Counter(
     "Records put into `<topic>.dlq`; reason `bug` is our own failure after all attempts. Alarm.",
     ["group", "topic", "reason"],
 )
-KAFKA_WAITING_FOR_SCHEMA = Gauge(
-    "mailroom_kafka_partitions_waiting_for_schema",
+KAFKA_PARTITIONS_AWAITING_SCHEMA = Gauge(
+    "mailroom_kafka_partitions_awaiting_schema",
     "Partitions that stand still because `schemas` does not explain a fingerprint yet. Alarm.",
     ["group"],
 )

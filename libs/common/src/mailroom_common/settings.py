@@ -167,26 +167,7 @@ class TLSSettings(MailroomSettings):
 
 
 class ProviderSettings(TLSSettings):
-    """Where the providers are. A provider without client id and secret is absent, and callers say what is missing."""
+    """What all providers' clients share; where a provider is, its own package reads (`mailroom_outlook`,
+    `mailroom_gmail`)."""
 
-    microsoft_authority: str = "https://login.microsoftonline.com"
-    graph_url: str = "https://graph.microsoft.com/v1.0"
-    microsoft_client_id: str | None = None
-    microsoft_client_secret: SecretStr | None = None
-    google_authorize_url: str = "https://accounts.google.com/o/oauth2/v2/auth"
-    google_token_url: str = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address, not a secret
-    google_certs_url: str = "https://www.googleapis.com/oauth2/v3/certs"
-    gmail_url: str = "https://gmail.googleapis.com"
-    google_client_id: str | None = None
-    google_client_secret: SecretStr | None = None
-    google_service_account_key: SecretStr | None = None  # the JSON key, for delegation (application access)
-    pubsub_topic: str | None = None
     provider_timeout_s: float = 30.0
-    # Of projects made since May 2026; older ones have 15,000 per user. This process keeps within them by itself.
-    gmail_user_units_per_minute: int = Field(default=6_000, ge=100)
-    gmail_project_units_per_minute: int = Field(default=1_200_000, ge=100)
-
-    @field_validator("microsoft_authority", "graph_url", "gmail_url")
-    @classmethod
-    def _base_url(cls, value: str) -> str:
-        return value.rstrip("/")

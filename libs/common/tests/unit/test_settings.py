@@ -110,9 +110,7 @@ def test_reach_of_a_tenant_is_caseless_and_may_be_a_list(monkeypatch: pytest.Mon
 
 def test_urls_lose_their_trailing_slash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_PUBLIC_URL", "https://mail.example/")
-    monkeypatch.setenv("MAILROOM_GRAPH_URL", "https://graph.example/v1.0/")
     assert load_settings(PublicSettings).public_url == "https://mail.example"
-    assert load_settings(ProviderSettings).graph_url == "https://graph.example/v1.0"
 
 
 def test_missing_bundle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,7 @@ from mailroom_sandbox.site.reverse_proxy.listener import listening
 from mailroom_sandbox.site.services import SERVICES, Service
 from mailroom_sandbox.site.stack import ca, child, jars, ports
 from mailroom_sandbox.site.stack.ca import Certificates
-from mailroom_sandbox.site.stack.home import Home
+from mailroom_sandbox.site.stack.home import Home, require_current_state
 from mailroom_sandbox.site.stack.kafka import Kafka
 from mailroom_sandbox.site.stack.postgres import Postgres
 from mailroom_sandbox.site.supervisor import Program, Supervisor
@@ -63,7 +63,12 @@ class SitePlan:
 
 
 def plan_site(home: Home, environment: Mapping[str, str], *, more_ports: tuple[str, ...] = ()) -> SitePlan:
-    """Chooses ports and makes certificates, which all that follows refers to. The caller holds the lock."""
+    """Chooses ports and makes certificates, which all that follows refers to. The caller holds the lock.
+
+    Raises:
+        Fatal: the home holds a state that this version cannot go on from.
+    """
+    require_current_state(home)
     names = (*environments.PORT_NAMES, *more_ports)
     chosen = ports.choose(home.ports, names, environments.fixed_ports(environment))
     return SitePlan(home, environment, {name: chosen[name] for name in names}, ca.provide(home.tls))

@@ -16,8 +16,8 @@ from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import Fetched
 from mailroom_common.blobs import BlobGone
-from mailroom_common.events import AttachmentStored, Profile, Provider, derived_id
-from mailroom_common.events.attachment import attachment_id
+from mailroom_common.errors import Unavailable
+from mailroom_common.events import AttachmentStored, Profile, Provider, derive_attachment_id, derive_event_id
 
 NOW = datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
 PDF = b"%PDF-1.7 a document"
@@ -54,9 +54,9 @@ def stored(
     **changed: Any,
 ) -> AttachmentStored:
     """A record of `attachments`."""
-    identity = attachment_id(source, message, part)
+    identity = derive_attachment_id(source, message, part)
     usual: dict[str, Any] = {
-        "event_id": derived_id("attachments", identity),
+        "event_id": derive_event_id("attachments", identity),
         "occurred_at": NOW,
         "tenant_id": tenant,
         "doc_source_id": source,
@@ -106,6 +106,7 @@ class FakeLeases:
     waiting: list[Lease] = field(default_factory=list)
     is_lost: bool = False
     renewals: int = 0
+    failing_renewals: int = 0
     renewed_thrice: asyncio.Event = field(default_factory=asyncio.Event)
     finished: list[tuple[Lease, Outcome]] = field(default_factory=list)
     put_backs: list[tuple[Lease, datetime, str, bool]] = field(default_factory=list)
@@ -118,6 +119,8 @@ class FakeLeases:
         self.renewals += 1
         if self.renewals == 3:
             self.renewed_thrice.set()
+        if self.renewals <= self.failing_renewals:
+            raise Unavailable("Postgres")
         return not self.is_lost
 
     async def finish(self, lease: Lease, outcome: Outcome) -> bool:

@@ -1,5 +1,6 @@
 """Ingestion's adapters on a real database, without its processes."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -80,3 +81,15 @@ async def open_ingestion(pool: asyncpg.Pool, blobs: Path) -> AsyncIterator[Inges
             PgLeases(pool, outbox, length=timedelta(seconds=30), clock=utc_now),
             PgDocumentEvents(pool),
         )
+
+
+async def wait_for_blocked_statement(pool: asyncpg.Pool, statement: str) -> None:
+    """Until a session of this database waits for a lock in a statement that contains `statement`."""
+    blocked = (
+        "select exists (select from pg_stat_activity "
+        "where datname = current_database() and wait_event_type = 'Lock' and position($1 in query) > 0)"
+    )
+    async with asyncio.timeout(10):
+        # Postgres tells nobody that a session began to wait.
+        while not await pool.fetchval(blocked, statement):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)

@@ -5,7 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from ingestion_fakes import stored
-from ingestion_site import DONE, Ingestion
+from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
+
+from ingestion.adapters.channels import WORK
+from mailroom_common.errors import Unavailable
+from mailroom_common.outbox import Outbox
 
 pytestmark = pytest.mark.stack
 
@@ -84,3 +88,101 @@ async def test_nothing_that_is_final_is_ever_claimed(site: Ingestion) -> None:
     await site.leases.finish(await site.claimed(), DONE)
     assert await site.leases.claim() is None
     assert await site.leases.due_in_s() is None
+
+
+async def test_a_claim_does_not_wait_for_a_document_that_another_session_holds(site: Ingestion) -> None:
+    first, second = stored(b"%PDF- 1", message="m1"), stored(b"%PDF- 2", message="m2")
+    for record in (first, second):
+        await site.intakes.take_in(record)
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute("select from ingestion.document where document_id = $1 for update", first.attachment_id)
+        lease = await asyncio.wait_for(site.claimed(), 5)
+    assert lease.document_id == second.attachment_id
+
+
+async def test_the_document_that_waits_longest_is_claimed_first(site: Ingestion) -> None:
+    records = [stored(f"%PDF- {number}".encode(), message=f"m{number}") for number in range(3)]
+    for record in records:
+        await site.intakes.take_in(record)
+    for minutes, record in zip((1, 3, 2), records, strict=True):
+        await site.pool.execute(
+            "update ingestion.document set next_attempt_at = now() - $2::interval where document_id = $1",
+            record.attachment_id,
+            timedelta(minutes=minutes),
+        )
+    claimed = [(await site.claimed()).document_id for _ in records]
+    assert claimed == [records[index].attachment_id for index in (1, 2, 0)]
+
+
+async def test_a_finish_sees_the_attachment_whose_intake_is_under_way(site: Ingestion) -> None:
+    first, other = stored(message="m1"), stored(message="m2")
+    await site.intakes.take_in(first)
+    lease = await site.claimed()
+    async with site.pool.acquire() as conn, conn.transaction():
+        # As an intake of a duplicate does: the document's row first.
+        await conn.execute("select from ingestion.document where document_id = $1 for update", first.attachment_id)
+        finishing = asyncio.create_task(site.leases.finish(lease, DONE))
+        await wait_for_blocked_statement(site.pool, "ingestion.document")
+        await conn.execute(
+            "insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id, "
+            "part_path, content_type, size_bytes, blob_key) "
+            "select $1, document_id, tenant_id, doc_source_id, 'outlook', 'm2', '1', content_type, size_bytes, $2 "
+            "from ingestion.document",
+            other.attachment_id,
+            other.blob_key,
+        )
+    assert await finishing
+    assert [result.attachment_id for result in await site.results()] == [first.attachment_id, other.attachment_id]
+
+
+async def test_a_finish_that_meets_a_takeover_under_way_moves_nothing(site: Ingestion) -> None:
+    await site.intakes.take_in(stored())
+    lease = await site.claimed()
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute("update ingestion.document set lease_token = gen_random_uuid()")
+        finishing = asyncio.create_task(site.leases.finish(lease, DONE))
+        await wait_for_blocked_statement(site.pool, "ingestion.document")
+    assert not await finishing
+    assert await site.results() == []
+    assert (await site.document(lease.document_id))["status"] == "processing"
+
+
+async def test_state_result_and_event_are_committed_together_or_not_at_all(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await site.intakes.take_in(stored())
+    lease = await site.claimed()
+    before = await site.pool.fetchval("select count(*) from ingestion.document_event")
+
+    async def fail(*_: object, **__: object) -> None:
+        raise Unavailable("Postgres")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Outbox, "append_record", fail)
+        with pytest.raises(Unavailable):
+            await site.leases.finish(lease, DONE)
+    assert (await site.document(lease.document_id))["status"] == "processing"
+    with monkeypatch.context() as failing:
+        failing.setattr("ingestion.adapters.leases.add_event", fail)
+        with pytest.raises(Unavailable):
+            await site.leases.finish(lease, DONE)
+    assert (await site.document(lease.document_id))["status"] == "processing"
+    assert await site.results() == []
+    assert await site.pool.fetchval("select count(*) from ingestion.document_event") == before
+    assert await site.leases.finish(lease, DONE)
+    assert await site.pool.fetchval("select count(*) from ingestion.document_event") == before + 1
+
+
+async def test_a_document_that_was_put_back_wakes_the_workers(site: Ingestion) -> None:
+    await site.intakes.take_in(stored())
+    lease = await site.claimed()
+    heard = asyncio.Event()
+
+    def on_notify(*_: object) -> None:
+        heard.set()
+
+    async with site.pool.acquire() as conn:
+        await conn.add_listener(WORK, on_notify)
+        await site.leases.put_back(lease, not_before=datetime.now(UTC), error="stopped", counts=False)
+        await asyncio.wait_for(heard.wait(), 5)
+        await conn.remove_listener(WORK, on_notify)

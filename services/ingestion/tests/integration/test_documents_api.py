@@ -133,7 +133,8 @@ async def test_content_is_a_download_that_no_browser_looks_into(site: Ingestion,
     assert answer.content == content
     assert answer.headers["content-type"] == "application/pdf"
     assert answer.headers["x-content-type-options"] == "nosniff"
-    assert "sandbox" in answer.headers["content-security-policy"]
+    assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["cache-control"] == "private, no-store"
     assert answer.headers["content-disposition"].startswith("attachment; filename=\"document.pdf\"; filename*=UTF-8''")
     assert answer.headers["content-disposition"].endswith(".pdf")
     assert answer.headers["content-length"] == str(len(content))

@@ -7,8 +7,9 @@ import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ingestion_site import SCHEMA
+from ingestion_site import SCHEMA, wait_for_blocked_statement
 
+from ingestion.adapters.channels import NUMBERED
 from ingestion.adapters.document_events import PgDocumentEvents
 from mailroom_common.migrations import apply_migrations
 
@@ -155,8 +156,36 @@ async def test_old_events_are_forgotten_and_the_head_remembers_that(pool: asyncp
     await events.number()
     await pool.execute("update ingestion.document_event set created_at = now() - interval '31 days' where seq <= 2")
     await pool.execute(_INSERT, "acme", "not numbered yet")
+    await pool.execute("update ingestion.document_event set created_at = now() - interval '31 days' where seq is null")
     assert await events.forget(timedelta(days=30)) == 2
     assert await events.forget(timedelta(days=30)) == 0
     head = await events.head()
     assert (head.last_seq, head.forgotten_seq) == (3, 2)
     assert [event.seq for event in await events.after("acme", 0, limit=10)] == [3]
+
+
+async def test_a_reader_who_sees_old_events_gone_also_sees_the_head_that_says_so(pool: asyncpg.Pool) -> None:
+    events = PgDocumentEvents(pool)
+    await pool.execute(_INSERT, "acme", "d")
+    await events.number()
+    await pool.execute("update ingestion.document_event set created_at = now() - interval '31 days'")
+    async with pool.acquire() as conn, conn.transaction():
+        await conn.execute("select from ingestion.document_event_head for update")
+        forgetting = asyncio.create_task(events.forget(timedelta(days=30)))
+        await wait_for_blocked_statement(pool, "document_event_head")
+        assert await pool.fetchval("select count(*) from ingestion.document_event") == 1
+    assert await forgetting == 1
+
+
+async def test_an_event_with_a_number_wakes_the_streams(pool: asyncpg.Pool) -> None:
+    heard = asyncio.Event()
+
+    def on_notify(*_: object) -> None:
+        heard.set()
+
+    await pool.execute(_INSERT, "acme", "d")
+    async with pool.acquire() as conn:
+        await conn.add_listener(NUMBERED, on_notify)
+        await PgDocumentEvents(pool).number()
+        await asyncio.wait_for(heard.wait(), 5)
+        await conn.remove_listener(NUMBERED, on_notify)

@@ -122,6 +122,7 @@ async def test_an_id_that_is_too_old_begins_with_a_reset_and_what_is_left(site: 
     async with open_stream(url, headers={**as_tenant("acme"), "Last-Event-ID": "1"}) as stream:
         reset, *rest = await take(stream, 3)
     assert (reset.event, reset.id) == ("reset", "2")
+    assert json.loads(reset.data) == {"reason": "too_old", "resumes_after": 2}
     assert documents(rest) == happened[2:]
     async with open_stream(url, headers={**as_tenant("acme"), "Last-Event-ID": "2"}) as stream:
         assert documents(await take(stream, 2)) == happened[2:]
@@ -132,6 +133,7 @@ async def test_an_id_of_another_life_of_the_database_begins_with_a_reset(site: I
     async with open_stream(url, headers={**as_tenant("acme"), "Last-Event-ID": "77"}) as stream:
         (reset,) = await take(stream, 1)
         assert (reset.event, reset.id) == ("reset", "1")
+        assert json.loads(reset.data) == {"reason": "unknown", "resumes_after": 1}
         new = await happen(site, 2)
         assert documents(await take(stream, 1)) == new
 
@@ -181,6 +183,11 @@ async def test_a_ticket_is_kept_as_its_hash_and_expires(site: Ingestion, postgre
         await asyncio.sleep(0.1)  # past its end
         answer = await client.get(f"{url}/documents/events", params={"ticket": ticket})
         assert answer.status_code == 401
+        for _ in range(2):
+            # One that nobody used goes when the next is issued.
+            await client.post(f"{url}/documents/events/tickets", headers=as_tenant("acme"))
+            await asyncio.sleep(0.1)  # past its end
+        assert await site.pool.fetchval("select count(*) from ingestion.event_ticket") == 1
 
 
 async def test_a_silent_stream_has_a_heartbeat(url: str) -> None:
@@ -190,6 +197,7 @@ async def test_a_silent_stream_has_a_heartbeat(url: str) -> None:
     ):
         assert answer.headers["content-type"].startswith("text/event-stream")
         assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
         async for line in answer.aiter_lines():
             if line.startswith(":"):
                 break

@@ -5,10 +5,13 @@ from collections import Counter
 
 import pytest
 from ingestion_fakes import stored
-from ingestion_site import DONE, Ingestion
+from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
 
+from ingestion.adapters.channels import UNNUMBERED, WORK
 from ingestion.domain.document import Lease, Outcome
+from mailroom_common.errors import Unavailable
 from mailroom_common.events import ResultStatus
+from mailroom_common.outbox import Outbox
 
 pytestmark = pytest.mark.stack
 
@@ -89,10 +92,70 @@ async def test_an_attachment_whose_content_changed_stays_what_it_was(site: Inges
 
 
 async def test_what_postgres_cannot_store_is_taken_in_without_it(site: Ingestion) -> None:
-    odd = stored(subject="a\x00b", filename="\x00.pdf", from_="x\x00@y.example")
+    odd = stored(
+        subject="a\x00b",
+        filename="\x00.pdf",
+        from_="x\x00@y.example",
+        internet_message_id="<\x00@y.example>",
+        folder="In\x00box",
+    )
     await site.intakes.take_in(odd)
     row = await site.document(odd.attachment_id)
     assert row["source_metadata"]["subject"] == "a\ufffdb"
+    (intake,) = await site.pool.fetch("select * from ingestion.intake")
+    assert (intake["internet_message_id"], intake["folder"]) == ("<\ufffd@y.example>", "In\ufffdbox")
+
+
+async def test_a_duplicate_that_meets_a_finish_under_way_waits_for_it_and_emits_its_own_result(site: Ingestion) -> None:
+    first, late = stored(message="m1"), stored(message="m2")
+    await site.intakes.take_in(first)
+    await site.claimed()
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute(
+            "update ingestion.document set status = 'needs_review', review_reason = 'encrypted', lease_token = null, "
+            "next_attempt_at = null"
+        )
+        taking_in = asyncio.create_task(site.intakes.take_in(late))
+        await wait_for_blocked_statement(site.pool, "ingestion.document")
+    assert await taking_in == late.blob_key
+    (result,) = await site.results()
+    assert (result.attachment_id, result.reason) == (late.attachment_id, "encrypted")
+
+
+async def test_a_duplicate_and_its_result_are_committed_together_or_not_at_all(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await site.intakes.take_in(stored(message="m1"))
+    await site.leases.finish(await site.claimed(), DONE)
+
+    async def fail(*_: object, **__: object) -> None:
+        raise Unavailable("Postgres")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Outbox, "append_record", fail)
+        with pytest.raises(Unavailable):
+            await site.intakes.take_in(stored(message="m2"))
+    assert await site.pool.fetchval("select count(*) from ingestion.intake") == 1
+    await site.intakes.take_in(stored(message="m2"))
+    assert len(await site.results()) == 2
+
+
+async def test_a_new_document_wakes_the_workers_and_is_an_event(site: Ingestion) -> None:
+    heard: asyncio.Queue[str] = asyncio.Queue()
+
+    def on_notify(_conn: object, _pid: int, channel: str, _payload: object) -> None:
+        heard.put_nowait(channel)
+
+    async with site.pool.acquire() as conn:
+        for channel in (WORK, UNNUMBERED):
+            await conn.add_listener(channel, on_notify)
+        await site.intakes.take_in(stored())
+        channels = {await asyncio.wait_for(heard.get(), 5) for _ in range(2)}
+        for channel in (WORK, UNNUMBERED):
+            await conn.remove_listener(channel, on_notify)
+    assert channels == {WORK, UNNUMBERED}
+    (event,) = await site.pool.fetch("select * from ingestion.document_event")
+    assert (event["tenant_id"], event["document"]["status"]) == ("acme", "pending")
 
 
 async def test_one_content_in_many_mails_at_once_is_one_document(site: Ingestion) -> None:

@@ -1,18 +1,17 @@
 """The composition root: everything that a process of subscription-manager owns, on one page."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from urllib.parse import urlsplit
 
 import asyncpg
 from fastapi import FastAPI
 
+import mailroom_gmail
+import mailroom_outlook
 from mailroom_common.auth import APIKeys
-from mailroom_common.errors import SettingsError
-from mailroom_common.events import Access, Provider
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
@@ -24,7 +23,8 @@ from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
-from mailroom_common.providers.open import NEEDED_SETTINGS, Providers, open_providers
+from mailroom_common.provider_clients import Providers, open_providers
+from mailroom_common.providers.ports import ProviderPackage
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import SCHEMA as TOKENS_SCHEMA
 from mailroom_common.tokens.store import TokenStore
@@ -53,6 +53,8 @@ log = get_logger()
 
 Clock = Callable[[], datetime]
 
+PROVIDERS: tuple[ProviderPackage, ...] = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
+
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
@@ -68,14 +70,14 @@ class Opened:
     providers: Providers
 
 
-async def run(settings: Settings, process: Process) -> None:
+async def run(settings: Settings, process: Process, *, providers: Sequence[ProviderPackage] = PROVIDERS) -> None:
     api_keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
     async with AsyncExitStack() as stack:
-        opened = await _open(settings, stack)
+        opened = await _open(settings, providers, stack)
         await Service(settings, process, opened, api_keys, utc_now).run()
 
 
-async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
+async def _open(settings: Settings, packages: Sequence[ProviderPackage], stack: AsyncExitStack) -> Opened:
     keys = SealingKeys.parse(settings.token_keys.get_secret_value())
     pool = await stack.enter_async_context(
         open_pool(settings.database_url, application_name="subscription-manager", max_size=settings.database_pool_size)
@@ -88,7 +90,7 @@ async def _open(settings: Settings, stack: AsyncExitStack) -> Opened:
     await require_current_schema(pool, SCHEMA)
     await require_current_schema(token_pool, TOKENS_SCHEMA)
     tokens = TokenStore(token_pool, keys, url=settings.token_database_url)
-    providers = await stack.enter_async_context(open_providers(settings, tokens))
+    providers = await stack.enter_async_context(open_providers(packages, settings, tokens))
     return Opened(pool, tokens, keys, providers)
 
 
@@ -164,7 +166,7 @@ class Service:
             self._connections,
             self._flows,
             self._reach(),
-            self._missing_settings,
+            self._opened.providers.missing_settings,
             self._timings,
             self._wake,
             self._clock,
@@ -181,7 +183,7 @@ class Service:
             self._flows,
             self._opened.tokens,
             self._locks,
-            self._opened.providers.connect,
+            self._opened.providers.consent,
             self._opened.keys,
             self._settings.public_url,
             self._timings,
@@ -192,20 +194,17 @@ class Service:
     def _site(self) -> Site:
         return Site(
             self._settings.public_url,
-            {
-                Provider.OUTLOOK: _origin(self._settings.microsoft_authority),
-                Provider.GMAIL: _origin(self._settings.google_authorize_url),
-            },
+            {name: consent.page_origin for name, consent in self._opened.providers.consent.items()},
             round(self._settings.flow_lifetime_s),
         )
 
     def _keeper(self, producer: EventProducer) -> RunKeeper:
         providers = self._opened.providers
         end = EndConnection(
-            self._connections, self._locks, providers.mail, providers.connect, self._opened.tokens, self._clock
+            self._connections, self._locks, providers.push, providers.consent, self._opened.tokens, self._clock
         )
         announcer = KafkaAnnouncer(producer, self._clock)
-        keep = KeepSubscription(self._connections, self._locks, providers.mail, announcer, end, self._urls, self._clock)
+        keep = KeepSubscription(self._connections, self._locks, providers.push, announcer, end, self._urls, self._clock)
         return RunKeeper(
             self._connections,
             keep.keep,
@@ -247,21 +246,3 @@ class Service:
         return {
             tenant: Reach(reach.provider_tenants, reach.domains) for tenant, reach in self._settings.tenants.items()
         }
-
-    def _missing_settings(self, provider: Provider, access: Access) -> str | None:
-        """What the operator has to set before this provider can be had, None when nothing is missing."""
-        if provider is Provider.GMAIL and self._settings.pubsub_topic is None:
-            return "MAILROOM_PUBSUB_TOPIC is not set."
-        if access is Access.APPLICATION and provider is Provider.GMAIL:
-            has_key = self._settings.google_service_account_key is not None
-            return None if has_key else "MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY is not set."
-        if provider in self._opened.providers.connect:
-            return None
-        return f"{NEEDED_SETTINGS[provider]} are not set."
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    if not parts.scheme or not parts.netloc:
-        raise SettingsError("MAILROOM_MICROSOFT_AUTHORITY, MAILROOM_GOOGLE_AUTHORIZE_URL: absolute URLs are needed.")
-    return f"{parts.scheme}://{parts.netloc}"

@@ -9,8 +9,10 @@ from datetime import UTC, datetime, timedelta
 
 from mailroom_common.errors import ItemGone, Unavailable
 from mailroom_common.events import Access, DocSource, Profile, Provider, SyncReason
-from mailroom_common.providers.port import Account, Grant, Mailbox, Subscription
+from mailroom_common.providers.ports import ProviderTraits
+from mailroom_common.providers.types import Account, Folder, Grant, Mailbox, Subscription, SubscriptionRequest
 from mailroom_common.tokens.store import StoredGrant, StoredTokens
+from subscription_manager.app import PROVIDERS
 from subscription_manager.domain.attention import OurURLs
 from subscription_manager.domain.connection import Connection, State, Status, as_event, is_news
 from subscription_manager.ports import AlreadyConnected, Change, Flow, Published, Ticket
@@ -304,26 +306,30 @@ class FakeProvider:
     refresh_token: str | None = "refresh-canary"
     exchanged: list[dict[str, str | None]] = field(default_factory=list)
     names_owner: bool = True
+    folders: Sequence[Folder] = ()
+    page_origin: str = "https://login.example"
 
-    async def create_subscription(
-        self, mailbox: Mailbox, *, client_state: str, notification_url: str, lifecycle_url: str, expires_at: datetime
-    ) -> Subscription:
+    @property
+    def traits(self) -> ProviderTraits:
+        return {package.traits.name: package.traits for package in PROVIDERS}[self.provider]
+
+    async def create_subscription(self, mailbox: Mailbox, request: SubscriptionRequest) -> Subscription:
         await self._called("create", mailbox.doc_source_id)
         is_watch = self.provider is Provider.GMAIL
         name = "projects/p/topics/t" if is_watch else f"sub-{len(self.notes)}"
         made = Subscription(
             name,
             "me/messages",
-            expires_at if self.life is None else self.clock() + self.life,
-            notification_url=None if is_watch else notification_url,
-            lifecycle_url=None if is_watch else lifecycle_url,
+            request.expires_at if self.life is None else self.clock() + self.life,
+            notification_url=None if is_watch else request.notification_url,
+            lifecycle_url=None if is_watch else request.lifecycle_url,
             doc_source_id=mailbox.doc_source_id if self.names_owner and not is_watch else None,
         )
         self.living[name] = made
-        self.client_states[name] = client_state
+        self.client_states[name] = request.client_state
         return made
 
-    async def renew_subscription(self, mailbox: Mailbox, subscription_id: str, *, expires_at: datetime) -> Subscription:
+    async def renew_subscription(self, mailbox: Mailbox, subscription_id: str, expires_at: datetime) -> Subscription:
         await self._called("renew", subscription_id)
         if subscription_id not in self.living:
             raise ItemGone("no such subscription")
@@ -333,6 +339,10 @@ class FakeProvider:
         )
         return self.living[subscription_id]
 
+    async def get_subscription(self, mailbox: Mailbox, subscription_id: str) -> Subscription | None:
+        await self._called("get", subscription_id)
+        return self.living.get(subscription_id)
+
     async def end_subscription(self, mailbox: Mailbox, subscription_id: str) -> None:
         await self._called("end", subscription_id)
         self.living.pop(subscription_id, None)
@@ -341,10 +351,10 @@ class FakeProvider:
         await self._called("list", mailbox.address)
         return list(self.living.values())
 
-    async def authorize_url(
+    async def build_authorize_url(
         self,
-        *,
         tenant: str | None,
+        *,
         profile: Profile,
         redirect_uri: str,
         state: str,
@@ -356,17 +366,21 @@ class FakeProvider:
         return f"https://login.example/authorize?state={state}&nonce={nonce}&code_challenge={code_challenge}"
 
     async def exchange_code(
-        self, *, tenant: str | None, profile: Profile, code: str, redirect_uri: str, code_verifier: str, nonce: str
+        self, tenant: str | None, *, profile: Profile, code: str, redirect_uri: str, code_verifier: str, nonce: str
     ) -> Grant:
         await self._called("exchange", redirect_uri)
         self.exchanged.append({"code": code, "verifier": code_verifier, "nonce": nonce, "redirect": redirect_uri})
         return Grant("access-canary", self.refresh_token, self.clock() + timedelta(hours=1), frozenset({"Mail.Read"}))
 
-    async def identify(self, grant: Grant) -> Account:
+    async def identify_account(self, grant: Grant) -> Account:
         await self._called("identify", "")
         return self.account
 
-    async def revoke(self, refresh_token: str) -> None:
+    async def list_folders(self, grant: Grant, mailbox: Mailbox) -> Sequence[Folder]:
+        await self._called("list_folders", mailbox.address)
+        return self.folders
+
+    async def revoke_grant(self, refresh_token: str) -> None:
         await self._called("revoke", refresh_token)
 
     async def _called(self, name: str, about: str) -> None:

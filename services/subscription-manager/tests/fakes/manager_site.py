@@ -5,6 +5,7 @@ else goes to the service. Several instances may run at once.
 """
 
 import asyncio
+import os
 import secrets
 import socket
 from base64 import b64encode
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 import asyncpg
@@ -237,12 +239,11 @@ async def manager_site(
         await apply_migrations(database_url, {"mailroom_tokens", "subscription_manager"})
         providers = await stack.enter_async_context(running_providers(folder, redirect_uris=redirects))
         http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, timeout=20))
-        environment = {
-            name.removeprefix("MAILROOM_").lower(): value for name, value in providers.mailroom_environment().items()
-        }
+        # The provider packages read their own settings from the environment.
+        stack.enter_context(patch.dict(os.environ, providers.mailroom_environment()))
         settings = Settings.model_validate(
             {
-                **environment,
+                "ca_bundle": providers.mailroom_environment()["MAILROOM_CA_BUNDLE"],
                 "kafka_bootstrap": kafka_bootstrap,
                 "topic_prefix": f"t{secrets.token_hex(4)}.",
                 "database_url": database_url,

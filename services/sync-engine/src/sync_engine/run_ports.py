@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from mailroom_common.events import DocSource
-from mailroom_common.providers.port import Folder
+from mailroom_common.providers.types import Folder
 from sync_engine.domain.records import Committed, Cursor, KnownMessage, Page, ParkedItem, RunKind, Standing
 
 

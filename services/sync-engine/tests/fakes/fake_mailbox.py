@@ -7,9 +7,11 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+import mailroom_gmail
+import mailroom_outlook
 from mailroom_common.errors import ItemGone, MailroomError
-from mailroom_common.events import Provider
-from mailroom_common.providers.port import (
+from mailroom_common.providers.ports import ProviderTraits
+from mailroom_common.providers.types import (
     Change,
     ChangeKind,
     ChangePage,
@@ -19,7 +21,6 @@ from mailroom_common.providers.port import (
     MessageSummary,
     Part,
     PartKind,
-    Subscription,
     SummaryPage,
 )
 
@@ -76,7 +77,7 @@ class StoredMail:
 class FakeMailbox(ABC):
     """What both fakes share: the mails, the calls that were made, and the errors that are due."""
 
-    provider: Provider
+    traits: ProviderTraits
 
     def __init__(self, clock: FakeClock) -> None:
         self.clock = clock
@@ -104,22 +105,22 @@ class FakeMailbox(ABC):
         return self._version
 
     @abstractmethod
-    async def folders(self, mailbox: Mailbox) -> Sequence[Folder]: ...
+    async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]: ...
 
     @abstractmethod
-    async def changes(
-        self, mailbox: Mailbox, scope: str, *, position: str | None, page_token: str | None, start_at: datetime
+    async def list_changes(
+        self, mailbox: Mailbox, scope: str, start_at: datetime, *, position: str | None, page_token: str | None
     ) -> ChangePage: ...
 
     @abstractmethod
-    async def modified_since(self, mailbox: Mailbox, since: datetime) -> SummaryPage: ...
+    async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage: ...
 
     async def fetch_message(
         self,
         mailbox: Mailbox,
         message_id: str,
-        *,
         known: MessageSummary | None = None,
+        *,
         with_body: bool = False,
         with_parts: bool | None = None,
     ) -> Message:
@@ -145,22 +146,6 @@ class FakeMailbox(ABC):
             self.chunks_read += 1
             yield content[start : start + 65536]
 
-    # The consent side and subscriptions are no business of a sync run.
-
-    async def create_subscription(
-        self, mailbox: Mailbox, *, client_state: str, notification_url: str, lifecycle_url: str, expires_at: datetime
-    ) -> Subscription:
-        raise AssertionError("a sync run creates no subscription")
-
-    async def renew_subscription(self, mailbox: Mailbox, subscription_id: str, *, expires_at: datetime) -> Subscription:
-        raise AssertionError("a sync run renews no subscription")
-
-    async def end_subscription(self, mailbox: Mailbox, subscription_id: str) -> None:
-        raise AssertionError("a sync run ends no subscription")
-
-    async def list_subscriptions(self, mailbox: Mailbox) -> Sequence[Subscription]:
-        raise AssertionError("a sync run lists no subscriptions")
-
 
 @dataclass(frozen=True, slots=True)
 class _Logged:
@@ -171,7 +156,7 @@ class _Logged:
 class FakeOutlook(FakeMailbox):
     """Deltas per folder over a log of changes; a link is an index into that log."""
 
-    provider = Provider.OUTLOOK
+    traits = mailroom_outlook.PACKAGE.traits
 
     def __init__(self, clock: FakeClock, *, page_size: int = 3) -> None:
         super().__init__(clock)
@@ -239,12 +224,12 @@ class FakeOutlook(FakeMailbox):
         folder = self.mails.pop(message_id).summary.folder_id or ""
         self._log.append(_Logged(folder, Change(ChangeKind.REMOVED, message_id)))
 
-    async def folders(self, mailbox: Mailbox) -> Sequence[Folder]:
+    async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]:
         await self._called("folders")
         return list(self.tree)
 
-    async def changes(
-        self, mailbox: Mailbox, scope: str, *, position: str | None, page_token: str | None, start_at: datetime
+    async def list_changes(
+        self, mailbox: Mailbox, scope: str, start_at: datetime, *, position: str | None, page_token: str | None
     ) -> ChangePage:
         self.asked.append((scope, position, page_token))
         await self._called("delta", scope)
@@ -284,7 +269,7 @@ class FakeOutlook(FakeMailbox):
     def _is_lost(self, change: Change) -> bool:
         return change.kind is ChangeKind.PRESENT and change.message_id in self.lose_additions
 
-    async def modified_since(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
+    async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         await self._called("list")
         shown = sorted(
             (
@@ -301,7 +286,7 @@ class FakeOutlook(FakeMailbox):
 
 
 class FakeGmail(FakeMailbox):
-    provider = Provider.GMAIL
+    traits = mailroom_gmail.PACKAGE.traits
 
     def __init__(self, clock: FakeClock, *, page_size: int = 3) -> None:
         super().__init__(clock)
@@ -342,12 +327,12 @@ class FakeGmail(FakeMailbox):
         del self.mails[message_id]
         self._history.append(Change(ChangeKind.REMOVED, message_id))
 
-    async def folders(self, mailbox: Mailbox) -> Sequence[Folder]:
+    async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]:
         await self._called("labels")
         return list(self.labels)
 
-    async def changes(
-        self, mailbox: Mailbox, scope: str, *, position: str | None, page_token: str | None, start_at: datetime
+    async def list_changes(
+        self, mailbox: Mailbox, scope: str, start_at: datetime, *, position: str | None, page_token: str | None
     ) -> ChangePage:
         if scope == "relist":
             return await self._relist(page_token, start_at)
@@ -374,5 +359,5 @@ class FakeGmail(FakeMailbox):
         end = start + self.page_size
         return ChangePage(page, page_token=str(end)) if end < len(ids) else ChangePage(page, position="done")
 
-    async def modified_since(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
+    async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         raise AssertionError("Gmail has no hint list")

@@ -29,7 +29,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
-from mailroom_common.providers.port import MailProvider
+from mailroom_common.providers.ports import MailReader
 from mailroom_common.topics import ATTACHMENTS, CONNECTION_EVENTS, MAIL_EVENTS, Topic
 from sync_engine.adapters.run_tables import PgRunTables
 from sync_engine.adapters.sync_states import PgSyncStates
@@ -82,11 +82,11 @@ class Engine:
     clock: FakeClock
     source: DocSource
     timings: Timings = field(default_factory=Timings)
-    provider: MailProvider | None = None  # instead of the fake mailbox
+    provider: MailReader | None = None  # instead of the fake mailbox
 
     def sync_engine(self, *, is_configured: bool = True) -> RunSync:
         provider = self.provider or self.mailbox
-        providers: dict[Provider, MailProvider] = {self.source.provider: provider} if is_configured else {}
+        providers: dict[str, MailReader] = {self.source.provider: provider} if is_configured else {}
         return RunSync(
             providers=providers,
             tables=self.tables,

@@ -10,7 +10,7 @@ from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.errors import CursorRefused, ProviderUnavailable
 from mailroom_common.events import Provider, SyncReason
-from mailroom_common.providers.port import Folder
+from mailroom_common.providers.types import Folder
 from sync_engine.ports import RetryAt
 
 

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 from crash_mailbox import TAKEN, crash_mailbox
-from sync_harness import doc_source, open_engine
+from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.events import Provider, SyncReason
 
@@ -54,6 +54,7 @@ async def test_a_worker_killed_at_any_point_leaves_nothing_out_and_does_nothing_
     async with open_engine(postgres_url, tmp_path, source, mailbox) as engine:
         died = await _run_and_die(postgres_url, tmp_path, source.doc_source_id, provider, stop_at)
         assert died == -signal.SIGKILL
+        await _every_blob_is_accounted_for(engine)
         await engine.done(SyncReason.CONNECT)
         assert await engine.taken_mails() == TAKEN
         assert sorted(row["message_id"] for row in await engine.rows("message")) == TAKEN
@@ -62,6 +63,13 @@ async def test_a_worker_killed_at_any_point_leaves_nothing_out_and_does_nothing_
         assert engine.stored_blobs() == {row["blob_key"] for row in parts if row["taken"]}
         assert await engine.rows("blob_upload") == [], "no announcement is left of what was taken in the end"
         assert all(row["page_token"] is None for row in await engine.rows("cursor")), "every round came to its end"
+
+
+async def _every_blob_is_accounted_for(engine: Engine) -> None:
+    """Before anything is run again: what nobody announces and no part names, no sweeper would ever find."""
+    announced = {row["blob_key"] for row in await engine.rows("blob_upload")}
+    named = {row["blob_key"] for row in await engine.rows("message_part")}
+    assert engine.stored_blobs() <= announced | named
 
 
 async def test_after_a_crash_the_round_goes_on_from_its_page_token(postgres_url: str, tmp_path: Path) -> None:

@@ -12,12 +12,14 @@ from fake_mailbox import PDF, FakeClock
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.events import Provider, SyncReason
-from mailroom_common.providers.gmail.mail import GmailMail
-from mailroom_common.providers.graph.mail import GraphMail
 from mailroom_common.providers.http import BaseURL, open_client
-from mailroom_common.providers.port import Mailbox
 from mailroom_common.providers.quota import Quota
+from mailroom_common.providers.types import Mailbox
 from mailroom_common.settings import ProviderSettings, load_settings
+from mailroom_gmail.mail import GmailMail
+from mailroom_gmail.settings import GmailSettings
+from mailroom_outlook.mail import GraphMail
+from mailroom_outlook.settings import OutlookSettings
 from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, sign_in_gmail_user, sign_in_outlook_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
@@ -26,7 +28,7 @@ from mailroom_sandbox.testkit.running_providers import RunningProviders, running
 class OneToken:
     access_token: str
 
-    async def bearer(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
+    async def get_access_token(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
         return self.access_token
 
 
@@ -82,9 +84,13 @@ async def site(
             open_engine(postgres_url, tmp_path / "blobs", source) as engine,
         ):
             if provider is Provider.OUTLOOK:
-                engine.provider = GraphMail(http, BaseURL(settings.graph_url), token, Quota(slots=4))
+                engine.provider = GraphMail(
+                    http, BaseURL(load_settings(OutlookSettings).graph_url), token, Quota(slots=4)
+                )
             else:
-                engine.provider = GmailMail(http, BaseURL(settings.gmail_url), token, Quota(slots=8), topic=None)
+                engine.provider = GmailMail(
+                    http, BaseURL(load_settings(GmailSettings).gmail_url), token, Quota(slots=8)
+                )
             engine.clock = RealClock()
             yield Site(sandbox, engine)
 

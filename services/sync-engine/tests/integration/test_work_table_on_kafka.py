@@ -24,10 +24,10 @@ from mailroom_common.events import (
 )
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
-from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.topics import SCHEMAS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
+from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.request_log import KafkaRequestLog
 from sync_engine.handlers.work_off_requests import WorkOffRequests
 from sync_engine.ports import Done, RetryAt, RunOutcome
@@ -248,8 +248,8 @@ class Worker:
                 site,
                 group=GROUP,
                 topics=(SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
-                opened=work.opened,
-                closed=work.closed,
+                open_fold=work.opened,
+                close_fold=work.closed,
                 codec=site.codec,
                 schemas=schemas,
                 dead_letters=DeadLetterWriter(producer, "test"),

@@ -14,6 +14,7 @@ from fastapi import FastAPI
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Event, Profile, Provider
+from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS
 from webhook_gateway.adapters.doc_source_lookup import BoundedDocSourceLookup
 from webhook_gateway.adapters.pubsub_authenticator import PubSubAuthenticator
 from webhook_gateway.api.http import Dispatcher
@@ -23,6 +24,7 @@ from webhook_gateway.handlers.receive_graph_push import GraphPushReceiver
 from webhook_gateway.ports import OutgoingEvent, PushAuthenticator
 from webhook_gateway.settings import parse_networks
 
+GATEWAY_TOPICS = (DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS)
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
 SUBSCRIPTION = "projects/acme/subscriptions/gmail"
 GMAIL_ADDRESS = "billing@example.com"

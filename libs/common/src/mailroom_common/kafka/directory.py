@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from mailroom_common.errors import Undecodable, UnknownSchema
-from mailroom_common.events import DocSource, Provider
+from mailroom_common.events import DocSource
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import VERSION
@@ -39,7 +39,7 @@ class DocSourceDirectory:
         self._reader = TopicReader(settings, DOC_SOURCES, self.apply_record, client_id=client_id)
         self._sources: dict[str, DocSource] = {}
         self._versions: dict[str, int] = {}  # of what is deleted too
-        self._by_address: dict[tuple[Provider, str], dict[str, DocSource]] = {}
+        self._by_address: dict[tuple[str, str], dict[str, DocSource]] = {}
         self._unreadable: dict[bytes, RawRecord] = {}
         self._listeners: list[ChangeListener] = []
         if schemas is not None:
@@ -48,7 +48,7 @@ class DocSourceDirectory:
     def get_source(self, doc_source_id: str) -> DocSource | None:
         return self._sources.get(doc_source_id)
 
-    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         """All doc sources of a mailbox, by its address or an alias of it; one mailbox can belong to several."""
         return tuple(self._by_address.get((provider, _caseless(address)), {}).values())
 

@@ -24,6 +24,7 @@ from mailroom_common.kafka.headers import RawHeaders, build_event_headers, build
 from mailroom_common.kafka.schemas_topic import announce_schemas
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_PRODUCERS_REPLACED
+from mailroom_common.retries import retry_forever
 from mailroom_common.topics import Topic
 
 log = get_logger()
@@ -47,12 +48,12 @@ class EventProducer:
         self._settings = settings
         self._client_id = client_id
         self._linger_ms = linger_ms
-        self.source = f"/mailroom/{client_id}".encode()  # as the CloudEvents headers name the writer
+        self.source = f"/mailroom/{client_id}".encode()  # the writer as the CloudEvents headers name it
         self._client: AIOKafkaProducer | None = None
         self._replacing: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
-        self._client = await connect_with_retry(self._make, self._client_id)
+        self._client = await connect_with_retry(self._create_client, self._client_id)
         try:
             await self._announce()
         except BaseException:
@@ -62,16 +63,9 @@ class EventProducer:
 
     async def _announce(self) -> None:
         """Before the first record, however long it takes: a reader could not decode what comes without."""
-        wait_s = 0.2
-        while True:
-            try:
-                await announce_schemas(self)
-            except Unavailable as error:
-                log.warning("schemas_not_announced", client_id=self._client_id, reason=str(error), again_in_s=wait_s)
-                await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2, 5.0)
-            else:
-                return
+        await retry_forever(Unavailable, log_event="schemas_announcement_failed", client_id=self._client_id)(
+            announce_schemas, self
+        )
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
@@ -123,14 +117,12 @@ class EventProducer:
 
     async def count_partitions(self, topic: Topic) -> int:
         """How many partitions the topic has. Waits until it exists."""
-        name, wait_s = self.topic_name(topic), 0.2
-        while True:
-            try:
-                return len(await self.get_client().partitions_for(name))
-            except KafkaError as error:
-                log.warning("kafka_topic_missing", topic=name, error=type(error).__name__, again_in_s=wait_s)
-                await asyncio.sleep(wait_s)
-                wait_s = min(wait_s * 2, 5.0)
+        name = self.topic_name(topic)
+
+        async def ask_partitions() -> int:
+            return len(await self.get_client().partitions_for(name))
+
+        return await retry_forever(KafkaError, log_event="kafka_topic_missing", topic=name)(ask_partitions)
 
     def topic_name(self, topic: Topic) -> str:
         return self._settings.topic_prefix + topic.name
@@ -143,7 +135,7 @@ class EventProducer:
             return build_tombstone_headers(self.source)
         return build_event_headers(event, self.codec.find_kind(event), self.source)
 
-    def _make(self) -> AIOKafkaProducer:
+    def _create_client(self) -> AIOKafkaProducer:
         return AIOKafkaProducer(
             bootstrap_servers=self._settings.kafka_bootstrap,
             client_id=self._client_id,
@@ -156,7 +148,7 @@ class EventProducer:
         )
 
     def get_client(self) -> AIOKafkaProducer:
-        """For writers that batch records themselves; another one after a fatal error, so it must not be kept.
+        """For writers that batch records themselves. It is replaced after a fatal error, so it must not be kept.
 
         Raises:
             Unavailable: it is not connected yet.
@@ -183,5 +175,5 @@ class EventProducer:
         """After a fatal error (fenced, out of sequence) every later send on the same client fails as well."""
         log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
         KAFKA_PRODUCERS_REPLACED.inc()
-        self._client = await connect_with_retry(self._make, self._client_id)
+        self._client = await connect_with_retry(self._create_client, self._client_id)
         await close_client(dead)

@@ -23,7 +23,7 @@ Reader = Callable[[BinaryIO, Mapping[str, Any]], JSON]
 
 def main(parent: int, max_files: int, limits: ParserLimits, search_path: list[str], modules: list[str]) -> int:
     layers: list[str] = []
-    if not confinement.has_inherited_descriptors():
+    if confinement.close_inherited_descriptors():
         layers.append(confinement.ConfinementLayer.NO_INHERITED_DESCRIPTORS)
     sys.path[:0] = search_path
     requests, answers = _take_over_pipes()

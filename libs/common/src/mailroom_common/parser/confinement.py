@@ -7,7 +7,7 @@ where the kernel lets us, and reported:
   (which would get round the rest), and the calls that remove or rename files. It holds against native code too, needs
   no privilege, and works in containers;
 - hard limits of the kernel on memory, processor time, files and core dumps (`limits.py`);
-- no inherited descriptors: a socket or file of the service that is open here would be used without opening one;
+- no inherited descriptors: an open socket or file of the service could be used without opening one;
 - a parent that cannot be dumped: its memory and its environment in /proc, where the tokens are, cannot be opened;
 - a user and network namespace of its own: no interface to send over, and no place in our user namespace;
 - an audit hook: the Python ways to all this raise PermissionError. Alone (no Linux, an odd kernel) it stops what a
@@ -115,14 +115,22 @@ def forbid_dumping_this_process() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def has_inherited_descriptors() -> bool:
-    """Whether anything but the three standard streams is open. To be asked before this process opens anything."""
+def close_inherited_descriptors() -> bool:
+    """Close all but the three standard streams; to be called before this process opens anything.
+
+    uvloop starts a child with copies of its pipes, and with the pipe by which libuv serializes signal handlers.
+
+    Returns:
+        whether nothing else is open.
+    """
     try:
-        opened = {int(entry.name) for entry in Path("/dev/fd").iterdir()}
+        # The listing itself had a descriptor, which is closed by now.
+        inherited = {int(entry.name) for entry in Path("/dev/fd").iterdir()} - {0, 1, 2}
     except OSError:
-        return True
-    # The listing itself had a descriptor, which is closed by now.
-    return any(_is_open(descriptor) for descriptor in opened - {0, 1, 2})
+        return False
+    for descriptor in inherited:
+        os.closerange(descriptor, descriptor + 1)
+    return not any(_is_open(descriptor) for descriptor in inherited)
 
 
 def confine_process(parent: int) -> list[str]:

@@ -1,8 +1,8 @@
-"""Calls of a provider's mail API with a mailbox's token: the one way from `GraphMail` and `GmailMail` to the wire.
+"""Calls of a provider's mail API with a mailbox's token: the one way from a provider package to the wire.
 
 A call holds a slot of its mailbox, carries the token only to the configured address, and on 401 is repeated once with
 a token that is newer than the refused one. What the provider refuses becomes one of our errors by the provider's own
-table (`graph/errors.py`, `gmail/errors.py`).
+table (`errors.py` of its package).
 """
 
 import time
@@ -10,24 +10,20 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
 import httpx
 import orjson
 
-from mailroom_common.errors import MailroomError, Retryable
-from mailroom_common.events.terms import Provider
+from mailroom_common.errors import MailroomError, Retryable, TokenRefused
 from mailroom_common.metrics import PROVIDER_CALL_S, PROVIDER_CALLS
 from mailroom_common.providers.http import JSON_LIMIT_BYTES, Answer, BaseURL, opened, read_answer, retry_after_s
-from mailroom_common.providers.port import Mailbox
+from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
+from mailroom_common.providers.types import Mailbox
 
 _PLAIN_IN_QUERY = "$,:'()/"
-
-
-class GivesTokens(Protocol):
-    async def bearer(self, mailbox: Mailbox, *, rejected: str | None = None) -> str: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +61,18 @@ class Refusal:
 Judge = Callable[[Mailbox, Refusal], MailroomError]
 
 
+@dataclass(frozen=True, slots=True)
+class GrantToken:
+    """`AccessTokenSource` of a grant that is not stored yet: it cannot be refreshed."""
+
+    token: str = field(repr=False)
+
+    async def get_access_token(self, _mailbox: Mailbox, /, *, rejected: str | None = None) -> str:
+        if rejected is not None:
+            raise TokenRefused("the provider refuses the grant it has just given", grant_generation=0)
+        return self.token
+
+
 def query_text(query: Mapping[str, str | Sequence[str]]) -> str:
     """OData's way: `$` stays as it is in names, and a blank is `%20`, never a plus."""
     pairs = [
@@ -78,10 +86,10 @@ def query_text(query: Mapping[str, str | Sequence[str]]) -> str:
 class ProviderCalls:
     def __init__(
         self,
-        provider: Provider,
+        provider: str,
         http: httpx.AsyncClient,
         base: BaseURL,
-        tokens: GivesTokens,
+        tokens: AccessTokenSource,
         quota: Quota,
         judge: Judge,
         *,
@@ -111,13 +119,13 @@ class ProviderCalls:
         `judge` may judge a refusal otherwise than the provider's table: what a 404 means depends on the call.
         """
         async with self._quota.slot(mailbox, units=call.units):
-            token = await self._tokens.bearer(mailbox)
+            token = await self._tokens.get_access_token(mailbox)
             async with self._sent(call, token) as response:
                 if response.status_code != httpx.codes.UNAUTHORIZED:
                     yield await self._successful(mailbox, call, response, judge)
                     return
                 await read_answer(response)  # read to its end, so that the connection can be used again
-            token = await self._tokens.bearer(mailbox, rejected=token)
+            token = await self._tokens.get_access_token(mailbox, rejected=token)
             async with self._sent(call, token) as response:
                 yield await self._successful(mailbox, call, response, judge)
 

@@ -20,7 +20,7 @@ import certifi
 import httpx
 import orjson
 
-from mailroom_common.errors import ProviderUnavailable, Rejected
+from mailroom_common.errors import ProviderUnavailable, Rejected, SettingsError
 from mailroom_common.settings import TLSSettings
 
 USER_AGENT = "mailroom/0.1"
@@ -89,6 +89,14 @@ class BaseURL:
         if not same_origin(url, self._url) or url.userinfo or not target.startswith(f"{base_path}/"):
             raise ProviderUnavailable("the provider's link leads away from the configured address")
         return target[len(base_path) :]
+
+
+def origin_of(configured: str, *, variable: str) -> str:
+    """Scheme, host and port as a Content-Security-Policy names them. Raises SettingsError when there are none."""
+    url = httpx.URL(configured)
+    if not url.scheme or not url.host:
+        raise SettingsError(f"{variable} is wrong: an absolute URL is needed.")
+    return f"{url.scheme}://{url.netloc.decode('ascii')}"
 
 
 def same_origin(one: httpx.URL, other: httpx.URL) -> bool:

@@ -8,7 +8,7 @@ import httpx
 
 from mailroom_common.errors import MailroomError, ProviderUnavailable, Rejected, Throttled, TokenRefused
 from mailroom_common.providers.http import Answer, code_word, exchange, retry_after_s
-from mailroom_common.providers.port import Grant
+from mailroom_common.providers.types import Grant
 
 TOKEN_TIMEOUT_S = 15.0
 _TOKEN_LIMIT_BYTES = 1024 * 1024

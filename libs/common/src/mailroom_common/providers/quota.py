@@ -1,8 +1,8 @@
 """How much this process asks of each mailbox at once and per minute, and the pauses that providers ask for.
 
 One `Quota` per provider and process, shared by everything that calls it. Counted in this process only: the number of
-concurrent calls of several processes at one mailbox is held down by `sharers`, by which the doc sources of one mailbox
-divide its slots.
+concurrent calls of several processes at one mailbox is held down by `count_sharers`, by which the doc sources of one
+mailbox divide its slots.
 Sources: four concurrent calls per mailbox, providers/graph.md 12; units per minute, providers/gmail.md 10.
 """
 
@@ -14,7 +14,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 from mailroom_common.errors import Throttled
-from mailroom_common.providers.port import Mailbox
+from mailroom_common.providers.types import Mailbox
 
 _WINDOW_S = 60.0
 
@@ -78,13 +78,13 @@ class Quota:
         slots: int,
         units_per_minute: int | None = None,
         project: UnitWindow | None = None,
-        sharers: Callable[[Mailbox], int] = lambda _mailbox: 1,
+        count_sharers: Callable[[Mailbox], int] = lambda _mailbox: 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._slots = slots
         self._units_per_minute = units_per_minute
         self._project = project
-        self._sharers = sharers
+        self._count_sharers = count_sharers
         self._clock = clock
         self._lanes: dict[str, _Lane] = {}
 
@@ -123,7 +123,7 @@ class Quota:
             raise Throttled("the provider asked for a pause at this mailbox", retry_after_s=left_s)
 
     def _share(self, lane: _Lane, mailbox: Mailbox) -> asyncio.Semaphore:
-        most = max(1, self._slots // max(1, self._sharers(mailbox)))
+        most = max(1, self._slots // max(1, self._count_sharers(mailbox)))
         return lane.shares.setdefault((mailbox.doc_source_id, most), asyncio.Semaphore(most))
 
     def _lane(self, key: str) -> _Lane:

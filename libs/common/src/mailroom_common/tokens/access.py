@@ -9,31 +9,17 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Protocol
 
 from mailroom_common.errors import AccessDenied, MailroomError, TokenRefused
-from mailroom_common.events.terms import Access, Provider
+from mailroom_common.events import Access
 from mailroom_common.metrics import TOKEN_REFRESHES
-from mailroom_common.providers.port import Grant, Mailbox
+from mailroom_common.providers.ports import ApplicationTokenIssuer, GrantRefresher
+from mailroom_common.providers.types import Mailbox
 from mailroom_common.tokens.store import Refreshing, StoredGrant, StoredTokens, TokenStore
 
 # A token that is about to expire is not spent: the call it goes with may reach the provider late.
 _LEAST_LEFT = timedelta(minutes=2)
 _MOST_CACHED = 4096
-
-
-class RefreshesGrants(Protocol):
-    async def refresh(self, mailbox: Mailbox, refresh_token: str) -> Grant:
-        """Raises TokenRefused when the provider refuses the refresh token; its generation is the caller's to name."""
-        ...
-
-
-class IssuesApplicationTokens(Protocol):
-    def application_key(self, mailbox: Mailbox) -> str:
-        """Mailboxes of the same key share a token."""
-        ...
-
-    async def application_token(self, mailbox: Mailbox) -> Grant: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +33,8 @@ class AccessTokens:
     def __init__(
         self,
         store: TokenStore,
-        refreshers: Mapping[Provider, RefreshesGrants],
-        applications: Mapping[Provider, IssuesApplicationTokens],
+        refreshers: Mapping[str, GrantRefresher],
+        applications: Mapping[str, ApplicationTokenIssuer],
         *,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
@@ -59,7 +45,7 @@ class AccessTokens:
         self._held: dict[str, _Held] = {}
         self._running: dict[str, asyncio.Task[_Held]] = {}
 
-    async def bearer(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
+    async def get_access_token(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
         """A token with more than two minutes left, and another than `rejected`, which the provider answered 401.
 
         Raises:
@@ -69,7 +55,7 @@ class AccessTokens:
         """
         if mailbox.access is Access.APPLICATION:
             issuer = self._application(mailbox)
-            key = f"application:{mailbox.provider}:{issuer.application_key(mailbox)}"
+            key = f"application:{mailbox.provider}:{issuer.build_cache_key(mailbox)}"
             return await self._shared(key, mailbox, rejected, lambda: self._issued(issuer, mailbox))
         return await self._shared(mailbox.doc_source_id, mailbox, rejected, lambda: self._granted(mailbox, rejected))
 
@@ -136,7 +122,7 @@ class AccessTokens:
         try:
             if before.refresh_token is None:
                 raise TokenRefused("the grant has no refresh token", grant_generation=locked.grant.generation)
-            fresh = await self._refresher(mailbox).refresh(mailbox, before.refresh_token)
+            fresh = await self._refresher(mailbox).refresh_grant(mailbox, before.refresh_token)
         except TokenRefused as refusal:
             await locked.mark_refused()
             TOKEN_REFRESHES.labels(mailbox.provider, "refused").inc()
@@ -150,17 +136,17 @@ class AccessTokens:
         TOKEN_REFRESHES.labels(mailbox.provider, "fresh").inc()
         return tokens
 
-    async def _issued(self, issuer: IssuesApplicationTokens, mailbox: Mailbox) -> _Held:
-        issued = await issuer.application_token(mailbox)
+    async def _issued(self, issuer: ApplicationTokenIssuer, mailbox: Mailbox) -> _Held:
+        issued = await issuer.issue_token(mailbox)
         return _Held(issued.access_token, issued.expires_at, generation=0)
 
-    def _refresher(self, mailbox: Mailbox) -> RefreshesGrants:
+    def _refresher(self, mailbox: Mailbox) -> GrantRefresher:
         refresher = self._refreshers.get(mailbox.provider)
         if refresher is None:
             raise AccessDenied(f"the client id and secret of {mailbox.provider} are not set")
         return refresher
 
-    def _application(self, mailbox: Mailbox) -> IssuesApplicationTokens:
+    def _application(self, mailbox: Mailbox) -> ApplicationTokenIssuer:
         issuer = self._applications.get(mailbox.provider)
         if issuer is None:
             raise AccessDenied(f"application access to {mailbox.provider} is not set up")

@@ -11,7 +11,6 @@ import orjson
 from asyncpg.pool import PoolConnectionProxy
 from pydantic import SecretStr
 
-from mailroom_common.events import Provider
 from mailroom_common.locks import SessionLock, hold_session_lock
 from mailroom_common.postgres import acquire_session, open_transaction
 from mailroom_common.tokens.sealing import SealingKeys
@@ -33,7 +32,7 @@ class StoredTokens:
 @dataclass(frozen=True, slots=True)
 class StoredGrant:
     doc_source_id: str
-    provider: Provider
+    provider: str
     account_id: str
     tokens: StoredTokens
     generation: int
@@ -79,7 +78,7 @@ class TokenStore:
         self._url = url
 
     async def put_grant(
-        self, doc_source_id: str, provider: Provider, account_id: str, tokens: StoredTokens, scopes: frozenset[str]
+        self, doc_source_id: str, provider: str, account_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int:
         """Store a new consent over whatever was there, and return its generation, greater than any before."""
         async with acquire_session(self._pool) as conn:
@@ -90,7 +89,7 @@ class TokenStore:
                 "provider = $2, account_id = $3, sealed_tokens = $4, scopes = $5, expires_at = $6, "
                 'refreshed_at = now(), refused_at = null, generation = "grant".generation + 1 returning generation',
                 doc_source_id,
-                provider.value,
+                provider,
                 account_id,
                 _seal(self._keys, doc_source_id, tokens),
                 sorted(scopes),
@@ -115,19 +114,19 @@ class TokenStore:
                 doc_source_id,
             )
 
-    async def grants_of_account(self, provider: Provider, account_id: str) -> frozenset[str]:
+    async def grants_of_account(self, provider: str, account_id: str) -> frozenset[str]:
         """The doc sources, of every tenant, that hold a grant of this account."""
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 'select doc_source_id from mailroom_tokens."grant" '
                 "where provider = $1 and account_id = $2 and sealed_tokens is not null",
-                provider.value,
+                provider,
                 account_id,
             )
         return frozenset(str(row["doc_source_id"]) for row in rows)
 
     @asynccontextmanager
-    async def account_lock(self, provider: Provider, account_id: str) -> AsyncIterator[SessionLock]:
+    async def account_lock(self, provider: str, account_id: str) -> AsyncIterator[SessionLock]:
         """Connecting an account and ending its last connection exclude each other, over all tenants and instances."""
         async with hold_session_lock(
             self._url, "account", provider, account_id, application_name="account-lock"
@@ -162,7 +161,7 @@ def _grant(keys: SealingKeys, row: Any) -> StoredGrant:  # Any: asyncpg's Record
     secret = orjson.loads(keys.open(row["sealed_tokens"], bound_to=_bound_to(doc_source_id)))
     return StoredGrant(
         doc_source_id=doc_source_id,
-        provider=Provider(row["provider"]),
+        provider=row["provider"],
         account_id=row["account_id"],
         tokens=StoredTokens(secret["access"], secret["refresh"], datetime.fromtimestamp(secret["expires_at"], UTC)),
         generation=row["generation"],

@@ -4,11 +4,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import Any, Protocol
 
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import OutOfOrderSequenceNumber
+from kafka_site import KafkaSite
 
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Notification, Provider
@@ -18,13 +18,6 @@ from mailroom_common.kafka.schema_files import load_packaged_schemas
 from mailroom_common.topics import MAIL_EVENTS, NOTIFICATIONS, SCHEMAS
 
 pytestmark = pytest.mark.stack
-
-
-class Site(Protocol):
-    kafka_bootstrap: str
-    topic_prefix: str
-
-    async def read_all(self, name: str) -> list[Any]: ...
 
 
 def notification(number: int, source: str = "ds-1") -> Notification:
@@ -39,19 +32,19 @@ def notification(number: int, source: str = "ds-1") -> Notification:
 
 
 @pytest.fixture
-async def producer(site: Site) -> AsyncIterator[EventProducer]:
+async def producer(site: KafkaSite) -> AsyncIterator[EventProducer]:
     async with EventProducer(site, Codec(), client_id="gateway") as producer:
         yield producer
 
 
-async def test_schemas_are_announced_before_the_first_record(site: Site, producer: EventProducer) -> None:
+async def test_schemas_are_announced_before_the_first_record(site: KafkaSite, producer: EventProducer) -> None:
     announced = {record.key.decode(): record.value.decode() for record in await site.read_all(SCHEMAS.name)}
 
     expected = {v.fingerprint.hex(): v.text for versions in load_packaged_schemas().values() for v in versions}
     assert announced == expected
 
 
-async def test_send_returns_where_the_record_is(site: Site, producer: EventProducer) -> None:
+async def test_send_returns_where_the_record_is(site: KafkaSite, producer: EventProducer) -> None:
     positions = [await producer.send_event(NOTIFICATIONS, "ds-1", notification(number)) for number in range(3)]
 
     records = await site.read_all(NOTIFICATIONS.name)
@@ -61,7 +54,7 @@ async def test_send_returns_where_the_record_is(site: Site, producer: EventProdu
     assert records[0].key == b"ds-1"
 
 
-async def test_a_tombstone_carries_its_headers(site: Site, producer: EventProducer) -> None:
+async def test_a_tombstone_carries_its_headers(site: KafkaSite, producer: EventProducer) -> None:
     await producer.send_event(NOTIFICATIONS, "ds-1", None, headers={"resolves": "5"})
 
     [record] = await site.read_all(NOTIFICATIONS.name)
@@ -84,7 +77,7 @@ async def test_a_record_too_large_for_kafka_is_rejected(producer: EventProducer)
 
 
 async def test_a_producer_that_died_of_a_fatal_error_is_replaced(
-    site: Site, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
+    site: KafkaSite, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a fatal error every later send on the same aiokafka client fails as well."""
 
@@ -101,7 +94,7 @@ async def test_a_producer_that_died_of_a_fatal_error_is_replaced(
 
 
 async def test_nobody_waits_for_the_replacement_of_a_dead_producer(
-    site: Site, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
+    site: KafkaSite, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With Kafka ill the new client may take minutes to start, and an answer is due in seconds."""
 

@@ -9,17 +9,20 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from mailroom_common.events.terms import Access, Profile, Provider
+import mailroom_gmail
+import mailroom_outlook
+from mailroom_common.events import Access, Profile, Provider
 from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
-from mailroom_common.providers.open import Providers, open_providers
-from mailroom_common.providers.port import Mailbox
+from mailroom_common.provider_clients import Providers, open_providers
+from mailroom_common.providers.types import Mailbox
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens, TokenStore
 from mailroom_sandbox.provider_doubles.client import decide
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, running_providers
 
+PACKAGES = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 KEYS = f"k1:{base64.b64encode(bytes(range(32))).decode()}"
 
 Connect = Callable[..., Awaitable[Mailbox]]
@@ -47,7 +50,7 @@ def provider_settings(sandbox: RunningProviders, monkeypatch: pytest.MonkeyPatch
 
 @pytest.fixture
 async def providers(provider_settings: ProviderSettings, store: TokenStore) -> AsyncIterator[Providers]:
-    async with open_providers(provider_settings, store) as opened:
+    async with open_providers(PACKAGES, provider_settings, store) as opened:
         yield opened
 
 
@@ -60,12 +63,12 @@ def connect(sandbox: RunningProviders, providers: Providers, store: TokenStore) 
     ) -> Mailbox:
         if (provider, address) not in {(box["provider"], box["address"]) for box in await sandbox.control.mailboxes()}:
             await sandbox.control.create_mailbox(provider, address)
-        side = providers.connect[provider]
+        side = providers.consent[provider]
         verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
         redirect_uri = next(uri for uri in REDIRECT_URIS if provider in uri)
-        page = await side.authorize_url(
-            tenant=None,
+        page = await side.build_authorize_url(
+            None,
             profile=profile,
             redirect_uri=redirect_uri,
             state="state-1",
@@ -76,14 +79,14 @@ def connect(sandbox: RunningProviders, providers: Providers, store: TokenStore) 
         back = parse_qs(urlsplit(await decide(sandbox.http, page, account=address)).query)
         assert back["state"] == ["state-1"]
         grant = await side.exchange_code(
-            tenant=None,
+            None,
             profile=profile,
             code=back["code"][0],
             redirect_uri=redirect_uri,
             code_verifier=verifier,
             nonce=nonce,
         )
-        account = await side.identify(grant)
+        account = await side.identify_account(grant)
         tokens = StoredTokens(grant.access_token, grant.refresh_token, grant.expires_at)
         generation = await store.put_grant(doc_source_id, provider, account.user_id, tokens, grant.scopes)
         return Mailbox(

@@ -9,13 +9,17 @@ import sys
 
 import orjson
 
-from mailroom_common.events.terms import Access, Profile, Provider
+import mailroom_gmail
+import mailroom_outlook
+from mailroom_common.events import Access, Profile, Provider
 from mailroom_common.postgres import open_pool
-from mailroom_common.providers.open import open_providers
-from mailroom_common.providers.port import Mailbox
+from mailroom_common.provider_clients import open_providers
+from mailroom_common.providers.types import Mailbox
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
+
+PACKAGES = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 
 
 async def run(database_url: str, keys: str, described: str) -> None:
@@ -30,10 +34,10 @@ async def run(database_url: str, keys: str, described: str) -> None:
     )
     async with open_pool(database_url, application_name="refresh-child", max_size=2) as pool:
         store = TokenStore(pool, SealingKeys.parse(keys), url=database_url)
-        async with open_providers(load_settings(ProviderSettings), store) as providers:
+        async with open_providers(PACKAGES, load_settings(ProviderSettings), store) as providers:
             say("ready")
             while rejected := (await asyncio.to_thread(sys.stdin.readline)).strip():
-                say(await providers.tokens.bearer(mailbox, rejected=rejected))
+                say(await providers.tokens.get_access_token(mailbox, rejected=rejected))
 
 
 def say(line: str) -> None:

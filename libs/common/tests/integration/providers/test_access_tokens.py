@@ -15,8 +15,8 @@ import orjson
 import pytest
 
 from mailroom_common.errors import AccessDenied, ProviderUnavailable, TokenRefused, Unavailable
-from mailroom_common.events.terms import Access, Profile, Provider
-from mailroom_common.providers.port import Grant, Mailbox
+from mailroom_common.events import Access, Profile, Provider
+from mailroom_common.providers.types import Grant, Mailbox
 from mailroom_common.tokens.access import AccessTokens
 from mailroom_common.tokens.store import StoredTokens, TokenStore
 from mailroom_sandbox.testkit.running_providers import RunningProviders
@@ -49,7 +49,7 @@ class Refresher:
     def __post_init__(self) -> None:
         self.hold.set()
 
-    async def refresh(self, mailbox: Mailbox, refresh_token: str) -> Grant:
+    async def refresh_grant(self, mailbox: Mailbox, refresh_token: str) -> Grant:
         self.presented.append(refresh_token)
         self.asked.set()
         await self.hold.wait()
@@ -94,14 +94,14 @@ async def test_token_that_lives_on_is_used_without_asking(
     store: TokenStore, tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox
 ) -> None:
     await put(store, mailbox, NOW + HOUR)
-    assert await tokens.bearer(mailbox) == "access-0"
+    assert await tokens.get_access_token(mailbox) == "access-0"
     assert refresher.presented == []
 
 
 async def test_token_with_less_than_two_minutes_is_refreshed_and_the_rotated_pair_stored(
     store: TokenStore, tokens: AccessTokens, mailbox: Mailbox
 ) -> None:
-    assert await tokens.bearer(mailbox) == "access-1"
+    assert await tokens.get_access_token(mailbox) == "access-1"
     grant = await store.read(mailbox.doc_source_id)
     assert grant is not None
     assert (grant.tokens.access_token, grant.tokens.refresh_token) == ("access-1", "refresh-1")
@@ -112,7 +112,7 @@ async def test_refresh_token_that_is_not_rotated_is_kept(
     store: TokenStore, tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox
 ) -> None:
     refresher.rotates = False
-    await tokens.bearer(mailbox)
+    await tokens.get_access_token(mailbox)
     grant = await store.read(mailbox.doc_source_id)
     assert grant is not None
     assert grant.tokens.refresh_token == "refresh-0"
@@ -121,8 +121,8 @@ async def test_refresh_token_that_is_not_rotated_is_kept(
 async def test_many_who_ask_at_once_share_one_refresh(
     tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox
 ) -> None:
-    assert set(await asyncio.gather(*(tokens.bearer(mailbox) for _ in range(50)))) == {"access-1"}
-    again = await asyncio.gather(*(tokens.bearer(mailbox, rejected="access-1") for _ in range(50)))
+    assert set(await asyncio.gather(*(tokens.get_access_token(mailbox) for _ in range(50)))) == {"access-1"}
+    again = await asyncio.gather(*(tokens.get_access_token(mailbox, rejected="access-1") for _ in range(50)))
     assert set(again) == {"access-2"}
     assert refresher.presented == ["refresh-0", "refresh-1"]
 
@@ -131,7 +131,9 @@ async def test_who_asks_for_another_than_the_rejected_token_gets_another_though_
     store: TokenStore, tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox
 ) -> None:
     await put(store, mailbox, NOW + HOUR)
-    first, second = await asyncio.gather(tokens.bearer(mailbox), tokens.bearer(mailbox, rejected="access-0"))
+    first, second = await asyncio.gather(
+        tokens.get_access_token(mailbox), tokens.get_access_token(mailbox, rejected="access-0")
+    )
     assert (first, second) == ("access-0", "access-1")
 
 
@@ -139,7 +141,7 @@ async def test_who_is_cancelled_while_the_provider_answers_does_not_lose_the_rot
     store: TokenStore, tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox
 ) -> None:
     refresher.hold.clear()
-    asking = asyncio.create_task(tokens.bearer(mailbox))
+    asking = asyncio.create_task(tokens.get_access_token(mailbox))
     await refresher.asked.wait()
     asking.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -156,9 +158,9 @@ async def test_fresh_token_is_used_only_when_it_is_stored(
 ) -> None:
     refresher.before_answer = lambda: end_sessions(postgres_url)
     with pytest.raises(Unavailable):
-        await tokens.bearer(mailbox)
+        await tokens.get_access_token(mailbox)
     refresher.before_answer = None
-    assert await tokens.bearer(mailbox) == "access-2"
+    assert await tokens.get_access_token(mailbox) == "access-2"
     assert refresher.presented == ["refresh-0", "refresh-0"]
 
 
@@ -168,11 +170,11 @@ async def test_refused_grant_is_not_asked_for_again_until_the_next_consent(
     refresher.refuses = True
     for _ in range(2):
         with pytest.raises(TokenRefused) as refused:
-            await tokens.bearer(mailbox)
+            await tokens.get_access_token(mailbox)
         assert refused.value.grant_generation == mailbox.grant_generation
     assert refresher.presented == ["refresh-0"]
     newer = replace(mailbox, grant_generation=await put(store, mailbox, NOW + HOUR, "new"))
-    assert await tokens.bearer(newer) == "access-new"
+    assert await tokens.get_access_token(newer) == "access-new"
 
 
 async def test_late_refusal_of_an_old_generation_does_not_condemn_a_new_grant(
@@ -180,7 +182,7 @@ async def test_late_refusal_of_an_old_generation_does_not_condemn_a_new_grant(
 ) -> None:
     refresher.refuses = True
     refresher.hold.clear()
-    asking = asyncio.create_task(tokens.bearer(mailbox))
+    asking = asyncio.create_task(tokens.get_access_token(mailbox))
     await refresher.asked.wait()
     consenting = asyncio.create_task(put(store, mailbox, NOW + HOUR, "new"))
     await asyncio.sleep(0.1)
@@ -192,7 +194,7 @@ async def test_late_refusal_of_an_old_generation_does_not_condemn_a_new_grant(
     grant = await store.read(mailbox.doc_source_id)
     assert grant is not None
     assert (grant.refused_at, grant.generation) == (None, mailbox.grant_generation + 1)
-    assert await tokens.bearer(newer) == "access-new"
+    assert await tokens.get_access_token(newer) == "access-new"
 
 
 @pytest.mark.parametrize("refuses", [True, False])
@@ -207,7 +209,7 @@ async def test_refresh_that_lost_its_lock_neither_overwrites_nor_condemns_a_new_
 
     refresher.before_answer = meanwhile
     with pytest.raises(Unavailable):
-        await tokens.bearer(mailbox)
+        await tokens.get_access_token(mailbox)
     grant = await store.read(mailbox.doc_source_id)
     assert grant is not None
     assert (grant.tokens.access_token, grant.refused_at) == ("access-new", None)
@@ -217,9 +219,9 @@ async def test_token_of_an_older_grant_is_not_used_for_a_newer_one(
     store: TokenStore, tokens: AccessTokens, mailbox: Mailbox
 ) -> None:
     await put(store, mailbox, NOW + HOUR)
-    assert await tokens.bearer(mailbox) == "access-0"
+    assert await tokens.get_access_token(mailbox) == "access-0"
     newer = replace(mailbox, grant_generation=await put(store, mailbox, NOW + HOUR, "new"))
-    assert await tokens.bearer(newer) == "access-new"
+    assert await tokens.get_access_token(newer) == "access-new"
 
 
 async def test_provider_in_trouble_condemns_nothing(
@@ -230,19 +232,19 @@ async def test_provider_in_trouble_condemns_nothing(
 
     refresher.before_answer = down
     with pytest.raises(ProviderUnavailable):
-        await tokens.bearer(mailbox)
+        await tokens.get_access_token(mailbox)
     refresher.before_answer = None
-    assert await tokens.bearer(mailbox) == "access-2"
+    assert await tokens.get_access_token(mailbox) == "access-2"
 
 
 async def test_application_token_is_shared_by_its_key_until_two_minutes_before_it_ends(store: TokenStore) -> None:
     clock, asked = Clock(), []
 
     class Issuer:
-        def application_key(self, mailbox: Mailbox) -> str:
+        def build_cache_key(self, mailbox: Mailbox) -> str:
             return str(mailbox.provider_tenant)
 
-        async def application_token(self, mailbox: Mailbox) -> Grant:
+        async def issue_token(self, mailbox: Mailbox) -> Grant:
             asked.append(mailbox.provider_tenant)
             return Grant(f"app-{len(asked)}", None, clock() + HOUR, frozenset())
 
@@ -257,15 +259,15 @@ async def test_application_token_is_shared_by_its_key_until_two_minutes_before_i
         grant_generation=5,
     )
     other = replace(one, doc_source_id=str(uuid.uuid4()), address="more@contoso.example")
-    assert set(await asyncio.gather(*(tokens.bearer(box) for box in (one, other) * 10))) == {"app-1"}
+    assert set(await asyncio.gather(*(tokens.get_access_token(box) for box in (one, other) * 10))) == {"app-1"}
     clock.now += HOUR - timedelta(minutes=3)
-    assert await tokens.bearer(one) == "app-1"
+    assert await tokens.get_access_token(one) == "app-1"
     clock.now += timedelta(minutes=1)
-    assert await tokens.bearer(one) == "app-2"
-    assert await tokens.bearer(other, rejected="app-2") == "app-3"
-    assert await tokens.bearer(replace(one, provider_tenant="tenant-2")) == "app-4"
+    assert await tokens.get_access_token(one) == "app-2"
+    assert await tokens.get_access_token(other, rejected="app-2") == "app-3"
+    assert await tokens.get_access_token(replace(one, provider_tenant="tenant-2")) == "app-4"
     with pytest.raises(AccessDenied):
-        await tokens.bearer(replace(one, provider=Provider.GMAIL))
+        await tokens.get_access_token(replace(one, provider=Provider.GMAIL))
 
 
 async def test_two_processes_that_refresh_at_once_make_one_refresh(

@@ -9,9 +9,10 @@ from email.message import EmailMessage
 import pytest
 
 from mailroom_common.errors import CursorRefused, ItemGone, PageTokenRefused, Throttled, TokenRefused
-from mailroom_common.events.terms import Profile, Provider
-from mailroom_common.providers.open import Providers
-from mailroom_common.providers.port import Change, ChangeKind, Mailbox, MailProvider, PartKind
+from mailroom_common.events import Profile, Provider
+from mailroom_common.provider_clients import Providers
+from mailroom_common.providers.ports import MailReader
+from mailroom_common.providers.types import Change, ChangeKind, Folder, Mailbox, PartKind, SubscriptionRequest
 from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 pytestmark = pytest.mark.stack
@@ -35,19 +36,19 @@ def mail(subject: str = "Invoice 4711", *, attached: bytes = PDF, html: str = "<
 
 
 async def whole_round(
-    client: MailProvider, mailbox: Mailbox, scope: str, position: str | None = None
+    client: MailReader, mailbox: Mailbox, scope: str, position: str | None = None
 ) -> tuple[list[Change], str]:
     found: list[Change] = []
     page_token: str | None = None
     while True:
-        page = await client.changes(mailbox, scope, position=position, page_token=page_token, start_at=START_AT)
+        page = await client.list_changes(mailbox, scope, START_AT, position=position, page_token=page_token)
         found += page.changes
         if page.position is not None:
             return found, page.position
         page_token = page.page_token
 
 
-async def part_bytes(client: MailProvider, mailbox: Mailbox, message_id: str) -> dict[str | None, bytes]:
+async def part_bytes(client: MailReader, mailbox: Mailbox, message_id: str) -> dict[str | None, bytes]:
     message = await client.fetch_message(mailbox, message_id, with_parts=True)
     found = {}
     for part in message.parts:
@@ -71,17 +72,17 @@ async def test_consent_names_the_mailbox_and_brings_a_grant_that_opens_it(
 ) -> None:
     assert (outlook.address, gmail.address) == ("ap@contoso.example", "ap@example.org")
     assert outlook.provider_tenant
-    folders = await providers.mail[Provider.OUTLOOK].folders(outlook)
+    folders = await providers.mail[Provider.OUTLOOK].list_folders(outlook)
     well_known = {folder.well_known for folder in folders}
     assert {"inbox", "drafts", "sentitems", "deleteditems", "junkemail"} <= well_known
-    assert await providers.mail[Provider.GMAIL].folders(gmail) == ()
+    assert Folder("INBOX", "INBOX", "INBOX") in await providers.mail[Provider.GMAIL].list_folders(gmail)
 
 
 async def test_outlook_round_lists_what_is_there_then_what_is_new_then_what_is_gone(
     sandbox: RunningProviders, providers: Providers, outlook: Mailbox
 ) -> None:
     client = providers.mail[Provider.OUTLOOK]
-    inbox = next(folder for folder in await client.folders(outlook) if folder.well_known == "inbox")
+    inbox = next(folder for folder in await client.list_folders(outlook) if folder.well_known == "inbox")
     first_ids = await sandbox.control.deliver(mail(), outlook.address, times=3)
     listed, position = await whole_round(client, outlook, inbox.folder_id)
     assert {change.message_id for change in listed} == set(first_ids)
@@ -103,7 +104,7 @@ async def test_gmail_history_starts_at_now_and_the_relist_brings_the_rest(
 ) -> None:
     client = providers.mail[Provider.GMAIL]
     before = await sandbox.control.deliver(mail(), gmail.address, times=3)
-    page = await client.changes(gmail, "history", position=None, page_token=None, start_at=START_AT)
+    page = await client.list_changes(gmail, "history", START_AT, position=None, page_token=None)
     assert page.needs_relist
     assert page.position is not None
     relisted, done = await whole_round(client, gmail, "relist")
@@ -143,7 +144,7 @@ async def test_hint_list_shows_what_was_modified_and_ends(
     found: set[str] = set()
     since, pages = datetime.now(UTC) - timedelta(minutes=5), 0
     while True:
-        page = await client.modified_since(outlook, since)
+        page = await client.list_modified(outlook, since)
         pages += 1
         found |= {summary.message_id for summary in page.summaries}
         if page.resume_after is None:
@@ -151,7 +152,7 @@ async def test_hint_list_shows_what_was_modified_and_ends(
         assert page.resume_after > since
         since = page.resume_after
     assert found == set(ids)
-    quiet = await client.modified_since(outlook, datetime.now(UTC) + timedelta(minutes=5))
+    quiet = await client.list_modified(outlook, datetime.now(UTC) + timedelta(minutes=5))
     assert (quiet.summaries, quiet.resume_after) == ((), None)
 
 
@@ -166,11 +167,11 @@ async def test_expired_access_token_is_refreshed_once_and_nobody_notices(
     sandbox: RunningProviders, providers: Providers, outlook: Mailbox
 ) -> None:
     client = providers.mail[Provider.OUTLOOK]
-    await client.folders(outlook)
+    await client.list_folders(outlook)
     await sandbox.control.expire_tokens(outlook.address)
     await sandbox.control.forget_calls()
-    await client.modified_since(outlook, START_AT)
-    await client.modified_since(outlook, START_AT)
+    await client.list_modified(outlook, START_AT)
+    await client.list_modified(outlook, START_AT)
     calls = [
         (call["method"], call["status"], call["path"].rsplit("/", 1)[-1]) for call in await sandbox.control.calls()
     ]
@@ -192,15 +193,15 @@ async def test_revoked_grant_is_refused_with_its_generation_and_not_asked_for_ag
     client = providers.mail[provider]
     scope = "history" if provider is Provider.GMAIL else "inbox"
     with pytest.raises(TokenRefused) as refused:
-        await client.changes(mailbox, scope, position=None, page_token=None, start_at=START_AT)
+        await client.list_changes(mailbox, scope, START_AT, position=None, page_token=None)
     assert refused.value.grant_generation == mailbox.grant_generation
     await sandbox.control.forget_calls()
     with pytest.raises(TokenRefused):
-        await client.changes(mailbox, scope, position=None, page_token=None, start_at=START_AT)
+        await client.list_changes(mailbox, scope, START_AT, position=None, page_token=None)
     assert await sandbox.control.calls() == []
     again = await connect(provider, mailbox.address, mailbox.doc_source_id)
     assert again.grant_generation > mailbox.grant_generation
-    await client.changes(again, scope, position=None, page_token=None, start_at=START_AT)
+    await client.list_changes(again, scope, START_AT, position=None, page_token=None)
 
 
 @pytest.mark.parametrize("provider", list(Provider))
@@ -213,12 +214,12 @@ async def test_refused_cursor_is_told_from_a_refused_page(
     position = (await whole_round(client, mailbox, scope))[1]
     await sandbox.control.set_fault("cursor_refused", where="start")
     with pytest.raises(CursorRefused):
-        await client.changes(mailbox, scope, position=position, page_token=None, start_at=START_AT)
+        await client.list_changes(mailbox, scope, START_AT, position=position, page_token=None)
     await sandbox.control.deliver(mail(attached=b"%PDF-"), mailbox.address, times=600)
-    page = await client.changes(mailbox, scope, position=position, page_token=None, start_at=START_AT)
+    page = await client.list_changes(mailbox, scope, START_AT, position=position, page_token=None)
     await sandbox.control.set_fault("cursor_refused", where="middle")
     with pytest.raises((PageTokenRefused, CursorRefused)):
-        await client.changes(mailbox, scope, position=position, page_token=page.page_token, start_at=START_AT)
+        await client.list_changes(mailbox, scope, START_AT, position=position, page_token=page.page_token)
 
 
 async def test_provider_that_asks_for_a_pause_gets_it(
@@ -227,22 +228,21 @@ async def test_provider_that_asks_for_a_pause_gets_it(
     client = providers.mail[Provider.OUTLOOK]
     await sandbox.control.set_fault("unavailable", status=429, retry_after="3.5", times=1)
     with pytest.raises(Throttled) as throttled:
-        await client.modified_since(outlook, START_AT)
+        await client.list_modified(outlook, START_AT)
     assert throttled.value.retry_after_s == 3.5
     await sandbox.control.forget_calls()
     with pytest.raises(Throttled):
-        await client.modified_since(outlook, START_AT)
+        await client.list_modified(outlook, START_AT)
     assert await sandbox.control.calls() == []
 
 
 async def test_watch_is_begun_renewed_and_ended(
     sandbox: RunningProviders, providers: Providers, gmail: Mailbox
 ) -> None:
-    client = providers.mail[Provider.GMAIL]
+    client = providers.push[Provider.GMAIL]
+    request = SubscriptionRequest(client_state="", notification_url="", lifecycle_url="", expires_at=datetime.now(UTC))
     for _ in range(2):
-        made = await client.create_subscription(
-            gmail, client_state="", notification_url="", lifecycle_url="", expires_at=datetime.now(UTC)
-        )
+        made = await client.create_subscription(gmail, request)
         assert timedelta(days=6) < made.expires_at - datetime.now(UTC) <= timedelta(days=7)
         assert made.history_id is not None
     assert [watch["topic"] for watch in await sandbox.control.watches()] == [sandbox.settings.pubsub_topic]
@@ -268,4 +268,4 @@ async def test_observed_mailbox_gives_summaries_and_nothing_else(
 async def test_doc_source_without_a_grant_needs_consent(providers: Providers, outlook: Mailbox) -> None:
     stranger = replace(outlook, doc_source_id=str(uuid.uuid4()))
     with pytest.raises(TokenRefused):
-        await providers.tokens.bearer(stranger)
+        await providers.tokens.get_access_token(stranger)

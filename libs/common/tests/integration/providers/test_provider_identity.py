@@ -19,10 +19,12 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+import mailroom_gmail
+import mailroom_outlook
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected
-from mailroom_common.events.terms import Access, Profile, Provider
-from mailroom_common.providers.open import Providers, open_providers
-from mailroom_common.providers.port import Grant, Mailbox
+from mailroom_common.events import Access, Profile, Provider
+from mailroom_common.provider_clients import Providers, open_providers
+from mailroom_common.providers.types import Grant, Mailbox, SubscriptionRequest
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.store import TokenStore
 from mailroom_sandbox.provider_doubles.client import decide
@@ -31,6 +33,7 @@ from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningPro
 
 pytestmark = pytest.mark.stack
 
+PACKAGES = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 Connect = Callable[..., Awaitable[Mailbox]]
 
 
@@ -52,8 +55,8 @@ class SignIn:
         self, sandbox: RunningProviders, address: str, *, without: Sequence[str] = (), accept: bool = True
     ) -> dict[str, list[str]]:
         challenge = base64.urlsafe_b64encode(hashlib.sha256(self.verifier.encode()).digest()).decode().rstrip("=")
-        page = await self.providers.connect[self.provider].authorize_url(
-            tenant=None,
+        page = await self.providers.consent[self.provider].build_authorize_url(
+            None,
             profile=self.profile,
             redirect_uri=self.redirect_uri,
             state="s",
@@ -65,8 +68,8 @@ class SignIn:
         return parse_qs(urlsplit(back).query)
 
     async def exchange(self, code: str, *, verifier: str | None = None, nonce: str | None = None) -> Grant:
-        return await self.providers.connect[self.provider].exchange_code(
-            tenant=None,
+        return await self.providers.consent[self.provider].exchange_code(
+            None,
             profile=self.profile,
             code=code,
             redirect_uri=self.redirect_uri,
@@ -123,11 +126,11 @@ async def test_token_endpoint_in_trouble_condemns_no_grant(
     sandbox: RunningProviders, providers: Providers, store: TokenStore, connect: Connect, provider: Provider
 ) -> None:
     mailbox = await connect(provider, "ap@example.org", str(uuid.uuid4()))
-    token = await providers.tokens.bearer(mailbox)
+    token = await providers.tokens.get_access_token(mailbox)
     await sandbox.control.set_fault("unavailable", status=503, retry_after="2", times=1)
     with pytest.raises(ProviderUnavailable):
-        await providers.tokens.bearer(mailbox, rejected=token)
-    assert await providers.tokens.bearer(mailbox, rejected=token) != token
+        await providers.tokens.get_access_token(mailbox, rejected=token)
+    assert await providers.tokens.get_access_token(mailbox, rejected=token) != token
 
 
 async def test_wrong_client_secret_names_the_setting_and_condemns_nobody(
@@ -141,9 +144,11 @@ async def test_wrong_client_secret_names_the_setting_and_condemns_nobody(
     for provider, name in ((Provider.OUTLOOK, "MICROSOFT"), (Provider.GMAIL, "GOOGLE")):
         mailbox = await connect(provider, "ap@example.org", str(uuid.uuid4()))
         monkeypatch.setenv(f"MAILROOM_{name}_CLIENT_SECRET", "canary-wrong")
-        async with open_providers(load_settings(ProviderSettings), store) as mistaken:
+        async with open_providers(PACKAGES, load_settings(ProviderSettings), store) as mistaken:
             with pytest.raises(ProviderUnavailable, match=f"MAILROOM_{name}_CLIENT_SECRET") as caught:
-                await mistaken.tokens.bearer(mailbox, rejected=await providers.tokens.bearer(mailbox))
+                await mistaken.tokens.get_access_token(
+                    mailbox, rejected=await providers.tokens.get_access_token(mailbox)
+                )
         assert "canary" not in str(caught.value)
         grant = await store.read(mailbox.doc_source_id)
         assert grant is not None
@@ -157,11 +162,11 @@ async def test_revocation_at_google_ends_the_grant_and_tolerates_that_it_is_gone
     grant = await store.read(mailbox.doc_source_id)
     assert grant is not None
     assert grant.tokens.refresh_token is not None
-    side = providers.connect[Provider.GMAIL]
-    await side.revoke(grant.tokens.refresh_token)
-    await side.revoke(grant.tokens.refresh_token)
+    side = providers.consent[Provider.GMAIL]
+    await side.revoke_grant(grant.tokens.refresh_token)
+    await side.revoke_grant(grant.tokens.refresh_token)
     with pytest.raises(MailroomError):
-        await providers.tokens.bearer(mailbox, rejected=grant.tokens.access_token)
+        await providers.tokens.get_access_token(mailbox, rejected=grant.tokens.access_token)
 
 
 async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
@@ -179,15 +184,15 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
         provider_tenant=tenant["tenant_id"],
     )
     client = providers.mail[Provider.OUTLOOK]
-    assert "inbox" in {folder.well_known for folder in await client.folders(mailbox)}
+    assert "inbox" in {folder.well_known for folder in await client.list_folders(mailbox)}
     await sandbox.control.expire_tokens()
-    assert await client.folders(mailbox)
+    assert await client.list_folders(mailbox)
     asked = [call for call in await sandbox.control.calls() if call["path"].endswith("/token")]
     assert len(asked) == 2
     with pytest.raises(AccessDenied):
-        await client.folders(replace(mailbox, provider_tenant=str(uuid.uuid4())))
+        await client.list_folders(replace(mailbox, provider_tenant=str(uuid.uuid4())))
     with pytest.raises(AccessDenied):
-        await client.folders(replace(mailbox, provider_tenant=None))
+        await client.list_folders(replace(mailbox, provider_tenant=None))
 
 
 async def test_service_account_reads_the_mailbox_of_its_domain(
@@ -204,17 +209,17 @@ async def test_service_account_reads_the_mailbox_of_its_domain(
         profile=Profile.INVOICE,
         address="ap@example.org",
     )
-    async with open_providers(load_settings(ProviderSettings), store) as opened:
+    async with open_providers(PACKAGES, load_settings(ProviderSettings), store) as opened:
         client = opened.mail[Provider.GMAIL]
-        page = await client.changes(mailbox, "history", position=None, page_token=None, start_at=datetime.now(UTC))
+        page = await client.list_changes(mailbox, "history", datetime.now(UTC), position=None, page_token=None)
         assert page.position is not None
         with pytest.raises(AccessDenied):
-            await client.changes(
+            await client.list_changes(
                 replace(mailbox, address="nobody@example.org"),
                 "history",
+                datetime.now(UTC),
                 position=None,
                 page_token=None,
-                start_at=datetime.now(UTC),
             )
 
 
@@ -254,12 +259,14 @@ async def serving(app: Starlette, port: int) -> AsyncIterator[None]:
 
 
 async def subscribe(providers: Providers, mailbox: Mailbox, webhook: Webhook) -> str:
-    made = await providers.mail[Provider.OUTLOOK].create_subscription(
+    made = await providers.push[Provider.OUTLOOK].create_subscription(
         mailbox,
-        client_state=f"{mailbox.doc_source_id}:canary",
-        notification_url=webhook.url,
-        lifecycle_url=webhook.url,
-        expires_at=datetime.now(UTC) + timedelta(days=30),
+        SubscriptionRequest(
+            client_state=f"{mailbox.doc_source_id}:canary",
+            notification_url=webhook.url,
+            lifecycle_url=webhook.url,
+            expires_at=datetime.now(UTC) + timedelta(days=30),
+        ),
     )
     assert made.expires_at < datetime.now(UTC) + timedelta(days=7)
     return made.subscription_id
@@ -269,19 +276,21 @@ async def test_subscription_lives_from_its_handshake_to_its_end(
     sandbox: RunningProviders, providers: Providers, connect: Connect, webhook: Webhook
 ) -> None:
     mailbox = await connect(Provider.OUTLOOK, "ap@contoso.example", str(uuid.uuid4()))
-    client = providers.mail[Provider.OUTLOOK]
+    client = providers.push[Provider.OUTLOOK]
     subscription_id = await subscribe(providers, mailbox, webhook)
     assert webhook.validated == 2
     assert [one.subscription_id for one in await client.list_subscriptions(mailbox)] == [subscription_id]
-    renewed = await client.renew_subscription(
-        mailbox, subscription_id, expires_at=datetime.now(UTC) + timedelta(days=1)
-    )
+    renewed = await client.renew_subscription(mailbox, subscription_id, datetime.now(UTC) + timedelta(days=1))
     assert renewed.expires_at < datetime.now(UTC) + timedelta(days=2)
+    looked_up = await client.get_subscription(mailbox, subscription_id)
+    assert looked_up is not None
+    assert looked_up.expires_at == renewed.expires_at
     await client.end_subscription(mailbox, subscription_id)
+    assert await client.get_subscription(mailbox, subscription_id) is None
     await client.end_subscription(mailbox, subscription_id)
     assert await client.list_subscriptions(mailbox) == []
     with pytest.raises(ItemGone):
-        await client.renew_subscription(mailbox, subscription_id, expires_at=datetime.now(UTC) + timedelta(days=1))
+        await client.renew_subscription(mailbox, subscription_id, datetime.now(UTC) + timedelta(days=1))
 
 
 async def test_webhook_that_answers_the_handshake_wrongly_may_do_better_later(
@@ -309,9 +318,9 @@ async def test_no_token_and_no_secret_reaches_a_log_or_an_error(
         mailbox = await connect(provider, "ap@example.org", str(uuid.uuid4()))
         client = providers.mail[provider]
         scope = "history" if provider is Provider.GMAIL else "inbox"
-        await client.changes(mailbox, scope, position=None, page_token=None, start_at=datetime.now(UTC))
+        await client.list_changes(mailbox, scope, datetime.now(UTC), position=None, page_token=None)
         await sandbox.control.expire_tokens(mailbox.address)
-        await client.changes(mailbox, scope, position=None, page_token=None, start_at=datetime.now(UTC))
+        await client.list_changes(mailbox, scope, datetime.now(UTC), position=None, page_token=None)
         grant = await store.read(mailbox.doc_source_id)
         assert grant is not None
         seen |= {grant.tokens.access_token, str(grant.tokens.refresh_token)}
@@ -319,7 +328,7 @@ async def test_no_token_and_no_secret_reaches_a_log_or_an_error(
         await sandbox.control.revoke_grants(mailbox.address)
         await sandbox.control.expire_tokens(mailbox.address)
         with pytest.raises(MailroomError) as caught:
-            await client.changes(mailbox, scope, position=None, page_token=None, start_at=datetime.now(UTC))
+            await client.list_changes(mailbox, scope, datetime.now(UTC), position=None, page_token=None)
         texts.append("".join(logging.Formatter().formatException((type(caught.value), caught.value, caught.tb))))
     seen |= {sandbox.settings.microsoft_client_secret.get_secret_value()}
     seen |= {sandbox.settings.google_client_secret.get_secret_value()}

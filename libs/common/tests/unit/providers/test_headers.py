@@ -1,6 +1,5 @@
 import pytest
 
-from mailroom_common.providers.gmail.mapping import charset_of, text_of
 from mailroom_common.providers.headers import address_of, decoded, filter_headers
 
 
@@ -28,20 +27,3 @@ def test_an_encoded_word_that_nobody_can_read_stays_as_it_came(value: str) -> No
 
 def test_comments_without_end_are_nobodys_address() -> None:
     assert address_of("(" * 5000 + "a@supplier.example") == (None, None)
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "text/html; charset=a\0b",
-        "text/html; charset*=a\0b''x; charset=utf-8",
-        "text/html; charset*=utf-8''a; charset*0*=b",
-        "text/html; charset*0*=x'y'\u00e9; charset*=a'b'c",
-        "text/html; charset=undefined",
-        "text/html; charset=rot13",
-    ],
-)
-def test_a_charset_that_nobody_can_read_leaves_the_text_readable(value: str) -> None:
-    part = {"headers": [{"name": "Content-Type", "value": value}]}
-    assert charset_of(part)
-    assert text_of(part, b"R\xe9sum\xe9") == "Résumé"

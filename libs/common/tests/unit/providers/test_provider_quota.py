@@ -4,8 +4,8 @@ from dataclasses import replace
 import pytest
 
 from mailroom_common.errors import Throttled
-from mailroom_common.providers.port import Mailbox
 from mailroom_common.providers.quota import Quota, UnitWindow
+from mailroom_common.providers.types import Mailbox
 
 
 class Clock:
@@ -39,7 +39,7 @@ async def test_one_mailbox_has_four_calls_at_once(outlook: Mailbox) -> None:
 
 async def test_doc_sources_of_one_mailbox_share_its_slots_by_their_number(outlook: Mailbox) -> None:
     second = replace(outlook, doc_source_id="another")
-    quota = Quota(slots=4, sharers=lambda _mailbox: 2)
+    quota = Quota(slots=4, count_sharers=lambda _mailbox: 2)
     assert await most_at_once(quota, [outlook] * 20) == 2
     assert await most_at_once(quota, [outlook] * 20 + [second] * 20) == 4
 

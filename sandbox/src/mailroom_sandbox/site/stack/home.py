@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mailroom_common.errors import Fatal
+
+# Raised with every change that an older state cannot be carried over by: event schemas, tables, the doubles' tables.
+STATE_VERSION = 2
+
 
 def checkout() -> Path:
     """The checkout this package is run from; the current folder where it was installed as a wheel."""
@@ -19,6 +24,10 @@ def checkout() -> Path:
 @dataclass(frozen=True, slots=True)
 class Home:
     path: Path
+
+    @property
+    def state_version(self) -> Path:
+        return self.path / "state-version"
 
     @property
     def lock(self) -> Path:
@@ -75,6 +84,24 @@ class Home:
             kept[name] = secrets.token_urlsafe(32)
             write_json(self.secrets, kept)
         return kept[name]
+
+
+def require_current_state(home: Home) -> None:
+    """Marks a new state with the version of this code; the caller holds the lock.
+
+    Raises:
+        Fatal: what is there was written by another version of Mailroom, which this one cannot read.
+    """
+    # Jars, certificates and ports mean the same in every version; a state begins with the first server's data.
+    is_used = any(path.exists() for path in (home.kafka / "data", home.postgres / "data"))
+    found = home.state_version.read_text().strip() if home.state_version.exists() else "1"
+    if is_used and found != str(STATE_VERSION):
+        raise Fatal(
+            f"the state in {home.path} is of another version of Mailroom ({found}, this one needs {STATE_VERSION}): "
+            "`make clean` forgets it, or MAILROOM_HOME names another place"
+        )
+    home.path.mkdir(parents=True, exist_ok=True)
+    home.state_version.write_text(f"{STATE_VERSION}\n")
 
 
 def home(environment: Mapping[str, str] = os.environ) -> Home:

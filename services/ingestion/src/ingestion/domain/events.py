@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from ingestion.domain.document import AttachmentId, DocumentId, Outcome
-from mailroom_common.events import IngestionResult, derived_id
+from mailroom_common.events import IngestionResult, derive_event_id
 
 
 def result_of(
@@ -23,7 +23,7 @@ def result_of(
 ) -> IngestionResult:
     """A repeat of the same result has the same `event_id`: it follows from the attachment and the attempt."""
     return IngestionResult(
-        event_id=derived_id("ingestion-results", attachment_id, attempt),
+        event_id=derive_event_id("ingestion-results", attachment_id, attempt),
         occurred_at=occurred_at,
         tenant_id=tenant_id,
         doc_source_id=doc_source_id,

@@ -191,6 +191,33 @@ async def test_a_lease_is_renewed_while_the_work_lasts(process: Process, leases:
     assert end(leases).status is ResultStatus.COMPLETED
 
 
+async def test_a_renewal_that_fails_for_a_moment_ends_nothing(process: Process, leases: FakeLeases) -> None:
+    class Slow(FakeReading):
+        async def transcribe(self, file: Path) -> Transcript:
+            await leases.renewed_thrice.wait()
+            return PAGE
+
+    leases.failing_renewals = 2
+    await process(Slow(PAGE, extraction=DONE)).next()
+    assert end(leases).status is ResultStatus.COMPLETED
+
+
+async def test_a_pdf_that_waits_for_a_person_is_archived(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    await process(FakeReading(UnreadableFile("encrypted"))).next()
+    assert end(leases).archive_path == leases.reserved[0]
+    assert list(blobs.archived) == leases.reserved
+
+
+async def test_a_copy_is_not_written_once_the_lease_is_lost(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    leases.is_lost = True
+    await process(FakeReading(PAGE, extraction=DONE)).next()
+    assert blobs.archived == {}
+
+
 async def test_work_stops_when_the_lease_is_lost(process: Process, leases: FakeLeases) -> None:
     class Endless(FakeReading):
         async def transcribe(self, file: Path) -> Transcript:

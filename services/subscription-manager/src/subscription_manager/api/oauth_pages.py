@@ -39,7 +39,7 @@ class Site:
     """`provider_origins`: where each provider's consent page lives."""
 
     public_url: str
-    provider_origins: Mapping[Provider, str]
+    provider_origins: Mapping[str, str]
     flow_lifetime_s: int
 
     @property

@@ -16,9 +16,9 @@ from mailroom_common.events import (
     Provider,
     SyncReason,
     SyncRequest,
-    derived_id,
+    derive_event_id,
 )
-from mailroom_common.providers.port import Mailbox
+from mailroom_common.providers.types import Mailbox
 
 
 class State(StrEnum):
@@ -121,7 +121,7 @@ def as_event(connection: Connection, occurred_at: datetime) -> DocSource | None:
     if connection.state is State.GONE:
         return None
     return DocSource(
-        event_id=derived_id("doc-sources", connection.id, connection.version),
+        event_id=derive_event_id("doc-sources", connection.id, connection.version),
         occurred_at=occurred_at,
         tenant_id=connection.tenant_id,
         doc_source_id=connection.id,
@@ -153,7 +153,7 @@ def _shown(connection: Connection) -> DocSource | None:
 
 def sync_request(doc_source_id: str, tenant_id: str, reason: SyncReason, asked_at: datetime) -> SyncRequest:
     return SyncRequest(
-        event_id=derived_id("sync-requests", doc_source_id, reason, asked_at.isoformat()),
+        event_id=derive_event_id("sync-requests", doc_source_id, reason, asked_at.isoformat()),
         occurred_at=asked_at,
         tenant_id=tenant_id,
         doc_source_id=doc_source_id,

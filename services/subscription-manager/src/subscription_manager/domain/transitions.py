@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mailroom_common.events import ClientState
-from mailroom_common.providers.port import Account, Subscription
+from mailroom_common.providers.types import Account, Subscription
 from subscription_manager.domain.connection import Connection, CurrentSubscription, State, Status, SubscriptionStatus
 
 AUTHORIZATION_PENDING = "authorization_pending"

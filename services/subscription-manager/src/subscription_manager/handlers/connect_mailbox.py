@@ -16,7 +16,8 @@ import orjson
 from mailroom_common.errors import MailroomError, Rejected, Retryable
 from mailroom_common.events import Provider, SyncReason
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.port import Account, ConnectsMailboxes, Grant
+from mailroom_common.providers.ports import Consent
+from mailroom_common.providers.types import Account, Grant
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens
 from subscription_manager.domain import transitions
@@ -60,7 +61,7 @@ class ConnectMailbox:
         flows: Flows,
         grants: Grants,
         locks: Locks,
-        connect: Mapping[Provider, ConnectsMailboxes],
+        connect: Mapping[str, Consent],
         keys: SealingKeys,
         public_url: str,
         timings: Timings,
@@ -91,8 +92,8 @@ class ConnectMailbox:
         """The button was pressed: the ticket is used up, and the browser goes to the provider."""
         opened, connection = await self._opened(provider, ticket)
         state, cookie, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(4))
-        url = await self._consents(provider).authorize_url(
-            tenant=connection.provider_tenant,
+        url = await self._consents(provider).build_authorize_url(
+            connection.provider_tenant,
             profile=connection.profile,
             redirect_uri=self._redirect_uri(provider),
             state=state,
@@ -158,14 +159,14 @@ class ConnectMailbox:
         consents = self._consents(connection.provider)
         try:
             grant = await consents.exchange_code(
-                tenant=connection.provider_tenant,
+                connection.provider_tenant,
                 profile=connection.profile,
                 code=code,
                 redirect_uri=self._redirect_uri(connection.provider),
                 code_verifier=kept["verifier"],
                 nonce=kept["nonce"],
             )
-            account = await consents.identify(grant)
+            account = await consents.identify_account(grant)
         except Rejected as error:
             log.warning("consent_not_usable", doc_source_id=connection.id, reason=str(error))
             raise FlowRefused(
@@ -209,7 +210,7 @@ class ConnectMailbox:
         if grant.refresh_token is None or await self._connections.others_of_account(of_account):
             return
         try:
-            await self._consents(connection.provider).revoke(grant.refresh_token)
+            await self._consents(connection.provider).revoke_grant(grant.refresh_token)
         except Retryable as error:
             # Nobody has it any more; what is left is an entry in the list of applications of its user.
             log.warning("grant_not_revoked", doc_source_id=connection.id, reason=str(error))
@@ -241,7 +242,7 @@ class ConnectMailbox:
         except AlreadyConnected as error:
             raise GrantUnneeded("This mailbox is connected for this purpose already.") from error
 
-    def _consents(self, provider: Provider) -> ConnectsMailboxes:
+    def _consents(self, provider: Provider) -> Consent:
         consents = self._connect.get(provider)
         if consents is None:
             raise FlowRefused("This provider is not set up here.")

@@ -8,7 +8,7 @@ from datetime import datetime
 from mailroom_common.errors import ActionRequired, MailroomError, Retryable
 from mailroom_common.events import Access, Provider
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.port import ConnectsMailboxes, MailProvider
+from mailroom_common.providers.ports import Consent, PushSubscriptions
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, State, user_key
 from subscription_manager.ports import Connections, Grants, Locks
@@ -23,8 +23,8 @@ class EndConnection:
         self,
         connections: Connections,
         locks: Locks,
-        mail: Mapping[Provider, MailProvider],
-        connect: Mapping[Provider, ConnectsMailboxes],
+        mail: Mapping[str, PushSubscriptions],
+        connect: Mapping[str, Consent],
         grants: Grants,
         clock: Callable[[], datetime],
     ) -> None:
@@ -92,7 +92,7 @@ class EndConnection:
             return
         grant = await self._grants.read(connection.id)
         if grant is not None and grant.tokens.refresh_token is not None:
-            await connect.revoke(grant.tokens.refresh_token)
+            await connect.revoke_grant(grant.tokens.refresh_token)
 
     async def _wait_for_expiry(self, connection: Connection, error: MailroomError) -> bool:
         """True while the subscription may still live. Who lets nobody in is not asked again; it expires by itself."""

@@ -24,7 +24,8 @@ from mailroom_common.errors import (
 from mailroom_common.events import Provider, SyncReason
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import SUBSCRIPTION_STEPS
-from mailroom_common.providers.port import MailProvider, Subscription
+from mailroom_common.providers.ports import PushSubscriptions
+from mailroom_common.providers.types import Subscription, SubscriptionRequest
 from subscription_manager.domain import transitions
 from subscription_manager.domain.attention import ASKED_LIFE, OurURLs, Step, look_again_at, next_step, renew_at
 from subscription_manager.domain.connection import Connection, CurrentSubscription, State, Status, SubscriptionStatus
@@ -45,7 +46,7 @@ class KeepSubscription:
         self,
         connections: Connections,
         locks: Locks,
-        mail: Mapping[Provider, MailProvider],
+        mail: Mapping[str, PushSubscriptions],
         announcer: AnnouncesNow,
         end: EndConnection,
         urls: OurURLs,
@@ -107,11 +108,7 @@ class KeepSubscription:
         await self._announcer.announce(announced)
         held.require_held()
         made = await mail.create_subscription(
-            connection.mailbox(),
-            client_state=client_state,
-            notification_url=self._urls.notification,
-            lifecycle_url=self._urls.lifecycle,
-            expires_at=self._clock() + ASKED_LIFE[connection.provider],
+            connection.mailbox(), self._request(connection, client_state=client_state)
         )
         if not await self._store(connection, self._with_urls(made), digest):
             await mail.end_subscription(connection.mailbox(), made.subscription_id)
@@ -124,10 +121,7 @@ class KeepSubscription:
         held.require_held()
         return await self._mail_of(connection).create_subscription(
             connection.mailbox(),
-            client_state="",  # Pub/Sub has a token of its own
-            notification_url=self._urls.notification,
-            lifecycle_url=self._urls.lifecycle,
-            expires_at=self._clock() + ASKED_LIFE[connection.provider],
+            self._request(connection, client_state=""),  # Pub/Sub has a token of its own
         )
 
     async def _shared_watch(self, connection: Connection) -> Subscription | None:
@@ -158,7 +152,7 @@ class KeepSubscription:
         log.info("subscription_created", doc_source_id=connection.id, expires_at=made.expires_at.isoformat())
         return True
 
-    async def _remove_strays(self, connection: Connection, mail: MailProvider) -> None:
+    async def _remove_strays(self, connection: Connection, mail: PushSubscriptions) -> None:
         """Ours at this mailbox that nobody needs: of attempts whose answer was lost, and the one to be replaced."""
         mailbox = connection.mailbox()
         listed = await mail.list_subscriptions(mailbox)
@@ -184,7 +178,7 @@ class KeepSubscription:
             renewed = await self._mail_of(connection).renew_subscription(
                 connection.mailbox(),
                 current.subscription_id,
-                expires_at=self._clock() + ASKED_LIFE[connection.provider],
+                self._clock() + ASKED_LIFE[connection.provider],
             )
         except ItemGone:
             log.warning("subscription_gone", doc_source_id=connection.id, subscription_id=current.subscription_id)
@@ -237,11 +231,19 @@ class KeepSubscription:
             said = f"{type(error).__name__}: {error}"
             await change.save(transitions.failed_for_now(change.connection, said, now=now, again_in=again_in))
 
-    def _mail_of(self, connection: Connection) -> MailProvider:
+    def _mail_of(self, connection: Connection) -> PushSubscriptions:
         mail = self._mail.get(connection.provider)
         if mail is None:
             raise Unavailable(f"{connection.provider} is not set up: its client id and secret are not set")
         return mail
+
+    def _request(self, connection: Connection, *, client_state: str) -> SubscriptionRequest:
+        return SubscriptionRequest(
+            client_state=client_state,
+            notification_url=self._urls.notification,
+            lifecycle_url=self._urls.lifecycle,
+            expires_at=self._clock() + ASKED_LIFE[connection.provider],
+        )
 
     def _with_urls(self, made: Subscription) -> Subscription:
         # A provider that leaves them out has taken what was asked for.

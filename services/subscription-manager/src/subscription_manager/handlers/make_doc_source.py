@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from mailroom_common.errors import MailroomError
 from mailroom_common.events import Access, Profile, Provider, SyncReason
-from mailroom_common.providers.port import Account
+from mailroom_common.providers.types import Account
 from subscription_manager.domain import transitions
 from subscription_manager.domain.application_access import Reach, refusal
 from subscription_manager.domain.connection import Connection, State
@@ -55,7 +55,7 @@ class MakeDocSource:
         connections: Connections,
         flows: Flows,
         reach: Mapping[str, Reach],
-        missing_settings: Callable[[Provider, Access], str | None],
+        missing_settings: Callable[[str, Access], str | None],
         timings: Timings,
         wake: Wakes,
         clock: Callable[[], datetime],

@@ -10,7 +10,7 @@ from connection_fakes import NOW, URLS, Clock, FakeConnections, FakeFlows, FakeG
 
 from mailroom_common.errors import ProviderUnavailable, Rejected, Unavailable
 from mailroom_common.events import Access, Profile, Provider, SyncReason
-from mailroom_common.providers.port import Account
+from mailroom_common.providers.types import Account
 from mailroom_common.tokens.sealing import SealingKeys
 from subscription_manager.domain import transitions
 from subscription_manager.domain.application_access import Reach
@@ -75,7 +75,7 @@ class World:
         self.ending = EndConnection(
             self.connections,
             self.locks,
-            {Provider.OUTLOOK: self.provider},  # type: ignore[dict-item]  # the fake has what is called
+            {Provider.OUTLOOK: self.provider},
             {Provider.OUTLOOK: self.provider},
             self.grants,
             self.clock,

@@ -7,7 +7,7 @@ from datetime import timedelta
 from connection_fakes import NOW, Clock, FakeConnections, FakeGrants, FakeLocks, FakeProvider, a_connection
 
 from mailroom_common.events import Access, Provider
-from mailroom_common.providers.port import Subscription
+from mailroom_common.providers.types import Subscription
 from mailroom_common.tokens.store import StoredTokens
 from subscription_manager.domain.connection import Connection, CurrentSubscription, State, user_key
 from subscription_manager.handlers.end_connection import EndConnection
@@ -39,7 +39,7 @@ class Ending:
         self.handler = EndConnection(
             self.connections,
             self.locks,
-            {provider: self.provider},  # type: ignore[dict-item]  # the fake has what is called
+            {provider: self.provider},
             {provider: self.provider},
             self.grants,
             self.clock,

@@ -9,7 +9,7 @@ from connection_fakes import NOW, URLS, Clock, FakeConnections, FakeGrants, Fake
 
 from mailroom_common.errors import AccessDenied, MailboxGone, ProviderUnavailable, Throttled, TokenRefused, Unavailable
 from mailroom_common.events import Provider, SyncReason
-from mailroom_common.providers.port import Subscription
+from mailroom_common.providers.types import Subscription
 from mailroom_common.tokens.store import StoredTokens
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import (
@@ -52,7 +52,7 @@ class World:
         end = EndConnection(
             self.connections,
             self.locks,
-            {provider: self.provider},  # type: ignore[dict-item]  # the fake has what is called
+            {provider: self.provider},
             {provider: self.provider},
             self.grants,
             self.clock,
@@ -60,7 +60,7 @@ class World:
         self.handler = KeepSubscription(
             self.connections,
             self.locks,
-            {provider: self.provider},  # type: ignore[dict-item]  # as above
+            {provider: self.provider},
             self.announcer,
             end,
             URLS,

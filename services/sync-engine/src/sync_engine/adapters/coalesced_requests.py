@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.events import SyncReason, SyncRequest, derived_id
+from mailroom_common.events import SyncReason, SyncRequest, derive_event_id
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import SYNC_REQUESTS
 from sync_engine.domain.coalescing import Wish
@@ -20,7 +20,7 @@ class CoalescedRequests:
     async def ask(self, doc_source_id: str, wish: Wish) -> None:
         now = self._clock()
         request = SyncRequest(
-            event_id=derived_id("sync-request", doc_source_id, SyncReason.NOTIFICATION, now.isoformat()),
+            event_id=derive_event_id("sync-request", doc_source_id, SyncReason.NOTIFICATION, now.isoformat()),
             occurred_at=now,
             tenant_id=wish.tenant_id,
             doc_source_id=doc_source_id,

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derived_id
+from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derive_event_id
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
@@ -82,7 +82,7 @@ class PgConnectionEvents:
         """`since` makes a repeat of the same news the same event; without it each is news."""
         told = since or now.isoformat()
         event = ConnectionEvent(
-            event_id=derived_id("connection", source.doc_source_id, kind, source.grant_generation, told),
+            event_id=derive_event_id("connection", source.doc_source_id, kind, source.grant_generation, told),
             occurred_at=now,
             tenant_id=source.tenant_id,
             doc_source_id=source.doc_source_id,

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from mailroom_common.events import SyncRequest, derived_id
+from mailroom_common.events import SyncRequest, derive_event_id
 from mailroom_common.kafka.headers import RESOLVES
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import Topic
@@ -18,7 +18,7 @@ class KafkaRequestLog:
             headers = {RESOLVES: str(append.resolves)}
             return (await self._producer.send_event(topic, append.key, None, headers=headers)).offset
         request = SyncRequest(
-            event_id=derived_id("sync-request", append.key, sorted(append.reasons), occurred_at.isoformat()),
+            event_id=derive_event_id("sync-request", append.key, sorted(append.reasons), occurred_at.isoformat()),
             occurred_at=occurred_at,
             tenant_id=append.request.tenant_id,
             doc_source_id=append.key,

@@ -9,7 +9,7 @@ import asyncpg
 from mailroom_common.events import DocSource, DocSourceState, Profile
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
-from mailroom_common.providers.port import Folder
+from mailroom_common.providers.types import Folder
 from mailroom_common.topics import ATTACHMENTS, MAIL_EVENTS
 from sync_engine.adapters.sync_states import raised
 from sync_engine.domain.plan import RETRY_AFTER

@@ -7,7 +7,7 @@ from datetime import datetime
 import asyncpg
 
 from mailroom_common.errors import Fatal
-from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derived_id
+from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derive_event_id
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
@@ -114,7 +114,7 @@ class PgSyncStates:
 
     async def _say_forgotten(self, conn: DatabaseSession, source: DocSource, now: datetime) -> None:
         event = ConnectionEvent(
-            event_id=derived_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN),
+            event_id=derive_event_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN),
             occurred_at=now,
             tenant_id=source.tenant_id,
             doc_source_id=source.doc_source_id,

@@ -1,14 +1,16 @@
 """`python -m sync_engine worker`, on one page."""
 
 import asyncio
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
 
+import mailroom_gmail
+import mailroom_outlook
 from mailroom_common.blobs import open_blob_store
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
-from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
@@ -16,13 +18,15 @@ from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
-from mailroom_common.providers.open import open_providers
-from mailroom_common.providers.port import Mailbox
+from mailroom_common.provider_clients import open_providers
+from mailroom_common.providers.ports import ProviderPackage
+from mailroom_common.providers.types import Mailbox
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import INGESTION_RESULTS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
+from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.housekeeping import Housekeeping
 from sync_engine.adapters.request_log import KafkaRequestLog
 from sync_engine.adapters.results import PgResults
@@ -37,10 +41,11 @@ from sync_engine.handlers.work_off_requests import WorkOffRequests
 from sync_engine.settings import WorkerSettings
 
 SCHEMA = "sync_engine"
+PROVIDERS: tuple[ProviderPackage, ...] = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 _HOUSEKEEPING_EVERY_S = 3600.0
 
 
-async def run(settings: WorkerSettings, process: Process) -> None:
+async def run(settings: WorkerSettings, process: Process, *, providers: Sequence[ProviderPackage] = PROVIDERS) -> None:
     """
     sync-requests ──▶ work tables ──▶ runs ◀──▶ provider       ingestion-results ──▶ closed messages
                                        ├──▶ blobs
@@ -79,13 +84,15 @@ async def run(settings: WorkerSettings, process: Process) -> None:
         await schemas.load_schemas()
         await directory.load_sources()
 
-        def sharers(mailbox: Mailbox) -> int:
+        def count_sharers(mailbox: Mailbox) -> int:
             return len(directory.find_by_address(mailbox.provider, mailbox.address))
 
-        providers = await stack.enter_async_context(open_providers(settings, tokens, sharers=sharers))
+        opened = await stack.enter_async_context(
+            open_providers(providers, settings, tokens, count_sharers=count_sharers)
+        )
         work = WorkOffRequests(
             runs=RunSync(
-                providers=providers.mail,
+                providers=opened.mail,
                 tables=PgRunTables(pool, outbox),
                 states=states,
                 blobs=blobs,
@@ -103,8 +110,8 @@ async def run(settings: WorkerSettings, process: Process) -> None:
             settings,
             group="mailroom.sync-engine.worker",
             topics=(SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
-            opened=work.opened,
-            closed=work.closed,
+            open_fold=work.opened,
+            close_fold=work.closed,
             codec=codec,
             schemas=schemas,
             dead_letters=dead_letters,

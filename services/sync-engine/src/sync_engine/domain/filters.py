@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 
 from mailroom_common.events import Profile, SourceFilter
-from mailroom_common.providers.port import MessageSummary, Part
+from mailroom_common.providers.types import MessageSummary, Part
 from sync_engine.domain.parts import Left, judge_by_name
 from sync_engine.domain.words import speak_of_document
 

@@ -7,7 +7,7 @@ import re
 from enum import StrEnum
 from urllib.parse import unquote
 
-from mailroom_common.providers.port import Part, PartKind
+from mailroom_common.providers.types import Part, PartKind
 from sync_engine.domain.content import Content
 from sync_engine.domain.filenames import extension
 

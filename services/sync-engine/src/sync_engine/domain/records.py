@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from mailroom_common.events import MailEvent
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.providers.types import MessageSummary
 
 HISTORY, RELIST = "history", "relist"
 """Gmail's scopes; Graph's are folder ids."""

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.providers.types import MessageSummary
 
 _MOST_CHARACTERS = 1000  # a header may be megabytes; a Kafka record may not
 

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from mailroom_common.events import AttachmentStored, DocSource, MailEvent, MailKind, derived_id
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.events import AttachmentStored, DocSource, MailEvent, MailKind, derive_event_id
+from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.filters import is_automated, is_newsletter
 from sync_engine.domain.records import JudgedMessage, KnownMessage, TakenPart
 from sync_engine.domain.watched import Place
@@ -12,7 +12,7 @@ from sync_engine.domain.watched import Place
 def attachment_stored(source: DocSource, message: JudgedMessage, part: TakenPart, now: datetime) -> AttachmentStored:
     summary = message.summary
     return AttachmentStored(
-        event_id=derived_id("attachment-stored", part.attachment_id),
+        event_id=derive_event_id("attachment-stored", part.attachment_id),
         occurred_at=now,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
@@ -45,7 +45,7 @@ def mail_event(
     previous = known.folder_id if known and kind in {MailKind.MOVED, MailKind.REMOVED} else None
     has_headers = summary.headers is not None
     return MailEvent(
-        event_id=derived_id(
+        event_id=derive_event_id(
             "mail-event", source.doc_source_id, summary.message_id, kind, *_which(kind, summary, place)
         ),
         occurred_at=_when(kind, summary, now),

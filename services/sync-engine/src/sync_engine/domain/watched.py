@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mailroom_common.events import Profile
-from mailroom_common.providers.port import Folder, MessageSummary
+from mailroom_common.providers.types import Folder, MessageSummary
 
 # Well-known names whose whole subtree is left by default: a folder thrown away is still thrown away.
 _LEFT = frozenset({"deleteditems", "drafts", "junkemail", "outbox", "recoverableitemsdeletions", "sentitems"})

@@ -18,8 +18,7 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from mailroom_common.events import SyncReason, SyncRequest
-from mailroom_common.events.sync_request import ASKS_FOR_ALL
+from mailroom_common.events import FULL_RUN_REASONS, SyncReason, SyncRequest
 
 _NEVER = -1
 
@@ -81,7 +80,7 @@ class WorkTable:
         row.request, row.pending = request, offset
         row.is_shadowed = False  # this record stands behind the tombstone that shadowed the one before
         row.reasons.update(request.reasons)
-        if row.wish_at is None and not ASKS_FOR_ALL.isdisjoint(request.reasons):
+        if row.wish_at is None and not FULL_RUN_REASONS.isdisjoint(request.reasons):
             row.wish_at = offset
         if SyncReason.RETRY not in request.reasons:
             row.not_before = None  # somebody asks anew, perhaps after mending it: look at the database's word again
@@ -182,7 +181,7 @@ class WorkTable:
     def fail(self, claim: Claim, *, not_before: datetime) -> Append:
         """The request again, so that the committed offset moves on while the key rests."""
         row = self._end(claim)
-        row.reasons.update(claim.reasons - ASKS_FOR_ALL)  # those are durable by now
+        row.reasons.update(claim.reasons - FULL_RUN_REASONS)  # those are durable by now
         append = self._append(row, Append(claim.key, row.request, frozenset(row.reasons) | {SyncReason.RETRY}))
         self._hold(claim.key, row, not_before)
         self._settle(claim.key, row)

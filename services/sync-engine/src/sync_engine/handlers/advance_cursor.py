@@ -15,7 +15,7 @@ from mailroom_common.errors import (
 )
 from mailroom_common.events import Provider
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.port import Change, ChangeKind, ChangePage, MessageSummary
+from mailroom_common.providers.types import Change, ChangeKind, ChangePage, MessageSummary
 from sync_engine.domain.records import RELIST, Cursor, KnownMessage, Page
 from sync_engine.domain.watched import Watch
 from sync_engine.handlers.items import ItemUnavailable, Taken, Wanted
@@ -99,12 +99,8 @@ class AdvanceCursor:
         refusals = 0
         while True:
             try:
-                page = await run.provider.changes(
-                    run.mailbox,
-                    scope,
-                    position=cursor.position,
-                    page_token=cursor.page_token,
-                    start_at=run.start_at,
+                page = await run.provider.list_changes(
+                    run.mailbox, scope, run.start_at, position=cursor.position, page_token=cursor.page_token
                 )
             except (CursorRefused, PageTokenRefused) as error:
                 refusals += 1

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.records import FailedItem, JudgedMessage
 from sync_engine.handlers.run import Run
 

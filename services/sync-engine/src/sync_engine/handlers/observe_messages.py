@@ -6,7 +6,7 @@ from datetime import datetime
 
 from mailroom_common.errors import ItemGone
 from mailroom_common.events import MailKind
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.records import JudgedMessage, KnownMessage, MessageState
 from sync_engine.domain.texts import storable_summary
 from sync_engine.domain.told import mail_event

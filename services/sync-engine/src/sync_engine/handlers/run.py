@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from mailroom_common.events import DocSource, Profile, SyncReason
-from mailroom_common.providers.port import Mailbox, MailProvider, MessageSummary
+from mailroom_common.providers.ports import MailReader
+from mailroom_common.providers.types import Mailbox, MessageSummary
 from sync_engine.domain.plan import Timings, is_unannounced
 from sync_engine.domain.records import Committed, JudgedMessage, Standing
 
@@ -23,7 +24,7 @@ class Tally:
 class Run:
     source: DocSource
     mailbox: Mailbox
-    provider: MailProvider
+    provider: MailReader
     reasons: frozenset[SyncReason]
     standing: Standing
     started_at: datetime

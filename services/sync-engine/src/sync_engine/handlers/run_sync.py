@@ -16,7 +16,7 @@ from mailroom_common.errors import (
 )
 from mailroom_common.events import Access, ConnectionKind, DocSource, DocSourceState, Provider, SyncReason
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.port import MailProvider
+from mailroom_common.providers.ports import MailReader
 from sync_engine.domain.plan import Timings, kind_of_run
 from sync_engine.domain.records import HISTORY, RELIST, RunKind, Standing
 from sync_engine.domain.watched import Watch
@@ -48,7 +48,7 @@ class RunSync:
     def __init__(
         self,
         *,
-        providers: Mapping[Provider, MailProvider],
+        providers: Mapping[str, MailReader],
         tables: RunTables,
         states: SyncStates,
         blobs: BlobStore,

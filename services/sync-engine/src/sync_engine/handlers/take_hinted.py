@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from mailroom_common.providers.port import MessageSummary
+from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.plan import list_since
 from sync_engine.domain.records import KnownMessage, Page
 from sync_engine.handlers.advance_cursor import AdvanceCursor
@@ -35,7 +35,7 @@ class TakeHinted:
         page_from: datetime | None = since or run.start_at
         hints: dict[str, MessageSummary] = {}
         while page_from is not None:
-            page = await run.provider.modified_since(run.mailbox, page_from)
+            page = await run.provider.list_modified(run.mailbox, page_from)
             await self._work_on(run, page.summaries, hints)
             if until := max((summary.modified_at for summary in page.summaries if summary.modified_at), default=None):
                 await self._tables.listed(run.source, until)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mailroom_common.blobs import BlobStore
 from mailroom_common.events import Provider
-from mailroom_common.providers.port import Message, MessageSummary
+from mailroom_common.providers.types import Message, MessageSummary
 from sync_engine.domain.filters import RejectedMail, judge_mail, may_have_hidden_parts, needs_body
 from sync_engine.domain.parts import needs_html
 from sync_engine.domain.records import JudgedMessage, LeftPart, MessageState, TakenPart
@@ -40,7 +40,7 @@ class TakeMessages:
     async def _fetched(self, run: Run, item: Wanted) -> Message:
         says_none = item.summary is not None and item.summary.has_attachments is False
         return await run.provider.fetch_message(
-            run.mailbox, item.message_id, known=item.summary, with_parts=True if says_none else None
+            run.mailbox, item.message_id, item.summary, with_parts=True if says_none else None
         )
 
     async def _with_what_decides(self, run: Run, message: Message) -> Message:
@@ -52,7 +52,7 @@ class TakeMessages:
             and not message.parts
             and may_have_hidden_parts(summary, profile, rules)
         ):
-            message = await run.provider.fetch_message(run.mailbox, summary.message_id, known=summary, with_parts=True)
+            message = await run.provider.fetch_message(run.mailbox, summary.message_id, summary, with_parts=True)
         wants_body = any(needs_html(part) for part in message.parts) or needs_body(
             summary, message.parts, profile, rules
         )
@@ -60,7 +60,7 @@ class TakeMessages:
             return message
         # The parts again too: their handles are good only right after the fetch.
         return await run.provider.fetch_message(
-            run.mailbox, summary.message_id, known=summary, with_body=True, with_parts=True
+            run.mailbox, summary.message_id, summary, with_body=True, with_parts=True
         )
 
     async def _judged(self, run: Run, message: Message, place: Place) -> JudgedMessage:

@@ -4,8 +4,8 @@ from collections.abc import AsyncIterator
 
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import ItemGone
-from mailroom_common.events.attachment import attachment_id
-from mailroom_common.providers.port import Message, Part
+from mailroom_common.events import derive_attachment_id
+from mailroom_common.providers.types import Message, Part
 from sync_engine.domain.content import HEAD_BYTES, Content, sniff
 from sync_engine.domain.filenames import clean
 from sync_engine.domain.filters import REJECTED, RejectedMail
@@ -48,7 +48,7 @@ class TakePart:
     async def _store(
         self, run: Run, message_id: str, part: Part, content: Content, chunks: AsyncIterator[bytes]
     ) -> TakenPart:
-        taken_id = attachment_id(run.doc_source_id, message_id, part.part_path)
+        taken_id = derive_attachment_id(run.doc_source_id, message_id, part.part_path)
         key = f"documents/{taken_id}.{content.file_extension}"
         await self._tables.announce_upload(run.doc_source_id, taken_id, key)
         try:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.port import Folder
+from mailroom_common.providers.types import Folder
 from sync_engine.domain.texts import storable
 from sync_engine.domain.watched import FolderWatch, LabelWatch, names_own_labels, watched_folders
 from sync_engine.handlers.run import Run
@@ -38,7 +38,7 @@ class WatchFolders:
         return LabelWatch(run.source.profile, named, labels)
 
     async def _asked(self, run: Run) -> Sequence[Folder]:
-        named = await run.provider.folders(run.mailbox)
+        named = await run.provider.list_folders(run.mailbox)
         folders = [replace(folder, path=storable(folder.path) or "") for folder in named]
         await self._tables.save_folders(run.doc_source_id, folders)
         return folders

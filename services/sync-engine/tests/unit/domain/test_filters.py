@@ -3,7 +3,7 @@
 import pytest
 
 from mailroom_common.events import Profile, SourceFilter
-from mailroom_common.providers.port import MessageSummary, Part, PartKind
+from mailroom_common.providers.types import MessageSummary, Part, PartKind
 from sync_engine.domain.filters import (
     RejectedMail,
     is_automated,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailroom_common.providers.port import Part, PartKind
+from mailroom_common.providers.types import Part, PartKind
 from sync_engine.domain.content import HEAD_BYTES, sniff
 from sync_engine.domain.parts import LARGEST_BYTES, Left, judge_by_content, judge_by_name, needs_html
 

@@ -3,7 +3,7 @@
 import pytest
 
 from mailroom_common.events import Profile
-from mailroom_common.providers.port import Folder, MessageSummary
+from mailroom_common.providers.types import Folder, MessageSummary
 from sync_engine.domain.watched import FolderWatch, LabelWatch, names_own_labels, primary_label, watched_folders
 
 TREE = [

@@ -20,6 +20,7 @@ from mailroom_common.events import (
 from mailroom_common.kafka.record import IncomingRecord, Partition
 from mailroom_common.topics import SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL, Topic
 from sync_engine.domain.work_table import Append
+from sync_engine.handlers import work_off_requests
 from sync_engine.handlers.work_off_requests import Lane, WorkOffRequests
 from sync_engine.ports import Done, NotSyncable, RetryAt, RunOutcome
 
@@ -435,14 +436,23 @@ async def test_a_refusal_is_not_believed_where_a_newer_version_of_the_source_was
     assert bench.connections.told == [("s", "synced")]
 
 
-async def test_an_append_that_kafka_does_not_take_is_repeated() -> None:
-    bench = Bench()
-    bench.knows(source("s"))
-    bench.log.failures = 2
+async def test_an_append_is_repeated_until_kafka_takes_it_and_then_the_source_runs_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(work_off_requests, "_APPEND_AGAIN_S", (0.001, 0.002))
+    bench = Bench(max_concurrent=1)
+    bench.knows(source("s"), source("other"))
+    bench.log.failures = 12
     async with working(bench):
         bench.ask("s")
-        await until(bench.log.tombstones)
-    assert bench.runs.keys == ["s"]
+        await until(lambda: bench.log.failures < 8)
+        bench.ask("other")
+        await until(lambda: len(bench.runs.keys) == 2)  # the slot is free, however long the answer takes
+        await until(lambda: len(bench.log.tombstones()) == 2)
+        assert bench.runs.keys == ["s", "other"]
+        bench.ask("s")
+        await until(lambda: len(bench.log.tombstones()) == 3)
+    assert bench.runs.keys == ["s", "other", "s"]
 
 
 async def test_a_request_that_a_foreign_tombstone_shadows_is_appended_again() -> None:

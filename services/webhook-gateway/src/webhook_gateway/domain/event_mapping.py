@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from mailroom_common.events import DocSource, LifecycleEvent, LifecycleKind, Notification, Provider, derived_id
+from mailroom_common.events import DocSource, LifecycleEvent, LifecycleKind, Notification, Provider, derive_event_id
 from webhook_gateway.domain.pushes import GmailPush, GraphItem
 
 _LIFECYCLE_KINDS = {
@@ -21,7 +21,7 @@ def build_change_notification(item: GraphItem, source: DocSource, received_at: d
         (item.subscription_id or "", item.message_id or "", item.change_type or "", item.etag or "")
     )
     return Notification(
-        event_id=derived_id("notification", source.doc_source_id, provider_event),
+        event_id=derive_event_id("notification", source.doc_source_id, provider_event),
         occurred_at=received_at,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
@@ -37,7 +37,7 @@ def build_lifecycle_event(item: GraphItem, source: DocSource, received_at: datet
     raw_kind = item.lifecycle_event or ""
     period = int(received_at.timestamp()) // _LIFECYCLE_PERIOD_S
     return LifecycleEvent(
-        event_id=derived_id("lifecycle", source.doc_source_id, item.subscription_id, raw_kind, period),
+        event_id=derive_event_id("lifecycle", source.doc_source_id, item.subscription_id, raw_kind, period),
         occurred_at=received_at,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
@@ -51,7 +51,7 @@ def build_lifecycle_event(item: GraphItem, source: DocSource, received_at: datet
 def build_gmail_notification(push: GmailPush, source: DocSource, received_at: datetime) -> Notification:
     provider_event = f"{push.address}|{push.history_id}"
     return Notification(
-        event_id=derived_id("notification", source.doc_source_id, provider_event),
+        event_id=derive_event_id("notification", source.doc_source_id, provider_event),
         occurred_at=received_at,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,

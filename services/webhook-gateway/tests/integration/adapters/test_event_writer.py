@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
 import pytest
-from kafka_site import Site
+from kafka_site import KafkaSite
 
 from mailroom_common.events import Notification, Provider
 from mailroom_common.kafka.codec import Codec
@@ -30,7 +30,7 @@ def make_notification(number: int, source: str = "ds-1") -> Notification:
 
 
 @pytest.fixture
-async def producer(site: Site) -> AsyncIterator[EventProducer]:
+async def producer(site: KafkaSite) -> AsyncIterator[EventProducer]:
     async with EventProducer(site, Codec(), client_id="gateway") as producer:
         yield producer
 
@@ -43,7 +43,7 @@ async def writer(producer: EventProducer) -> GroupCommitWriter:
 
 
 async def test_events_of_concurrent_writers_are_all_written_in_order_per_key(
-    site: Site, writer: GroupCommitWriter
+    site: KafkaSite, writer: GroupCommitWriter
 ) -> None:
     async def write_all(name: str) -> None:
         for number in range(20):
@@ -58,7 +58,7 @@ async def test_events_of_concurrent_writers_are_all_written_in_order_per_key(
     await asyncio.gather(*(write_all(f"ds-{number}") for number in range(16)))
 
     by_key: dict[bytes, list[int]] = {}
-    for record in await site.read_records(NOTIFICATIONS):
+    for record in await site.read_all(NOTIFICATIONS.name):
         event = Codec().decode(NOTIFICATIONS, record.value)
         assert isinstance(event, Notification)
         by_key.setdefault(record.key, []).append(int(event.provider_event))
@@ -66,7 +66,7 @@ async def test_events_of_concurrent_writers_are_all_written_in_order_per_key(
 
 
 async def test_events_written_together_carry_the_trace_of_their_own_writer(
-    site: Site, writer: GroupCommitWriter
+    site: KafkaSite, writer: GroupCommitWriter
 ) -> None:
     traces = {f"ds-{number}": f"00-{number:032x}-b7ad6b7169203331-01" for number in range(1, 5)}
 
@@ -80,13 +80,13 @@ async def test_events_written_together_carry_the_trace_of_their_own_writer(
 
     found = [
         (record.key.decode(), dict(record.headers)["traceparent"].decode())
-        for record in await site.read_records(NOTIFICATIONS)
+        for record in await site.read_all(NOTIFICATIONS.name)
     ]
     assert sorted(found) == sorted(2 * list(traces.items()))
 
 
 async def test_group_commit_and_single_sends_choose_the_same_partition(
-    site: Site, producer: EventProducer, writer: GroupCommitWriter
+    site: KafkaSite, producer: EventProducer, writer: GroupCommitWriter
 ) -> None:
     for number in range(20):
         key = f"ds-{number}"
@@ -94,6 +94,6 @@ async def test_group_commit_and_single_sends_choose_the_same_partition(
         await writer.write_events([OutgoingEvent(NOTIFICATIONS, key, make_notification(number, key))], timeout_s=10.0)
 
     partitions: dict[bytes, set[int]] = {}
-    for record in await site.read_records(NOTIFICATIONS):
+    for record in await site.read_all(NOTIFICATIONS.name):
         partitions.setdefault(record.key, set()).add(record.partition)
     assert all(len(found) == 1 for found in partitions.values())

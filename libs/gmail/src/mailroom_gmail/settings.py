@@ -1,0 +1,53 @@
+"""How Gmail differs from other providers, and what its clients read from the environment."""
+
+from datetime import timedelta
+
+from pydantic import Field, SecretStr, field_validator
+
+from mailroom_common.providers.ports import ChangeListing, ProviderTraits, PushTraits
+from mailroom_common.settings import MailroomSettings
+
+WATCH_LIFETIME = timedelta(days=7)
+
+TRAITS = ProviderTraits(
+    name="gmail",
+    display_name="Gmail",
+    archive_source="gmail_push",
+    change_listing=ChangeListing.MAILBOX_HISTORY,
+    uses_labels=True,
+    is_removal_final=True,
+    reports_inline_parts=True,
+    application_access_needs_tenant=False,
+    revocation_ends_account=True,
+    push=PushTraits(
+        # Whatever is asked for.
+        subscription_lifetime=WATCH_LIFETIME,
+        # Google asks for a watch to be repeated daily.
+        renewal_interval=timedelta(days=1),
+        min_renewal_gap=timedelta(minutes=10),
+        is_shared_by_account=True,
+        has_notification_url=False,
+        can_look_up=False,
+    ),
+)
+
+ME = "/gmail/v1/users/me"  # the token says who that is, for a user and for a delegated service account
+CLIENT_VARIABLES = "MAILROOM_GOOGLE_CLIENT_ID and MAILROOM_GOOGLE_CLIENT_SECRET"
+
+
+class GmailSettings(MailroomSettings):
+    google_authorize_url: str = "https://accounts.google.com/o/oauth2/v2/auth"
+    google_token_url: str = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address, not a secret
+    gmail_url: str = "https://gmail.googleapis.com"
+    google_client_id: str | None = None
+    google_client_secret: SecretStr | None = None
+    google_service_account_key: SecretStr | None = None  # the JSON key, for delegation (application access)
+    pubsub_topic: str | None = None
+    # Of projects made since May 2026; older ones have 15,000 per user. This process keeps within them by itself.
+    gmail_user_units_per_minute: int = Field(default=6_000, ge=100)
+    gmail_project_units_per_minute: int = Field(default=1_200_000, ge=100)
+
+    @field_validator("gmail_url")
+    @classmethod
+    def _strip_slash(cls, value: str) -> str:
+        return value.rstrip("/")

@@ -1,0 +1,5 @@
+"""Outlook mailboxes by Microsoft Graph."""
+
+from mailroom_outlook.package import PACKAGE
+
+__all__ = ["PACKAGE"]

@@ -1,0 +1,164 @@
+"""Graph's members in Mailroom's words. A member that is left out stays None: unknown, not empty."""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from mailroom_common.errors import MailroomError, ProviderUnavailable
+from mailroom_common.logs import get_logger
+from mailroom_common.providers.headers import filter_headers
+from mailroom_common.providers.types import (
+    Change,
+    ChangeKind,
+    Mailbox,
+    MessageSummary,
+    Part,
+    PartKind,
+    Subscription,
+)
+
+log = get_logger()
+
+# Delta puts it into its token: a changed select would take effect only with the next round from nothing.
+SUMMARY_SELECT = (
+    "id,receivedDateTime,lastModifiedDateTime,internetMessageId,conversationId,subject,from,sender,isRead,isDraft,"
+    "importance,hasAttachments,categories,parentFolderId,changeKey"
+)
+# Headers are the heaviest member: never asked of a whole mailbox, only of what a list or a fetch is about.
+LIST_SELECT = f"{SUMMARY_SELECT},internetMessageHeaders"
+BODY_SELECT = f"{LIST_SELECT},body"
+PART_SELECT = "id,name,contentType,size,isInline,lastModifiedDateTime"
+CONTENT_ID_SELECT = f"{PART_SELECT},microsoft.graph.fileAttachment/contentId"
+
+_KINDS = {
+    "#microsoft.graph.itemattachment": PartKind.MESSAGE,
+    "#microsoft.graph.referenceattachment": PartKind.LINK,
+}
+
+# Any: Graph's JSON, read member by member here and nowhere else.
+Payload = Mapping[str, Any]
+
+
+def summary_of(message: Payload) -> MessageSummary:
+    sender = (message.get("from") or message.get("sender") or {}).get("emailAddress") or {}
+    headers = message.get("internetMessageHeaders")
+    return MessageSummary(
+        message_id=required(message, "id"),
+        folder_id=message.get("parentFolderId"),
+        received_at=moment(message.get("receivedDateTime")),
+        modified_at=moment(message.get("lastModifiedDateTime")),
+        internet_message_id=message.get("internetMessageId"),
+        conversation_id=message.get("conversationId"),
+        subject=message.get("subject"),
+        sender_address=sender.get("address"),
+        sender_name=sender.get("name"),
+        is_read=message.get("isRead"),
+        is_draft=message.get("isDraft"),
+        importance=message.get("importance"),
+        has_attachments=message.get("hasAttachments"),
+        categories=tuple(message.get("categories") or ()),
+        version=message.get("changeKey") or message.get("@odata.etag"),
+        headers=None if headers is None else filter_headers(headers),
+    )
+
+
+def html_of(message: Payload) -> str:
+    body = message.get("body") or {}
+    return (body.get("content") or "") if str(body.get("contentType")).lower() == "html" else ""
+
+
+def change_of(item: Payload) -> Change:
+    if "@removed" in item:
+        return Change(ChangeKind.REMOVED, required(item, "id"))
+    return Change(ChangeKind.PRESENT, required(item, "id"), _summary_or_nothing(item))
+
+
+def listed_summary(item: Payload) -> MessageSummary:
+    """An item that breaks the mapping shows with its id and its time alone: its fetch then fails, and no page's."""
+    return _summary_or_nothing(item) or MessageSummary(
+        message_id=required(item, "id"), modified_at=moment(item.get("lastModifiedDateTime"))
+    )
+
+
+def _summary_or_nothing(item: Payload) -> MessageSummary | None:
+    try:
+        return summary_of(item)
+    except MailroomError:
+        raise
+    except Exception as error:  # noqa: BLE001  # a traceback for each page that shows the item says no more than its name
+        # What strangers send finds every hole: one mail that breaks us must not stand in the way of its page.
+        log.warning("item_not_mapped", message_id=item.get("id"), error=type(error).__name__)
+        return None
+
+
+def part_of(attachment: Payload) -> Part:
+    attachment_id = required(attachment, "id")
+    return Part(
+        part_path=attachment_id,
+        kind=_KINDS.get(str(attachment.get("@odata.type")).lower(), PartKind.FILE),
+        filename=attachment.get("name"),
+        content_type=attachment.get("contentType"),
+        size_bytes=attachment.get("size"),
+        is_inline=bool(attachment.get("isInline")),
+        content_id=attachment.get("contentId"),
+        handle=attachment_id,
+    )
+
+
+def subscription_of(subscription: Payload) -> Subscription:
+    expires_at = moment(subscription.get("expirationDateTime"))
+    if expires_at is None:
+        raise ProviderUnavailable("Graph left out when a subscription expires")
+    client_state = subscription.get("clientState") or ""
+    return Subscription(
+        subscription_id=required(subscription, "id"),
+        resource=subscription.get("resource") or "",
+        expires_at=expires_at,
+        notification_url=subscription.get("notificationUrl"),
+        lifecycle_url=subscription.get("lifecycleNotificationUrl"),
+        doc_source_id=client_state.partition(":")[0] or None,
+    )
+
+
+def messages_resource(mailbox: Mailbox) -> str:
+    return f"/users/{mailbox.provider_user_id or mailbox.address}/messages"
+
+
+def is_messages_of(mailbox: Mailbox, resource: str) -> bool:
+    """Graph spells resources in several ways; an application's list holds the whole tenant's."""
+    owner, _, rest = resource.strip("/").removeprefix("users/").removeprefix("Users/").partition("/")
+    names = {name.lower() for name in (mailbox.provider_user_id, mailbox.address, "me") if name}
+    return owner.lower() in names and "messages" in rest.lower()
+
+
+def values(page: Payload) -> Iterable[Payload]:
+    value = page.get("value")
+    if not isinstance(value, list):
+        raise ProviderUnavailable("Graph answered a list without a list in it")
+    return [item for item in value if isinstance(item, dict)]
+
+
+def required(item: Payload, name: str) -> str:
+    value = item.get(name)
+    if not isinstance(value, str) or not value:
+        raise ProviderUnavailable(f"Graph left out {name}")
+    return value
+
+
+def moment(text: object) -> datetime | None:
+    """Graph writes up to seven digits of a second, `Z` or an offset, and on occasion no zone at all: that is UTC."""
+    if not isinstance(text, str) or not text:
+        return None
+    whole, _, rest = text.replace("z", "Z").replace("Z", "+00:00").partition(".")
+    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    zone = rest[len(digits) :]
+    try:
+        at = datetime.fromisoformat(f"{whole}.{digits[:6]:0<6}{zone}" if digits else whole + zone)
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+    except (ValueError, OverflowError):  # OverflowError: an hour before year 1, by its offset
+        return None
+
+
+def odata_moment(at: datetime) -> str:
+    at = at.astimezone(UTC)
+    return at.strftime("%Y-%m-%dT%H:%M:%S") + (f".{at.microsecond:06d}" if at.microsecond else "") + "Z"

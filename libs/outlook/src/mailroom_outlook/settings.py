@@ -1,0 +1,46 @@
+"""How Outlook differs from other providers, and what its clients read from the environment."""
+
+from datetime import timedelta
+
+from pydantic import SecretStr, field_validator
+
+from mailroom_common.providers.ports import ChangeListing, ProviderTraits, PushTraits
+from mailroom_common.settings import MailroomSettings
+
+TRAITS = ProviderTraits(
+    name="outlook",
+    display_name="Outlook",
+    archive_source="graph_webhook",
+    change_listing=ChangeListing.FOLDER_DELTAS,
+    uses_labels=False,
+    is_removal_final=False,
+    reports_inline_parts=False,
+    application_access_needs_tenant=True,
+    revocation_ends_account=False,
+    push=PushTraits(
+        # Documented are 10,080 minutes; live Graph refuses above 10,070.
+        subscription_lifetime=timedelta(minutes=10_000),
+        renewal_interval=None,
+        # Graph warns of inconsistent state when a subscription is renewed or reauthorized twice within ten minutes.
+        min_renewal_gap=timedelta(minutes=10),
+        is_shared_by_account=False,
+        has_notification_url=True,
+        can_look_up=True,
+    ),
+)
+
+# The `Prefer` of every call.
+IMMUTABLE_IDS = 'IdType="ImmutableId"'
+CLIENT_VARIABLES = "MAILROOM_MICROSOFT_CLIENT_ID and MAILROOM_MICROSOFT_CLIENT_SECRET"
+
+
+class OutlookSettings(MailroomSettings):
+    microsoft_authority: str = "https://login.microsoftonline.com"
+    graph_url: str = "https://graph.microsoft.com/v1.0"
+    microsoft_client_id: str | None = None
+    microsoft_client_secret: SecretStr | None = None
+
+    @field_validator("microsoft_authority", "graph_url")
+    @classmethod
+    def _strip_slash(cls, value: str) -> str:
+        return value.rstrip("/")

@@ -1,0 +1,425 @@
+import asyncio
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from mailroom_common.errors import (
+    AccessDenied,
+    CursorRefused,
+    ItemGone,
+    PageTokenRefused,
+    ProviderUnavailable,
+    Rejected,
+    Throttled,
+)
+from mailroom_common.events import Profile
+from mailroom_common.providers.http import BaseURL
+from mailroom_common.providers.quota import Quota
+from mailroom_common.providers.types import ChangeKind, Mailbox, MessageSummary, Part, PartKind
+from mailroom_outlook.mail import GraphMail
+
+BASE = "https://graph.example/v1.0"
+START_AT = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def graph(http: httpx.AsyncClient, tokens: Any) -> GraphMail:
+    return GraphMail(http, BaseURL(BASE), tokens, Quota(slots=4))
+
+
+def item(number: int, at: str = "2026-11-28T10:00:00Z", **more: object) -> dict[str, object]:
+    return {
+        "@odata.etag": f'W/"{number}"',
+        "id": f"AAMk{number}=",
+        "receivedDateTime": at,
+        "lastModifiedDateTime": at,
+        "subject": f"Invoice {number}",
+        "from": {"emailAddress": {"name": "Billing", "address": "billing@acme.example"}},
+        "parentFolderId": "inbox-id",
+        "hasAttachments": True,
+        "changeKey": f"ck{number}",
+        "internetMessageHeaders": [{"name": "List-Unsubscribe", "value": "<x>"}, {"name": "Received", "value": "y"}],
+        **more,
+    }
+
+
+def page(*items: dict[str, object], **links: str) -> httpx.Response:
+    return httpx.Response(200, json={"value": list(items), **{f"@odata.{name}": link for name, link in links.items()}})
+
+
+async def changes(
+    graph: GraphMail, mailbox: Mailbox, position: str | None = None, page_token: str | None = None
+) -> Any:
+    return await graph.list_changes(mailbox, "inbox-id", START_AT, position=position, page_token=page_token)
+
+
+async def test_every_call_asks_for_immutable_ids_and_each_delta_page_for_its_size(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(
+        page(nextLink=f"{BASE}/next?$skiptoken=a"),
+        page(deltaLink=f"{BASE}/delta?$deltatoken=b"),
+        page(item(1)),
+        httpx.Response(200, json=item(1)),
+        page(),
+    )
+    first = await changes(graph, outlook)
+    await changes(graph, outlook, page_token=first.page_token)
+    await graph.list_modified(outlook, START_AT)
+    await graph.fetch_message(outlook, "AAMk1=", with_parts=True)
+    assert all('IdType="ImmutableId"' in request.headers["Prefer"] for request in wire.requests)
+    assert all("odata.maxpagesize=100" in request.headers["Prefer"] for request in wire.requests[:2])
+    assert [request.headers["Authorization"] for request in wire.requests] == ["Bearer token-1"] * 5
+
+
+async def test_round_goes_from_page_token_to_position_and_links_are_used_as_they_are(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    link = "/users('u%40x')/mailFolders('f')/messages/delta?$skiptoken=A%2Fb_-=="
+    removed: dict[str, object] = {
+        "@odata.type": "#microsoft.graph.message",
+        "id": "gone",
+        "@removed": {"reason": "deleted"},
+    }
+    wire.plays(
+        page(item(1), removed, nextLink=f"{BASE}{link}"),
+        page(nextLink=f"{BASE}/empty?$skiptoken=2"),
+        page(deltaLink=f"{BASE}/d?$deltatoken=3"),
+    )
+    first = await changes(graph, outlook)
+    second = await changes(graph, outlook, position="/old", page_token=first.page_token)
+    last = await changes(graph, outlook, position="/old", page_token=second.page_token)
+    assert [(change.kind, change.message_id) for change in first.changes] == [
+        (ChangeKind.PRESENT, "AAMk1="),
+        (ChangeKind.REMOVED, "gone"),
+    ]
+    assert (first.page_token, first.position, first.needs_relist) == (link, None, False)
+    assert (last.page_token, last.position) == (None, "/d?$deltatoken=3")
+    assert wire.requests[1].url.raw_path.decode() == f"/v1.0{link}"
+    first_query = wire.requests[0].url.query.decode()
+    assert first_query.startswith("$select=id,receivedDateTime")
+    assert "$filter" not in first_query
+
+
+@pytest.mark.parametrize("name", ["nextLink", "deltaLink"])
+async def test_link_to_another_host_is_not_followed_and_never_sees_the_token(
+    graph: GraphMail, wire: Any, outlook: Mailbox, name: str
+) -> None:
+    wire.plays(page(item(1), **{name: "https://evil.example/v1.0/next"}))
+    with pytest.raises(ProviderUnavailable):
+        await changes(graph, outlook)
+    assert [request.url.host for request in wire.requests] == ["graph.example"]
+
+
+async def test_redirect_is_not_followed(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.plays(httpx.Response(302, headers={"Location": "https://evil.example/"}))
+    with pytest.raises(ProviderUnavailable, match="redirects"):
+        await changes(graph, outlook)
+    assert len(wire.requests) == 1
+
+
+async def test_refused_links_are_told_apart(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    gone = httpx.Response(410, json={"error": {"code": "SyncStateNotFound", "message": "generation=149"}})
+    wire.plays(gone, gone)
+    with pytest.raises(CursorRefused):
+        await changes(graph, outlook, position="/d?$deltatoken=1")
+    with pytest.raises(PageTokenRefused):
+        await changes(graph, outlook, position="/d?$deltatoken=1", page_token="/n?$skiptoken=1")
+
+
+async def test_updated_item_with_only_its_changed_members_leaves_the_rest_unknown(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(page({"id": "AAMk1=", "isRead": True}, deltaLink=f"{BASE}/d"))
+    (change,) = (await changes(graph, outlook)).changes
+    assert change.summary == MessageSummary(message_id="AAMk1=", is_read=True)
+
+
+async def test_rejected_token_is_renewed_once_and_the_call_repeated(
+    graph: GraphMail, wire: Any, tokens: Any, outlook: Mailbox
+) -> None:
+    refused = httpx.Response(401, json={"error": {"code": "InvalidAuthenticationToken"}})
+    wire.plays(refused, page(deltaLink=f"{BASE}/d"))
+    await changes(graph, outlook)
+    assert tokens.rejected == ["token-1"]
+    assert [request.headers["Authorization"] for request in wire.requests] == ["Bearer token-1", "Bearer token-2"]
+
+
+async def test_fresh_token_that_is_rejected_too_is_access_denied(
+    graph: GraphMail, wire: Any, tokens: Any, outlook: Mailbox
+) -> None:
+    refused = httpx.Response(401, json={"error": {"code": "InvalidAuthenticationToken"}})
+    wire.plays(refused, refused)
+    with pytest.raises(AccessDenied):
+        await changes(graph, outlook)
+    assert tokens.rejected == ["token-1"]
+
+
+async def test_retry_after_keeps_the_next_call_from_being_made(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.plays(httpx.Response(429, headers={"Retry-After": "2.128"}, json={"error": {"code": "TooManyRequests"}}))
+    with pytest.raises(Throttled) as first:
+        await changes(graph, outlook)
+    with pytest.raises(Throttled) as second:
+        await changes(graph, outlook)
+    assert first.value.retry_after_s == 2.128
+    assert second.value.retry_after_s is not None
+    assert 0 < second.value.retry_after_s <= 2.128
+    assert len(wire.requests) == 1
+
+
+async def test_other_mailboxes_are_called_during_a_pause(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.plays(httpx.Response(503, headers={"Retry-After": "60"}), page(deltaLink=f"{BASE}/d"))
+    with pytest.raises(ProviderUnavailable):
+        await changes(graph, outlook)
+    await changes(graph, replace(outlook, provider_user_id="user-2"))
+
+
+async def test_list_is_read_by_value_and_says_where_to_go_on(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.plays(
+        page(item(1), item(2, "2026-11-28T10:00:05.1234567Z"), nextLink=f"{BASE}/users/user-1/messages?$skip=2"),
+        page(item(2, "2026-11-28T10:00:05.1234567Z")),
+    )
+    since = datetime(2026, 11, 28, 9, 59, tzinfo=UTC)
+    first = await graph.list_modified(outlook, since)
+    assert first.resume_after == datetime(2026, 11, 28, 10, 0, 5, 123456, tzinfo=UTC)
+    last = await graph.list_modified(outlook, first.resume_after)
+    assert last.resume_after is None
+    query = wire.requests[1].url.query.decode()
+    assert "$filter=lastModifiedDateTime%20ge%202026-11-28T10:00:05.123456Z" in query
+    assert "$orderby=lastModifiedDateTime&" in query
+    assert last.summaries[0].headers == {"list-unsubscribe": "<x>"}
+
+
+async def test_more_items_of_one_time_than_a_page_holds_do_not_stop_the_list(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    at = datetime(2026, 11, 28, 10, tzinfo=UTC)
+    wire.plays(
+        page(item(1), item(2), nextLink=f"{BASE}/m?$skip=2"),
+        page(item(3), item(4), nextLink=f"{BASE}/m?$skip=4"),
+        page(item(5), item(6, "2026-11-28T10:00:01Z"), nextLink=f"{BASE}/m?$skip=6"),
+    )
+    found = await graph.list_modified(outlook, at)
+    assert [summary.message_id for summary in found.summaries] == [f"AAMk{number}=" for number in range(1, 7)]
+    assert found.resume_after == at + timedelta(seconds=1)
+
+
+async def test_item_that_breaks_the_mapping_shows_by_its_id_and_hides_no_other(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    broken = item(1, **{"from": "nobody foresaw this"})
+    wire.plays(page(broken, item(2)), page(broken, item(2), deltaLink=f"{BASE}/d"), httpx.Response(200, json=broken))
+    at = datetime(2026, 11, 28, 10, tzinfo=UTC)
+    listed = (await graph.list_modified(outlook, at)).summaries
+    assert listed[0] == MessageSummary(message_id="AAMk1=", modified_at=at)
+    assert listed[1].subject == "Invoice 2"
+    shown = (await changes(graph, outlook)).changes
+    assert (shown[0].message_id, shown[0].kind, shown[0].summary) == ("AAMk1=", ChangeKind.PRESENT, None)
+    assert shown[1].summary is not None
+    with pytest.raises(AttributeError):  # where it is alone, and is parked for itself
+        await graph.fetch_message(outlook, "AAMk1=", listed[0])
+
+
+async def test_known_message_costs_only_the_list_of_its_parts(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.plays(
+        page(item(1)),
+        page(
+            {
+                "@odata.type": "#microsoft.graph.fileAttachment",
+                "id": "att/1+=",
+                "name": "../invoice.pdf",
+                "contentType": "application/pdf",
+                "size": 10,
+                "isInline": False,
+                "contentId": "c1",
+            },
+            {"@odata.type": "#microsoft.graph.itemAttachment", "id": "att2", "name": "Fwd", "contentType": None},
+            {"@odata.type": "#microsoft.graph.referenceAttachment", "id": "att3", "name": "link"},
+        ),
+    )
+    (known,) = (await graph.list_modified(outlook, START_AT)).summaries
+    message = await graph.fetch_message(outlook, "AAMk1=", known)
+    assert [(part.part_path, part.kind) for part in message.parts] == [
+        ("att/1+=", PartKind.FILE),
+        ("att2", PartKind.MESSAGE),
+        ("att3", PartKind.LINK),
+    ]
+    assert (message.parts[0].filename, message.parts[0].content_id) == ("../invoice.pdf", "c1")
+    assert message.html_body is None
+    assert len(wire.requests) == 2
+    assert (
+        wire.requests[1].url.raw_path.decode().startswith("/v1.0/users/user-1/messages/AAMk1%3D/attachments?$select=")
+    )
+
+
+async def test_summary_of_a_delta_page_is_completed_before_it_is_believed(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(httpx.Response(200, json=item(1, hasAttachments=False)))
+    message = await graph.fetch_message(outlook, "AAMk1=", MessageSummary(message_id="AAMk1=", is_read=True))
+    assert (message.summary.subject, message.parts) == ("Invoice 1", ())
+
+
+async def test_parts_are_asked_for_though_graph_says_there_are_none(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(httpx.Response(200, json=item(1, hasAttachments=False)), page({"id": "a1", "isInline": True}))
+    message = await graph.fetch_message(outlook, "AAMk1=", with_parts=True)
+    assert [part.is_inline for part in message.parts] == [True]
+
+
+async def test_body_comes_only_when_asked_for_and_is_empty_for_plain_text(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(
+        httpx.Response(200, json=item(1, body={"contentType": "html", "content": "<table>"})),
+        httpx.Response(200, json=item(1, body={"contentType": "text", "content": "plain"})),
+    )
+    html = await graph.fetch_message(outlook, "AAMk1=", with_body=True, with_parts=False)
+    text = await graph.fetch_message(outlook, "AAMk1=", with_body=True, with_parts=False)
+    assert (html.html_body, text.html_body) == ("<table>", "")
+    assert wire.requests[0].url.params["$select"].endswith(",body")
+
+
+async def test_observed_mailbox_is_never_asked_for_bodies_or_attachments(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(httpx.Response(200, json=item(1)))
+    observed = replace(outlook, profile=Profile.OBSERVATION)
+    message = await graph.fetch_message(observed, "AAMk1=", with_body=True, with_parts=True)
+    assert (message.parts, message.html_body) == ((), None)
+    assert "body" not in wire.requests[0].url.params["$select"]
+
+
+async def test_cast_that_is_refused_is_left_out_from_then_on(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    refused = httpx.Response(400, json={"error": {"code": "RequestBroker--ParseUri"}})
+    known = MessageSummary(message_id="m", received_at=START_AT, folder_id="f", has_attachments=True, headers={})
+    wire.plays(refused, page({"id": "a1"}), page({"id": "a1"}))
+    for _ in range(2):
+        message = await graph.fetch_message(outlook, "m", known)
+        assert message.parts[0].content_id is None
+    assert ["contentId" in str(request.url) for request in wire.requests] == [True, False, False]
+
+
+async def test_deleted_message_is_gone(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.plays(httpx.Response(404, json={"error": {"code": "ErrorItemNotFound"}}))
+    with pytest.raises(ItemGone):
+        await graph.fetch_message(outlook, "AAMk1=")
+
+
+async def test_part_is_streamed_raw(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.plays(httpx.Response(200, content=b"%PDF-1.7"))
+    part = Part(part_path="att/1=", kind=PartKind.FILE, filename=None, content_type=None)
+    async with graph.open_part(outlook, "AAMk1=", part) as chunks:
+        assert b"".join([chunk async for chunk in chunks]) == b"%PDF-1.7"
+    assert (
+        wire.requests[0].url.raw_path.decode() == "/v1.0/users/user-1/messages/AAMk1%3D/attachments/att%2F1%3D/$value"
+    )
+
+
+async def test_cloud_link_has_no_bytes(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    part = Part(part_path="a", kind=PartKind.LINK, filename=None, content_type=None)
+    with pytest.raises(Rejected):
+        async with graph.open_part(outlook, "m", part):
+            pytest.fail("a link was opened")
+    assert wire.requests == []
+
+
+async def test_mailbox_is_never_asked_by_more_than_four_calls_at_once(
+    http: httpx.AsyncClient, tokens: Any, outlook: Mailbox
+) -> None:
+    running = most = 0
+
+    async def slow(_request: httpx.Request) -> httpx.Response:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+        return page(deltaLink=f"{BASE}/d")
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(slow)) as client:
+        graph = GraphMail(client, BaseURL(BASE), tokens, Quota(slots=4))
+        await asyncio.gather(*(changes(graph, outlook) for _ in range(20)))
+    assert most == 4
+
+
+async def test_folder_tree_has_paths_and_knows_the_inbox_in_any_language(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    answers = {
+        "/v1.0/users/user-1/mailFolders/inbox": {"id": "id-in"},
+        "/v1.0/users/user-1/mailFolders/id-in/childFolders": {
+            "value": [{"id": "id-2026", "displayName": "2026", "childFolderCount": 0}]
+        },
+        "/v1.0/more": {"value": [{"id": "id-hidden", "displayName": "Quarantäne", "childFolderCount": 0}]},
+        "/v1.0/users/user-1/mailFolders": {
+            "value": [
+                {"id": "id-in", "displayName": "Posteingang", "childFolderCount": 1},
+                {"@odata.type": "#microsoft.graph.mailSearchFolder", "id": "id-s", "displayName": "Suche"},
+            ],
+            "@odata.nextLink": f"{BASE}/more?$skip=2",
+        },
+    }
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        found = answers.get(request.url.path)
+        if request.url.path.endswith("/archive"):
+            return httpx.Response(400, json={"error": {"code": "ErrorInvalidIdMalformed"}})
+        return (
+            httpx.Response(404, json={"error": {"code": "ErrorItemNotFound"}})
+            if found is None
+            else httpx.Response(200, json=found)
+        )
+
+    wire.answer = answer
+    tree = await graph.list_folders(outlook)
+    assert {(folder.folder_id, folder.path, folder.well_known) for folder in tree} == {
+        ("id-in", "Posteingang", "inbox"),
+        ("id-2026", "Posteingang/2026", None),
+        ("id-hidden", "Quarantäne", None),
+    }
+    listing = next(request for request in wire.requests if request.url.path.endswith("/mailFolders"))
+    assert listing.url.params["includeHiddenFolders"] == "true"
+    assert listing.url.params["$top"] == "100"
+    asked = len(wire.requests)
+    await graph.list_folders(outlook)
+    assert "/v1.0/users/user-1/mailFolders/inbox" not in [request.url.path for request in wire.requests[asked:]]
+
+
+@pytest.mark.parametrize(
+    ("lost", "is_whole"),
+    [
+        ("/mailFolders", False),
+        ("/more", False),
+        ("/mailFolders/id-gone/childFolders", True),  # deleted since its parent's page
+        ("/mailFolders/id-in/childFolders/more", False),
+    ],
+)
+async def test_folder_tree_lacks_what_is_gone_and_is_never_half(
+    graph: GraphMail, wire: Any, outlook: Mailbox, lost: str, is_whole: bool
+) -> None:
+    def folder(folder_id: str, children: int) -> dict[str, object]:
+        return {"id": folder_id, "displayName": folder_id, "childFolderCount": children}
+
+    pages = {
+        "/mailFolders": page(folder("id-in", 2), nextLink=f"{BASE}/users/user-1/more"),
+        "/more": page(folder("id-gone", 1)),
+        "/mailFolders/id-in/childFolders": page(
+            folder("id-a", 0), nextLink=f"{BASE}/users/user-1/mailFolders/id-in/childFolders/more"
+        ),
+        "/mailFolders/id-in/childFolders/more": page(folder("id-b", 0)),
+        "/mailFolders/id-gone/childFolders": page(folder("id-c", 0)),
+    }
+    del pages[lost]
+    not_found = httpx.Response(404, json={"error": {"code": "ErrorItemNotFound"}})
+    wire.answer = lambda request: pages.get(request.url.path.removeprefix("/v1.0/users/user-1"), not_found)
+    if is_whole:
+        tree = await graph.list_folders(outlook)
+        assert [folder.folder_id for folder in tree] == ["id-in", "id-gone", "id-a", "id-b"]
+    else:
+        with pytest.raises(ProviderUnavailable):
+            await graph.list_folders(outlook)

@@ -1,0 +1,518 @@
+"""The work-table protocol, as it is built, against a log that has gaps, a cleaner, owners that die and zombies.
+
+A change in a mailbox is followed by a request. It is lost when, with nothing left to do, nobody has read it. Each rule
+of the protocol is broken below. The machine found every one of these losses by itself, in up to some thousand random
+histories; they stand here as stories, so that each variant is seen to fail in every run.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+
+from mailroom_common.events import SyncReason, SyncRequest
+from sync_engine.domain.work_table import Append, Claim, WorkTable, _Row
+
+EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+KEYS = ("a", "b")
+FOLDERS = 2
+
+
+@dataclass(frozen=True)
+class Record:
+    """`request` None is a tombstone."""
+
+    offset: int
+    key: str
+    request: SyncRequest | None = None
+    resolves: int | None = None
+
+
+@dataclass
+class Run:
+    """A run reads the folders one after the other; a full one finds what was missed before, too."""
+
+    claim: Claim
+    full_mark: int | None
+    next_folder: int = 0
+
+
+@dataclass
+class Owner:
+    """One process with the partition. As a zombie it goes on, but for reading the log and committing."""
+
+    table: WorkTable
+    runs: dict[str, Run] = field(default_factory=dict)
+    on_the_way: list[Append] = field(default_factory=list)
+    recording: list[str] = field(default_factory=list)
+    acks: list[tuple[str, int]] = field(default_factory=list)
+
+
+class Mailroom(RuleBasedStateMachine):
+    make_table: ClassVar[type[WorkTable]] = WorkTable
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = EPOCH
+        self.log: list[Record] = []
+        self.end = 0
+        self.committed = 0
+        self.unread = {key: set[int]() for key in KEYS}  # folders with a change that any run finds
+        self.missed = {key: set[int]() for key in KEYS}  # folders with a change that only a full run finds
+        self.full_due: dict[str, int] = {}
+        self.marks = 0
+        self.owner = Owner(self.make_table())
+        self.zombies: list[Owner] = []
+
+    # The world.
+
+    @rule(key=st.sampled_from(KEYS), folder=st.sampled_from(range(FOLDERS)))
+    def a_mail_comes(self, key: str, folder: int) -> None:
+        self.unread[key].add(folder)
+        self._write(key, self._request(key, SyncReason.NOTIFICATION))
+
+    @rule(key=st.sampled_from(KEYS), folder=st.sampled_from(range(FOLDERS)))
+    def a_notification_was_missed(self, key: str, folder: int) -> None:
+        self.missed[key].add(folder)
+        self._write(key, self._request(key, SyncReason.LIFECYCLE))
+
+    @rule(count=st.integers(1, 3))
+    def offsets_are_skipped(self, count: int) -> None:
+        self.end += count
+
+    @rule()
+    def time_passes(self) -> None:
+        self.now += timedelta(seconds=1)
+        self.owner.table.wake_rested(self.now)
+
+    def the_cleaner_may_run(self) -> bool:
+        # The lag is longer than any takeover: it touches only what the live owner has read and answered.
+        return self._is_all_read() and not self.owner.on_the_way and not self._has_wishes()
+
+    @precondition(the_cleaner_may_run)
+    @rule()
+    def the_cleaner_runs(self) -> None:
+        last = {record.key: record for record in self.log}
+        self.log = sorted(last.values(), key=lambda record: record.offset)
+
+    # The owner.
+
+    @precondition(lambda self: not self._is_all_read())
+    @rule(to_the_end=st.booleans())
+    def the_owner_reads(self, to_the_end: bool = False) -> None:
+        self._read()
+        while to_the_end and not self._is_all_read():
+            self._read()
+
+    def _read(self) -> None:
+        table = self.owner.table
+        record = next(record for record in self.log if record.offset >= table.position)
+        if record.request is None:
+            table.read_tombstone(record.offset, record.key, record.resolves)
+        else:
+            table.read_request(record.offset, record.key, record.request)
+        self.owner.on_the_way += table.rearms()
+
+    @precondition(lambda self: self._has_wishes())
+    @rule(in_vain=st.booleans())
+    def a_wish_is_made_durable(self, in_vain: bool = False) -> None:
+        owner = self.owner
+        if not owner.recording:
+            owner.recording = owner.table.wishes()
+            return
+        if in_vain:
+            owner.table.not_recorded(owner.recording)
+        else:
+            for key in owner.recording:
+                self.marks += 1
+                self.full_due[key] = self.marks
+            owner.table.recorded(owner.recording)
+        owner.recording = []
+
+    @rule()
+    def the_owner_claims(self) -> None:
+        self._claim(self.owner)
+
+    @rule()
+    def the_owner_puts_a_claim_back(self) -> None:
+        if claim := self.owner.table.claim():
+            self.owner.table.put_back(claim, not_before=self.now + timedelta(seconds=2))
+
+    @precondition(lambda self: self.owner.runs)
+    @rule(data=st.data(), to_the_end=st.booleans())
+    def a_run_goes_on(self, data: st.DataObject, to_the_end: bool) -> None:
+        key = data.draw(st.sampled_from(sorted(self.owner.runs)))
+        self._step(self.owner, key)
+        while to_the_end and key in self.owner.runs:
+            self._step(self.owner, key)
+
+    @rule()
+    def the_owner_works_a_request_off(self) -> None:
+        """In one go, so that what comes between the steps above need not always be looked for."""
+        if key := self._claim(self.owner):
+            while key in self.owner.runs:
+                self._step(self.owner, key)
+
+    @precondition(lambda self: self.owner.runs)
+    @rule(data=st.data())
+    def a_run_fails(self, data: st.DataObject) -> None:
+        self.the_run_fails(data.draw(st.sampled_from(sorted(self.owner.runs))))
+
+    def the_run_fails(self, key: str) -> None:
+        run = self.owner.runs.pop(key)
+        rests_until = self.now + timedelta(seconds=2)
+        self.owner.on_the_way.append(self.owner.table.fail(run.claim, not_before=rests_until))
+
+    @precondition(lambda self: self.owner.on_the_way)
+    @rule()
+    def an_append_lands(self) -> None:
+        self._land(self.owner)
+
+    @precondition(lambda self: self.owner.acks)
+    @rule()
+    def an_ack_arrives(self) -> None:
+        self.owner.table.appended(*self.owner.acks.pop(0))
+
+    @rule()
+    def the_owner_commits(self) -> None:
+        self.owner.table.moved_to(self.end if self._is_all_read() else self.owner.table.position)
+        self.committed = self.owner.table.committable()
+
+    @rule()
+    def the_partition_moves(self) -> None:
+        self.zombies.append(self.owner)
+        self.owner = Owner(self.make_table())
+        self.owner.table.moved_to(self.committed)
+
+    # Zombies.
+
+    @precondition(lambda self: any(zombie.runs for zombie in self.zombies))
+    @rule(data=st.data())
+    def a_zombie_goes_on(self, data: st.DataObject) -> None:
+        zombie = data.draw(st.sampled_from([zombie for zombie in self.zombies if zombie.runs]))
+        self._step(zombie, data.draw(st.sampled_from(sorted(zombie.runs))))
+
+    @precondition(lambda self: any(zombie.on_the_way for zombie in self.zombies))
+    @rule(data=st.data())
+    def an_append_of_a_zombie_lands(self, data: st.DataObject) -> None:
+        self._land(data.draw(st.sampled_from([zombie for zombie in self.zombies if zombie.on_the_way])))
+
+    # The promise.
+
+    @rule()
+    def it_comes_to_rest(self) -> None:
+        """Let everything end that can, and look."""
+        for zombie in self.zombies:
+            while zombie.on_the_way:
+                self._land(zombie)
+        self.zombies.clear()
+        for _ in range(1_000):
+            if not self._does_something():
+                break
+        else:
+            pytest.fail("it works for ever")
+        assert not any(self.unread.values()), f"changes that nobody will read: {self.unread}"
+        assert not any(self.missed.values()), f"missed changes that nobody will read: {self.missed}"
+
+    def teardown(self) -> None:
+        self.it_comes_to_rest()
+
+    def _does_something(self) -> bool:
+        owner = self.owner
+        if not self._is_all_read():
+            self._read()
+        elif owner.on_the_way:
+            self._land(owner)
+        elif owner.acks:
+            self.an_ack_arrives()
+        elif self._has_wishes():
+            self.a_wish_is_made_durable()
+        elif owner.runs:
+            self._step(owner, min(owner.runs))
+        elif self._claim(owner):
+            pass
+        elif owner.table.next_due_at() is not None:
+            self.time_passes()
+        else:
+            return False
+        return True
+
+    def _is_all_read(self) -> bool:
+        return not self.log or self.log[-1].offset < self.owner.table.position
+
+    def a_step_of_a_run(self, key: str) -> None:
+        self._step(self.owner, key)
+
+    def _has_wishes(self) -> bool:
+        return bool(self.owner.recording or self.owner.table._wishes)
+
+    def _claim(self, owner: Owner) -> str | None:
+        claim = owner.table.claim()
+        if claim is None:
+            return None
+        assert claim.key not in owner.runs
+        owner.runs[claim.key] = Run(claim, self.full_due.get(claim.key))
+        return claim.key
+
+    def _step(self, owner: Owner, key: str) -> None:
+        run = owner.runs[key]
+        if run.next_folder < FOLDERS:
+            self.unread[key].discard(run.next_folder)
+            if run.full_mark is not None:
+                self.missed[key].discard(run.next_folder)
+            run.next_folder += 1
+            return
+        del owner.runs[key]
+        if run.full_mark is not None and self.full_due.get(key) == run.full_mark:
+            del self.full_due[key]
+        if append := owner.table.finish(run.claim):
+            owner.on_the_way.append(append)
+
+    def _land(self, owner: Owner) -> None:
+        append = owner.on_the_way.pop(0)
+        request = self._request(append.key, *append.reasons) if append.resolves is None else None
+        owner.acks.append((append.key, self._write(append.key, request, append.resolves)))
+
+    def _write(self, key: str, request: SyncRequest | None, resolves: int | None = None) -> int:
+        offset = self.end
+        self.log.append(Record(offset, key, request, resolves))
+        self.end += 1
+        return offset
+
+    def _request(self, key: str, *reasons: SyncReason) -> SyncRequest:
+        return SyncRequest(
+            event_id=f"{key}-{self.end}",
+            occurred_at=self.now,
+            tenant_id="acme",
+            doc_source_id=key,
+            reasons=list(reasons),
+            first_requested_at=self.now,
+        )
+
+
+class OneMailbox(Mailroom):
+    """With a single key, which finds most faults sooner."""
+
+    @rule(folder=st.sampled_from(range(FOLDERS)))
+    def a_mail_comes(self, folder: int) -> None:
+        super().a_mail_comes(KEYS[0], folder)
+
+    @rule(folder=st.sampled_from(range(FOLDERS)))
+    def a_notification_was_missed(self, folder: int) -> None:
+        super().a_notification_was_missed(KEYS[0], folder)
+
+
+class NaiveTombstone(WorkTable):
+    """A tombstone clears its key, whatever came before it."""
+
+    def read_tombstone(self, offset: int, key: str, resolves: int | None) -> None:
+        super().read_tombstone(offset, key, offset)
+
+
+class LateS(WorkTable):
+    """S is what is pending when the run ends, not when it began."""
+
+    def finish(self, claim: Claim) -> Append | None:
+        row = self._rows[claim.key]
+        at_the_end = row.pending if row.pending is not None else claim.offset
+        row.claim = Claim(claim.key, claim.request, at_the_end, claim.reasons)
+        return super().finish(row.claim)
+
+
+class NoRearm(WorkTable):
+    """A request that a tombstone left pending stays as it is, for the cleaner to take."""
+
+    def read_tombstone(self, offset: int, key: str, resolves: int | None) -> None:
+        super().read_tombstone(offset, key, resolves)
+        if row := self._rows.get(key):
+            row.is_shadowed = False
+            self._settle(key, row)
+
+
+class CommitsItsPosition(WorkTable):
+    """What is read counts as done."""
+
+    def committable(self) -> int:
+        return self.position
+
+
+class CommitsPastAWish(WorkTable):
+    """A newer request takes the place of one that asked for a full run, before that wish is durable."""
+
+    def committable(self) -> int:
+        pending = (row.pending for row in self._rows.values())
+        return min((at for at in pending if at is not None), default=self.position)
+
+
+class CommitsPastAWishBeingRecorded(WorkTable):
+    """A wish that somebody is about to make durable counts as durable."""
+
+    def committable(self) -> int:
+        needed = [at for row in self._rows.values() for at in (row.pending, row.wish_at) if at is not None]
+        return min(needed, default=self.position)
+
+
+class ForgetsAWishThatWasNotRecorded(WorkTable):
+    """What could not be made durable is not tried again."""
+
+    def not_recorded(self, keys: Iterable[str]) -> None:
+        self.recorded(keys)
+
+
+class ClaimsBeforeAWishIsDurable(WorkTable):
+    """The run that somebody wanted to be a full one begins as if nobody had."""
+
+    def _settle(self, key: str, row: _Row) -> None:
+        wish_at, row.wish_at = row.wish_at, None
+        super()._settle(key, row)
+        row.wish_at = wish_at
+        if wish_at is not None and key in self._rows:
+            self._wishes[key] = None
+
+
+class AnswersWithoutLooking(WorkTable):
+    """Done is done, also where a newer request was read meanwhile."""
+
+    def finish(self, claim: Claim) -> Append | None:
+        row = self._end(claim)
+        row.pending = None
+        append = self._append(row, Append(claim.key, row.request, resolves=claim.offset))
+        self._settle(claim.key, row)
+        return append
+
+
+class ForgetsToAskAgain(WorkTable):
+    """After a failure the request is not appended again, though it counts as handled."""
+
+    def fail(self, claim: Claim, *, not_before: datetime) -> Append:
+        append = super().fail(claim, not_before=not_before)
+        return Append(append.key, append.request, resolves=claim.offset)
+
+
+A = KEYS[0]
+Story = Callable[[Mailroom], None]
+
+
+def a_mail_comes_while_the_answer_is_on_its_way(it: Mailroom) -> None:
+    it.a_mail_comes(A, 0)
+    it.the_owner_reads(to_the_end=True)
+    it.the_owner_works_a_request_off()
+    it.a_mail_comes(A, 1)
+    it.an_append_lands()
+
+
+def and_then_the_owner_dies_after_the_cleaner_came(it: Mailroom) -> None:
+    a_mail_comes_while_the_answer_is_on_its_way(it)
+    it.the_owner_reads(to_the_end=True)
+    it.an_ack_arrives()
+    while it.owner.on_the_way:
+        it.an_append_lands()
+    it.the_owner_commits()
+    if it.the_cleaner_may_run():
+        it.the_cleaner_runs()
+    it.the_partition_moves()
+
+
+def a_mail_comes_to_a_folder_that_was_read(it: Mailroom) -> None:
+    it.a_mail_comes(A, 0)
+    it.the_owner_reads(to_the_end=True)
+    it.the_owner_claims()
+    it.a_step_of_a_run(A)
+    it.a_mail_comes(A, 0)
+    it.the_owner_reads(to_the_end=True)
+    while A in it.owner.runs:
+        it.a_step_of_a_run(A)
+
+
+def the_owner_dies_with_a_request_in_hand(it: Mailroom) -> None:
+    it.a_mail_comes(A, 0)
+    it.the_owner_reads(to_the_end=True)
+    it.the_owner_commits()
+    it.the_partition_moves()
+
+
+def the_owner_dies_before_a_wish_is_durable(it: Mailroom) -> None:
+    it.a_notification_was_missed(A, 0)
+    it.a_mail_comes(A, 1)
+    it.the_owner_reads(to_the_end=True)
+    it.the_owner_commits()
+    it.the_partition_moves()
+
+
+def the_owner_dies_while_it_records_a_wish(it: Mailroom) -> None:
+    it.a_notification_was_missed(A, 0)
+    it.a_mail_comes(A, 1)
+    it.the_owner_reads(to_the_end=True)
+    it.a_wish_is_made_durable()  # begun, and never to be done
+    it.the_owner_commits()
+    it.the_partition_moves()
+
+
+def a_wish_is_recorded_in_vain(it: Mailroom) -> None:
+    it.a_notification_was_missed(A, 0)
+    it.the_owner_reads(to_the_end=True)
+    it.a_wish_is_made_durable()
+    it.a_wish_is_made_durable(in_vain=True)
+
+
+def a_run_begins_before_a_wish_is_durable(it: Mailroom) -> None:
+    it.a_notification_was_missed(A, 0)
+    it.the_owner_reads(to_the_end=True)
+    it.the_owner_works_a_request_off()
+
+
+def a_run_ends_in_failure(it: Mailroom) -> None:
+    it.a_mail_comes(A, 0)
+    it.the_owner_reads(to_the_end=True)
+    it.the_owner_claims()
+    it.the_run_fails(A)
+
+
+def explore(world: type[Mailroom], *, max_examples: int) -> None:
+    run_state_machine_as_test(
+        world,
+        settings=settings(
+            max_examples=max_examples,
+            stateful_step_count=40,
+            derandomize=True,
+            database=None,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
+
+
+@pytest.mark.parametrize("world", [Mailroom, OneMailbox])
+def test_no_change_is_left_unread_when_nothing_is_left_to_do(world: type[Mailroom]) -> None:
+    explore(world, max_examples=250)
+
+
+@pytest.mark.parametrize(
+    ("broken", "story"),
+    [
+        (NaiveTombstone, a_mail_comes_while_the_answer_is_on_its_way),
+        (NoRearm, and_then_the_owner_dies_after_the_cleaner_came),
+        (LateS, a_mail_comes_to_a_folder_that_was_read),
+        (AnswersWithoutLooking, a_mail_comes_to_a_folder_that_was_read),
+        (CommitsItsPosition, the_owner_dies_with_a_request_in_hand),
+        (CommitsPastAWish, the_owner_dies_before_a_wish_is_durable),
+        (CommitsPastAWishBeingRecorded, the_owner_dies_while_it_records_a_wish),
+        (ForgetsAWishThatWasNotRecorded, a_wish_is_recorded_in_vain),
+        (ClaimsBeforeAWishIsDurable, a_run_begins_before_a_wish_is_durable),
+        (ForgetsToAskAgain, a_run_ends_in_failure),
+    ],
+)
+def test_each_rule_is_needed(broken: type[WorkTable], story: Story) -> None:
+    sound = Mailroom()
+    story(sound)
+    sound.it_comes_to_rest()
+
+    unsound = type(broken.__name__, (Mailroom,), {"make_table": broken})()
+    story(unsound)
+    with pytest.raises(AssertionError, match="nobody will read"):
+        unsound.it_comes_to_rest()
