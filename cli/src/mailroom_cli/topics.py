@@ -4,7 +4,7 @@ import asyncio
 
 import typer
 
-from mailroom_common.kafka.admin import apply_topics
+from mailroom_cli.apply_topics import apply_topics
 from mailroom_common.settings import KafkaSettings, load_settings
 from mailroom_common.topics import list_deployed_topics
 

@@ -150,11 +150,16 @@ INGESTION_ATTEMPT_S = Histogram(
 
 # subscription-manager
 SUBSCRIPTION_STEPS = Counter(
-    "mailroom_subscription_steps_total",
-    "Steps at a provider for a doc source (`create`, `renew`, `end`), `done`, due `later`, or for `people` to mend.",
+    "mailroom_subscription_manager_steps_total",
+    "Steps of a doc source's subscription (`create`, `renew`, `end`) by outcome: `done`, `retry_later` or "
+    "`action_required`.",
     ["provider", "step", "outcome"],
 )
-BACKSTOPS_ASKED = Counter("mailroom_backstops_asked_total", "Backstop syncs that were asked for.")
+BACKSTOP_SYNCS = Counter(
+    "mailroom_subscription_manager_backstop_syncs_total", "Backstop syncs of active doc sources that were requested."
+)
 CONSENTS = Counter(
-    "mailroom_consents_total", "Answers of a provider to a consent: `connected` or `refused`.", ["provider", "outcome"]
+    "mailroom_subscription_manager_consents_total",
+    "Browsers that came back from a provider's consent page, by outcome: `connected` or `refused`.",
+    ["provider", "outcome"],
 )

@@ -29,8 +29,6 @@ TRAITS = ProviderTraits(
     ),
 )
 
-# The `Prefer` of every call.
-IMMUTABLE_IDS = 'IdType="ImmutableId"'
 CLIENT_VARIABLES = "MAILROOM_MICROSOFT_CLIENT_ID and MAILROOM_MICROSOFT_CLIENT_SECRET"
 
 

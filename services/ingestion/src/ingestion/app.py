@@ -36,7 +36,7 @@ from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
 from mailroom_common.parser import ParserLimits, ParserPool
-from mailroom_common.postgres import open_pool
+from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
 from mailroom_common.settings import DatabaseSettings
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
@@ -124,7 +124,9 @@ async def api(settings: DocumentsAPISettings, process: Process) -> None:
         pool = await _database(settings, process, stack)
         blobs = await stack.enter_async_context(open_blob_store(settings))
         wakeups = Wakeups(settings.database_url, [NUMBERED], application_name=f"{process.name}-wakeups")
-        web = build_service_app(process, title="Mailroom ingestion: documents")
+        web = build_service_app(
+            process, title="Mailroom ingestion: documents", invalid_value_errors=INVALID_VALUE_ERRORS
+        )
         web.include_router(
             events_router(
                 PgDocumentEvents(pool),

@@ -57,7 +57,7 @@ class Blobs(Protocol):
         """The blob as a file for the length of the block.
 
         Raises:
-            BlobGone, Unavailable
+            BlobNotFound, Unavailable
         """
         ...
 

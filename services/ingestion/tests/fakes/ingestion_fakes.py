@@ -15,7 +15,7 @@ from ingestion.domain.document import Attachment, AttachmentId, DocumentId, Leas
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import Fetched
-from mailroom_common.blobs import BlobGone
+from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import AttachmentStored, Profile, Provider, derive_attachment_id, derive_event_id
 
@@ -150,7 +150,7 @@ class FakeBlobs:
     @asynccontextmanager
     async def fetched(self, key: str) -> AsyncIterator[Fetched]:
         if key not in self.blobs:
-            raise BlobGone(f"there is no blob {key}")
+            raise BlobNotFound(f"there is no blob {key}")
         content = self.blobs[key]
         path = self.folder / "document"
         path.write_bytes(content)

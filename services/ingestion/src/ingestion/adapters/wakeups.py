@@ -11,6 +11,7 @@ from pydantic import SecretStr
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.postgres import reveal_url, transient_errors
+from mailroom_common.retries import wait_for_first
 
 log = get_logger()
 
@@ -72,7 +73,7 @@ class Wakeups:
             conn.add_termination_listener(lambda _connection: lost.set())
             await self.wake_all()
             while not stopping.is_set():
-                await _first_of(stopping, lost, timeout_s=_PING_S)
+                await wait_for_first(stopping, lost, timeout_s=_PING_S)
                 await conn.execute("select 1")
         finally:
             with contextlib.suppress(asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError):
@@ -80,15 +81,6 @@ class Wakeups:
 
     def _on_notify(self, _connection: object, _pid: int, channel: str, _payload: object) -> None:
         self._calls[channel].call_soon()
-
-
-async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:
-    waits = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
 
 
 class _Calls:

@@ -13,7 +13,7 @@ from ingestion.adapters.documents import DocumentFilter, PgDocuments, StoredCont
 from ingestion.domain.archive import file_stem
 from ingestion.domain.content import EXTENSIONS
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
-from mailroom_common.blobs import BlobGone, BlobStore
+from mailroom_common.blobs import BlobNotFound, BlobStore
 from mailroom_common.events import ResultStatus
 from mailroom_common.web import HTTPProblem, ListPage
 
@@ -53,7 +53,7 @@ def documents_router(documents: PgDocuments, blobs: BlobStore, keys: APIKeys) ->
         chunks = blobs.read_blob(found.blob_key)
         try:
             first = await anext(chunks, b"")
-        except BlobGone:
+        except BlobNotFound:
             raise HTTPProblem(404, "The content of this document is gone") from None
         return StreamingResponse(_all(first, chunks), headers=_content_headers(found), media_type=_type(found))
 

@@ -14,7 +14,7 @@ from ingestion.domain.archive import archive_metadata, archive_paths
 from ingestion.domain.content import PDF
 from ingestion.domain.document import Lease, Outcome, RetryRule
 from ingestion.ports import Blobs, Classifies, Extracts, Fetched, Leases, Transcribes
-from mailroom_common.blobs import BlobGone
+from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Rejected, Retryable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
@@ -184,7 +184,7 @@ class ProcessDocument:
 
 def _reason(error: Exception) -> str:
     match error:
-        case BlobGone():
+        case BlobNotFound():
             return routing.BLOB_MISSING
         case BlobMismatch():
             return routing.BLOB_MISMATCH

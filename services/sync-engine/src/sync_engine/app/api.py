@@ -2,7 +2,7 @@
 
 from mailroom_common.auth import APIKeys
 from mailroom_common.migrations import require_current_schema
-from mailroom_common.postgres import open_pool
+from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
 from mailroom_common.web import build_service_app, serve_app
 from sync_engine.adapters.message_lists import PgMessageLists
@@ -18,6 +18,8 @@ async def run(settings: MessagesAPISettings, process: Process) -> None:
         settings.database_url, application_name=process.name, max_size=settings.database_pool_size
     ) as pool:
         await require_current_schema(pool, SCHEMA)
-        web = build_service_app(process, title="Mailroom sync-engine: messages")
+        web = build_service_app(
+            process, title="Mailroom sync-engine: messages", invalid_value_errors=INVALID_VALUE_ERRORS
+        )
         web.include_router(routes(PgMessageLists(pool), APIKeys.parse_keys(settings.api_keys.get_secret_value())))
         await serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping)

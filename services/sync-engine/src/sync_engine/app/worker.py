@@ -66,7 +66,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             open_pool(settings.token_database_url, application_name=f"{process.name}-tokens", max_size=4)
         )
         tokens = TokenStore(
-            token_pool, SealingKeys.parse(settings.token_keys.get_secret_value()), url=settings.token_database_url
+            token_pool, SealingKeys.parse_keys(settings.token_keys.get_secret_value()), url=settings.token_database_url
         )
         blobs = await stack.enter_async_context(open_blob_store(settings))
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))

@@ -1,16 +1,17 @@
-"""`apply_topics` on real Kafka: what is missing is made, what differs is mended, what a site added stays."""
+"""`apply_topics` on real Kafka: what is missing is created, what differs is corrected, what a site added stays."""
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from kafka_site import eventually
 
+from mailroom_cli import apply_topics as subject
+from mailroom_cli.apply_topics import apply_topics
 from mailroom_common.errors import Fatal, Unavailable
-from mailroom_common.kafka import admin as subject
-from mailroom_common.kafka.admin import apply_topics
 from mailroom_common.topics import DeployedTopic, list_deployed_topics
 
 pytestmark = pytest.mark.stack
@@ -38,7 +39,7 @@ def few_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     def small(prefix: str, replication: int) -> list[DeployedTopic]:
         return [DeployedTopic(t.name, 2, t.replication, t.config) for t in list_deployed_topics(prefix, replication)]
 
-    monkeypatch.setattr(subject, "deployed", small)
+    monkeypatch.setattr(subject, "list_deployed_topics", small)
 
 
 async def config_of(admin: AIOKafkaAdminClient, name: str) -> dict[str, str]:
@@ -63,7 +64,7 @@ async def test_all_topics_are_made_with_their_settings_and_a_second_run_changes_
 
 
 async def test_settings_that_differ_are_mended_and_those_of_the_site_stay(
-    kafka_bootstrap: str, prefix: str, admin: AIOKafkaAdminClient, eventually: Callable[..., Awaitable[None]]
+    kafka_bootstrap: str, prefix: str, admin: AIOKafkaAdminClient
 ) -> None:
     name = f"{prefix}notifications"
     odd = {"retention.ms": "1000", "max.message.bytes": "2000000"}
@@ -87,7 +88,7 @@ async def visible(admin: AIOKafkaAdminClient, name: str) -> bool:
 
 
 async def test_another_partition_count_is_an_error_that_names_the_topic(
-    kafka_bootstrap: str, prefix: str, admin: AIOKafkaAdminClient, eventually: Callable[..., Awaitable[None]]
+    kafka_bootstrap: str, prefix: str, admin: AIOKafkaAdminClient
 ) -> None:
     name = f"{prefix}sync-requests"
     await admin.create_topics([NewTopic(name, 3, 1)])

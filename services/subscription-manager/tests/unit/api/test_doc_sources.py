@@ -8,22 +8,21 @@ from typing import Any
 
 import httpx
 import pytest
-from connection_fakes import NOW, Clock, FakeConnections, FakeFlows, FakeGrants, a_connection
+from connection_fakes import NOW, PUBLIC_URL, make_connection
+from consent_setup import ConsentSetup
 
 from mailroom_common.auth import APIKeys
+from mailroom_common.errors import AccessDenied, ProviderUnavailable
 from mailroom_common.events import SyncReason
 from mailroom_common.process import Process
+from mailroom_common.providers.types import Folder
 from mailroom_common.tokens.store import StoredTokens
 from mailroom_common.web import build_service_app
-from subscription_manager.api.doc_sources import DocSourceHandlers, doc_source_routes
-from subscription_manager.domain.application_access import Reach
-from subscription_manager.domain.connection import CurrentSubscription, State
-from subscription_manager.handlers.change_state import ChangeState
-from subscription_manager.handlers.make_doc_source import MakeDocSource, Timings
+from subscription_manager.api.doc_sources import DocSourceHandlers, build_doc_source_routes
+from subscription_manager.domain.connection import ConnectionState, CurrentSubscription
 
-TIMINGS = Timings(timedelta(minutes=15), timedelta(minutes=1), timedelta(hours=1), timedelta(minutes=10))
-OURS = a_connection()
-THEIRS = a_connection(id="99999999-9999-4999-8999-999999999999", tenant_id="other")
+OURS = make_connection()
+THEIRS = make_connection(id="99999999-9999-4999-8999-999999999999", tenant_id="other")
 FIELDS = {
     "id",
     "tenant_id",
@@ -50,35 +49,19 @@ APPLICATION: dict[str, object] = {
 }
 
 
-class Wake:
-    def set(self) -> None:
-        pass
-
-
 class API:
     def __init__(self) -> None:
-        clock = Clock()
-        self.connections = FakeConnections(OURS, THEIRS)
-        self.missing: str | None = None
-        make = MakeDocSource(
-            self.connections,
-            FakeFlows(),
-            {"acme": Reach(frozenset({"contoso-id"}))},
-            lambda _provider, _access: self.missing,
-            TIMINGS,
-            Wake(),
-            clock,
-        )
-        self.grants = FakeGrants()
-        change = ChangeState(self.connections, self.grants, TIMINGS, Wake(), clock)
-        handlers = DocSourceHandlers(self.connections, make, change, "https://mailroom.example")
+        self.setup = ConsentSetup(OURS, THEIRS)
+        self.connections = self.setup.connections
+        self.grants = self.setup.grants
+        handlers = DocSourceHandlers(self.connections, self.setup.create, self.setup.change, PUBLIC_URL)
         keys = ",".join(
             f"{tenant}:{role}:{sha256(f'{tenant}-{role}'.encode()).hexdigest()}"
             for tenant in ("acme", "other")
             for role in ("viewer", "operator", "admin")
         )
         app = build_service_app(Process("test"), title="test")
-        app.include_router(doc_source_routes(handlers, APIKeys.parse_keys(keys)))
+        app.include_router(build_doc_source_routes(handlers, APIKeys.parse_keys(keys)))
         self.http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service")
 
     async def call(
@@ -142,7 +125,7 @@ async def test_doc_source_of_another_tenant_is_one_that_does_not_exist(
     answer = await api.call(method, path.format(id=unknown), json=body)
     assert answer.status_code == (501 if "purge" in path else 404)
     assert api.connections.rows == before
-    assert api.connections.asked == []
+    assert api.connections.sync_requests == []
 
 
 async def test_list_shows_the_tenants_own(api: API) -> None:
@@ -153,7 +136,7 @@ async def test_list_shows_the_tenants_own(api: API) -> None:
 
 async def test_list_goes_on_from_its_cursor_without_gap_or_repeat(api: API) -> None:
     for number in range(7):
-        made = a_connection(id=f"{number}" * 8 + "-1111-4111-8111-111111111111", provider_user_id=f"u{number}")
+        made = make_connection(id=f"{number}" * 8 + "-1111-4111-8111-111111111111", provider_user_id=f"u{number}")
         # Several of one moment: the id decides between them.
         api.connections.rows[made.id] = replace(made, created_at=NOW + timedelta(seconds=number // 3))
     seen: list[str] = []
@@ -183,7 +166,7 @@ async def test_fields_are_those_of_the_design(api: API) -> None:
             subscription_id="sub-canary",
             resource="r",
             expires_at=NOW,
-            touched_at=NOW,
+            renewed_at=NOW,
             client_state_sha256="hash-canary",
         ),
     )
@@ -247,7 +230,7 @@ async def test_mailbox_that_is_connected_already_is_409(api: API) -> None:
 
 
 async def test_provider_that_is_not_set_up_is_said_with_the_setting(api: API) -> None:
-    api.missing = "MAILROOM_MICROSOFT_CLIENT_ID is not set."
+    api.setup.missing = "MAILROOM_MICROSOFT_CLIENT_ID is not set."
     answer = await api.call("POST", "/doc-sources", json=DELEGATED)
     assert answer.status_code == 409
     assert "MAILROOM_MICROSOFT_CLIENT_ID" in answer.json()["detail"]
@@ -258,11 +241,11 @@ async def test_pause_and_resume_are_published_and_resume_asks_for_a_sync(api: AP
     assert (paused.status_code, paused.json()["state"]) == (200, "paused")
     again = await api.call("POST", f"/doc-sources/{OURS.id}/pause", "operator")
     assert again.status_code == 200
-    assert api.connections.asked == []
+    assert api.connections.sync_requests == []
     resumed = await api.call("POST", f"/doc-sources/{OURS.id}/resume", "operator")
     assert resumed.json()["state"] == "active"
-    assert api.connections.asked == [(OURS.id, SyncReason.RESUME)]
-    assert [(version, event and event.state.value) for _, version, event in api.connections.told] == [
+    assert api.connections.sync_requests == [(OURS.id, SyncReason.RESUME)]
+    assert [(version, event and event.state.value) for _, version, event in api.connections.published] == [
         (2, "paused"),
         (3, "active"),
     ]
@@ -270,21 +253,21 @@ async def test_pause_and_resume_are_published_and_resume_asks_for_a_sync(api: AP
 
 async def test_resume_of_an_active_one_asks_for_nothing(api: API) -> None:
     assert (await api.call("POST", f"/doc-sources/{OURS.id}/resume")).status_code == 200
-    assert api.connections.asked == []
+    assert api.connections.sync_requests == []
 
 
 async def test_sync_is_a_manual_request_of_an_active_one(api: API) -> None:
     assert (await api.call("POST", f"/doc-sources/{OURS.id}/sync", "operator")).status_code == 202
-    assert api.connections.asked == [(OURS.id, SyncReason.MANUAL)]
-    api.connections.rows[OURS.id] = replace(OURS, state=State.PAUSED)
+    assert api.connections.sync_requests == [(OURS.id, SyncReason.MANUAL)]
+    api.connections.rows[OURS.id] = replace(OURS, state=ConnectionState.PAUSED)
     refused = await api.call("POST", f"/doc-sources/{OURS.id}/sync", "operator")
     assert refused.status_code == 409
-    assert len(api.connections.asked) == 1
+    assert len(api.connections.sync_requests) == 1
 
 
-@pytest.mark.parametrize("state", [State.PENDING, State.DELETING])
+@pytest.mark.parametrize("state", [ConnectionState.PENDING, ConnectionState.DELETING])
 @pytest.mark.parametrize("verb", ["pause", "resume", "sync"])
-async def test_state_that_does_not_allow_it_is_409(api: API, state: State, verb: str) -> None:
+async def test_state_that_does_not_allow_it_is_409(api: API, state: ConnectionState, verb: str) -> None:
     api.connections.rows[OURS.id] = replace(OURS, state=state)
     answer = await api.call("POST", f"/doc-sources/{OURS.id}/{verb}")
     assert answer.status_code == 409
@@ -295,26 +278,28 @@ async def test_delete_is_published_and_may_be_repeated(api: API) -> None:
     for _ in range(2):
         answer = await api.call("DELETE", f"/doc-sources/{OURS.id}")
         assert (answer.status_code, answer.json()["state"]) == (202, "deleting")
-    assert [(version, event and event.state.value) for _, version, event in api.connections.told] == [(2, "deleting")]
+    assert [(version, event and event.state.value) for _, version, event in api.connections.published] == [
+        (2, "deleting")
+    ]
     assert (await api.call("POST", f"/doc-sources/{OURS.id}/authorize")).status_code == 409
 
 
 async def test_delete_of_one_without_consent_is_over_at_once(api: API) -> None:
-    api.connections.rows[OURS.id] = replace(OURS, state=State.PENDING)
+    api.connections.rows[OURS.id] = replace(OURS, state=ConnectionState.PENDING)
     await api.call("DELETE", f"/doc-sources/{OURS.id}")
-    assert api.connections.told == [(OURS.id, 2, None)]
+    assert api.connections.published == [(OURS.id, 2, None)]
     assert (await api.call("GET", f"/doc-sources/{OURS.id}")).status_code == 404
     assert (await api.call("GET", "/doc-sources")).json()["items"] == []
 
 
 async def test_delete_of_one_whose_consent_left_a_grant_is_under_way_until_that_is_given_back(api: API) -> None:
-    api.connections.rows[OURS.id] = replace(OURS, state=State.PENDING, provider_user_id=None)
+    api.connections.rows[OURS.id] = replace(OURS, state=ConnectionState.PENDING, provider_user_id=None)
     tokens = StoredTokens("access", "refresh", NOW)
-    await api.grants.put_grant(OURS.id, OURS.provider, "user-1", tokens, frozenset())
+    await api.grants.put_grant(OURS.id, "outlook", "user-1", tokens, frozenset())
     assert (await api.call("DELETE", f"/doc-sources/{OURS.id}", "admin", tenant="other")).status_code == 404
     answer = await api.call("DELETE", f"/doc-sources/{OURS.id}")
     assert (answer.status_code, answer.json()["state"]) == (202, "deleting")
-    assert api.connections.rows[OURS.id].attention_at == NOW
+    assert api.connections.rows[OURS.id].next_check_at == NOW
 
 
 async def test_purge_says_clearly_that_it_is_not_there(api: API) -> None:
@@ -322,3 +307,27 @@ async def test_purge_says_clearly_that_it_is_not_there(api: API) -> None:
     assert answer.status_code == 501
     assert "without purge" in answer.json()["detail"]
     assert api.connections.rows[OURS.id] == OURS
+
+
+async def test_unknown_provider_is_422_and_the_known_ones_are_named(api: API) -> None:
+    answer = await api.call("POST", "/doc-sources", json=DELEGATED | {"provider": "yahoo"})
+    assert answer.status_code == 422
+    assert "gmail, outlook" in answer.json()["detail"]
+
+
+async def test_folder_that_is_not_there_is_422_and_named(api: API) -> None:
+    api.setup.folder_lister.folders = [Folder("f1", "Inbox", "inbox")]
+    answer = await api.call("POST", "/doc-sources", json=APPLICATION | {"folders": ["inbox", "Invocies"]})
+    assert answer.status_code == 422
+    assert "no folder or label named Invocies" in answer.json()["detail"]
+    assert set(api.connections.rows) == {OURS.id, THEIRS.id}
+
+
+@pytest.mark.parametrize(("error", "status"), [(AccessDenied("canary"), 422), (ProviderUnavailable("canary"), 503)])
+async def test_mailbox_whose_folders_cannot_be_listed_is_said_without_the_providers_words(
+    api: API, error: Exception, status: int
+) -> None:
+    api.setup.folder_lister.error = error
+    answer = await api.call("POST", "/doc-sources", json=APPLICATION | {"folders": ["inbox"]})
+    assert answer.status_code == status
+    assert "canary" not in answer.text
