@@ -93,7 +93,7 @@ async def test_nothing_of_the_sandboxs_providers_runs(site: Site) -> None:
 async def test_mail_becomes_a_document(site: Site, provider: str) -> None:
     await site.providers.control.create_mailbox(provider, ADDRESSES[provider])
     doc_source_id = await connect(site.api, provider, ADDRESSES[provider], site.trusted)
-    await site.providers.control.deliver(mail(pdf("first")), ADDRESSES[provider])
+    await site.providers.control.deliver_mail(mail(pdf("first")), ADDRESSES[provider])
     await eventually(lambda: _has_documents(site, doc_source_id, 1))
 
 
@@ -125,7 +125,7 @@ async def test_mail_after_all_were_killed_becomes_one_document_too(site: Site) -
     [source] = [
         each for each in await patiently(lambda: site.api.items("/doc-sources")) if each["provider"] == "outlook"
     ]
-    await site.providers.control.deliver(mail(pdf("after the kills")), ADDRESSES["outlook"])
+    await site.providers.control.deliver_mail(mail(pdf("after the kills")), ADDRESSES["outlook"])
     await eventually(lambda: _has_documents(site, source["id"], 2))
 
 

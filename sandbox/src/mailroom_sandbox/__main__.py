@@ -37,11 +37,11 @@ def run(
     mails: Annotated[Path | None, typer.Option(help="Deliver the .eml files below this folder instead.")] = None,
 ) -> None:
     """Everything: two mailboxes connected, mails delivered, documents shown as they appear. `make run`."""
-    console = _console()
+    console = _open_console()
     with lock.hold(home().lock):
         plan = _sandbox_plan()
         found = find(mails.expanduser().resolve() if mails else SAMPLES)
-        sys.exit(_serve(plan, console, Demo(plan, console, found, of_the_repository=mails is None, once=once)))
+        sys.exit(_serve_site(plan, console, Demo(plan, console, found, of_the_repository=mails is None, once=once)))
 
 
 @app.command()
@@ -51,10 +51,10 @@ def up(
     ] = False,
 ) -> None:
     """Kafka, Postgres, the services and the front, until Ctrl-C; with the sandbox's providers if not said otherwise."""
-    console = _console()
+    console = _open_console()
     with lock.hold(home().lock):
         plan = lifecycle.plan_site(home(), environment.given()) if without_providers else _sandbox_plan()
-        sys.exit(_serve(plan, console, lambda endpoints: _stay(console, endpoints)))
+        sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, endpoints)))
 
 
 @app.command()
@@ -81,7 +81,7 @@ def clean() -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _console() -> Console:
+def _open_console() -> Console:
     """What goes into a file or a pipe is not cut to a terminal's width."""
     return Console() if sys.stdout.isatty() else Console(width=140)
 
@@ -91,13 +91,13 @@ def _sandbox_plan() -> lifecycle.SitePlan:
     return sandbox_providers.with_sandbox_providers(plan)
 
 
-def _serve(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
+def _serve_site(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
     told = sandbox_providers.announced(plan) if plan.companion else contextlib.nullcontext()
     with told:
         return asyncio.run(lifecycle.run_site(plan, console, job))
 
 
-async def _stay(console: Console, endpoints: Endpoints) -> int:
+async def _wait_for_interrupt(console: Console, endpoints: Endpoints) -> int:
     console.print(f"Mailroom is up: {endpoints.public}, and all addresses in {home().endpoints}", soft_wrap=True)
     console.print("Ctrl-C stops it")
     await asyncio.Event().wait()

@@ -32,7 +32,7 @@ class Channel(Protocol):
     at_once: int  # so many posts may be under way to one address
     gives_up_after_s: float
 
-    async def post(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         """Tries once and returns `accepted`, or what went wrong."""
         ...
 
@@ -136,7 +136,7 @@ class PushDispatcher:
 
     async def _deliver(self, channel: Channel, url: str, pending_pushes: Sequence[PendingPush]) -> None:
         try:
-            outcome = await channel.post(url, pending_pushes)
+            outcome = await channel.send_pushes(url, pending_pushes)
             self._settle(channel, url, pending_pushes, outcome)
             async with self._settled:
                 self._settled.notify_all()

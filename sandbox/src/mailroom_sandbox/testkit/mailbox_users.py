@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 
-from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.client import answer_consent_page
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders
 
 OUTLOOK = "accounts@company.example"
@@ -76,7 +76,7 @@ def google_page(providers: RunningProviders, **changed: str) -> str:
 
 
 async def code_from(providers: RunningProviders, page: str, **choice: Any) -> str:
-    return parse_qs(urlsplit(await decide(providers.http, page, **choice)).query)["code"][0]
+    return parse_qs(urlsplit(await answer_consent_page(providers.http, page, **choice)).query)["code"][0]
 
 
 async def microsoft_token(providers: RunningProviders, tenant: str = "common", **fields: str) -> httpx.Response:

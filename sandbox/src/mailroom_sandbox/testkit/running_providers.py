@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import trustme
 
-from mailroom_sandbox.provider_doubles.app import run
+from mailroom_sandbox.provider_doubles.app import run_provider_doubles
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.provider_doubles.endpoints import Endpoints, mailroom_environment
 from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderState, utc_now
@@ -39,7 +39,7 @@ class RunningProviders:
         """Waits until no push is waiting, and returns what became of all of them."""
         async with asyncio.timeout(timeout_s):
             await self.state.dispatcher.idle()
-        notifications = await self.control.notifications()
+        notifications = await self.control.list_notifications()
         return list(notifications["items"])
 
     def mailroom_environment(self) -> dict[str, str]:
@@ -59,7 +59,7 @@ async def running_providers(
     settings = settings_in(folder, **changed)
     stopping = asyncio.Event()
     started: asyncio.Future[ProviderState] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(run(settings, stopping, ready=started.set_result, now=now))
+    serving = asyncio.create_task(run_provider_doubles(settings, stopping, ready=started.set_result, now=now))
     serving.add_done_callback(lambda _: started.done() or started.cancel())
     try:
         state = await started

@@ -22,7 +22,7 @@ async def test_unavailable_fault_fails_as_often_as_it_is_told(
         )
         assert is_html == (status == 504)
     assert (await outlook.call("GET", "/me/messages")).status_code == 200
-    assert (await providers.control.faults())["items"] == []
+    assert (await providers.control.list_faults())["items"] == []
 
 
 async def test_fault_of_one_mailbox_spares_the_others(providers: RunningProviders, outlook: Person) -> None:
@@ -42,7 +42,7 @@ async def test_a_share_of_calls_fails(providers: RunningProviders, outlook: Pers
 
 
 async def test_switchboard_explains_itself_and_refuses_nonsense(providers: RunningProviders) -> None:
-    known = (await providers.control.faults())["known"]
+    known = (await providers.control.list_faults())["known"]
     assert known.keys() == FAULTS.keys()
     assert all(one["help"] for one in known.values())
     for name, parameters in (("gravity", {}), ("unavailable", {"status": 418}), ("unavailable", {"colour": "red"})):
@@ -60,15 +60,15 @@ async def test_calls_are_listed_by_mailbox_without_their_query(
     await outlook.call("GET", "/me/messages/none")
     await outlook.post("/$batch", {"requests": [{"id": "1", "method": "GET", "url": "/me"}]})
     await gmail.call("GET", "/profile")
-    made = [(one["method"], one["path"], one["status"]) for one in await providers.control.calls(OUTLOOK.upper())]
+    made = [(one["method"], one["path"], one["status"]) for one in await providers.control.list_calls(OUTLOOK.upper())]
     assert made == [
         ("GET", "/v1.0/me/messages", 200),
         ("GET", "/v1.0/me/messages/none", 404),
         ("GET", "$batch /v1.0/me", 200),
     ]
-    every = await providers.control.calls()
-    assert len(await providers.control.calls(after=every[-1]["seq"])) == 0
-    assert [one["mailbox"] for one in await providers.control.calls(provider="gmail")] == [GMAIL]
+    every = await providers.control.list_calls()
+    assert len(await providers.control.list_calls(after=every[-1]["seq"])) == 0
+    assert [one["mailbox"] for one in await providers.control.list_calls(provider="gmail")] == [GMAIL]
     assert not any("token" in str(one) for one in every)
 
 
@@ -76,38 +76,38 @@ async def test_one_address_may_be_a_mailbox_of_both(providers: RunningProviders)
     control = providers.control
     for provider in ("outlook", "gmail"):
         await control.create_mailbox(provider, "both@company.example")
-    assert len(await control.deliver(mail(), "both@company.example")) == 2
-    there = await control.messages("both@company.example")
-    (only,) = await control.deliver(mail(), "both@company.example", provider="gmail")
-    await control.move("both@company.example", only, "trash")
+    assert len(await control.deliver_mail(mail(), "both@company.example")) == 2
+    there = await control.list_messages("both@company.example")
+    (only,) = await control.deliver_mail(mail(), "both@company.example", provider="gmail")
+    await control.move_message("both@company.example", only, "trash")
     (outlooks,) = [one["message_id"] for one in there if one["provider"] == "outlook"]
-    await control.delete("both@company.example", outlooks)
-    left = [(one["provider"], one["message_id"]) for one in await control.messages("both@company.example")]
+    await control.delete_message("both@company.example", outlooks)
+    left = [(one["provider"], one["message_id"]) for one in await control.list_messages("both@company.example")]
     assert len(left) == 2
     assert {provider for provider, _ in left} == {"gmail"}
 
 
 async def test_mail_to_nobody_is_refused(providers: RunningProviders) -> None:
     with pytest.raises(ControlError, match="404"):
-        await providers.control.deliver(mail(), "nobody@company.example")
+        await providers.control.deliver_mail(mail(), "nobody@company.example")
     with pytest.raises(ControlError, match="404"):
-        await providers.control.delete(OUTLOOK, "nothing")
+        await providers.control.delete_message(OUTLOOK, "nothing")
 
 
 async def test_mailbox_is_created_once(providers: RunningProviders) -> None:
-    await providers.control.deliver(mail(), OUTLOOK)
+    await providers.control.deliver_mail(mail(), OUTLOOK)
     await providers.control.create_mailbox("outlook", OUTLOOK)
-    assert len(await providers.control.messages(OUTLOOK)) == 1
-    addresses = [one["address"] for one in await providers.control.mailboxes()]
+    assert len(await providers.control.list_messages(OUTLOOK)) == 1
+    addresses = [one["address"] for one in await providers.control.list_mailboxes()]
     assert sorted(addresses) == sorted([OUTLOOK, GMAIL])
     with pytest.raises(ControlError, match="422"):
         await providers.control.create_mailbox("pigeon", OUTLOOK)
 
 
 async def test_reset_forgets_everything(providers: RunningProviders, outlook: Person) -> None:
-    await providers.control.deliver(mail(), OUTLOOK)
-    await providers.control.reset()
-    assert await providers.control.mailboxes() == []
+    await providers.control.deliver_mail(mail(), OUTLOOK)
+    await providers.control.reset_state()
+    assert await providers.control.list_mailboxes() == []
     assert (await outlook.call("GET", "/me")).status_code == 401
 
 
@@ -115,4 +115,4 @@ async def test_subscriptions_are_listed_without_their_secrets(providers: Running
     providers.state.store.run(
         "insert into subscription values ('s','a','u',null,'t','c','r','created','n',null,'secret','v1_2',1,1,1)"
     )
-    assert "secret" not in str(await providers.control.subscriptions())
+    assert "secret" not in str(await providers.control.list_subscriptions())

@@ -33,7 +33,7 @@ async def attached(gmail: Person, message_id: str) -> dict[str, Any]:
 async def test_profile_counts_and_names_the_newest_history(providers: RunningProviders, gmail: Person) -> None:
     before = await gmail.get("/profile")
     contracts.gmail_body("Profile", before)
-    await providers.control.deliver(mail(), GMAIL, times=2)
+    await providers.control.deliver_mail(mail(), GMAIL, times=2)
     after = await gmail.get("/profile")
     assert (after["messagesTotal"], after["threadsTotal"]) == (2, 2)
     assert int(after["historyId"]) > int(before["historyId"])
@@ -48,7 +48,7 @@ async def test_empty_mailbox_has_no_message_list_and_no_history(gmail: Person) -
 
 
 async def test_list_is_newest_first_and_pages_to_the_end(providers: RunningProviders, gmail: Person) -> None:
-    ids = [(await providers.control.deliver(mail(f"Mail {number}"), GMAIL))[0] for number in range(5)]
+    ids = [(await providers.control.deliver_mail(mail(f"Mail {number}"), GMAIL))[0] for number in range(5)]
     seen: list[str] = []
     path = "/messages?maxResults=2"
     while True:
@@ -76,8 +76,8 @@ async def test_list_is_newest_first_and_pages_to_the_end(providers: RunningProvi
     ],
 )
 async def test_search_words(providers: RunningProviders, gmail: Person, query: str, subjects: list[str]) -> None:
-    await providers.control.deliver(mail("Old"), GMAIL, received_at=datetime(2026, 1, 1, tzinfo=UTC))
-    await providers.control.deliver(mail("New", files=[("a.pdf", PDF)]), GMAIL)
+    await providers.control.deliver_mail(mail("Old"), GMAIL, received_at=datetime(2026, 1, 1, tzinfo=UTC))
+    await providers.control.deliver_mail(mail("New", files=[("a.pdf", PDF)]), GMAIL)
     found = []
     for item in (await gmail.get(f"/messages?q={query}")).get("messages", []):
         message = await gmail.get(f"/messages/{item['id']}?format=metadata&metadataHeaders=Subject")
@@ -87,7 +87,7 @@ async def test_search_words(providers: RunningProviders, gmail: Person, query: s
 
 async def test_list_leaves_out_spam_and_trash_unless_asked(providers: RunningProviders, gmail: Person) -> None:
     for folder in ("inbox", "spam", "trash", "archive"):
-        await providers.control.deliver(mail(folder), GMAIL, folder=folder)
+        await providers.control.deliver_mail(mail(folder), GMAIL, folder=folder)
     assert len((await gmail.get("/messages"))["messages"]) == 2
     assert len((await gmail.get("/messages?includeSpamTrash=true"))["messages"]) == 4
     assert len((await gmail.get("/messages?labelIds=SPAM"))["messages"]) == 1
@@ -96,7 +96,7 @@ async def test_list_leaves_out_spam_and_trash_unless_asked(providers: RunningPro
 
 async def test_message_in_each_format(providers: RunningProviders, gmail: Person) -> None:
     source = mail("Formats", files=[("a.pdf", PDF)])
-    (message_id,) = await providers.control.deliver(source, GMAIL, received_at=datetime(2026, 11, 2, tzinfo=UTC))
+    (message_id,) = await providers.control.deliver_mail(source, GMAIL, received_at=datetime(2026, 11, 2, tzinfo=UTC))
     whole = await gmail.get(f"/messages/{message_id}")
     contracts.gmail_body("Message", whole)
     assert (whole["internalDate"], whole["labelIds"]) == ("1793577600000", ["INBOX", "UNREAD"])
@@ -117,9 +117,9 @@ async def test_message_in_each_format(providers: RunningProviders, gmail: Person
 
 
 async def test_archived_read_message_has_no_labels_at_all(providers: RunningProviders, gmail: Person) -> None:
-    (message_id,) = await providers.control.deliver(mail(), GMAIL)
+    (message_id,) = await providers.control.deliver_mail(mail(), GMAIL)
     await providers.control.mark_read(GMAIL, message_id)
-    await providers.control.move(GMAIL, message_id, "archive")
+    await providers.control.move_message(GMAIL, message_id, "archive")
     assert "labelIds" not in await gmail.get(f"/messages/{message_id}")
 
 
@@ -127,7 +127,7 @@ async def test_small_bodies_are_in_the_answer_and_large_ones_are_fetched(
     providers: RunningProviders, gmail: Person
 ) -> None:
     long_text = "word " * 20_000
-    (message_id,) = await providers.control.deliver(
+    (message_id,) = await providers.control.deliver_mail(
         mail(body=long_text, files=[("a.pdf", PDF), ("b.pdf", b"%PDF")]), GMAIL
     )
     payload = (await gmail.get(f"/messages/{message_id}"))["payload"]
@@ -147,7 +147,7 @@ async def test_mail_nested_deeper_than_most_readers_go_is_served(providers: Runn
     for level in range(depth):
         head += f'Content-Type: multipart/mixed; boundary="b{level}"\r\n\r\n--b{level}\r\n'
         body += f"\r\n--b{level}--\r\n"
-    (message_id,) = await providers.control.deliver(f"{head}Content-Type: text/plain{body}".encode(), GMAIL)
+    (message_id,) = await providers.control.deliver_mail(f"{head}Content-Type: text/plain{body}".encode(), GMAIL)
     answer = await gmail.call("GET", f"/messages/{message_id}?format=full")
     assert answer.status_code == 200
     assert answer.text.count('"parts"') >= depth
@@ -156,7 +156,7 @@ async def test_mail_nested_deeper_than_most_readers_go_is_served(providers: Runn
 async def test_padding_is_sometimes_missing(providers: RunningProviders, gmail: Person) -> None:
     endings = set()
     for size in (1000, 1001, 1002):
-        (message_id,) = await providers.control.deliver(mail(files=[("a.pdf", b"x" * size)]), GMAIL)
+        (message_id,) = await providers.control.deliver_mail(mail(files=[("a.pdf", b"x" * size)]), GMAIL)
         part = await attached(gmail, message_id)
         fetched = await gmail.get(f"/messages/{message_id}/attachments/{part['body']['attachmentId']}")
         assert decoded(fetched["data"]) == b"x" * size
@@ -165,23 +165,23 @@ async def test_padding_is_sometimes_missing(providers: RunningProviders, gmail: 
 
 
 async def test_attachment_id_is_new_each_time_and_works_for_a_while(providers: RunningProviders, gmail: Person) -> None:
-    (message_id,) = await providers.control.deliver(mail(files=[("a.pdf", PDF)]), GMAIL)
+    (message_id,) = await providers.control.deliver_mail(mail(files=[("a.pdf", PDF)]), GMAIL)
     issued = [(await attached(gmail, message_id))["body"]["attachmentId"] for _ in range(12)]
     assert len(set(issued)) == 12
     await gmail.get(f"/messages/{message_id}/attachments/{issued[-5]}")
     await gmail.get(f"/messages/{message_id}/attachments/{issued[0]}", status=400)
     await gmail.get(f"/messages/{message_id}/attachments/guess", status=400)
-    (other,) = await providers.control.deliver(mail(), GMAIL)
+    (other,) = await providers.control.deliver_mail(mail(), GMAIL)
     await gmail.get(f"/messages/{other}/attachments/{issued[-1]}", status=400)
 
 
 async def test_history_tells_each_kind_of_change(providers: RunningProviders, gmail: Person) -> None:
     control = providers.control
     start = (await gmail.get("/profile"))["historyId"]
-    (message_id,) = await control.deliver(mail(), GMAIL)
+    (message_id,) = await control.deliver_mail(mail(), GMAIL)
     await control.mark_read(GMAIL, message_id)
-    await control.move(GMAIL, message_id, "trash")
-    await control.delete(GMAIL, message_id)
+    await control.move_message(GMAIL, message_id, "trash")
+    await control.delete_message(GMAIL, message_id)
     page = await gmail.get(f"/history?startHistoryId={start}")
     contracts.gmail_body("ListHistoryResponse", page)
     kinds = [next(name for name in record if name not in ("id", "messages")) for record in page["history"]]
@@ -197,8 +197,8 @@ async def test_history_is_filtered_by_type_and_label_and_may_have_empty_pages(
     providers: RunningProviders, gmail: Person
 ) -> None:
     start = (await gmail.get("/profile"))["historyId"]
-    await providers.control.deliver(mail("One"), GMAIL, folder="archive")
-    (inbox,) = await providers.control.deliver(mail("Two"), GMAIL)
+    await providers.control.deliver_mail(mail("One"), GMAIL, folder="archive")
+    (inbox,) = await providers.control.deliver_mail(mail("Two"), GMAIL)
     await providers.control.mark_read(GMAIL, inbox)
     page = await gmail.get(f"/history?startHistoryId={start}&labelId=INBOX&historyTypes=messageAdded&maxResults=1")
     assert "history" not in page
@@ -234,7 +234,7 @@ async def test_cursor_fault_refuses_the_start_once(providers: RunningProviders, 
 async def test_lagging_history_loses_nothing(providers: RunningProviders, gmail: Person) -> None:
     await providers.control.set_fault("delta_lag", mailbox=GMAIL, lag_s=3600)
     start = (await gmail.get("/profile"))["historyId"]
-    (message_id,) = await providers.control.deliver(mail(), GMAIL)
+    (message_id,) = await providers.control.deliver_mail(mail(), GMAIL)
     assert (await gmail.get("/profile"))["historyId"] == start
     assert await gmail.get(f"/history?startHistoryId={start}") == {"historyId": start}
     assert (await gmail.get("/messages"))["messages"][0]["id"] == message_id
@@ -243,7 +243,7 @@ async def test_lagging_history_loses_nothing(providers: RunningProviders, gmail:
 
 
 async def test_metadata_scope_sees_headers_and_labels_only(providers: RunningProviders) -> None:
-    (message_id,) = await providers.control.deliver(mail(files=[("a.pdf", PDF)]), GMAIL)
+    (message_id,) = await providers.control.deliver_mail(mail(files=[("a.pdf", PDF)]), GMAIL)
     for scope in (METADATA, f"{METADATA} {READONLY}"):
         person = await sign_in_gmail_user(providers, scope=scope)
         metadata = await person.get(f"/messages/{message_id}?format=metadata")
@@ -269,18 +269,18 @@ async def test_account_without_gmail_says_so(providers: RunningProviders, gmail:
 
 
 async def test_reply_joins_the_thread_of_what_it_answers(providers: RunningProviders, gmail: Person) -> None:
-    (first,) = await providers.control.deliver(mail("Question"), GMAIL)
+    (first,) = await providers.control.deliver_mail(mail("Question"), GMAIL)
     known = re.search(rb"Message-ID: (<[^>]+>)", mail("Question"))
     assert known
     answer = b"References: " + known[1] + b"\r\nSubject: Re: Question\r\n\r\nYes."
-    (second,) = await providers.control.deliver(answer, GMAIL)
+    (second,) = await providers.control.deliver_mail(answer, GMAIL)
     threads = {(await gmail.get(f"/messages/{one}"))["threadId"] for one in (first, second)}
     assert len(threads) == 1
     assert (await gmail.get("/profile"))["threadsTotal"] == 1
 
 
 async def test_labels_name_the_mailboxes_own(providers: RunningProviders, gmail: Person) -> None:
-    await providers.control.deliver(mail(), GMAIL, folder="Bills")
+    await providers.control.deliver_mail(mail(), GMAIL, folder="Bills")
     labels = (await gmail.get("/labels"))["labels"]
     assert {"id": "INBOX", "name": "INBOX", "type": "system"} in labels
     assert {"id": "Label_1", "name": "Bills", "type": "user"} in labels
@@ -292,7 +292,7 @@ async def test_removed_label_leaves_its_messages_and_is_never_confused_with_a_la
     first = await providers.control.create_folder(GMAIL, "Bills")
     assert await providers.control.create_folder(GMAIL, "Bills") == first
     second = await providers.control.create_folder(GMAIL, "Receipts")
-    (message_id,) = await providers.control.deliver(mail(), GMAIL, folder="Bills")
+    (message_id,) = await providers.control.deliver_mail(mail(), GMAIL, folder="Bills")
     start = (await gmail.get("/profile"))["historyId"]
     await providers.control.remove_folder(GMAIL, "Bills")
     (record,) = (await gmail.get(f"/history?startHistoryId={start}"))["history"]

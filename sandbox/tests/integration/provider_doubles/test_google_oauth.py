@@ -13,7 +13,7 @@ import jwt
 import pytest
 from cryptography import x509
 
-from mailroom_sandbox.provider_doubles.client import ControlError, decide
+from mailroom_sandbox.provider_doubles.client import ControlError, answer_consent_page
 from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
 from mailroom_sandbox.testkit.mailbox_users import (
     GMAIL,
@@ -94,7 +94,7 @@ async def test_person_can_untick_a_scope(providers: RunningProviders) -> None:
 
 
 async def test_declined_consent_goes_back_with_its_state(providers: RunningProviders) -> None:
-    back = parse_qs(urlsplit(await decide(providers.http, google_page(providers), accept=False)).query)
+    back = parse_qs(urlsplit(await answer_consent_page(providers.http, google_page(providers), accept=False)).query)
     assert back == {"state": ["state-1"], "error": ["access_denied"]}
 
 
@@ -111,7 +111,7 @@ async def test_wrong_authorize_request_stays_on_googles_page(
     providers: RunningProviders, changed: dict[str, str]
 ) -> None:
     with pytest.raises(ControlError, match="Error 40"):
-        await decide(providers.http, google_page(providers, **changed))
+        await answer_consent_page(providers.http, google_page(providers, **changed))
 
 
 async def test_code_needs_its_verifier_and_is_good_once(providers: RunningProviders) -> None:

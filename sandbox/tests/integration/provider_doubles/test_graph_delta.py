@@ -40,8 +40,8 @@ async def test_first_round_lists_the_folder_alone_and_the_next_what_changed(
     providers: RunningProviders, outlook: Person
 ) -> None:
     control = providers.control
-    ids = [(await control.deliver(mail(f"Mail {number}"), OUTLOOK))[0] for number in range(5)]
-    await control.deliver(mail("Elsewhere"), OUTLOOK, folder="Inbox/Below")
+    ids = [(await control.deliver_mail(mail(f"Mail {number}"), OUTLOOK))[0] for number in range(5)]
+    await control.deliver_mail(mail("Elsewhere"), OUTLOOK, folder="Inbox/Below")
     items, link, pages = await to_the_end(outlook, INBOX, f"{IMMUTABLE}, odata.maxpagesize=2")
     assert ({item["id"] for item in items}, pages) == (set(ids), 3)
     for item in items:
@@ -50,9 +50,9 @@ async def test_first_round_lists_the_folder_alone_and_the_next_what_changed(
 
     assert (await to_the_end(outlook, link))[0] == []
     await control.mark_read(OUTLOOK, ids[0])
-    await control.move(OUTLOOK, ids[1], "archive")
-    await control.delete(OUTLOOK, ids[2])
-    (new,) = await control.deliver(mail("New"), OUTLOOK)
+    await control.move_message(OUTLOOK, ids[1], "archive")
+    await control.delete_message(OUTLOOK, ids[2])
+    (new,) = await control.deliver_mail(mail("New"), OUTLOOK)
     changed, _, _ = await to_the_end(outlook, link)
     by_id = {item["id"]: item for item in changed}
     assert by_id.keys() == {ids[0], ids[1], ids[2], new}
@@ -66,10 +66,10 @@ async def test_first_round_lists_the_folder_alone_and_the_next_what_changed(
 
 
 async def test_move_removes_the_default_id_and_brings_another(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(mail(), OUTLOOK)
     (before,), inbox, _ = await to_the_end(outlook, INBOX, "")
     _, archive, _ = await to_the_end(outlook, "/me/mailFolders/archive/messages/delta", "")
-    await providers.control.move(OUTLOOK, message_id, "archive")
+    await providers.control.move_message(OUTLOOK, message_id, "archive")
     (removed,), _, _ = await to_the_end(outlook, inbox, "")
     (arrived,), _, _ = await to_the_end(outlook, archive, "")
     assert removed["id"] == before["id"] != arrived["id"]
@@ -77,11 +77,11 @@ async def test_move_removes_the_default_id_and_brings_another(providers: Running
 
 
 async def test_select_and_change_types_travel_in_the_token(providers: RunningProviders, outlook: Person) -> None:
-    (first,) = await providers.control.deliver(mail("First"), OUTLOOK)
+    (first,) = await providers.control.deliver_mail(mail("First"), OUTLOOK)
     items, link, _ = await to_the_end(outlook, f"{INBOX}?$select=subject&changeType=created")
     assert [item.keys() for item in items] == [{"@odata.type", "@odata.etag", "id", "subject"}]
     await providers.control.mark_read(OUTLOOK, first)
-    await providers.control.deliver(mail("Second"), OUTLOOK)
+    await providers.control.deliver_mail(mail("Second"), OUTLOOK)
     later, _, _ = await to_the_end(outlook, link)
     assert [(item["subject"], len(item)) for item in later] == [("Second", 4)]
     assert "select" not in link
@@ -89,7 +89,7 @@ async def test_select_and_change_types_travel_in_the_token(providers: RunningPro
 
 async def test_expanded_attachments_stay_expanded_in_later_rounds(providers: RunningProviders, outlook: Person) -> None:
     _, link, _ = await to_the_end(outlook, f"{INBOX}?$select=subject&$expand=attachments($select=id,name)")
-    await providers.control.deliver(mail(files=[("a.pdf", b"%PDF")]), OUTLOOK)
+    await providers.control.deliver_mail(mail(files=[("a.pdf", b"%PDF")]), OUTLOOK)
     (item,), _, _ = await to_the_end(outlook, link)
     assert [one["name"] for one in item["attachments"]] == ["a.pdf"]
 
@@ -101,7 +101,7 @@ async def test_option_that_is_not_played_is_refused_and_not_ignored(outlook: Per
 
 
 async def test_page_size_is_wished_for_on_every_request(providers: RunningProviders, outlook: Person) -> None:
-    await providers.control.deliver(mail(), OUTLOOK, times=5)
+    await providers.control.deliver_mail(mail(), OUTLOOK, times=5)
     page = await outlook.get(INBOX, prefer="odata.maxpagesize=1")
     assert len(page["value"]) == 1
     rest = await outlook.get(page["@odata.nextLink"])
@@ -109,10 +109,10 @@ async def test_page_size_is_wished_for_on_every_request(providers: RunningProvid
 
 
 async def test_filter_knows_only_the_time_of_arrival(providers: RunningProviders, outlook: Person) -> None:
-    await providers.control.deliver(
+    await providers.control.deliver_mail(
         mail("Old"), OUTLOOK, received_at=datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     )
-    await providers.control.deliver(mail("New"), OUTLOOK)
+    await providers.control.deliver_mail(mail("New"), OUTLOOK)
     items, _, _ = await to_the_end(outlook, f"{INBOX}?$filter=receivedDateTime ge 2026-06-01T00:00:00Z")
     assert [item["subject"] for item in items] == ["New"]
     for wrong in ("isRead eq false", "receivedDateTime lt 2026-06-01T00:00:00Z"):
@@ -123,7 +123,7 @@ async def test_filter_knows_only_the_time_of_arrival(providers: RunningProviders
 async def test_forgotten_generation_refuses_every_token_until_a_new_round(
     providers: RunningProviders, outlook: Person
 ) -> None:
-    await providers.control.deliver(mail(), OUTLOOK, times=3)
+    await providers.control.deliver_mail(mail(), OUTLOOK, times=3)
     page = await outlook.get(INBOX, prefer="odata.maxpagesize=1")
     _, link, _ = await to_the_end(outlook, INBOX)
     await providers.control.refuse_cursors(OUTLOOK)
@@ -140,7 +140,7 @@ async def test_forgotten_generation_refuses_every_token_until_a_new_round(
 async def test_cursor_fault_strikes_where_it_is_told_and_once(
     providers: RunningProviders, outlook: Person, where: str, refused: str
 ) -> None:
-    await providers.control.deliver(mail(), OUTLOOK, times=3)
+    await providers.control.deliver_mail(mail(), OUTLOOK, times=3)
     page = await outlook.get(INBOX, prefer="odata.maxpagesize=1")
     _, delta_link, _ = await to_the_end(outlook, INBOX)
     links = {"deltaLink": delta_link, "nextLink": page["@odata.nextLink"]}
@@ -153,7 +153,7 @@ async def test_cursor_fault_strikes_where_it_is_told_and_once(
 async def test_lagging_delta_shows_later_what_the_list_shows_now(providers: RunningProviders, outlook: Person) -> None:
     _, link, _ = await to_the_end(outlook, INBOX)
     await providers.control.set_fault("delta_lag", mailbox=OUTLOOK, lag_s=3600)
-    await providers.control.deliver(mail(), OUTLOOK)
+    await providers.control.deliver_mail(mail(), OUTLOOK)
     items, lagging, _ = await to_the_end(outlook, link)
     assert items == []
     assert len((await outlook.get("/me/messages"))["value"]) == 1
@@ -184,7 +184,7 @@ async def test_folder_delta_tells_of_new_folders(providers: RunningProviders, ou
             break
         path = page["@odata.nextLink"]
     assert {"Inbox", "Archive"} <= {item["displayName"] for item in items}
-    await providers.control.deliver(mail(), OUTLOOK, folder="Receipts")
+    await providers.control.deliver_mail(mail(), OUTLOOK, folder="Receipts")
     changed = await outlook.get(page["@odata.deltaLink"])
     assert [item["displayName"] for item in changed["value"]] == ["Receipts"]
     await providers.control.remove_folder(OUTLOOK, "Receipts")

@@ -38,13 +38,13 @@ async def delivered(providers: RunningProviders) -> list[str]:
     sources = (mail("First"), mail("Second"), mail("Third", files=[("a.pdf", PDF), ("b.pdf", b"%PDF")]))
     for index, source in enumerate(sources):
         moment = received_at + timedelta(minutes=index)
-        ids += await providers.control.deliver(source, OUTLOOK, received_at=moment)
+        ids += await providers.control.deliver_mail(source, OUTLOOK, received_at=moment)
     return ids
 
 
 async def test_folder_list_pages_and_hides_what_is_hidden(providers: RunningProviders, outlook: Person) -> None:
     for name in ("Alpha", "Beta", "Gamma", "Delta"):
-        await providers.control.deliver(mail(name), OUTLOOK, folder=name)
+        await providers.control.deliver_mail(mail(name), OUTLOOK, folder=name)
     seen: list[dict[str, Any]] = []
     path: str | None = "/me/mailFolders"
     while path:
@@ -63,7 +63,7 @@ async def test_folder_list_pages_and_hides_what_is_hidden(providers: RunningProv
 
 
 async def test_folder_is_found_by_id_name_and_bracketed_name(providers: RunningProviders, outlook: Person) -> None:
-    await providers.control.deliver(mail(), OUTLOOK)
+    await providers.control.deliver_mail(mail(), OUTLOOK)
     inbox = await outlook.get("/me/mailFolders/inbox")
     contracts.graph_body("mailFolder", inbox)
     assert (inbox["totalItemCount"], inbox["unreadItemCount"]) == (1, 1)
@@ -73,7 +73,7 @@ async def test_folder_is_found_by_id_name_and_bracketed_name(providers: RunningP
 
 
 async def test_child_folders_are_listed_below_their_parent(providers: RunningProviders, outlook: Person) -> None:
-    await providers.control.deliver(mail(), OUTLOOK, folder="Inbox/Invoices/2026")
+    await providers.control.deliver_mail(mail(), OUTLOOK, folder="Inbox/Invoices/2026")
     invoices = (await outlook.get("/me/mailFolders/inbox/childFolders"))["value"]
     assert [(one["displayName"], one["childFolderCount"]) for one in invoices] == [("Invoices", 1)]
     deeper = await outlook.get(f"/me/mailFolders/{invoices[0]['id']}/childFolders")
@@ -83,7 +83,7 @@ async def test_child_folders_are_listed_below_their_parent(providers: RunningPro
 
 async def test_removed_folder_goes_with_its_messages(providers: RunningProviders, outlook: Person) -> None:
     folder_id = await providers.control.create_folder(OUTLOOK, "Inbox/Bills")
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK, folder="Inbox/Bills")
+    (message_id,) = await providers.control.deliver_mail(mail(), OUTLOOK, folder="Inbox/Bills")
     assert (await outlook.get(f"/me/mailFolders/{folder_id}"))["displayName"] == "Bills"
     for name in ("Inbox", "Inbox/None"):
         with pytest.raises(ControlError, match="404"):
@@ -176,7 +176,7 @@ async def test_default_id_changes_with_a_move_and_the_immutable_one_stays(
     assert before["id"] != delivered[0]
     assert "=" in before["id"]
     assert "=" in delivered[0]
-    await providers.control.move(OUTLOOK, delivered[0], "archive")
+    await providers.control.move_message(OUTLOOK, delivered[0], "archive")
     gone = await outlook.get(f"/me/messages/{before['id']}", status=404)
     assert gone["error"]["code"] == "ErrorItemNotFound"
     after = await outlook.get(f"/me/messages/{delivered[0]}", prefer=IMMUTABLE)
@@ -187,7 +187,7 @@ async def test_default_id_changes_with_a_move_and_the_immutable_one_stays(
 
 async def test_source_is_given_byte_for_byte(providers: RunningProviders, outlook: Person) -> None:
     source = mail("Exact", files=[("a.pdf", PDF)])
-    (message_id,) = await providers.control.deliver(source, OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(source, OUTLOOK)
     answer = await outlook.call("GET", f"/me/messages/{message_id}/$value")
     assert answer.content == source
 
@@ -205,7 +205,7 @@ async def test_attachment_list_carries_content_unless_selected_away(delivered: l
 
 
 async def test_content_id_must_be_cast_in_select(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(LOGO, OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(LOGO, OUTLOOK)
     path = f"/me/messages/{message_id}/attachments?$select=id,name,isInline"
     refused = await outlook.get(f"{path},contentId", status=400)
     assert refused["error"]["code"] == "RequestBroker--ParseUri"
@@ -215,7 +215,7 @@ async def test_content_id_must_be_cast_in_select(providers: RunningProviders, ou
 
 
 async def test_inline_attachments_alone_do_not_count(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(LOGO, OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(LOGO, OUTLOOK)
     message = await outlook.get(f"/me/messages/{message_id}?$expand=attachments($select=id,name)")
     assert message["hasAttachments"] is False
     assert [item["name"] for item in message["attachments"]] == ["logo.png"]
@@ -239,13 +239,13 @@ async def test_attachment_ids_follow_the_kind_of_message_id(
         return [item["id"] for item in page["value"]]
 
     default, immutable = await ids(None), await ids(IMMUTABLE)
-    await providers.control.move(OUTLOOK, delivered[2], "archive")
+    await providers.control.move_message(OUTLOOK, delivered[2], "archive")
     assert await ids(IMMUTABLE) == immutable
     assert set(await ids(None)).isdisjoint(default)
 
 
 async def test_nested_message_is_an_item_with_its_own_source(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(NESTED, OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(NESTED, OUTLOOK)
     path = f"/me/messages/{message_id}/attachments"
     (item,) = (await outlook.get(path))["value"]
     contracts.graph_body("itemAttachment", item)
@@ -262,7 +262,7 @@ async def test_nested_message_is_an_item_with_its_own_source(providers: RunningP
 
 
 async def test_body_comes_as_text_when_that_is_preferred(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(LOGO, OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(LOGO, OUTLOOK)
     answer = await outlook.call("GET", f"/me/messages/{message_id}", prefer='outlook.body-content-type="text"')
     assert answer.json()["body"] == {"contentType": "text", "content": "Save & win"}
     assert answer.headers["preference-applied"] == 'outlook.body-content-type="text"'

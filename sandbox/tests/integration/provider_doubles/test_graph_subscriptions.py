@@ -172,8 +172,8 @@ async def test_expired_subscription_is_gone_and_silent(folder: Path, webhook: We
         made = await create(person, webhook, expirationDateTime=(today + timedelta(minutes=50)).isoformat())
         times.append(today + timedelta(minutes=51))
         await person.get(f"/subscriptions/{made['id']}", status=404)
-        await providers.control.deliver(mail(), OUTLOOK)
-        assert (await providers.control.notifications())["waiting"] == 0
+        await providers.control.deliver_mail(mail(), OUTLOOK)
+        assert (await providers.control.list_notifications())["waiting"] == 0
 
 
 async def test_duplicate_is_refused_only_by_the_switch(folder: Path, webhook: Webhook) -> None:
@@ -192,7 +192,7 @@ async def test_new_mail_is_announced_with_what_the_contract_asks(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     made = await create(outlook, webhook)
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(mail(), OUTLOOK)
     (post,) = await webhook.until(1)
     contracts.graph_body("notificationPost", json.loads(post["body"]))
     assert (post["path"], post["query"]) == ("/webhooks/outlook", {"from": ["graph"]})
@@ -209,7 +209,7 @@ async def test_subscription_keeps_the_id_format_it_was_created_with(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     await create(outlook, webhook, prefer=None)
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(mail(), OUTLOOK)
     await webhook.until(1)
     (item,) = webhook.items()
     assert item["resourceData"]["id"] != message_id
@@ -220,9 +220,9 @@ async def test_folder_subscription_hears_only_of_its_folder(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     await create(outlook, webhook, resource="me/mailFolders('Inbox')/messages", changeType="created,deleted")
-    await providers.control.deliver(mail(), OUTLOOK, folder="archive")
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
-    await providers.control.move(OUTLOOK, message_id, "archive")
+    await providers.control.deliver_mail(mail(), OUTLOOK, folder="archive")
+    (message_id,) = await providers.control.deliver_mail(mail(), OUTLOOK)
+    await providers.control.move_message(OUTLOOK, message_id, "archive")
     await webhook.until(2)
     assert sorted(item["changeType"] for item in webhook.items()) == ["created", "deleted"]
 
@@ -231,10 +231,10 @@ async def test_move_in_a_watched_mailbox_is_an_update_of_an_immutable_id(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     await create(outlook, webhook, changeType="created,updated,deleted")
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
-    await providers.control.move(OUTLOOK, message_id, "archive")
+    (message_id,) = await providers.control.deliver_mail(mail(), OUTLOOK)
+    await providers.control.move_message(OUTLOOK, message_id, "archive")
     await providers.control.mark_read(OUTLOOK, message_id)
-    await providers.control.delete(OUTLOOK, message_id)
+    await providers.control.delete_message(OUTLOOK, message_id)
     await webhook.until(4)
     assert {item["resourceData"]["id"] for item in webhook.items()} == {message_id}
     assert sorted(item["changeType"] for item in webhook.items()) == ["created", "deleted", "updated", "updated"]
@@ -245,7 +245,7 @@ async def test_refused_notification_comes_again_until_it_is_accepted(
 ) -> None:
     webhook.statuses = [503, 401, 500]
     await create(outlook, webhook)
-    await providers.control.deliver(mail(), OUTLOOK)
+    await providers.control.deliver_mail(mail(), OUTLOOK)
     posts = await webhook.until(4)
     assert len({post["body"] for post in posts}) == 1
     settled = await providers.settled()
@@ -258,11 +258,11 @@ async def test_undelivered_notification_survives_a_restart(folder: Path, webhook
         person = await sign_in_outlook_user(providers)
         await create(person, webhook)
         webhook.statuses = [503]
-        await providers.control.deliver(mail(), OUTLOOK)
+        await providers.control.deliver_mail(mail(), OUTLOOK)
         await webhook.until(1)
     async with running_providers(folder) as providers:
-        assert (await providers.control.notifications())["waiting"] == 1
-        assert await providers.control.hurry() == 1
+        assert (await providers.control.list_notifications())["waiting"] == 1
+        assert await providers.control.retry_pushes_now() == 1
         await webhook.until(2)
 
 
@@ -271,7 +271,7 @@ async def test_lifecycle_event_goes_to_its_own_address(
     providers: RunningProviders, outlook: Person, webhook: Webhook, event: str
 ) -> None:
     made = await create(outlook, webhook)
-    assert await providers.control.lifecycle(event, address=OUTLOOK) == 1
+    assert await providers.control.send_lifecycle_event(event, address=OUTLOOK) == 1
     (post,) = await webhook.until(1)
     contracts.graph_body("notificationPost", json.loads(post["body"]))
     (item,) = webhook.items()
@@ -291,7 +291,7 @@ async def test_without_lifecycle_address_no_event_is_sent(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     await create(outlook, webhook, lifecycleNotificationUrl=None)
-    assert await providers.control.lifecycle("missed", address=OUTLOOK) == 0
+    assert await providers.control.send_lifecycle_event("missed", address=OUTLOOK) == 0
 
 
 async def test_silently_dropped_subscription_says_nothing(
@@ -299,8 +299,8 @@ async def test_silently_dropped_subscription_says_nothing(
 ) -> None:
     made = await create(outlook, webhook)
     await providers.control.drop_subscription(made["id"])
-    await providers.control.deliver(mail(), OUTLOOK)
-    notifications = await providers.control.notifications()
+    await providers.control.deliver_mail(mail(), OUTLOOK)
+    notifications = await providers.control.list_notifications()
     assert (notifications["waiting"], notifications["items"]) == (0, [])
 
 
@@ -310,16 +310,16 @@ async def test_notifications_fault_loses_repeats_and_delays(
     await create(outlook, webhook)
     control = providers.control
     await control.set_fault("notifications", mailbox=OUTLOOK, mode="off", times=1)
-    await control.deliver(mail("Lost"), OUTLOOK)
+    await control.deliver_mail(mail("Lost"), OUTLOOK)
     await control.set_fault("notifications", mailbox=OUTLOOK, mode="duplicated", copies=3, times=1)
-    (repeated,) = await control.deliver(mail("Repeated"), OUTLOOK)
+    (repeated,) = await control.deliver_mail(mail("Repeated"), OUTLOOK)
     await providers.settled()
     assert [item["resourceData"]["id"] for item in webhook.items()] == [repeated] * 3
     await control.set_fault("notifications", mode="delayed", delay_s=3600, times=1)
-    await control.deliver(mail("Late"), OUTLOOK)
-    assert (await control.notifications())["waiting"] == 1
+    await control.deliver_mail(mail("Late"), OUTLOOK)
+    assert (await control.list_notifications())["waiting"] == 1
     before = len(webhook.received)
-    assert await control.resend(1) == 1
+    assert await control.resend_pushes(1) == 1
     await webhook.until(before + 1)
     assert [item["resourceData"]["id"] for item in webhook.items()] == [repeated] * 4
 

@@ -14,7 +14,7 @@ import jwt
 import msal
 import pytest
 
-from mailroom_sandbox.provider_doubles.client import ControlError, decide
+from mailroom_sandbox.provider_doubles.client import ControlError, answer_consent_page
 from mailroom_sandbox.testkit.mailbox_users import (
     OUTLOOK,
     Person,
@@ -79,7 +79,7 @@ async def test_no_refresh_token_without_offline_access(providers: RunningProvide
 
 
 async def test_declined_consent_goes_back_with_state_and_no_code(providers: RunningProviders) -> None:
-    back = parse_qs(urlsplit(await decide(providers.http, microsoft_page(providers), accept=False)).query)
+    back = parse_qs(urlsplit(await answer_consent_page(providers.http, microsoft_page(providers), accept=False)).query)
     assert (back["error"], back["state"]) == (["access_denied"], ["state-1"])
     assert "code" not in back
 
@@ -96,7 +96,7 @@ async def test_declined_consent_goes_back_with_state_and_no_code(providers: Runn
 async def test_wrong_authorize_request_goes_back_with_its_error(
     providers: RunningProviders, changed: dict[str, str], error: str
 ) -> None:
-    back = parse_qs(urlsplit(await decide(providers.http, microsoft_page(providers, **changed))).query)
+    back = parse_qs(urlsplit(await answer_consent_page(providers.http, microsoft_page(providers, **changed))).query)
     assert (back["error"], back["state"]) == ([error], ["state-1"])
 
 
@@ -105,7 +105,7 @@ async def test_nobody_is_sent_to_an_address_that_is_not_registered(
     providers: RunningProviders, changed: dict[str, str]
 ) -> None:
     with pytest.raises(ControlError, match="AADSTS"):
-        await decide(providers.http, microsoft_page(providers, **changed))
+        await answer_consent_page(providers.http, microsoft_page(providers, **changed))
 
 
 async def test_page_shows_hostile_parameters_as_text(providers: RunningProviders) -> None:
@@ -114,11 +114,11 @@ async def test_page_shows_hostile_parameters_as_text(providers: RunningProviders
 
 
 async def test_answer_modes_of_authorize(providers: RunningProviders) -> None:
-    fragment = urlsplit(await decide(providers.http, microsoft_page(providers, response_mode="fragment")))
+    fragment = urlsplit(await answer_consent_page(providers.http, microsoft_page(providers, response_mode="fragment")))
     assert "code=" in fragment.fragment
     assert not fragment.query
     with pytest.raises(ControlError, match='form method="post"'):
-        await decide(providers.http, microsoft_page(providers, response_mode="form_post"))
+        await answer_consent_page(providers.http, microsoft_page(providers, response_mode="form_post"))
 
 
 async def test_code_is_good_once(providers: RunningProviders) -> None:

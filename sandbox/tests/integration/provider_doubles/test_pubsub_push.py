@@ -38,7 +38,7 @@ async def test_watch_lasts_a_week_and_announces_itself(folder: Path, webhook: We
         assert body["message"]["messageId"] == body["message"]["message_id"]
         assert "authorization" not in post["headers"]
         assert post["query"] == {}
-        await providers.control.deliver(mail(), GMAIL)
+        await providers.control.deliver_mail(mail(), GMAIL)
         posts = await webhook.until(2)
         assert signal(posts[1])["historyId"] == int((await person.get("/profile"))["historyId"])
 
@@ -119,7 +119,7 @@ async def test_label_filter_decides_what_is_announced(
         person, _ = await watched(providers, labelIds=["INBOX"], labelFilterBehavior=behavior)
         newest = {}
         for place in ("inbox", "spam"):
-            await providers.control.deliver(mail(place), GMAIL, folder=place)
+            await providers.control.deliver_mail(mail(place), GMAIL, folder=place)
             newest[place] = int((await person.get("/profile"))["historyId"])
         await providers.settled()
         assert [signal(post)["historyId"] for post in webhook.received[1:]] == [newest[place] for place in announced]
@@ -130,12 +130,12 @@ async def test_stopped_or_expired_watch_is_silent(folder: Path, webhook: Webhook
         person, _ = await watched(providers)
         await providers.settled()
         await person.call("POST", "/stop")
-        await providers.control.deliver(mail(), GMAIL)
-        assert await providers.control.watches() == []
+        await providers.control.deliver_mail(mail(), GMAIL)
+        assert await providers.control.list_watches() == []
         await person.post("/watch", {"topicName": TOPIC})
         await providers.settled()
         providers.state.store.run("update watch set expires_ms = 0")
-        await providers.control.deliver(mail(), GMAIL)
+        await providers.control.deliver_mail(mail(), GMAIL)
         assert len(await providers.settled()) == 2
 
 
@@ -146,7 +146,7 @@ async def test_more_than_one_event_a_second_is_dropped_by_the_switch(folder: Pat
     }
     async with running_providers(folder, **changed) as providers:
         await watched(providers)
-        await providers.control.deliver(mail(), GMAIL, times=20)
+        await providers.control.deliver_mail(mail(), GMAIL, times=20)
         sent = len(await providers.settled())
         assert 2 <= sent < 21
 
@@ -155,5 +155,5 @@ async def test_notifications_fault_holds_for_gmail_too(folder: Path, webhook: We
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
         await providers.control.set_fault("notifications", mode="off")
         await watched(providers)
-        assert (await providers.control.notifications())["waiting"] == 0
+        assert (await providers.control.list_notifications())["waiting"] == 0
         assert webhook.received == []

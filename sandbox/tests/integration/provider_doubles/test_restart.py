@@ -66,12 +66,12 @@ async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: Webhoo
         ada, gmail = await sign_in_outlook_user(providers), await sign_in_gmail_user(providers)
     async with process(settings) as child, ControlClient(at.control_url) as control, trusting(folder) as http:
         ada, gmail = replace(ada, http=http), replace(gmail, http=http)
-        ids = await control.deliver(mail(), OUTLOOK, times=3)
+        ids = await control.deliver_mail(mail(), OUTLOOK, times=3)
         link = (await ada.get("/me/mailFolders/inbox/messages/delta", prefer='IdType="ImmutableId"'))[
             "@odata.deltaLink"
         ]
         history_id = (await gmail.get("/profile"))["historyId"]
-        await control.deliver(mail(), GMAIL)
+        await control.deliver_mail(mail(), GMAIL)
         made = await ada.post(
             "/subscriptions",
             {
@@ -87,14 +87,14 @@ async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: Webhoo
         await child.wait()
     async with process(settings) as child, ControlClient(at.control_url) as control, trusting(folder) as http:
         ada, gmail = replace(ada, http=http), replace(gmail, http=http)
-        assert [one["message_id"] for one in await control.messages(OUTLOOK)] == ids
-        (new,) = await control.deliver(mail("New"), OUTLOOK)
+        assert [one["message_id"] for one in await control.list_messages(OUTLOOK)] == ids
+        (new,) = await control.deliver_mail(mail("New"), OUTLOOK)
         changed = await ada.get(link, prefer='IdType="ImmutableId"')
         assert [item["id"] for item in changed["value"]] == [new]
         assert len((await gmail.get(f"/history?startHistoryId={history_id}"))["history"]) == 1
         assert [one["id"] for one in (await ada.get("/subscriptions"))["value"]] == [made["id"]]
         await webhook.until(1)
-        assert [one["name"] for one in (await control.faults())["items"]] == ["delta_lag"]
+        assert [one["name"] for one in (await control.list_faults())["items"]] == ["delta_lag"]
         child.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(child.wait(), 10) == 0
     async with running_providers(folder) as providers:

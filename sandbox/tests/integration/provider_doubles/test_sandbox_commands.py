@@ -36,7 +36,7 @@ async def test_mails_are_sent_moved_and_deleted(providers: RunningProviders, tmp
     first, second = lines[0][0], lines[1][0]
     assert (await typed(providers, "move", OUTLOOK, first, "Inbox/Done")).strip() == first
     await typed(providers, "delete", OUTLOOK, second)
-    left = {one["message_id"]: one["folder"] for one in await providers.control.messages(OUTLOOK)}
+    left = {one["message_id"]: one["folder"] for one in await providers.control.list_messages(OUTLOOK)}
     assert second not in left
     assert (left[first], len(left)) == ("Done", 3)
     await typed(providers, "delete", OUTLOOK, second, exit_code=1)
@@ -46,13 +46,13 @@ async def test_calls_are_shown_and_forgotten(providers: RunningProviders, outloo
     await outlook.call("GET", "/me")
     shown = await typed(providers, "calls", "--mailbox", OUTLOOK, "--json", "--reset")
     assert json.loads(shown.splitlines()[-1])["path"] == "/v1.0/me"
-    assert await providers.control.calls() == []
+    assert await providers.control.list_calls() == []
     assert "provider" in await typed(providers, "calls")
 
 
 async def test_faults_are_switched(providers: RunningProviders) -> None:
     await typed(providers, "fault", "set", "unavailable", "status=429", "retry_after=2.5", "times=3")
-    (fault,) = (await providers.control.faults())["items"]
+    (fault,) = (await providers.control.list_faults())["items"]
     assert (fault["status"], fault["retry_after"], fault["times"]) == (429, "2.5", 3)
     await typed(providers, "fault", "set", "notifications", "mode=off", "--mailbox", OUTLOOK)
     listed = await typed(providers, "fault", "list")

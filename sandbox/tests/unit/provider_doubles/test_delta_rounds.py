@@ -41,7 +41,7 @@ class DeltaRounds(RuleBasedStateMachine):
         self.state, microsoft = sandbox()
         self.graph, self.mailboxes = microsoft.graph, microsoft.mailboxes
         self.address = f"{uuid.uuid4().hex}@company.example"
-        user = self.mailboxes.create(self.address)
+        user = self.mailboxes.create_mailbox(self.address)
         self.token = uuid.uuid4().hex
         holder = Holder("outlook", user.user_id, user.tenant_id, "app", frozenset({"Mail.Read"}), "grant")
         self.state.tokens.keep("access", self.token, holder, timedelta(hours=1))
@@ -82,27 +82,29 @@ class DeltaRounds(RuleBasedStateMachine):
     @rule(folder=st.sampled_from(FOLDERS), copies=st.integers(1, 3))
     def deliver(self, folder: str, copies: int) -> None:
         for _ in range(copies):
-            message_id = self.mailboxes.deliver(self.address, b"Subject: x\r\n\r\nx", folder=folder, received_at=None)
+            message_id = self.mailboxes.deliver_mail(
+                self.address, b"Subject: x\r\n\r\nx", folder=folder, received_at=None
+            )
             self.there[message_id] = folder
 
     @precondition(lambda self: self.there)
     @rule(data=st.data(), folder=st.sampled_from(FOLDERS))
     def move(self, data: st.DataObject, folder: str) -> None:
         message_id = data.draw(st.sampled_from(sorted(self.there)))
-        assert self.mailboxes.move(self.address, message_id, folder) == message_id
+        assert self.mailboxes.move_message(self.address, message_id, folder) == message_id
         self.there[message_id] = folder
 
     @precondition(lambda self: self.there)
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
         message_id = data.draw(st.sampled_from(sorted(self.there)))
-        self.mailboxes.delete(self.address, message_id)
+        self.mailboxes.delete_message(self.address, message_id)
         del self.there[message_id]
 
     @precondition(lambda self: self.there)
     @rule(data=st.data(), is_read=st.booleans())
     def mark(self, data: st.DataObject, is_read: bool) -> None:
-        self.mailboxes.update(self.address, data.draw(st.sampled_from(sorted(self.there))), is_read=is_read)
+        self.mailboxes.mark_read(self.address, data.draw(st.sampled_from(sorted(self.there))), is_read=is_read)
 
     @rule(folder=st.sampled_from(FOLDERS))
     def one_page(self, folder: str) -> None:

@@ -27,7 +27,7 @@ from mailroom_common.provider_clients import Providers, open_providers
 from mailroom_common.providers.types import Grant, Mailbox, SubscriptionRequest
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.store import TokenStore
-from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.client import answer_consent_page
 from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, free_ports
 
@@ -64,7 +64,7 @@ class SignIn:
             code_challenge=challenge,
             login_hint=address,
         )
-        back = await decide(sandbox.http, page, account=address, without_scopes=without, accept=accept)
+        back = await answer_consent_page(sandbox.http, page, account=address, without_scopes=without, accept=accept)
         return parse_qs(urlsplit(back).query)
 
     async def exchange(self, code: str, *, verifier: str | None = None, nonce: str | None = None) -> Grant:
@@ -187,7 +187,7 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     assert "inbox" in {folder.well_known for folder in await client.list_folders(mailbox)}
     await sandbox.control.expire_tokens()
     assert await client.list_folders(mailbox)
-    asked = [call for call in await sandbox.control.calls() if call["path"].endswith("/token")]
+    asked = [call for call in await sandbox.control.list_calls() if call["path"].endswith("/token")]
     assert len(asked) == 2
     with pytest.raises(AccessDenied):
         await client.list_folders(replace(mailbox, provider_tenant=str(uuid.uuid4())))

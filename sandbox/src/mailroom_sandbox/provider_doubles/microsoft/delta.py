@@ -123,10 +123,10 @@ class Delta:
         at = Round.from_token(content)
         if (at.user_id, at.folder_id) != (target.user.user_id, folder_id):
             raise self._errors.bad_request("Badly formed token.")
-        fault = self._faults.active(CursorRefused, target.user.address)
+        fault = self._faults.find_active(CursorRefused, target.user.address)
         strikes = fault is not None and fault.where == where
         if strikes:
-            self._faults.strike(CursorRefused, target.user.address)
+            self._faults.use_once(CursorRefused, target.user.address)
         if strikes or at.generation != self._generation(target):
             raise self._gone(call, at)
         if kind == "$deltatoken":
@@ -141,7 +141,7 @@ class Delta:
 
     def _horizon(self, target: Target, folder_id: str) -> int:
         """The last change that is visible already: a delta may lag behind."""
-        lag = self._faults.active(DeltaLag, target.user.address)
+        lag = self._faults.find_active(DeltaLag, target.user.address)
         until_ms = to_ms(self._now()) - int(lag.lag_s * 1000 if lag else 0)
         if folder_id:
             return self._store.number(

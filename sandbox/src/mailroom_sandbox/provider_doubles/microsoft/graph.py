@@ -88,7 +88,7 @@ class Graph:
             reply = refused.reply
         except BadQuery as error:
             reply = self._errors.bad_uri(str(error)).reply
-        self._state.calls.record(PROVIDER, call, seen.mailbox, reply.status, started)
+        self._state.calls.record_call(PROVIDER, call, seen.mailbox, reply.status, started)
         request_id = str(uuid.uuid4())
         return reply.with_headers(
             request_id=request_id,
@@ -123,7 +123,7 @@ class Graph:
         target = self._access.mailbox(holder, found["user"])
         seen.mailbox = target.user.address.lower()
         self._gate.refuse_if_unavailable(seen.mailbox, self._errors.unavailable)
-        async with self._gate.slot(seen.mailbox):
+        async with self._gate.hold_slot(seen.mailbox):
             if route.on_mailbox is None:
                 raise self._errors.bad_request("Resource not found.")
             return route.on_mailbox(call, target, found)

@@ -92,7 +92,7 @@ class MicrosoftIdentity:
 
     async def keys(self, request: Request) -> Response:
         issuer = f"{_base_url(request)}/{{tenantid}}/v2.0"
-        return JSONResponse({"keys": [{**self._state.microsoft_key.jwk(), "issuer": issuer}]})
+        return JSONResponse({"keys": [{**self._state.microsoft_key.public_jwk(), "issuer": issuer}]})
 
     # Authorize
 
@@ -183,7 +183,7 @@ class MicrosoftIdentity:
         except TokenRefusal as refusal:
             response = self._refused(refusal)
         call = Call("POST", request.url.path, {}, {}, b"", _base_url(request))
-        self._state.calls.record(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
+        self._state.calls.record_call(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
         return response
 
     def _grant(self, request: Request, form: dict[str, str], mailbox: list[str]) -> dict[str, object]:
@@ -241,7 +241,7 @@ class MicrosoftIdentity:
         holder = found.holder
         if holder and holder.user_id and (user := self._directory.user(holder.user_id)):
             mailbox.append(user.address.lower())
-        fault = self._state.faults.strike(Unavailable, mailbox[0] if mailbox else None)
+        fault = self._state.faults.use_once(Unavailable, mailbox[0] if mailbox else None)
         if fault:
             raise TokenRefusal("temporarily_unavailable", 90033, "A transient error has occurred.", fault.status)
         if holder is None:
@@ -327,7 +327,7 @@ class MicrosoftIdentity:
             if holder.user_id
             else {"roles": sorted(holder.scopes)}
         )
-        token = self._state.microsoft_key.sign(claims)
+        token = self._state.microsoft_key.sign_claims(claims)
         self._state.tokens.keep("access", token, holder, lifetime)
         return token
 
@@ -350,7 +350,7 @@ class MicrosoftIdentity:
             claims["nonce"] = nonce
         if "email" in holder.scopes:
             claims["email"] = user.address
-        return self._state.microsoft_key.sign(claims)
+        return self._state.microsoft_key.sign_claims(claims)
 
     def _refused(self, refusal: TokenRefusal) -> Response:
         trace, correlation = str(uuid.uuid4()), str(uuid.uuid4())

@@ -24,10 +24,10 @@ class GraphMailboxes:
         self._directory = directory
         self._announces = announces
 
-    def create(self, address: str, display_name: str | None = None) -> User:
+    def create_mailbox(self, address: str, display_name: str | None = None) -> User:
         return self._directory.create(address, display_name)
 
-    def deliver(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str:
+    def deliver_mail(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str:
         """Puts one mail into the mailbox and returns its immutable id."""
         user = self._user(address)
         now_ms = to_ms(self._now())
@@ -56,7 +56,7 @@ class GraphMailboxes:
             self._announces.announce("created", message, folder_id)
         return str(message["immutable_id"])
 
-    def move(self, address: str, message_id: str, folder: str) -> str:
+    def move_message(self, address: str, message_id: str, folder: str) -> str:
         """The default id changes, the immutable one stays: it is returned."""
         before = self.find(self._user(address), message_id)
         with self._store.transaction():
@@ -77,7 +77,7 @@ class GraphMailboxes:
             self._announces.announce_move(before, after)
         return str(after["immutable_id"])
 
-    def update(self, address: str, message_id: str, *, is_read: bool) -> None:
+    def mark_read(self, address: str, message_id: str, *, is_read: bool) -> None:
         before = self.find(self._user(address), message_id)
         with self._store.transaction():
             self._store.run(
@@ -91,7 +91,7 @@ class GraphMailboxes:
             self._trace(after, "updated", after["folder_id"])
             self._announces.announce("updated", after, after["folder_id"])
 
-    def delete(self, address: str, message_id: str) -> None:
+    def delete_message(self, address: str, message_id: str) -> None:
         message = self.find(self._user(address), message_id)
         with self._store.transaction():
             self._store.run("delete from graph_message where pk = ?", message["pk"])
@@ -114,10 +114,10 @@ class GraphMailboxes:
             for message in self._store.all(
                 "select immutable_id from graph_message where folder_id = ?", row["folder_id"]
             ):
-                self.delete(address, message["immutable_id"])
+                self.delete_message(address, message["immutable_id"])
             self._directory.delete_folder(user.user_id, row["folder_id"])
 
-    def contents(self, address: str) -> list[dict[str, object]]:
+    def list_contents(self, address: str) -> list[dict[str, object]]:
         rows = self._store.all(
             "select m.immutable_id as message_id, f.display_name as folder, m.received_ms, m.mime_sha256"
             " from graph_message m join folder f using (folder_id) where m.user_id = ? order by m.pk",

@@ -29,7 +29,7 @@ class GraphChannel:
         self._http = http
         self._settings = settings
 
-    async def post(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         first = any(pending_push.attempts == 0 for pending_push in pending_pushes)
         timeout_s = (
             self._settings.notification_first_timeout_s if first else self._settings.notification_retry_timeout_s
@@ -97,7 +97,7 @@ class GraphNotifications:
         if change_type not in subscription["change_type"].split(","):
             return
         user = self._directory.user(subscription["user_id"])
-        fault = self._faults.strike(Notifications, user.address if user else None)
+        fault = self._faults.use_once(Notifications, user.address if user else None)
         message_id = message["immutable_id"] if subscription["immutable_ids"] else message["rest_id"]
         resource = f"Users/{message['user_id']}/Messages/{message_id}"
         item = {

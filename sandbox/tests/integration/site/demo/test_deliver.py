@@ -26,9 +26,9 @@ async def test_each_content_is_delivered_once_whatever_was_forgotten(tmp_path: P
         remembered.unlink()
         assert await deliver(providers.control, "outlook", ADDRESS, mails, remembered) == (first, 0)
         # Removed from the mailbox by its owner: that is no reason to send it again.
-        await providers.control.delete(ADDRESS, first[mails[0]])
+        await providers.control.delete_message(ADDRESS, first[mails[0]])
         assert await deliver(providers.control, "outlook", ADDRESS, mails, remembered) == (first, 0)
-        assert len(await providers.control.messages(ADDRESS)) == 1
+        assert len(await providers.control.list_messages(ADDRESS)) == 1
 
 
 async def test_delivered_mail_is_the_file_byte_for_byte(tmp_path: Path) -> None:
@@ -36,5 +36,5 @@ async def test_delivered_mail_is_the_file_byte_for_byte(tmp_path: Path) -> None:
     async with running_providers(tmp_path / "providers") as providers:
         await providers.control.create_mailbox("gmail", "ap@gmail.test")
         await deliver(providers.control, "gmail", "ap@gmail.test", mails, tmp_path / "deliveries.json")
-        there = {item["mime_sha256"] for item in await providers.control.messages("ap@gmail.test")}
+        there = {item["mime_sha256"] for item in await providers.control.list_messages("ap@gmail.test")}
     assert there == {hashlib.sha256(mail.path.read_bytes()).hexdigest() for mail in mails}
