@@ -99,7 +99,7 @@ async def test_site_that_was_ended_by_ctrl_c_goes_on_with_the_same_documents(sit
     await site.settled(source, documents=1, messages=1, within_s=180)
     members = site.running.list_processes()
     before = {document["id"] for document in await site.documents(source)}
-    assert await site.running.interrupt() == 0
+    assert await site.running.interrupt_site() == 0
     assert [process for process in members if is_alive(process)] == []
     async with whole_site(site.running.home.path) as resumed:
         assert {document["id"] for document in await resumed.documents(source)} == before

@@ -74,7 +74,7 @@ async def test_paused_mailbox_rests_and_catches_up_when_it_is_resumed(site: Site
     address, source = await site.connect(provider)
     await site.control.deliver_mail(mail(pdf("before")), address)
     await site.settled(source, documents=1, messages=1)
-    await site.api.post(f"/doc-sources/{source}/pause")
+    await site.api.post_json(f"/doc-sources/{source}/pause")
     await site.control.deliver_mail(mail(pdf("meanwhile")), address)
     await asyncio.sleep(3)  # nothing may happen: there is no event to wait for
     assert len(await site.documents(source)) == 1
@@ -90,18 +90,18 @@ async def test_revoked_grant_is_told_and_a_new_consent_catches_up(site: Site, pr
     await site.control.revoke_grants(address)
     await site.control.expire_tokens(address)
     await site.control.deliver_mail(mail(pdf("meanwhile")), address)
-    await site.api.post(f"/doc-sources/{source}/sync")
+    await site.api.post_json(f"/doc-sources/{source}/sync")
 
     async def is_told() -> bool:
-        described = await site.api.get(f"/doc-sources/{source}")
+        described = await site.api.get_json(f"/doc-sources/{source}")
         return bool(described["connection_status"] == "token_refresh_failed")
 
     await eventually(is_told)
     assert len(await site.documents(source)) == 1
-    link = (await site.api.post(f"/doc-sources/{source}/authorize"))["authorize_url"]
+    link = (await site.api.post_json(f"/doc-sources/{source}/authorize"))["authorize_url"]
     await reconsent(site, link, address)
     await site.settled(source, documents=2, messages=2)
-    assert (await site.api.get(f"/doc-sources/{source}"))["connection_status"] == "active"
+    assert (await site.api.get_json(f"/doc-sources/{source}"))["connection_status"] == "active"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -111,7 +111,7 @@ async def test_expired_token_is_refreshed_and_nobody_notices(site: Site, provide
         await site.control.expire_tokens(address)
         await site.control.deliver_mail(mail(pdf(f"number {number}")), address)
         await site.settled(source, documents=number + 1, messages=number + 1)
-    assert (await site.api.get(f"/doc-sources/{source}"))["connection_status"] == "active"
+    assert (await site.api.get_json(f"/doc-sources/{source}"))["connection_status"] == "active"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -119,7 +119,7 @@ async def test_mail_that_nobody_announced_comes_with_the_next_sync(site: Site, p
     address, source = await site.connect(provider)
     await site.control.set_fault("notifications", mailbox=address, mode="off")
     await site.control.deliver_mail(mail(pdf("unannounced")), address)
-    await site.api.post(f"/doc-sources/{source}/sync")
+    await site.api.post_json(f"/doc-sources/{source}/sync")
     await site.settled(source, documents=1, messages=1)
 
 
@@ -131,7 +131,7 @@ async def test_refused_cursor_begins_anew_and_takes_nothing_twice(site: Site, pr
     await site.control.refuse_cursors(address)
     await site.control.set_fault("notifications", mailbox=address, mode="off")
     await site.control.deliver_mail(mail(pdf("after")), address)
-    await site.api.post(f"/doc-sources/{source}/sync")
+    await site.api.post_json(f"/doc-sources/{source}/sync")
     await site.settled(source, documents=2, messages=2)
 
 
@@ -152,7 +152,7 @@ async def test_deleted_connection_ends_at_the_provider_and_its_documents_stay(si
 
     async def is_over() -> bool:
         watches = {watch["address"] for watch in await site.control.list_watches()}
-        gone = not [one for one in await site.api.items("/doc-sources") if one["id"] == source]
+        gone = not [one for one in await site.api.list_items("/doc-sources") if one["id"] == source]
         return gone and address not in watches and not await site.messages(source)
 
     await eventually(is_over)
@@ -161,8 +161,8 @@ async def test_deleted_connection_ends_at_the_provider_and_its_documents_stay(si
 
 async def reconsent(site: Site, link: str, address: str) -> None:
     async with Browser(site.trusted) as browser:
-        providers = await browser.submit(await browser.open(link))
-        await browser.submit(providers, account=address, decision="accept")
+        providers = await browser.submit_form(await browser.open_page(link))
+        await browser.submit_form(providers, account=address, decision="accept")
 
 
 async def test_no_token_key_or_secret_is_in_a_log_a_record_or_an_answer(site: Site) -> None:
@@ -175,7 +175,7 @@ async def test_no_token_key_or_secret_is_in_a_log_a_record_or_an_answer(site: Si
     assert len(secrets) > 8
     assert await leaks_in_logs(site.running.home.logs, secrets) == []
     assert await leaks_in_records(site.running.endpoints.kafka, secrets) == []
-    answers = [await site.api.items(path) for path in ("/doc-sources", "/messages", "/documents", "/sync-runs")]
+    answers = [await site.api.list_items(path) for path in ("/doc-sources", "/messages", "/documents", "/sync-runs")]
     assert not [secret for secret in secrets if secret in repr(answers).encode()]
 
 

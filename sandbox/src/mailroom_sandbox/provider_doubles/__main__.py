@@ -16,7 +16,7 @@ async def serve_doubles(settings: ProvidersSettings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    at = Endpoints.of(settings)
+    at = Endpoints.from_settings(settings)
     ready = f"providers ready: microsoft {at.authority} google {at.gmail_url} control {at.control_url}"
     await run_provider_doubles(settings, stopping, ready=lambda _: print(ready, flush=True))
 

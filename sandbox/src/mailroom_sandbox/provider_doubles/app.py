@@ -37,7 +37,7 @@ async def run_provider_doubles(
         control = build_control_app(state, microsoft, google)
         servers = [_build_server(microsoft.app, **tls), _build_server(google.app, **tls), _build_server(control)]
         async with asyncio.TaskGroup() as tasks:
-            dispatcher = tasks.create_task(state.dispatcher.run())
+            dispatcher = tasks.create_task(state.dispatcher.dispatch_pushes())
             for server, listening in zip(servers, sockets, strict=True):
                 tasks.create_task(server.serve([listening]))
             await asyncio.gather(*(server.listening.wait() for server in servers))

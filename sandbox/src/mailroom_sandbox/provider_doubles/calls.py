@@ -20,7 +20,7 @@ class Calls:
     def record_call(self, provider: str, call: Call, mailbox: str | None, status: int, started: float) -> None:
         """Without the query: it may hold tokens, and never says more than the path what was asked."""
         path = f"$batch {call.path}" if call.batched else call.path
-        self._store.run(
+        self._store.execute_sql(
             "insert into call (at_ms, provider, method, path, mailbox, status, duration_ms) values (?,?,?,?,?,?,?)",
             to_ms(self._now()),
             provider,
@@ -34,7 +34,7 @@ class Calls:
     def list_calls(
         self, *, mailbox: str | None = None, provider: str | None = None, after: int = 0
     ) -> list[dict[str, object]]:
-        rows = self._store.all(
+        rows = self._store.select_rows(
             "select * from call where seq > ? and mailbox is coalesce(?, mailbox) and provider = coalesce(?, provider)"
             " order by seq",
             after,
@@ -44,7 +44,7 @@ class Calls:
         return [dict(row) for row in rows]
 
     def forget_calls(self) -> int:
-        return self._store.run("delete from call")
+        return self._store.execute_sql("delete from call")
 
 
 class Gate:

@@ -80,14 +80,14 @@ def send_mails(
         typer.echo(f"no .eml file in {', '.join(str(file) for file in files)}", err=True)
         raise typer.Exit(1)
 
-    async def deliver(client: ControlClient) -> None:
+    async def deliver_mails(client: ControlClient) -> None:
         for mail in mails:
             for message_id in await client.deliver_mail(
                 mail.read_bytes(), to, folder=folder, received_at=received_at, times=times
             ):
                 typer.echo(f"{message_id}  {mail.name}")
 
-    _run_request(control, deliver)
+    _run_request(control, deliver_mails)
 
 
 def move_message(
@@ -123,13 +123,13 @@ def show_calls(
     Example: mailroom-sandbox calls --mailbox accounts@company.example
     """
 
-    async def read(client: ControlClient) -> list[dict[str, Any]]:
+    async def read_calls(client: ControlClient) -> list[dict[str, Any]]:
         made = await client.list_calls(mailbox, provider)
         if reset:
             await client.forget_calls()
         return made
 
-    made = _run_request(control, read)
+    made = _run_request(control, read_calls)
     if as_json:
         for row in made:
             typer.echo(json.dumps(row))
@@ -202,12 +202,12 @@ add_commands(app)
 
 
 def _run_request(control: str | None, ask: Callable[[ControlClient], Awaitable[T]]) -> T:
-    async def asked() -> T:
+    async def send_request() -> T:
         async with ControlClient(control or _find_running_sandbox()) as client:
             return await ask(client)
 
     try:
-        return asyncio.run(asked())
+        return asyncio.run(send_request())
     except (ControlError, httpx.HTTPError) as error:
         typer.echo(f"{error or type(error).__name__}", err=True)
         raise typer.Exit(1) from error

@@ -112,7 +112,7 @@ class Places:
         self.mailboxes = mailboxes
 
     def find_mailboxes(self, address: str, provider: str | None) -> list[tuple[str, Mailboxes]]:
-        rows = self.state.store.all(
+        rows = self.state.store.select_rows(
             "select provider from mailbox where address = ? and provider = coalesce(?, provider)", address, provider
         )
         if not rows:
@@ -120,7 +120,7 @@ class Places:
         return [(row["provider"], self.mailboxes[row["provider"]]) for row in rows]
 
     def list_user_ids(self, address: str | None, provider: str | None) -> list[tuple[str, str]]:
-        rows = self.state.store.all(
+        rows = self.state.store.select_rows(
             "select provider, user_id from mailbox where address = coalesce(?, address)"
             " and provider = coalesce(?, provider)",
             address,
@@ -147,19 +147,19 @@ def _add_mailbox_routes(app: FastAPI, places: Places) -> None:
 
     @app.get("/sandbox/mailboxes")
     async def list_mailboxes() -> dict[str, list[dict[str, object]]]:
-        rows = places.state.store.all("select provider, address, user_id, display_name, disabled from mailbox")
+        rows = places.state.store.select_rows("select provider, address, user_id, display_name, disabled from mailbox")
         return {"items": [dict(row) for row in rows]}
 
     @app.post("/sandbox/reset", status_code=204)
     async def reset_state() -> None:
         """Forgets mailboxes, tokens, subscriptions, calls and faults; keys and ports stay."""
-        places.state.store.wipe()
+        places.state.store.delete_everything()
 
     @app.post("/sandbox/mailboxes/disable")
     async def disable_mailbox(wish: Disable) -> Disable:
         """The account has no mailbox any more, or an administrator shut the application out."""
         for provider, user_id in places.list_user_ids(wish.address, wish.provider):
-            places.state.store.run(
+            places.state.store.execute_sql(
                 "update mailbox set disabled = ? where provider = ? and user_id = ?", wish.reason, provider, user_id
             )
         return wish
@@ -250,23 +250,23 @@ def _add_push_routes(app: FastAPI, state: ProviderState, microsoft: Microsoft, p
     @app.get("/sandbox/subscriptions")
     async def list_subscriptions() -> dict[str, list[dict[str, object]]]:
         """Without their secrets."""
-        rows = store.all("select * from subscription order by created_ms, subscription_id")
+        rows = store.select_rows("select * from subscription order by created_ms, subscription_id")
         return {"items": [{name: row[name] for name in row.keys() if name != "client_state"} for row in rows]}  # noqa: SIM118 - a sqlite3.Row
 
     @app.delete("/sandbox/subscriptions/{subscription_id}")
     async def remove_subscription_silently(subscription_id: str) -> dict[str, int]:
         """The subscription is silently gone: nobody is told."""
-        return {"removed": store.run("delete from subscription where subscription_id = ?", subscription_id)}
+        return {"removed": store.execute_sql("delete from subscription where subscription_id = ?", subscription_id)}
 
     @app.get("/sandbox/watches")
     async def list_watches() -> dict[str, list[dict[str, object]]]:
-        rows = store.all("select m.address, w.topic, w.expires_ms from watch w join mailbox m using (user_id)")
+        rows = store.select_rows("select m.address, w.topic, w.expires_ms from watch w join mailbox m using (user_id)")
         return {"items": [dict(row) for row in rows]}
 
     @app.post("/sandbox/lifecycle")
     async def send_lifecycle_event(wish: Lifecycle) -> dict[str, int]:
         ids = [wish.subscription_id] if wish.subscription_id else _subscriptions_of(state, wish.address)
-        return {"sent": sum(microsoft.notifications.lifecycle(one, wish.event) for one in ids if one)}
+        return {"sent": sum(microsoft.notifications.send_lifecycle_event(one, wish.event) for one in ids if one)}
 
     @app.post("/sandbox/tokens/expire")
     async def expire_tokens(wish: Annotated[Whose, Body()]) -> dict[str, int]:
@@ -291,13 +291,13 @@ def _add_push_routes(app: FastAPI, state: ProviderState, microsoft: Microsoft, p
     @app.get("/sandbox/notifications")
     async def list_notifications() -> dict[str, object]:
         """How many wait, and what became of the others; without their bodies."""
-        rows = store.all("select seq, channel, url, at_ms, status, attempts from delivered order by seq")
-        return {"waiting": state.dispatcher.waiting(), "items": [dict(row) for row in rows]}
+        rows = store.select_rows("select seq, channel, url, at_ms, status, attempts from delivered order by seq")
+        return {"waiting": state.dispatcher.count_waiting(), "items": [dict(row) for row in rows]}
 
     @app.post("/sandbox/notifications/hurry")
     async def retry_pushes_now() -> dict[str, int]:
         """What waits for its next attempt is tried now."""
-        return {"hurried": state.dispatcher.hurry()}
+        return {"hurried": state.dispatcher.retry_now()}
 
     @app.post("/sandbox/notifications/resend")
     async def resend_pushes(wish: Annotated[Resend, Body()]) -> dict[str, int]:
@@ -356,7 +356,7 @@ def _add_fault_routes(app: FastAPI, state: ProviderState, places: Places) -> Non
 
 
 def _subscriptions_of(state: ProviderState, address: str | None) -> list[str]:
-    rows = state.store.all(
+    rows = state.store.select_rows(
         "select s.subscription_id from subscription s join mailbox m using (user_id)"
         " where m.provider = 'outlook' and m.address = coalesce(?, m.address)",
         address,

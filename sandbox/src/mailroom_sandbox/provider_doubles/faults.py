@@ -77,12 +77,12 @@ class Faults:
         self._chance = random.Random(7)  # noqa: S311 - a fault's dice; the same in each run
 
     def switch_on(self, fault: Fault, mailbox: str = EVERY_MAILBOX) -> None:
-        self._store.run(
+        self._store.execute_sql(
             "insert or replace into fault values (?, ?, ?)", fault.name, mailbox.lower(), fault.model_dump_json()
         )
 
     def switch_off(self, name: str | None = None, mailbox: str | None = None) -> int:
-        return self._store.run(
+        return self._store.execute_sql(
             "delete from fault where name = coalesce(?, name) and mailbox = coalesce(?, mailbox)",
             name,
             mailbox.lower() if mailbox else None,
@@ -91,7 +91,7 @@ class Faults:
     def list_active(self) -> list[tuple[str, Fault]]:
         return [
             (row["mailbox"], FAULTS[row["name"]].model_validate_json(row["body"]))
-            for row in self._store.all("select * from fault order by name, mailbox")
+            for row in self._store.select_rows("select * from fault order by name, mailbox")
         ]
 
     def find_active(self, kind: type[F], mailbox: str | None) -> F | None:
@@ -116,7 +116,7 @@ class Faults:
 
     def _find_switch(self, kind: type[F], mailbox: str | None) -> tuple[str, F] | None:
         """A mailbox's own switch goes before the one for every mailbox."""
-        row = self._store.one(
+        row = self._store.select_row(
             "select * from fault where name = ? and mailbox in (?, ?) order by mailbox = ? limit 1",
             kind.name,
             (mailbox or EVERY_MAILBOX).lower(),

@@ -20,7 +20,7 @@ from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState, build_provider_state
 from mailroom_sandbox.provider_doubles.tokens import Holder
 from mailroom_sandbox.provider_doubles.wire import Call
-from mailroom_sandbox.testkit.running_providers import settings_in
+from mailroom_sandbox.testkit.running_providers import load_settings
 
 FOLDERS = ("inbox", "archive")
 STATE: list[tuple[ProviderState, Microsoft]] = []
@@ -30,7 +30,7 @@ def sandbox() -> tuple[ProviderState, Microsoft]:
     """One for all examples, each of which has a mailbox of its own in it."""
     if not STATE:
         folder = Path(tempfile.mkdtemp(prefix="delta-"))
-        state = build_provider_state(settings_in(folder))
+        state = build_provider_state(load_settings(folder))
         STATE.append((state, Microsoft(state)))
     return STATE[0]
 
@@ -44,7 +44,7 @@ class DeltaRounds(RuleBasedStateMachine):
         user = self.mailboxes.create_mailbox(self.address)
         self.token = uuid.uuid4().hex
         holder = Holder("outlook", user.user_id, user.tenant_id, "app", frozenset({"Mail.Read"}), "grant")
-        self.state.tokens.keep("access", self.token, holder, timedelta(hours=1))
+        self.state.tokens.store_token("access", self.token, holder, timedelta(hours=1))
         self.there: dict[str, str] = {}
         self.known: dict[str, set[str]] = {folder: set() for folder in FOLDERS}
         self.link: dict[str, str | None] = dict.fromkeys(FOLDERS)
@@ -57,7 +57,7 @@ class DeltaRounds(RuleBasedStateMachine):
         }
         query = {name: tuple(values) for name, values in parse_qs(parts.query).items()}
         call = Call("GET", parts.path, query, headers, b"", "https://graph.example")
-        reply = asyncio.run(self.graph.answer(call))
+        reply = asyncio.run(self.graph.answer_call(call))
         if reply.status == 410:
             return {"gone": reply.headers["Location"]}
         assert reply.status == 200

@@ -15,7 +15,7 @@ from mailroom_sandbox.provider_doubles.google.app import Google
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState, build_provider_state
 from mailroom_sandbox.provider_doubles.tokens import Holder
 from mailroom_sandbox.provider_doubles.wire import Call
-from mailroom_sandbox.testkit.running_providers import settings_in
+from mailroom_sandbox.testkit.running_providers import load_settings
 
 STATE: list[tuple[ProviderState, Google]] = []
 READONLY = frozenset({"https://www.googleapis.com/auth/gmail.readonly"})
@@ -24,7 +24,7 @@ PLACES = ("INBOX", "SPAM", "TRASH", "archive", "Bills")
 
 def sandbox() -> tuple[ProviderState, Google]:
     if not STATE:
-        state = build_provider_state(settings_in(Path(tempfile.mkdtemp(prefix="history-"))))
+        state = build_provider_state(load_settings(Path(tempfile.mkdtemp(prefix="history-"))))
         STATE.append((state, Google(state)))
     return STATE[0]
 
@@ -38,7 +38,7 @@ class HistoryRecords(RuleBasedStateMachine):
         account = self.mailboxes.create_mailbox(self.address)
         self.token = uuid.uuid4().hex
         holder = Holder("gmail", account.user_id, account.domain, "app", READONLY, "grant")
-        self.state.tokens.keep("access", self.token, holder, timedelta(hours=1))
+        self.state.tokens.store_token("access", self.token, holder, timedelta(hours=1))
         self.history_id = self.ask("profile")["historyId"]
         self.ids: list[str] = []
         self.known: dict[str, frozenset[str]] = {}

@@ -29,7 +29,7 @@ from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.store import TokenStore
 from mailroom_sandbox.provider_doubles.client import answer_consent_page
 from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
-from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, free_ports
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, find_free_ports
 
 pytestmark = pytest.mark.stack
 
@@ -173,7 +173,7 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     sandbox: RunningProviders, providers: Providers
 ) -> None:
     await sandbox.control.create_mailbox(Provider.OUTLOOK, "trades@contoso.example")
-    tenant = sandbox.state.store.one("select tenant_id from mailbox where address = ?", "trades@contoso.example")
+    tenant = sandbox.state.store.select_row("select tenant_id from mailbox where address = ?", "trades@contoso.example")
     assert tenant is not None
     mailbox = Mailbox(
         doc_source_id=str(uuid.uuid4()),
@@ -239,7 +239,7 @@ class Webhook:
 
 @pytest.fixture
 async def webhook() -> AsyncIterator[Webhook]:
-    (port,) = free_ports(1)
+    (port,) = find_free_ports(1)
     hook = Webhook(f"http://127.0.0.1:{port}/hook")
     async with serving(Starlette(routes=[Route("/hook", hook.answer, methods=["POST"])]), port):
         yield hook

@@ -58,7 +58,7 @@ class GmailMailboxes:
         if existing := self.find_account(address):
             return existing
         number = uuid.uuid5(uuid.NAMESPACE_DNS, f"account.{address.lower()}").int % 10**20
-        self._store.run(
+        self._store.execute_sql(
             "insert into mailbox (provider, address, user_id, tenant_id, display_name) values (?,?,?,?,?)",
             PROVIDER,
             address,
@@ -70,13 +70,13 @@ class GmailMailboxes:
 
     def find_account(self, key: str) -> Account | None:
         """By address or by account number."""
-        row = self._store.one(
+        row = self._store.select_row(
             "select * from mailbox where provider = ? and (user_id = ? or address = ?)", PROVIDER, key, key
         )
         return _account_from_row(row) if row else None
 
     def list_accounts(self) -> list[Account]:
-        rows = self._store.all("select * from mailbox where provider = ? order by address", PROVIDER)
+        rows = self._store.select_rows("select * from mailbox where provider = ? order by address", PROVIDER)
         return [_account_from_row(row) for row in rows]
 
     def require_account(self, key: str) -> Account:
@@ -95,9 +95,9 @@ class GmailMailboxes:
             labels.add("UNREAD")
         message_id = f"19{secrets.token_hex(7)}"
         with self._store.transaction():
-            self._store.run("insert or ignore into mime values (?, ?)", sha256, source)
+            self._store.execute_sql("insert or ignore into mime values (?, ?)", sha256, source)
             thread_id = self._find_thread(account, source) or message_id
-            self._store.run(
+            self._store.execute_sql(
                 "insert into gmail_message (user_id, mime_sha256, message_id, thread_id, labels, history_id,"
                 " internal_ms) values (?,?,?,?,?,0,?)",
                 account.user_id,
@@ -133,7 +133,7 @@ class GmailMailboxes:
                 if not changed:
                     continue
                 after = labels - changed if kind == "labelRemoved" else labels | changed
-                self._store.run(
+                self._store.execute_sql(
                     "update gmail_message set labels = ? where message_id = ?", _join_labels(after), message_id
                 )
                 self._record_change(account, message, kind, changed, after)
@@ -144,7 +144,7 @@ class GmailMailboxes:
         with self._store.transaction():
             message = self.read_message(account, message_id)
             labels = split_labels(message["labels"])
-            self._store.run("delete from gmail_message where message_id = ?", message_id)
+            self._store.execute_sql("delete from gmail_message where message_id = ?", message_id)
             self._record_change(account, message, "messageDeleted", labels, labels)
 
     def create_folder(self, address: str, folder: str) -> str:
@@ -154,20 +154,22 @@ class GmailMailboxes:
     def remove_folder(self, address: str, folder: str) -> None:
         """Deletes a label of the user's own; as at Google its messages stay, without it."""
         account = self.require_account(address)
-        row = self._store.one("select label_id from label where user_id = ? and name = ?", account.user_id, folder)
+        row = self._store.select_row(
+            "select label_id from label where user_id = ? and name = ?", account.user_id, folder
+        )
         if row is None:
             raise LookupError(f"no label {folder}")
         label_id = str(row["label_id"])
         with self._store.transaction():
-            for message in self._store.all(
+            for message in self._store.select_rows(
                 "select message_id, labels from gmail_message where user_id = ?", account.user_id
             ):
                 if label_id in split_labels(message["labels"]):
                     self.change_labels(address, message["message_id"], add=set(), remove={label_id})
-            self._store.run("delete from label where user_id = ? and label_id = ?", account.user_id, label_id)
+            self._store.execute_sql("delete from label where user_id = ? and label_id = ?", account.user_id, label_id)
 
     def list_contents(self, address: str) -> list[dict[str, object]]:
-        rows = self._store.all(
+        rows = self._store.select_rows(
             "select message_id, labels as folder, internal_ms as received_ms, mime_sha256 from gmail_message"
             " where user_id = ? order by pk",
             self.require_account(address).user_id,
@@ -176,7 +178,7 @@ class GmailMailboxes:
 
     def refuse_cursors(self, address: str) -> None:
         """Forgets the history until now: every start before is answered 404."""
-        self._store.run(
+        self._store.execute_sql(
             "update mailbox set oldest_history_id = history_id + 1, history_id = history_id + 2"
             " where provider = ? and user_id = ?",
             PROVIDER,
@@ -184,7 +186,7 @@ class GmailMailboxes:
         )
 
     def read_message(self, account: Account, message_id: str) -> sqlite3.Row:
-        row = self._store.one(
+        row = self._store.select_row(
             "select * from gmail_message where user_id = ? and message_id = ?", account.user_id, message_id
         )
         if row is None:
@@ -195,19 +197,19 @@ class GmailMailboxes:
         self, account: Account, message: sqlite3.Row, kind: str, changed: Iterable[str], after: Iterable[str]
     ) -> None:
         # Ids rise with random gaps: nobody may count on the next one.
-        history_id = self._store.number(
+        history_id = self._store.select_number(
             "select history_id from mailbox where provider = ? and user_id = ?", PROVIDER, account.user_id
         ) + random.randint(1, 40)  # noqa: S311
-        self._store.run(
+        self._store.execute_sql(
             "update mailbox set history_id = ? where provider = ? and user_id = ?",
             history_id,
             PROVIDER,
             account.user_id,
         )
-        self._store.run(
+        self._store.execute_sql(
             "update gmail_message set history_id = ? where message_id = ?", history_id, message["message_id"]
         )
-        self._store.run(
+        self._store.execute_sql(
             "insert into history values (?,?,?,?,?,?,?,?)",
             account.user_id,
             history_id,
@@ -226,29 +228,31 @@ class GmailMailboxes:
             return _FOLDERS[folder.lower()]
         if folder.upper() in SYSTEM_LABELS:
             return folder.upper()
-        row = self._store.one("select label_id from label where user_id = ? and name = ?", account.user_id, folder)
+        row = self._store.select_row(
+            "select label_id from label where user_id = ? and name = ?", account.user_id, folder
+        )
         if row:
             return str(row["label_id"])
         # One more than the highest, not than the count: the id of a deleted label may not name one that still lives.
-        highest = self._store.number(
+        highest = self._store.select_number(
             "select max(cast(substr(label_id, 7) as integer)) from label where user_id = ?", account.user_id
         )
         label_id = f"Label_{highest + 1}"
-        self._store.run("insert into label values (?,?,?)", account.user_id, label_id, folder)
+        self._store.execute_sql("insert into label values (?,?,?)", account.user_id, label_id, folder)
         return label_id
 
     def _find_thread(self, account: Account, source: bytes) -> str | None:
         """The thread of a mail that this one answers and that is here already."""
-        root = mime.parse(source)
-        named = f"{root.header('references') or ''} {root.header('in-reply-to') or ''}".split()
+        root = mime.parse_mail(source)
+        named = f"{root.read_header('references') or ''} {root.read_header('in-reply-to') or ''}".split()
         if not named:
             return None
-        for row in self._store.all(
+        for row in self._store.select_rows(
             "select m.thread_id, x.source from gmail_message m join mime x on x.sha256 = m.mime_sha256"
             " where m.user_id = ? order by m.pk desc limit 200",
             account.user_id,
         ):
-            if mime.parse(bytes(row["source"])).header("message-id") in named:
+            if mime.parse_mail(bytes(row["source"])).read_header("message-id") in named:
                 return str(row["thread_id"])
         return None
 

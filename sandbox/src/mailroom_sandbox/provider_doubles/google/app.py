@@ -15,7 +15,7 @@ from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 
 class Google:
     def __init__(self, state: ProviderState) -> None:
-        state.dispatcher.add(PubSubChannel(state.http, state.settings, state.google_key, state.now))
+        state.dispatcher.add_channel(PubSubChannel(state.http, state.settings, state.google_key, state.now))
         watches = Watches.from_state(state)
         self.mailboxes = GmailMailboxes(state.store, state.now, watches)
         self.gmail = Gmail(state, self.mailboxes, watches)

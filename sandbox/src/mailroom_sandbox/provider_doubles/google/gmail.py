@@ -129,7 +129,7 @@ class Gmail:
 
     def _authenticate_caller(self, call: Call, user: str) -> Caller:
         scheme, _, value = call.headers.get("authorization", "").partition(" ")
-        token = self._state.tokens.find("access", PROVIDER, value) if scheme.lower() == "bearer" else None
+        token = self._state.tokens.find_token("access", PROVIDER, value) if scheme.lower() == "bearer" else None
         holder: Holder | None = token.holder if token else None
         if token is None or holder is None or token.problem or holder.user_id is None:
             raise errors.unauthenticated()
@@ -151,7 +151,7 @@ class Gmail:
     # The mailbox
 
     def _get_profile(self, _: Call, caller: Caller, __: str) -> Reply:
-        counts = self._store.one(
+        counts = self._store.select_row(
             "select count(*) as messages, count(distinct thread_id) as threads from gmail_message where user_id = ?",
             caller.account.user_id,
         )
@@ -191,7 +191,7 @@ class Gmail:
         from_system = [{"id": one, "name": one, "type": "system"} for one in SYSTEM_LABELS]
         own = [
             {"id": row["label_id"], "name": row["name"], "type": "user"}
-            for row in self._store.all("select * from label where user_id = ?", caller.account.user_id)
+            for row in self._store.select_rows("select * from label where user_id = ?", caller.account.user_id)
         ]
         return Reply(200, {"labels": from_system + own})
 
@@ -199,18 +199,18 @@ class Gmail:
 
     def _list_history(self, call: Call, caller: Caller, _: str) -> Reply:
         account = caller.account
-        start = call.arg("startHistoryId") or ""
+        start = call.query_value("startHistoryId") or ""
         if not start.isdigit():
             raise errors.bad_request("Invalid value for startHistoryId")
         since = self._page_start(call, "history", account, int(start))
-        if self._is_refused(account, int(start), in_the_middle=call.arg("pageToken") is not None):
+        if self._is_refused(account, int(start), in_the_middle=call.query_value("pageToken") is not None):
             raise errors.not_found()
         types = call.query.get("historyTypes") or _TYPES
         if not set(types) <= set(_TYPES):
             raise errors.bad_request("Invalid value for historyTypes")
         horizon = self._newest_visible_history_id(account)
         size = _page_size(call)
-        rows = self._store.all(
+        rows = self._store.select_rows(
             "select * from history where user_id = ? and history_id > ? and history_id <= ?"
             " order by history_id limit ?",
             account.user_id,
@@ -219,7 +219,7 @@ class Gmail:
             size + 1,
         )
         # A page is cut before the filter: so it can be empty and still have a next one.
-        wanted = call.arg("labelId")
+        wanted = call.query_value("labelId")
         shown = [
             row
             for row in rows[:size]
@@ -230,7 +230,7 @@ class Gmail:
             body["history"] = [_history_record(row) for row in shown]
         if len(rows) > size:
             token = {"user": account.user_id, "after": rows[size - 1]["history_id"]}
-            body["nextPageToken"] = self._state.seal.close("history", token)
+            body["nextPageToken"] = self._state.seal.seal_token("history", token)
         body["historyId"] = str(max(horizon, int(start)))
         return Reply(200, body)
 
@@ -247,7 +247,7 @@ class Gmail:
         if lag is None:
             return account.history_id
         until_ms = to_ms(self._state.now()) - int(lag.lag_s * 1000)
-        seen = self._store.number(
+        seen = self._store.select_number(
             "select max(history_id) from history where user_id = ? and at_ms <= ?", account.user_id, until_ms
         )
         return max(seen, account.oldest_history_id)
@@ -255,14 +255,14 @@ class Gmail:
     # Messages
 
     def _list_messages(self, call: Call, caller: Caller, _: str) -> Reply:
-        query = call.arg("q") or ""
+        query = call.query_value("q") or ""
         if query and caller.metadata_only:
             raise errors.refuse_call(403, "forbidden", "Metadata scope does not support 'q' parameter")
         labels = set(call.query.get("labelIds", ()))
-        hidden_too = (call.arg("includeSpamTrash") or "").lower() == "true" or asks_for_anywhere(query)
+        hidden_too = (call.query_value("includeSpamTrash") or "").lower() == "true" or asks_for_anywhere(query)
         before = self._page_start(call, "list", caller.account, 2**62)
         size = _page_size(call)
-        candidates = self._store.all(
+        candidates = self._store.select_rows(
             "select * from gmail_message where user_id = ? and internal_ms * 1000000 + pk < ?"
             " order by internal_ms * 1000000 + pk desc",
             caller.account.user_id,
@@ -276,7 +276,7 @@ class Gmail:
         if len(rows) > size:
             last = rows[size - 1]
             token = {"user": caller.account.user_id, "after": last["internal_ms"] * 1_000_000 + last["pk"]}
-            body["nextPageToken"] = self._state.seal.close("list", token)
+            body["nextPageToken"] = self._state.seal.seal_token("list", token)
         # An estimate indeed: what is left is not looked at.
         body["resultSizeEstimate"] = len(rows)
         return Reply(200, body)
@@ -288,14 +288,14 @@ class Gmail:
         return matches_query(query, row, partial(self._read_source, row), self._state.now())
 
     def _get_message(self, call: Call, caller: Caller, message_id: str) -> Reply:
-        form = (call.arg("format") or "full").lower()
+        form = (call.query_value("format") or "full").lower()
         if form not in ("minimal", "metadata", "full", "raw"):
             raise errors.bad_request("Invalid value for format")
         if caller.metadata_only and form in ("full", "raw"):
             raise errors.refuse_call(403, "forbidden", f"Metadata scope doesn't allow format {form.upper()}")
         row = self._require_message(caller.account, message_id)
         source = self._read_source(row)
-        root = mime.parse(source)
+        root = mime.parse_mail(source)
         labels = sorted(split_labels(row["labels"]))
         body: dict[str, object] = {"id": row["message_id"], "threadId": row["thread_id"]}
         if labels:
@@ -320,12 +320,12 @@ class Gmail:
         if caller.metadata_only:
             raise errors.insufficient_scope()
         row = self._require_message(caller.account, message_id)
-        named = self._state.seal.open("attachment", attachment_id)
+        named = self._state.seal.open_token("attachment", attachment_id)
         if named is None or named["message"] != row["message_id"]:
             raise errors.bad_request("Invalid attachment token")
         if row["attachment_round"] - int(str(named["round"])) >= _ATTACHMENT_ROUNDS:
             raise errors.bad_request("Invalid attachment token")
-        part = find_part(mime.parse(self._read_source(row)), str(named["part"]))
+        part = find_part(mime.parse_mail(self._read_source(row)), str(named["part"]))
         if part is None:
             raise errors.not_found()
         return Reply(200, {"size": len(part.content), "data": encode_base64url(part.content)})
@@ -333,11 +333,11 @@ class Gmail:
     def _attachment_ids(self, row: sqlite3.Row) -> Callable[[mime.Part], str]:
         """New ones with each fetch."""
         number = row["attachment_round"] + 1
-        self._store.run("update gmail_message set attachment_round = ? where pk = ?", number, row["pk"])
+        self._store.execute_sql("update gmail_message set attachment_round = ? where pk = ?", number, row["pk"])
 
         def attachment_id(part: mime.Part) -> str:
             named = {"message": row["message_id"], "part": part.part_id, "round": number}
-            return self._state.seal.close("attachment", named)
+            return self._state.seal.seal_token("attachment", named)
 
         return attachment_id
 
@@ -348,16 +348,16 @@ class Gmail:
             raise errors.not_found() from error
 
     def _read_source(self, row: sqlite3.Row) -> bytes:
-        found = self._store.one("select source from mime where sha256 = ?", row["mime_sha256"])
+        found = self._store.select_row("select source from mime where sha256 = ?", row["mime_sha256"])
         if found is None:
             raise errors.not_found()
         return bytes(found["source"])
 
     def _page_start(self, call: Call, kind: str, account: Account, otherwise: int) -> int:
-        token = call.arg("pageToken")
+        token = call.query_value("pageToken")
         if token is None:
             return otherwise
-        content = self._state.seal.open(kind, token)
+        content = self._state.seal.open_token(kind, token)
         if content is None or content["user"] != account.user_id:
             raise errors.bad_request("Invalid pageToken")
         return int(str(content["after"]))
@@ -378,7 +378,7 @@ def _build_snippet(root: mime.Part) -> str:
 
 
 def _page_size(call: Call) -> int:
-    text = call.arg("maxResults")
+    text = call.query_value("maxResults")
     if text is None:
         return 100
     if not text.isdigit() or int(text) == 0:

@@ -188,7 +188,7 @@ class GoogleOAuth:
 
     def _by_refresh_token(self, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
         """No rotation: the answer has no refresh token, the old one goes on."""
-        found = self._state.tokens.find("refresh", PROVIDER, form.get("refresh_token", ""))
+        found = self._state.tokens.find_token("refresh", PROVIDER, form.get("refresh_token", ""))
         if found.holder is None:
             raise TokenRefusal("invalid_grant", "Bad Request")
         account = self._require_account(found.holder, mailbox)
@@ -241,7 +241,7 @@ class GoogleOAuth:
         tokens = self._state.tokens
         holders = [
             found.holder
-            for found in (tokens.find("access", PROVIDER, value), tokens.find("refresh", PROVIDER, value))
+            for found in (tokens.find_token("access", PROVIDER, value), tokens.find_token("refresh", PROVIDER, value))
             if found.holder is not None and found.problem in (None, "expired")
         ]
         mailbox = None
@@ -270,7 +270,7 @@ class GoogleOAuth:
     def _issue_access_token(self, holder: Holder) -> dict[str, object]:
         lifetime = self._settings.access_token_lifetime_s
         token = f"ya29.a0{uuid.uuid4().hex}{uuid.uuid4().hex}{uuid.uuid4().hex}"
-        self._state.tokens.keep("access", token, holder, timedelta(seconds=lifetime))
+        self._state.tokens.store_token("access", token, holder, timedelta(seconds=lifetime))
         return {
             "access_token": token,
             "expires_in": lifetime,
@@ -286,7 +286,7 @@ class GoogleOAuth:
         for old in living[: max(0, len(living) - MOST_REFRESH_TOKENS + 1)]:
             self._state.tokens.kill_digest(old, "displaced")
         token = f"1//0{uuid.uuid4().hex}{uuid.uuid4().hex}-{uuid.uuid4().hex[:20]}"
-        self._state.tokens.keep("refresh", token, holder, REFRESH_LIFETIME)
+        self._state.tokens.store_token("refresh", token, holder, REFRESH_LIFETIME)
         return token
 
     def _id_token(self, holder: Holder, account: Account, nonce: str | None) -> str:

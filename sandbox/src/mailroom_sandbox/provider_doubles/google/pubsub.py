@@ -126,7 +126,7 @@ class Watches:
 
     def find_topic(self, account: Account) -> str | None:
         """The topic of a watch that has not run out."""
-        row = self._store.one(
+        row = self._store.select_row(
             "select topic from watch where user_id = ? and expires_ms > ?", account.user_id, to_ms(self._now())
         )
         return row["topic"] if row else None
@@ -134,7 +134,7 @@ class Watches:
     def start_watch(self, account: Account, topic: str, labels: frozenset[str], behavior: str) -> int:
         """Returns when it ends, in milliseconds, and publishes one notification at once."""
         expires_ms = to_ms(self._now() + WATCH_LIFETIME)
-        self._store.run(
+        self._store.execute_sql(
             "insert or replace into watch values (?,?,?,?,?,0)",
             account.user_id,
             topic,
@@ -146,16 +146,18 @@ class Watches:
         return expires_ms
 
     def stop_watch(self, account: Account) -> None:
-        self._store.run("delete from watch where user_id = ?", account.user_id)
+        self._store.execute_sql("delete from watch where user_id = ?", account.user_id)
 
     def announce_change(self, account: Account, labels: frozenset[str]) -> None:
         now_ms = to_ms(self._now())
-        watch = self._store.one("select * from watch where user_id = ? and expires_ms > ?", account.user_id, now_ms)
+        watch = self._store.select_row(
+            "select * from watch where user_id = ? and expires_ms > ?", account.user_id, now_ms
+        )
         if watch is None or not _is_announced(watch["behavior"], frozenset(orjson.loads(watch["labels"])), labels):
             return
         if self._settings.pubsub_drop_above_one_per_second and now_ms - watch["last_event_ms"] < 1000:
             return  # one event a second and user; what is above is dropped, not queued
-        self._store.run("update watch set last_event_ms = ? where user_id = ?", now_ms, account.user_id)
+        self._store.execute_sql("update watch set last_event_ms = ? where user_id = ?", now_ms, account.user_id)
         self._publish_notification(account)
 
     def _publish_notification(self, account: Account) -> None:

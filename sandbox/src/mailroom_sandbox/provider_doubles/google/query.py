@@ -51,13 +51,15 @@ def _word_matches(word: str, row: sqlite3.Row, source: Callable[[], bytes], now:
         case "is":
             return {"unread": "UNREAD" in labels, "read": "UNREAD" not in labels}.get(value.lower(), False)
         case "has":
-            return value.lower() == "attachment" and any(leaf.filename for leaf in mime.leaves(mime.parse(source())))
+            return value.lower() == "attachment" and any(
+                leaf.filename for leaf in mime.list_leaves(mime.parse_mail(source()))
+            )
         case "rfc822msgid":
-            return (mime.parse(source()).header("message-id") or "").strip().strip("<>") == value.strip("<>")
+            return (mime.parse_mail(source()).read_header("message-id") or "").strip().strip("<>") == value.strip("<>")
         case "subject" | "from" | "to":
-            return value.lower() in (mime.parse(source()).header(name.lower()) or "").lower()
+            return value.lower() in (mime.parse_mail(source()).read_header(name.lower()) or "").lower()
         case _:
-            return word.lower() in (mime.parse(source()).header("subject") or "").lower()
+            return word.lower() in (mime.parse_mail(source()).read_header("subject") or "").lower()
 
 
 def _moment_ms(value: str) -> int:

@@ -8,7 +8,7 @@ from mailroom_sandbox.site.demo.mails import Mail
 from mailroom_sandbox.site.stack.home import read_json, write_json
 
 
-async def deliver(
+async def deliver_mails(
     control: ControlClient, provider: str, address: str, mails: Iterable[Mail], remembered: Path
 ) -> tuple[dict[Mail, str], int]:
     """Message ids of all these mails, and how many were delivered just now.
