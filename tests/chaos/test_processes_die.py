@@ -70,7 +70,7 @@ async def test_doubled_workers_make_one_document_of_each_content(site: Site) -> 
     for _, source in sources:
         await site.settled(source, documents=3 + 6, messages=12, within_s=180)
         messages = await site.messages(source)
-        assert all(part["taken"] for message in messages for part in message["parts"])
+        assert all(part["stored"] for message in messages for part in message["parts"])
         assert len({part["attachment_id"] for message in messages for part in message["parts"]}) == 36
 
 

@@ -9,7 +9,7 @@ from mailroom_sandbox.site.stack import lock
 HOLDER = """
 import pathlib, sys
 from mailroom_sandbox.site.stack import lock
-with lock.hold(pathlib.Path(sys.argv[1])):
+with lock.hold_lock(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
