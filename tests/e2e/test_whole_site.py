@@ -49,7 +49,7 @@ async def test_content_becomes_one_document_however_often_it_comes_and_is_announ
     hashes = {document["content_sha256"] for document in await site.documents(source)}
     assert hashes == {hashlib.sha256(content).hexdigest() for content in (first, second, pdf("third"))}
     parts = [part for message in await site.messages(source) for part in message["parts"]]
-    assert Counter(part["taken"] for part in parts) == {True: 7}
+    assert Counter(part["stored"] for part in parts) == {True: 7}
     assert len({part["attachment_id"] for part in parts}) == 7
 
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 from aiokafka import ConsumerRebalanceListener, TopicPartition
@@ -56,6 +57,7 @@ class FakeAiokafka:
         self.forgets_after_join: int | None = None
         self.who_notices = "commit"
         self.failure: Exception | None = None
+        self._fetcher = SimpleNamespace(_fetch_max_wait_ms=0)
         self._rejoin_is_needed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._is_rejoining = False
         self._coordination: asyncio.Task[None] | None = None

@@ -19,7 +19,7 @@ _RETRY_FIELDS = {"error", "retry_in_s"}
 _PARTICIPLES = (
     r"\w+ed|begun|bound|built|cut|done|driven|forgotten|found|gone|held|hidden|kept|known|late|led|left|lost|made|"
     r"met|missing|ready|read|rebuilt|reset|said|seen|sent|set|shown|shut|stuck|taken|torn|unreachable|unreadable|"
-    r"unavailable|unusable|unknown|withdrawn|written"
+    r"unavailable|unusable|unknown|withdrawn|written|not_\w+able"
 )
 _NAME = re.compile(rf"[a-z][a-z0-9]*(_[a-z0-9]+)*_({_PARTICIPLES})(_[a-z0-9]+)*")
 

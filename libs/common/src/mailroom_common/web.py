@@ -190,23 +190,39 @@ async def serve_app(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Eve
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_S,
     )
     with _open_listener(host, port) as listener:
-        server = _Server(config)
+        server = StoppableServer(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         stop = asyncio.create_task(stopping.wait())
         try:
             await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             stop.cancel()
-            server.should_exit = True
+            server.request_exit()
             await serving
 
 
-class _Server(uvicorn.Server):
-    """Signals belong to the process (`process.py`), not to one of its parts."""
+class StoppableServer(uvicorn.Server):
+    """uvicorn without its signal handlers and its polling: it serves until `request_exit`."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._exit_requested = asyncio.Event()
+
+    def request_exit(self) -> None:
+        self.should_exit = True
+        self._exit_requested.set()
+
+    async def main_loop(self) -> None:
+        # uvicorn's own wakes ten times a second to look at `should_exit`. A tick whose number is a multiple of ten
+        # renews the Date header, which has seconds.
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._exit_requested.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        yield
+        yield  # signals belong to the process (`process.py`), not to one of its parts
 
 
 def _open_listener(host: str, port: int) -> socket.socket:

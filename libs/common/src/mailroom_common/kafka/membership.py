@@ -28,6 +28,12 @@ from mailroom_common.topics import Topic
 log = get_logger()
 
 POLL_MS = 500
+# A fetch asks for the partitions that are drained when it begins; one that is drained later waits until it ends. So it
+# is short while records come. An idle member has one fetch open for all of its partitions, and a record ends that at
+# once: there a long one costs nothing, where a short one is twenty questions a second to the broker.
+_BUSY_FETCH_WAIT_MS = 50
+_IDLE_FETCH_WAIT_MS = 500
+_BUSY_FOR_S = 5.0
 _MAX_POLL_RECORDS = 500
 _COMMIT_TIMEOUT_S = 5.0
 _PROGRESS_CHECK_INTERVAL_S = 10.0
@@ -66,17 +72,16 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
         group: str,
         topics: Sequence[Topic],
         listener: AssignmentListener,
-        fetch_max_wait_ms: int = 50,
     ) -> None:
         self.group = group
         self._settings = settings
         self._topics = {settings.topic_prefix + topic.name: topic for topic in topics}
         self._listener = listener
-        self._fetch_max_wait_ms = fetch_max_wait_ms
         self._client: AIOKafkaConsumer | None = None
         self._stalls: StallDetector[Partition] = StallDetector()
         self._commit_lock = asyncio.Lock()
         self._failure: Exception | None = None
+        self._busy_until_s = 0.0
         self._revoked_at: deque[float] = deque(maxlen=_DUPLICATE_REVOCATIONS)
 
     async def join_group(self) -> None:
@@ -98,6 +103,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
         """
         if self._failure is not None:
             raise self._failure
+        self._choose_fetch_wait()
         wanted = () if only is None else [self._to_topic_partition(partition) for partition in only]
         try:
             found = await self._consumer.getmany(*wanted, timeout_ms=POLL_MS, max_records=_MAX_POLL_RECORDS)
@@ -108,7 +114,18 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
             log.warning("kafka_poll_failed", group=self.group, error=type(error).__name__)
             await asyncio.sleep(0.5)
             return {}
+        if found:
+            self._stay_busy()
         return {self._from_topic_partition(partition): records for partition, records in found.items()}
+
+    def _stay_busy(self) -> None:
+        self._busy_until_s = asyncio.get_running_loop().time() + _BUSY_FOR_S
+        self._choose_fetch_wait()
+
+    def _choose_fetch_wait(self) -> None:
+        is_busy = asyncio.get_running_loop().time() < self._busy_until_s
+        # Not part of aiokafka's interface, which knows one wait for a consumer's whole life; read for each fetch anew.
+        self._consumer._fetcher._fetch_max_wait_ms = _BUSY_FETCH_WAIT_MS if is_busy else _IDLE_FETCH_WAIT_MS
 
     def assigned_partitions(self) -> set[Partition]:
         return {self._from_topic_partition(partition) for partition in self._consumer.assignment()}
@@ -200,6 +217,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         self._stalls = StallDetector()
+        self._stay_busy()
         log.info("partitions_assigned", group=self.group, count=len(assigned))
         try:
             self._listener.on_assigned([self._from_topic_partition(partition) for partition in sorted(assigned)])
@@ -246,7 +264,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
             partition_assignment_strategy=(RangePartitionAssignor,),
             enable_auto_commit=False,
             auto_offset_reset="earliest",  # with `latest` a record older than the group's first join is never read
-            fetch_max_wait_ms=self._fetch_max_wait_ms,
+            fetch_max_wait_ms=_BUSY_FETCH_WAIT_MS,
             request_timeout_ms=10_000,
             metadata_max_age_ms=60_000,
         )

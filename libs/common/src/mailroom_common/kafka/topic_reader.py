@@ -33,7 +33,8 @@ class TopicReader:
         apply: Callable[[RawRecord], None],
         *,
         client_id: str,
-        fetch_max_wait_ms: int = 100,
+        # `catch_up` asks for the end on the connection that a fetch is open on, and is answered after it.
+        fetch_max_wait_ms: int = 250,
     ) -> None:
         self._settings = settings
         self._topic = settings.topic_prefix + topic.name
