@@ -23,7 +23,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, Topic
 from mailroom_sandbox.site.stack import jars
-from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.home import find_home
 from mailroom_sandbox.site.stack.kafka import Kafka
 from mailroom_sandbox.site.stack.ports import free_port
 
@@ -226,14 +226,14 @@ def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     port = free_port()
     kafka = Kafka(
         folder / "kafka",
-        asyncio.run(jars.provide(home().jars)),
+        asyncio.run(jars.provide_jars(find_home().jars)),
         port=port,
         controller_port=free_port(avoid=[port]),
         log=folder / "kafka.log",
     )
     kafka.start()
     try:
-        asyncio.run(kafka.ready())
+        asyncio.run(kafka.wait_until_ready())
         yield kafka
     finally:
         os.kill(kafka.child.pid, signal.SIGCONT)
