@@ -24,7 +24,7 @@ from mailroom_common.providers.types import Change, Grant, Mailbox
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens, TokenStore
-from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.client import answer_consent_page
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, running_providers
 
 PACKAGES = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
@@ -68,7 +68,9 @@ def connect(sandbox: RunningProviders, providers: Providers, store: TokenStore) 
     """Creates the mailbox at the provider and connects it as a person would; gives what a worker is given."""
 
     async def connected(provider: str, address: str, doc_source_id: str, profile: Profile = Profile.INVOICE) -> Mailbox:
-        if (provider, address) not in {(box["provider"], box["address"]) for box in await sandbox.control.mailboxes()}:
+        if (provider, address) not in {
+            (box["provider"], box["address"]) for box in await sandbox.control.list_mailboxes()
+        }:
             await sandbox.control.create_mailbox(provider, address)
         side = providers.consent[provider]
         verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
@@ -83,7 +85,7 @@ def connect(sandbox: RunningProviders, providers: Providers, store: TokenStore) 
             code_challenge=challenge,
             login_hint=None,
         )
-        back = parse_qs(urlsplit(await decide(sandbox.http, page, account=address)).query)
+        back = parse_qs(urlsplit(await answer_consent_page(sandbox.http, page, account=address)).query)
         assert back["state"] == ["state-1"]
         grant = await side.exchange_code(
             None,
@@ -182,7 +184,7 @@ class SignIn:
             code_challenge=challenge,
             login_hint=address,
         )
-        back = await decide(sandbox.http, page, account=address, without_scopes=without, accept=accept)
+        back = await answer_consent_page(sandbox.http, page, account=address, without_scopes=without, accept=accept)
         return parse_qs(urlsplit(back).query)
 
     async def exchange(self, code: str, *, verifier: str | None = None, nonce: str | None = None) -> Grant:

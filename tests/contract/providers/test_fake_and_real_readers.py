@@ -67,11 +67,11 @@ async def real_gmail(sandbox: RunningProviders, providers: Providers, gmail: Mai
 
 def build_real(sandbox: RunningProviders, providers: Providers, mailbox: Mailbox) -> ReaderSubject:
     async def deliver_mail() -> str:
-        (message_id,) = await sandbox.control.deliver(mail(), mailbox.address)
+        (message_id,) = await sandbox.control.deliver_mail(mail(), mailbox.address)
         return message_id
 
     async def delete_mail(message_id: str) -> None:
-        await sandbox.control.delete(mailbox.address, message_id)
+        await sandbox.control.delete_message(mailbox.address, message_id)
 
     async def create_folder(path: str) -> str:
         return await sandbox.control.create_folder(mailbox.address, path)

@@ -17,7 +17,7 @@ async def test_parts_come_byte_for_byte(
     sandbox: RunningProviders, providers: Providers, connect: Connect, provider: str
 ) -> None:
     mailbox = await connect(provider, "parts@example.org", str(uuid.uuid4()))
-    (message_id,) = await sandbox.control.deliver(mail(), mailbox.address)
+    (message_id,) = await sandbox.control.deliver_mail(mail(), mailbox.address)
     client = providers.mail[provider]
     assert await part_bytes(client, mailbox, message_id) == {"Rechnung ä.pdf": PDF}
     message = await client.fetch_message(mailbox, message_id, with_body=True)
@@ -41,7 +41,7 @@ async def test_revoked_grant_is_refused_with_its_generation_and_not_asked_for_ag
     await sandbox.control.forget_calls()
     with pytest.raises(TokenRefused):
         await client.list_changes(mailbox, scope, START_AT, position=None, page_token=None)
-    assert await sandbox.control.calls() == []
+    assert await sandbox.control.list_calls() == []
     again = await connect(provider, mailbox.address, mailbox.doc_source_id)
     assert again.grant_generation > mailbox.grant_generation
     await client.list_changes(again, scope, START_AT, position=None, page_token=None)
@@ -58,7 +58,7 @@ async def test_refused_cursor_is_told_from_a_refused_page(
     await sandbox.control.set_fault("cursor_refused", where="start")
     with pytest.raises(CursorRefused):
         await client.list_changes(mailbox, scope, START_AT, position=position, page_token=None)
-    await sandbox.control.deliver(mail(attached=b"%PDF-"), mailbox.address, times=600)
+    await sandbox.control.deliver_mail(mail(attached=b"%PDF-"), mailbox.address, times=600)
     page = await client.list_changes(mailbox, scope, START_AT, position=position, page_token=None)
     await sandbox.control.set_fault("cursor_refused", where="middle")
     with pytest.raises((PageTokenRefused, CursorRefused)):
@@ -70,7 +70,7 @@ async def test_observed_mailbox_gives_summaries_and_nothing_else(
     sandbox: RunningProviders, providers: Providers, connect: Connect, provider: str
 ) -> None:
     mailbox = await connect(provider, "seen@example.org", str(uuid.uuid4()), Profile.OBSERVATION)
-    (message_id,) = await sandbox.control.deliver(mail(), mailbox.address)
+    (message_id,) = await sandbox.control.deliver_mail(mail(), mailbox.address)
     client = providers.mail[provider]
     message = await client.fetch_message(mailbox, message_id, with_body=True, with_parts=True)
     assert (message.summary.subject, message.parts, message.html_body) == ("Invoice 4711", (), None)

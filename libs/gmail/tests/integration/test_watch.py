@@ -18,7 +18,7 @@ async def test_watch_is_begun_renewed_and_ended(
         made = await client.create_subscription(gmail, request)
         assert timedelta(days=6) < made.expires_at - datetime.now(UTC) <= timedelta(days=7)
         assert made.history_id is not None
-    assert [watch["topic"] for watch in await sandbox.control.watches()] == [sandbox.settings.pubsub_topic]
+    assert [watch["topic"] for watch in await sandbox.control.list_watches()] == [sandbox.settings.pubsub_topic]
     await client.end_subscription(gmail, made.subscription_id)
     await client.end_subscription(gmail, made.subscription_id)
-    assert await sandbox.control.watches() == []
+    assert await sandbox.control.list_watches() == []

@@ -29,16 +29,16 @@ async def test_outlook_round_lists_what_is_there_then_what_is_new_then_what_is_g
 ) -> None:
     client = providers.mail["outlook"]
     inbox = next(folder for folder in await client.list_folders(outlook) if folder.well_known == "inbox")
-    first_ids = await sandbox.control.deliver(mail(), outlook.address, times=3)
+    first_ids = await sandbox.control.deliver_mail(mail(), outlook.address, times=3)
     listed, position = await whole_round(client, outlook, inbox.folder_id)
     assert {change.message_id for change in listed} == set(first_ids)
-    (new_id,) = await sandbox.control.deliver(mail("Invoice 4712"), outlook.address)
+    (new_id,) = await sandbox.control.deliver_mail(mail("Invoice 4712"), outlook.address)
     changes, position = await whole_round(client, outlook, inbox.folder_id, position)
     (summary,) = [change.summary for change in changes]
     assert summary is not None
     assert (summary.message_id, summary.subject, summary.folder_id) == (new_id, "Invoice 4712", inbox.folder_id)
     assert (summary.sender_address, summary.has_attachments) == ("billing@acme.example", True)
-    await sandbox.control.delete(outlook.address, new_id)
+    await sandbox.control.delete_message(outlook.address, new_id)
     changes, _ = await whole_round(client, outlook, inbox.folder_id, position)
     assert [(change.kind, change.message_id) for change in changes] == [(ChangeKind.REMOVED, new_id)]
     with pytest.raises(ItemGone):
@@ -49,7 +49,7 @@ async def test_hint_list_shows_what_was_modified_and_ends(
     sandbox: RunningProviders, providers: Providers, outlook: Mailbox
 ) -> None:
     client = providers.mail["outlook"]
-    ids = await sandbox.control.deliver(mail(attached=b"%PDF-"), outlook.address, times=130)
+    ids = await sandbox.control.deliver_mail(mail(attached=b"%PDF-"), outlook.address, times=130)
     found: set[str] = set()
     since, pages = datetime.now(UTC) - timedelta(minutes=5), 0
     while True:
@@ -66,8 +66,8 @@ async def test_hint_list_shows_what_was_modified_and_ends(
 
 
 async def test_immutable_id_survives_a_move(sandbox: RunningProviders, providers: Providers, outlook: Mailbox) -> None:
-    (message_id,) = await sandbox.control.deliver(mail(), outlook.address)
-    await sandbox.control.move(outlook.address, message_id, "archive")
+    (message_id,) = await sandbox.control.deliver_mail(mail(), outlook.address)
+    await sandbox.control.move_message(outlook.address, message_id, "archive")
     message = await providers.mail["outlook"].fetch_message(outlook, message_id)
     assert message.summary.message_id == message_id
 
@@ -83,7 +83,7 @@ async def test_provider_that_asks_for_a_pause_gets_it(
     await sandbox.control.forget_calls()
     with pytest.raises(Throttled):
         await client.list_modified(outlook, START_AT)
-    assert await sandbox.control.calls() == []
+    assert await sandbox.control.list_calls() == []
 
 
 async def test_expired_access_token_is_refreshed_once_and_nobody_notices(
@@ -96,7 +96,7 @@ async def test_expired_access_token_is_refreshed_once_and_nobody_notices(
     await client.list_modified(outlook, START_AT)
     await client.list_modified(outlook, START_AT)
     calls = [
-        (call["method"], call["status"], call["path"].rsplit("/", 1)[-1]) for call in await sandbox.control.calls()
+        (call["method"], call["status"], call["path"].rsplit("/", 1)[-1]) for call in await sandbox.control.list_calls()
     ]
     assert calls == [
         ("GET", 401, "messages"),
@@ -110,7 +110,7 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     sandbox: RunningProviders, providers: Providers
 ) -> None:
     await sandbox.control.create_mailbox("outlook", "trades@contoso.example")
-    tenant = sandbox.state.store.one("select tenant_id from mailbox where address = ?", "trades@contoso.example")
+    tenant = sandbox.state.store.select_row("select tenant_id from mailbox where address = ?", "trades@contoso.example")
     assert tenant is not None
     mailbox = Mailbox(
         doc_source_id=str(uuid.uuid4()),
@@ -124,7 +124,7 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     assert "inbox" in {folder.well_known for folder in await client.list_folders(mailbox)}
     await sandbox.control.expire_tokens()
     assert await client.list_folders(mailbox)
-    asked = [call for call in await sandbox.control.calls() if call["path"].endswith("/token")]
+    asked = [call for call in await sandbox.control.list_calls() if call["path"].endswith("/token")]
     assert len(asked) == 2
     with pytest.raises(AccessDenied):
         await client.list_folders(replace(mailbox, provider_tenant=str(uuid.uuid4())))

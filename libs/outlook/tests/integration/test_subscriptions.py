@@ -21,7 +21,7 @@ from mailroom_common.errors import (
 )
 from mailroom_common.provider_clients import Providers
 from mailroom_common.providers.types import Mailbox, SubscriptionRequest
-from mailroom_sandbox.testkit.running_providers import RunningProviders, free_ports
+from mailroom_sandbox.testkit.running_providers import RunningProviders, find_free_ports
 
 pytestmark = pytest.mark.stack
 
@@ -42,7 +42,7 @@ class Webhook:
 
 @pytest.fixture
 async def webhook() -> AsyncIterator[Webhook]:
-    (port,) = free_ports(1)
+    (port,) = find_free_ports(1)
     hook = Webhook(f"http://127.0.0.1:{port}/hook")
     async with serving(Starlette(routes=[Route("/hook", hook.answer, methods=["POST"])]), port):
         yield hook

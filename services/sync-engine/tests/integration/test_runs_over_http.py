@@ -53,14 +53,14 @@ class Site:
         mail.set_content("The document is attached.")
         disposition = "inline" if is_inline else "attachment"
         mail.add_attachment(PDF, "application", "pdf", filename="invoice.pdf", disposition=disposition)
-        (message_id,) = await self.sandbox.control.deliver(mail.as_bytes(), self.address, folder=folder)
+        (message_id,) = await self.sandbox.control.deliver_mail(mail.as_bytes(), self.address, folder=folder)
         return message_id
 
     async def calls_of(self, *reasons: SyncReason) -> list[str]:
         """The run's calls, each by the last piece of its path."""
         await self.sandbox.control.forget_calls()
         await self.engine.complete_run(*reasons)
-        return [str(call["path"]).rpartition("/")[2] for call in await self.sandbox.control.calls(self.address)]
+        return [str(call["path"]).rpartition("/")[2] for call in await self.sandbox.control.list_calls(self.address)]
 
 
 @pytest.fixture(params=["outlook", "gmail"])
@@ -134,7 +134,7 @@ async def test_junk_is_not_taken_until_it_is_moved_to_the_inbox(site: Site) -> N
     message_id = await site.deliver(folder="junkemail" if is_outlook else "SPAM")
     await site.engine.complete_run()
     assert await site.engine.collected_mails() == []
-    await site.sandbox.control.move(site.address, message_id, "inbox" if is_outlook else "INBOX")
+    await site.sandbox.control.move_message(site.address, message_id, "inbox" if is_outlook else "INBOX")
     await site.engine.complete_run()
     assert await site.engine.collected_mails() == [message_id]
 

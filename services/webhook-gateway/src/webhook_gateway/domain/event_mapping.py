@@ -1,4 +1,4 @@
-"""What is written to Kafka for a push. A repeat of the push gives the same `event_id`."""
+"""Builds the events that are written to Kafka for a push; a repeated push gives events with the same `event_id`."""
 
 from datetime import datetime
 
@@ -10,19 +10,19 @@ _LIFECYCLE_KINDS = {
     "subscriptionRemoved": LifecycleKind.SUBSCRIPTION_REMOVED,
     "missed": LifecycleKind.MISSED,
 }
-# A lifecycle item has no identity of its own: a second `missed` looks like the first. Within this time it is taken for
-# the repeat of a POST, after it for news, so that no reader drops it as known.
-_LIFECYCLE_REPEAT_S = 600
+# A lifecycle item has no id: a second `missed` looks like the first. Within the same period of this length it counts as
+# a repeat of the POST, later as a new event, so that no reader drops it as a duplicate.
+_LIFECYCLE_PERIOD_S = 600
 
 
-def notification_of_change(item: GraphItem, source: DocSource, at: datetime) -> Notification:
-    # Not the item's own `id`, which is often absent.
+def build_change_notification(item: GraphItem, source: DocSource, received_at: datetime) -> Notification:
+    # Graph often leaves out the `id` of a notification, so the event is identified by what changed.
     provider_event = "|".join(
         (item.subscription_id or "", item.message_id or "", item.change_type or "", item.etag or "")
     )
     return Notification(
         event_id=derive_event_id("notification", source.doc_source_id, provider_event),
-        occurred_at=at,
+        occurred_at=received_at,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
         provider="outlook",
@@ -33,12 +33,12 @@ def notification_of_change(item: GraphItem, source: DocSource, at: datetime) -> 
     )
 
 
-def lifecycle_event_of(item: GraphItem, source: DocSource, at: datetime) -> LifecycleEvent:
+def build_lifecycle_event(item: GraphItem, source: DocSource, received_at: datetime) -> LifecycleEvent:
     raw_kind = item.lifecycle_event or ""
-    period = int(at.timestamp()) // _LIFECYCLE_REPEAT_S
+    period = int(received_at.timestamp()) // _LIFECYCLE_PERIOD_S
     return LifecycleEvent(
         event_id=derive_event_id("lifecycle", source.doc_source_id, item.subscription_id, raw_kind, period),
-        occurred_at=at,
+        occurred_at=received_at,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
         provider="outlook",
@@ -48,11 +48,11 @@ def lifecycle_event_of(item: GraphItem, source: DocSource, at: datetime) -> Life
     )
 
 
-def notification_of_gmail(push: GmailPush, source: DocSource, at: datetime) -> Notification:
+def build_gmail_notification(push: GmailPush, source: DocSource, received_at: datetime) -> Notification:
     provider_event = f"{push.address}|{push.history_id}"
     return Notification(
         event_id=derive_event_id("notification", source.doc_source_id, provider_event),
-        occurred_at=at,
+        occurred_at=received_at,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
         provider="gmail",
