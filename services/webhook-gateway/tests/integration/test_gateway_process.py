@@ -197,7 +197,7 @@ async def test_no_secret_of_a_push_reaches_the_log(site: KafkaSite, start: Start
 
     text = gateway.log.read_text()
     assert "canary" not in text
-    kinds = [json.loads(line).get("kind") for line in text.splitlines() if "security_event" in line]
+    kinds = [json.loads(line).get("kind") for line in text.splitlines() if "security_event_detected" in line]
     assert kinds == ["pubsub_token_refused", "client_state_mismatch"]
 
 
