@@ -30,11 +30,11 @@ class Call:
 
     def read_preferences(self) -> dict[str, str]:
         """The `Prefer` header: `odata.maxpagesize=5, IdType="ImmutableId"`, names in lower case."""
-        wishes = {}
-        for wish in self.headers.get("prefer", "").split(","):
-            name, _, value = wish.partition("=")
-            wishes[name.strip().lower()] = value.strip().strip('"')
-        return wishes
+        preferences = {}
+        for preference in self.headers.get("prefer", "").split(","):
+            name, _, value = preference.partition("=")
+            preferences[name.strip().lower()] = value.strip().strip('"')
+        return preferences
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ def graph_time(milliseconds: int) -> str:
     return from_ms(milliseconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Seal:
+class TokenSeal:
     """Makes and reads opaque tokens (page tokens, delta tokens, attachment ids) that survive a restart."""
 
     def __init__(self, key: bytes) -> None:

@@ -9,7 +9,7 @@ from mailroom_sandbox.provider_doubles.asgi import call_of, response_of
 from mailroom_sandbox.provider_doubles.microsoft.access import Access
 from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
 from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
-from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.graph import JSON, Graph
 from mailroom_sandbox.provider_doubles.microsoft.identity import MicrosoftIdentity
 from mailroom_sandbox.provider_doubles.microsoft.mailbox import GraphMailboxes
@@ -22,7 +22,7 @@ from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 class Microsoft:
     def __init__(self, state: ProviderState) -> None:
         directory = Directory(state.store, state.now)
-        errors = Errors(state.now)
+        errors = GraphErrors(state.now)
         access = Access(state.tokens, directory, errors)
         messages = Messages(state.store, directory, errors)
         delta = Delta(state.store, state.seal, state.faults, state.now, messages, errors)
