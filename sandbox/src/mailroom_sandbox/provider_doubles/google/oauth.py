@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 import jwt
+import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mailroom_sandbox.provider_doubles.asgi import form_of
 from mailroom_sandbox.provider_doubles.consent import answer_by_redirect, consent_page, error_page, proves_challenge
 from mailroom_sandbox.provider_doubles.faults import Unavailable
 from mailroom_sandbox.provider_doubles.google.accounts import PROVIDER, GmailMailboxes, GoogleAccount
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import Consent, Holder
-from mailroom_sandbox.provider_doubles.wire import Call
+from mailroom_sandbox.provider_doubles.wire import Call, read_form
 
 BRAND = "Google (sandbox)"
 ISSUER = "https://accounts.google.com"
@@ -50,6 +50,7 @@ _AUTHORIZE_PARAMETERS = (
     "code_challenge",
     "code_challenge_method",
 )
+SERVICE_ACCOUNT_FILE = "google-service-account.json"
 SERVICE_ACCOUNT = "mailroom@mailroom-sandbox.iam.gserviceaccount.com"
 
 
@@ -80,7 +81,7 @@ class GoogleOAuth:
     # Authorize
 
     async def answer_authorize(self, request: Request) -> Response:
-        fields = list(request.query_params.multi_items()) if request.method == "GET" else await form_of(request)
+        fields = list(request.query_params.multi_items()) if request.method == "GET" else await read_form(request)
         form = dict(fields)
         if form.get("client_id") != self._settings.google_client_id:
             return error_page(BRAND, "Error 401: invalid_client. The OAuth client was not found.", 401)
@@ -143,7 +144,7 @@ class GoogleOAuth:
 
     async def answer_token(self, request: Request) -> Response:
         started = time.monotonic()
-        form = dict(await form_of(request))
+        form = dict(await read_form(request))
         mailbox: list[str] = []
         try:
             response = JSONResponse(self._issue_tokens(request, form, mailbox), headers={"cache-control": "no-store"})
@@ -237,7 +238,7 @@ class GoogleOAuth:
     async def answer_revoke(self, request: Request) -> Response:
         """Ends every token of this user and client, whichever of them is presented."""
         started = time.monotonic()
-        value = dict([*request.query_params.multi_items(), *await form_of(request)]).get("token", "")
+        value = dict([*request.query_params.multi_items(), *await read_form(request)]).get("token", "")
         tokens = self._state.tokens
         holders = [
             found.holder
@@ -305,3 +306,20 @@ class GoogleOAuth:
         if nonce is not None:
             claims["nonce"] = nonce
         return self._state.google_key.sign_claims(claims)
+
+
+def write_service_account_file(state: ProviderState) -> None:
+    """The key file of the service account that may act for the domain's users, as Google hands them out."""
+    settings = state.settings
+    content = {
+        "type": "service_account",
+        "project_id": "mailroom-sandbox",
+        "private_key_id": state.service_account_key.kid,
+        "private_key": state.service_account_key.private_pem(),
+        "client_email": SERVICE_ACCOUNT,
+        "client_id": "100000000000000000001",
+        "token_uri": f"https://{settings.host}:{settings.google_port}/token",
+    }
+    file = settings.state / SERVICE_ACCOUNT_FILE
+    file.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+    file.chmod(0o600)

@@ -5,7 +5,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mailroom_sandbox.provider_doubles.asgi import call_of, response_of
 from mailroom_sandbox.provider_doubles.microsoft.access import Access
 from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
 from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
@@ -17,6 +16,7 @@ from mailroom_sandbox.provider_doubles.microsoft.messages import Messages
 from mailroom_sandbox.provider_doubles.microsoft.notifications import GraphChannel, GraphNotifications
 from mailroom_sandbox.provider_doubles.microsoft.subscriptions import Subscriptions
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
+from mailroom_sandbox.provider_doubles.wire import build_response, call_from_request
 
 
 class Microsoft:
@@ -37,7 +37,7 @@ class Microsoft:
 
 def _build_app(identity: MicrosoftIdentity, graph: Graph) -> Starlette:
     async def on_graph(request: Request) -> Response:
-        return response_of(await graph.answer_call(await call_of(request)), JSON)
+        return build_response(await graph.answer_call(await call_from_request(request)), JSON)
 
     return Starlette(
         routes=[

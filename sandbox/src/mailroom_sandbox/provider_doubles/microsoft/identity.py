@@ -11,13 +11,12 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mailroom_sandbox.provider_doubles.asgi import form_of
 from mailroom_sandbox.provider_doubles.consent import answer_by_redirect, consent_page, error_page, proves_challenge
 from mailroom_sandbox.provider_doubles.faults import Unavailable
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory, User
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import Consent, Holder
-from mailroom_sandbox.provider_doubles.wire import Call
+from mailroom_sandbox.provider_doubles.wire import Call, read_form
 
 BRAND = "Microsoft (sandbox)"
 REFRESH_LIFETIME = timedelta(days=90)
@@ -99,7 +98,7 @@ class MicrosoftIdentity:
     async def answer_authorize(self, request: Request) -> Response:
         form = dict(request.query_params)
         if request.method == "POST":
-            form = dict(await form_of(request))
+            form = dict(await read_form(request))
         if form.get("client_id") != self._settings.microsoft_client_id:
             text = "AADSTS700016: Application was not found in the directory."
             return error_page(BRAND, text)
@@ -176,7 +175,7 @@ class MicrosoftIdentity:
 
     async def answer_token(self, request: Request) -> Response:
         started = time.monotonic()
-        form = dict(await form_of(request))
+        form = dict(await read_form(request))
         mailbox: list[str] = []
         try:
             response: Response = JSONResponse(

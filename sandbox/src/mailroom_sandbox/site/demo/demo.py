@@ -12,8 +12,7 @@ from mailroom_sandbox.site.demo import expectations
 from mailroom_sandbox.site.demo.accounting import Item, MailAccount, account_for
 from mailroom_sandbox.site.demo.api import MailroomAPI, retry_while_unavailable
 from mailroom_sandbox.site.demo.connect import connect_mailbox
-from mailroom_sandbox.site.demo.deliver import deliver_mails
-from mailroom_sandbox.site.demo.mails import SAMPLES, Mail
+from mailroom_sandbox.site.demo.mails import SAMPLES, Mail, deliver_mails
 from mailroom_sandbox.site.demo.tables import DocumentRows, account_table, show_documents
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.lifecycle import SitePlan

@@ -14,7 +14,7 @@ import pytest
 from cryptography import x509
 
 from mailroom_sandbox.provider_doubles.client import ControlError, answer_consent_page
-from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
+from mailroom_sandbox.provider_doubles.google.oauth import SERVICE_ACCOUNT_FILE
 from mailroom_sandbox.testkit.mailbox_users import (
     GMAIL,
     READONLY,
@@ -188,7 +188,7 @@ async def test_unavailable_token_endpoint_is_no_verdict_on_the_grant(
 
 
 def assertion(providers: RunningProviders, **changed: object) -> dict[str, str]:
-    account = json.loads((providers.settings.state / FILE_NAME).read_text())
+    account = json.loads((providers.settings.state / SERVICE_ACCOUNT_FILE).read_text())
     now = datetime.now(UTC)
     claims = {
         "iss": account["client_email"],
