@@ -1,5 +1,5 @@
-"""Writes events to Kafka: `acks=all`, idempotent, our own time-outs (an idempotent producer has none), and the
-schemas announced before the first record."""
+"""Writes events to Kafka: `acks=all`, idempotent, with our own time-outs (an idempotent producer has none). Announces
+the schemas before the first record."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -31,9 +31,9 @@ from mailroom_common.tracing import current_traceparent
 
 log = get_logger()
 
-# How long a frozen leader holds every partition of the producer: at 10 s one freeze stalled all writers for 20 s.
+# A frozen leader stalls every partition of the producer for this long: at 10 s one freeze stalled all for 20 s.
 REQUEST_TIMEOUT_MS = 3_000
-MAX_BATCH_BYTES = 131_072  # one batch per partition and request, so the batch is the pipe
+MAX_BATCH_BYTES = 131_072  # one batch per partition and request, so its size limits the throughput
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,18 +68,18 @@ class EventProducer:
         self._client: AIOKafkaProducer | None = None
         self._partitions: dict[str, int] = {}
         self._replacing: asyncio.Task[None] | None = None
-        self._group = GroupCommit(lambda: self._started(), self._partitions.__getitem__, self._encoded)
+        self._group = GroupCommit(lambda: self._require_client(), self._partitions.__getitem__, self._encode_call)
 
     async def __aenter__(self) -> Self:
         self._client = await connect_with_retry(self._create_client, self._client_id)
         try:
-            await self._announce()
+            await self._announce_schemas()
         except BaseException:
             await self.close()
             raise
         return self
 
-    async def _announce(self) -> None:
+    async def _announce_schemas(self) -> None:
         """Before the first record, however long it takes: a reader could not decode what comes without."""
         await retry_forever(Unavailable, log_event="schemas_announcement_failed", client_id=self._client_id)(
             announce_schemas, self
@@ -115,7 +115,7 @@ class EventProducer:
             self.topic_name(topic),
             key.encode(),
             None if event is None else self.codec.encode(event),
-            override_headers(self._headers(event), headers or {}),
+            override_headers(self._build_headers(event), headers or {}),
             timeout_s=timeout_s,
         )
 
@@ -123,21 +123,21 @@ class EventProducer:
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float = 10.0
     ) -> RecordPosition:
         """As `send`, for bytes that are ready; `topic_name` is the whole name, prefix and all."""
-        client = self._started()
+        client = self._require_client()
         try:
             async with asyncio.timeout(timeout_s):
                 written = await client.send_and_wait(topic_name, value, key, headers=headers)
         except TimeoutError as error:
             raise Unavailable(f"Kafka did not acknowledge a record of {topic_name} within {timeout_s} s") from error
         except KafkaError as error:
-            raise self._translated(client, error, topic_name) from error
+            raise self._translate_error(client, error, topic_name) from error
         return RecordPosition(written.partition, written.offset)
 
     async def learn_partitions(self, *topics: Topic) -> None:
         """Learn the partitions of the topics that `send_events` is going to be given. Waits until they exist."""
         for topic in topics:
             name = self.topic_name(topic)
-            self._partitions[name] = len(await self._partitions_of(name))
+            self._partitions[name] = len(await self._read_partitions(name))
 
     async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float = 10.0) -> None:
         """Write records with those of concurrent callers, one batch per partition; returns when all are acknowledged.
@@ -145,15 +145,15 @@ class EventProducer:
         Raises:
             Unavailable: not all were acknowledged in time. Some may be written, and the others still may be.
         """
-        client = self._started()
+        client = self._require_client()
         try:
             await self._group.send(_Call(records, current_traceparent()), timeout_s)
         except TimeoutError as error:
             raise Unavailable(f"Kafka did not acknowledge {len(records)} records within {timeout_s} s") from error
         except KafkaError as error:
-            raise self._translated(client, error, self.topic_name(records[0].topic)) from error
+            raise self._translate_error(client, error, self.topic_name(records[0].topic)) from error
 
-    def _encoded(self, call: _Call) -> list[RawOutgoing]:
+    def _encode_call(self, call: _Call) -> list[RawOutgoing]:
         ready = []
         for topic, key, event, own in call.records:
             kind = self.codec.find_kind(event)
@@ -174,7 +174,7 @@ class EventProducer:
     def dead_letter_topic_name(self, topic: Topic) -> str:
         return self._settings.topic_prefix + topic.dead_letter_topic
 
-    def _headers(self, event: Event | None) -> RawHeaders:
+    def _build_headers(self, event: Event | None) -> RawHeaders:
         if event is None:
             return build_tombstone_headers(self._source)
         return build_event_headers(event, self.codec.find_kind(event), self._source)
@@ -191,33 +191,33 @@ class EventProducer:
             metadata_max_age_ms=60_000,
         )
 
-    def _started(self) -> AIOKafkaProducer:
+    def _require_client(self) -> AIOKafkaProducer:
         if self._client is None:
             raise Unavailable("the Kafka producer is not connected yet")
         return self._client
 
-    async def _partitions_of(self, name: str) -> set[int]:
+    async def _read_partitions(self, name: str) -> set[int]:
         async def ask_partitions() -> set[int]:
-            partitions: set[int] = await self._started().partitions_for(name)
+            partitions: set[int] = await self._require_client().partitions_for(name)
             return partitions
 
         return await retry_forever(KafkaError, log_event="kafka_topic_missing", topic=name)(ask_partitions)
 
-    def _translated(self, client: AIOKafkaProducer, error: KafkaError, topic_name: str) -> Exception:
-        """What a caller can act on; a client that is dead for good is being replaced from now on."""
+    def _translate_error(self, client: AIOKafkaProducer, error: KafkaError, topic_name: str) -> Exception:
+        """What a caller can act on; a client that can never send again is replaced in the background."""
         if isinstance(error, MessageSizeTooLargeError | RecordTooLargeError):
             return Rejected(f"a record of {topic_name} is too large for Kafka")
         if isinstance(error, UnknownTopicOrPartitionError):
             return Unavailable(f"Kafka has no topic {topic_name}: run `mailroom topics apply`")
         if isinstance(error, TopicAuthorizationFailedError):
             return Unavailable(f"Kafka does not let us write to {topic_name}")
-        # Nobody waits for the new client: with Kafka ill that takes long, and an answer is due.
-        is_met_first = self._client is client and (self._replacing is None or self._replacing.done())
-        if is_met_first and not error.retriable:
-            self._replacing = asyncio.create_task(self._replace(client, error))
+        # Callers do not wait for the new client: while Kafka is in trouble that takes long, and their answer is due.
+        is_first_to_fail = self._client is client and (self._replacing is None or self._replacing.done())
+        if is_first_to_fail and not error.retriable:
+            self._replacing = asyncio.create_task(self._replace_client(client, error))
         return Unavailable(f"Kafka refused a record of {topic_name}: {type(error).__name__}")
 
-    async def _replace(self, dead: KafkaClient, error: KafkaError) -> None:
+    async def _replace_client(self, dead: KafkaClient, error: KafkaError) -> None:
         """After a fatal error (fenced, out of sequence) every later send on the same client fails as well."""
         log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
         KAFKA_PRODUCERS_REPLACED.inc()
