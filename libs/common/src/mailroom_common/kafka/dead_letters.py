@@ -1,4 +1,4 @@
-"""Writes records that no retry can help to `<topic>.dlq`: unchanged, with cause and origin in headers (kafka.md 3.4)."""
+"""Writes records that no retry can help to `<topic>.dlq`, unchanged, with the cause in headers (kafka.md 3.4)."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -54,7 +54,7 @@ def build_tombstone_headers(source: bytes) -> RawHeaders:
 
 
 def override_headers(headers: RawHeaders, own: Mapping[str, str]) -> RawHeaders:
-    """`headers` with `own` added; one of the same name is replaced, so that an outbox keeps the trace that it stored."""
+    """`headers` with `own` added; a header of the same name is replaced, such as a stored trace."""
     if not own:
         return headers
     return [header for header in headers if header[0] not in own] + [
