@@ -103,14 +103,19 @@ COALESCER_REQUESTS = Counter(
 COALESCER_NOTIFICATIONS = Counter("mailroom_coalescer_notifications_total", "Notifications that the coalescer heard.")
 
 # webhook-gateway
-GATEWAY_ANSWERS = Counter("mailroom_gateway_answers_total", "Answers to pushes, by status.", ["provider", "status"])
+GATEWAY_RESPONSES = Counter(
+    "mailroom_gateway_responses_total",
+    "Responses to requests on the webhook routes, by status.",
+    ["provider", "status"],
+)
 GATEWAY_ITEMS = Counter(
     "mailroom_gateway_items_total",
-    "Items of pushes: `written`, `dropped` (source paused or being deleted), `mismatched`, `unknown_address`.",
+    "Items of pushes: `written` to Kafka, `dropped` (doc source paused or being deleted), `mismatched` (client state), "
+    "`unknown_address` (Gmail).",
     ["provider", "outcome"],
 )
 GATEWAY_KEY_FETCHES = Counter(
-    "mailroom_gateway_key_fetches_total", "Fetches of Google's public keys, `ok` or `failed`.", ["outcome"]
+    "mailroom_gateway_google_key_fetches_total", "Fetches of Google's public keys, `ok` or `failed`.", ["outcome"]
 )
 
 # Parser process (parser/pool.py)

@@ -112,7 +112,8 @@ async def test_catch_up_gives_up_in_time(site: KafkaSite) -> None:
 
     assert not await directory.catch_up(0.3)
 
-    assert asyncio.get_running_loop().time() - started < 1.0
+    # Far more than asked for, since the machine may be busy, and far less than a client waits for Kafka by itself.
+    assert asyncio.get_running_loop().time() - started < 5.0
 
 
 async def test_every_listener_hears_of_every_change(

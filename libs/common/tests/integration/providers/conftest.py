@@ -19,7 +19,7 @@ from mailroom_common.providers.types import Mailbox
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens, TokenStore
-from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.client import answer_consent_page
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, running_providers
 
 PACKAGES = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
@@ -61,7 +61,9 @@ def connect(sandbox: RunningProviders, providers: Providers, store: TokenStore) 
     async def connected(
         provider: Provider, address: str, doc_source_id: str, profile: Profile = Profile.INVOICE
     ) -> Mailbox:
-        if (provider, address) not in {(box["provider"], box["address"]) for box in await sandbox.control.mailboxes()}:
+        if (provider, address) not in {
+            (box["provider"], box["address"]) for box in await sandbox.control.list_mailboxes()
+        }:
             await sandbox.control.create_mailbox(provider, address)
         side = providers.consent[provider]
         verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
@@ -76,7 +78,7 @@ def connect(sandbox: RunningProviders, providers: Providers, store: TokenStore) 
             code_challenge=challenge,
             login_hint=None,
         )
-        back = parse_qs(urlsplit(await decide(sandbox.http, page, account=address)).query)
+        back = parse_qs(urlsplit(await answer_consent_page(sandbox.http, page, account=address)).query)
         assert back["state"] == ["state-1"]
         grant = await side.exchange_code(
             None,

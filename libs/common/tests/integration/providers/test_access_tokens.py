@@ -294,7 +294,7 @@ async def test_two_processes_that_refresh_at_once_make_one_refresh(
             first, second = [await line(one) for one in children]
             assert first == second != rejected
             rejected = first
-    refreshes = [call for call in await sandbox.control.calls() if call["path"].endswith("/token")]
+    refreshes = [call for call in await sandbox.control.list_calls() if call["path"].endswith("/token")]
     assert [call["status"] for call in refreshes] == [200] * rounds
 
 

@@ -83,16 +83,16 @@ async def test_outlook_round_lists_what_is_there_then_what_is_new_then_what_is_g
 ) -> None:
     client = providers.mail[Provider.OUTLOOK]
     inbox = next(folder for folder in await client.list_folders(outlook) if folder.well_known == "inbox")
-    first_ids = await sandbox.control.deliver(mail(), outlook.address, times=3)
+    first_ids = await sandbox.control.deliver_mail(mail(), outlook.address, times=3)
     listed, position = await whole_round(client, outlook, inbox.folder_id)
     assert {change.message_id for change in listed} == set(first_ids)
-    (new_id,) = await sandbox.control.deliver(mail("Invoice 4712"), outlook.address)
+    (new_id,) = await sandbox.control.deliver_mail(mail("Invoice 4712"), outlook.address)
     changes, position = await whole_round(client, outlook, inbox.folder_id, position)
     (summary,) = [change.summary for change in changes]
     assert summary is not None
     assert (summary.message_id, summary.subject, summary.folder_id) == (new_id, "Invoice 4712", inbox.folder_id)
     assert (summary.sender_address, summary.has_attachments) == ("billing@acme.example", True)
-    await sandbox.control.delete(outlook.address, new_id)
+    await sandbox.control.delete_message(outlook.address, new_id)
     changes, _ = await whole_round(client, outlook, inbox.folder_id, position)
     assert [(change.kind, change.message_id) for change in changes] == [(ChangeKind.REMOVED, new_id)]
     with pytest.raises(ItemGone):
@@ -103,21 +103,21 @@ async def test_gmail_history_starts_at_now_and_the_relist_brings_the_rest(
     sandbox: RunningProviders, providers: Providers, gmail: Mailbox
 ) -> None:
     client = providers.mail[Provider.GMAIL]
-    before = await sandbox.control.deliver(mail(), gmail.address, times=3)
+    before = await sandbox.control.deliver_mail(mail(), gmail.address, times=3)
     page = await client.list_changes(gmail, "history", START_AT, position=None, page_token=None)
     assert page.needs_relist
     assert page.position is not None
     relisted, done = await whole_round(client, gmail, "relist")
     assert {change.message_id for change in relisted} == set(before)
     assert done == "done"
-    (new_id,) = await sandbox.control.deliver(mail("Invoice 4712"), gmail.address)
+    (new_id,) = await sandbox.control.deliver_mail(mail("Invoice 4712"), gmail.address)
     changes, position = await whole_round(client, gmail, "history", page.position)
     assert [change.message_id for change in changes] == [new_id]
     message = await client.fetch_message(gmail, new_id)
     assert message.summary.subject == "Invoice 4712"
     assert message.summary.headers is not None
     assert "list-unsubscribe" in message.summary.headers
-    await sandbox.control.delete(gmail.address, new_id)
+    await sandbox.control.delete_message(gmail.address, new_id)
     changes, _ = await whole_round(client, gmail, "history", position)
     assert new_id in {change.message_id for change in changes}
 
@@ -127,7 +127,7 @@ async def test_parts_come_byte_for_byte(
     sandbox: RunningProviders, providers: Providers, connect: Connect, provider: Provider
 ) -> None:
     mailbox = await connect(provider, "parts@example.org", str(uuid.uuid4()))
-    (message_id,) = await sandbox.control.deliver(mail(), mailbox.address)
+    (message_id,) = await sandbox.control.deliver_mail(mail(), mailbox.address)
     client = providers.mail[provider]
     assert await part_bytes(client, mailbox, message_id) == {"Rechnung ä.pdf": PDF}
     message = await client.fetch_message(mailbox, message_id, with_body=True)
@@ -140,7 +140,7 @@ async def test_hint_list_shows_what_was_modified_and_ends(
     sandbox: RunningProviders, providers: Providers, outlook: Mailbox
 ) -> None:
     client = providers.mail[Provider.OUTLOOK]
-    ids = await sandbox.control.deliver(mail(attached=b"%PDF-"), outlook.address, times=130)
+    ids = await sandbox.control.deliver_mail(mail(attached=b"%PDF-"), outlook.address, times=130)
     found: set[str] = set()
     since, pages = datetime.now(UTC) - timedelta(minutes=5), 0
     while True:
@@ -157,8 +157,8 @@ async def test_hint_list_shows_what_was_modified_and_ends(
 
 
 async def test_immutable_id_survives_a_move(sandbox: RunningProviders, providers: Providers, outlook: Mailbox) -> None:
-    (message_id,) = await sandbox.control.deliver(mail(), outlook.address)
-    await sandbox.control.move(outlook.address, message_id, "archive")
+    (message_id,) = await sandbox.control.deliver_mail(mail(), outlook.address)
+    await sandbox.control.move_message(outlook.address, message_id, "archive")
     message = await providers.mail[Provider.OUTLOOK].fetch_message(outlook, message_id)
     assert message.summary.message_id == message_id
 
@@ -173,7 +173,7 @@ async def test_expired_access_token_is_refreshed_once_and_nobody_notices(
     await client.list_modified(outlook, START_AT)
     await client.list_modified(outlook, START_AT)
     calls = [
-        (call["method"], call["status"], call["path"].rsplit("/", 1)[-1]) for call in await sandbox.control.calls()
+        (call["method"], call["status"], call["path"].rsplit("/", 1)[-1]) for call in await sandbox.control.list_calls()
     ]
     assert calls == [
         ("GET", 401, "messages"),
@@ -198,7 +198,7 @@ async def test_revoked_grant_is_refused_with_its_generation_and_not_asked_for_ag
     await sandbox.control.forget_calls()
     with pytest.raises(TokenRefused):
         await client.list_changes(mailbox, scope, START_AT, position=None, page_token=None)
-    assert await sandbox.control.calls() == []
+    assert await sandbox.control.list_calls() == []
     again = await connect(provider, mailbox.address, mailbox.doc_source_id)
     assert again.grant_generation > mailbox.grant_generation
     await client.list_changes(again, scope, START_AT, position=None, page_token=None)
@@ -215,7 +215,7 @@ async def test_refused_cursor_is_told_from_a_refused_page(
     await sandbox.control.set_fault("cursor_refused", where="start")
     with pytest.raises(CursorRefused):
         await client.list_changes(mailbox, scope, START_AT, position=position, page_token=None)
-    await sandbox.control.deliver(mail(attached=b"%PDF-"), mailbox.address, times=600)
+    await sandbox.control.deliver_mail(mail(attached=b"%PDF-"), mailbox.address, times=600)
     page = await client.list_changes(mailbox, scope, START_AT, position=position, page_token=None)
     await sandbox.control.set_fault("cursor_refused", where="middle")
     with pytest.raises((PageTokenRefused, CursorRefused)):
@@ -233,7 +233,7 @@ async def test_provider_that_asks_for_a_pause_gets_it(
     await sandbox.control.forget_calls()
     with pytest.raises(Throttled):
         await client.list_modified(outlook, START_AT)
-    assert await sandbox.control.calls() == []
+    assert await sandbox.control.list_calls() == []
 
 
 async def test_watch_is_begun_renewed_and_ended(
@@ -245,10 +245,10 @@ async def test_watch_is_begun_renewed_and_ended(
         made = await client.create_subscription(gmail, request)
         assert timedelta(days=6) < made.expires_at - datetime.now(UTC) <= timedelta(days=7)
         assert made.history_id is not None
-    assert [watch["topic"] for watch in await sandbox.control.watches()] == [sandbox.settings.pubsub_topic]
+    assert [watch["topic"] for watch in await sandbox.control.list_watches()] == [sandbox.settings.pubsub_topic]
     await client.end_subscription(gmail, made.subscription_id)
     await client.end_subscription(gmail, made.subscription_id)
-    assert await sandbox.control.watches() == []
+    assert await sandbox.control.list_watches() == []
 
 
 @pytest.mark.parametrize("provider", list(Provider))
@@ -256,7 +256,7 @@ async def test_observed_mailbox_gives_summaries_and_nothing_else(
     sandbox: RunningProviders, providers: Providers, connect: Connect, provider: Provider
 ) -> None:
     mailbox = await connect(provider, "seen@example.org", str(uuid.uuid4()), Profile.OBSERVATION)
-    (message_id,) = await sandbox.control.deliver(mail(), mailbox.address)
+    (message_id,) = await sandbox.control.deliver_mail(mail(), mailbox.address)
     client = providers.mail[provider]
     message = await client.fetch_message(mailbox, message_id, with_body=True, with_parts=True)
     assert (message.summary.subject, message.parts, message.html_body) == ("Invoice 4711", (), None)

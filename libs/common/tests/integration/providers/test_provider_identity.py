@@ -27,9 +27,9 @@ from mailroom_common.provider_clients import Providers, open_providers
 from mailroom_common.providers.types import Grant, Mailbox, SubscriptionRequest
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.store import TokenStore
-from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.client import answer_consent_page
 from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
-from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, free_ports
+from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, find_free_ports
 
 pytestmark = pytest.mark.stack
 
@@ -64,7 +64,7 @@ class SignIn:
             code_challenge=challenge,
             login_hint=address,
         )
-        back = await decide(sandbox.http, page, account=address, without_scopes=without, accept=accept)
+        back = await answer_consent_page(sandbox.http, page, account=address, without_scopes=without, accept=accept)
         return parse_qs(urlsplit(back).query)
 
     async def exchange(self, code: str, *, verifier: str | None = None, nonce: str | None = None) -> Grant:
@@ -173,7 +173,7 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     sandbox: RunningProviders, providers: Providers
 ) -> None:
     await sandbox.control.create_mailbox(Provider.OUTLOOK, "trades@contoso.example")
-    tenant = sandbox.state.store.one("select tenant_id from mailbox where address = ?", "trades@contoso.example")
+    tenant = sandbox.state.store.select_row("select tenant_id from mailbox where address = ?", "trades@contoso.example")
     assert tenant is not None
     mailbox = Mailbox(
         doc_source_id=str(uuid.uuid4()),
@@ -187,7 +187,7 @@ async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     assert "inbox" in {folder.well_known for folder in await client.list_folders(mailbox)}
     await sandbox.control.expire_tokens()
     assert await client.list_folders(mailbox)
-    asked = [call for call in await sandbox.control.calls() if call["path"].endswith("/token")]
+    asked = [call for call in await sandbox.control.list_calls() if call["path"].endswith("/token")]
     assert len(asked) == 2
     with pytest.raises(AccessDenied):
         await client.list_folders(replace(mailbox, provider_tenant=str(uuid.uuid4())))
@@ -239,7 +239,7 @@ class Webhook:
 
 @pytest.fixture
 async def webhook() -> AsyncIterator[Webhook]:
-    (port,) = free_ports(1)
+    (port,) = find_free_ports(1)
     hook = Webhook(f"http://127.0.0.1:{port}/hook")
     async with serving(Starlette(routes=[Route("/hook", hook.answer, methods=["POST"])]), port):
         yield hook
