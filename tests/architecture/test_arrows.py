@@ -1,11 +1,15 @@
 """Who may import whom (docs/architecture.md): services apart, domain without I/O, adapters behind their ports."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from code_rules import (
     SERVICES,
     CodeBase,
+    find_common_modules_of_one_user,
+    find_import_circles,
     find_package_circles,
     find_provider_packages_known_outside_app,
 )
@@ -78,5 +82,20 @@ def test_provider_packages_are_known_to_composition_roots_alone() -> None:
     assert find_provider_packages_known_outside_app(CODE) == []
 
 
+def test_files_of_a_package_do_not_import_each_other() -> None:
+    assert find_import_circles(CODE) == []
+
+
 def test_packages_of_the_common_library_do_not_import_each_other() -> None:
     assert find_package_circles(CODE) == []
+
+
+def test_the_common_library_holds_what_two_services_use() -> None:
+    assert find_common_modules_of_one_user(CODE, COMMON_FOR_ONE_SERVICE) == []
+
+
+def test_the_gateway_loads_no_database_driver() -> None:
+    program = "import sys, webhook_gateway.__main__, webhook_gateway.app; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    assert "aiokafka" in loaded.stdout.split()
+    assert "asyncpg" not in loaded.stdout.split()

@@ -70,7 +70,7 @@ async def test_doubled_workers_make_one_document_of_each_content(site: Site) -> 
     for _, source in sources:
         await site.settled(source, documents=3 + 6, messages=12, within_s=180)
         messages = await site.messages(source)
-        assert all(part["taken"] for message in messages for part in message["parts"])
+        assert all(part["stored"] for message in messages for part in message["parts"])
         assert len({part["attachment_id"] for message in messages for part in message["parts"]}) == 36
 
 
@@ -97,7 +97,7 @@ async def test_site_that_was_ended_by_ctrl_c_goes_on_with_the_same_documents(sit
     address, source = await site.connect("outlook")
     await site.control.deliver(mail(pdf("before the stop")), address)
     await site.settled(source, documents=1, messages=1, within_s=180)
-    members = site.running.members()
+    members = site.running.list_processes()
     before = {document["id"] for document in await site.documents(source)}
     assert await site.running.interrupt() == 0
     assert [process for process in members if is_alive(process)] == []

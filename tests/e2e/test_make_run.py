@@ -1,50 +1,129 @@
-"""`make run ONCE=1`, the demo, through the death of every service and a second run on the same state."""
+"""Every example of `make help`, typed as it stands there, on one state: the demo through the death of every service,
+resumed, with other mails, and the tests of one package.
+"""
 
 import os
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import pytest
 from whole_site import eventually
 
+from mailroom_sandbox.site.demo.mails import SAMPLES
 from mailroom_sandbox.site.services import SERVICES
-from mailroom_sandbox.site.stack.home import read_json
-from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
+from mailroom_sandbox.site.stack.home import checkout, read_json
+from mailroom_sandbox.testkit.site_harness import SiteHarness, clean_environment, site_harness
 
 pytestmark = pytest.mark.timeout(600)
 
+RUN = "make run"
+RUN_ONCE = "make run ONCE=1"
+RUN_OTHER_MAILS = "make run MAILS=~/mails"
+RUN_ELSEWHERE = "MAILROOM_HOME=~/m make run"
 _DOCUMENT = re.compile(r"ap@(outlook|gmail)\.test +(completed|needs_review|skipped) ")
 
 
+def type_in(command: str, folder: Path = Path()) -> "subprocess.CompletedProcess[str]":
+    # The coverage of the run that this test is part of lies in the checkout's own file.
+    environment = {**clean_environment(), "COVERAGE_FILE": str(folder / "coverage")}
+    return subprocess.run(
+        ["bash", "-c", command], cwd=checkout(), env=environment, text=True, capture_output=True, check=False
+    )
+
+
+def list_examples() -> list[str]:
+    """The commands of the page's last part; what each does stands two blanks behind it."""
+    page = subprocess.run(
+        ["make", "help"], cwd=checkout(), env=clean_environment(), text=True, capture_output=True, check=True
+    )
+    _, _, examples = page.stdout.partition("\nexamples\n")
+    return [line.strip().split("  ")[0] for line in examples.splitlines()]
+
+
+def test_every_example_is_run_by_a_test_of_this_module() -> None:
+    runs = [example for example in list_examples() if not example.startswith("make test")]
+    assert sorted(runs) == sorted([RUN, RUN_ONCE, RUN_OTHER_MAILS, RUN_ELSEWHERE])
+
+
+@pytest.mark.parametrize("example", [example for example in list_examples() if example.startswith("make test")])
+def test_example_of_make_test_runs_tests_and_they_pass(tmp_path: Path, example: str) -> None:
+    tests = type_in(example, tmp_path)
+    assert tests.returncode == 0, tests.stdout + tests.stderr
+    assert re.search(r"\b[1-9]\d* passed", tests.stdout)
+
+
+@pytest.mark.parametrize("goal", ["test", "lint", "types", "fmt"])
+def test_name_that_is_no_package_is_refused_with_those_that_are(goal: str) -> None:
+    refused = type_in(f"make {goal} s=nonsense")
+    assert refused.returncode == 2
+    assert "s=nonsense names no package; there are " in refused.stderr
+    assert " sync-engine " in refused.stderr
+
+
+def test_name_that_selects_no_test_is_refused(tmp_path: Path) -> None:
+    refused = type_in("make test s=cli k=no_such_test", tmp_path)
+    assert refused.returncode == 2
+    assert "no test of cli is selected by k=no_such_test" in refused.stderr
+
+
 async def test_every_document_arrives_once_whatever_dies_and_nothing_comes_twice(tmp_path: Path) -> None:
-    home = tmp_path / "home"
-    async with site_harness(home, "run", "--once", environment={}) as running:
+    # `~` of the examples is the test's own folder, and the state lies where one example wants it.
+    state, user_home = tmp_path / "m", {"HOME": str(tmp_path)}
+    async with site_harness(state, environment=user_home, command=typed(RUN_ONCE)) as running:
         for service in SERVICES:
-            await _kill(running, service.name)
+            await kill_and_wait_for_restart(running, service.name)
         assert await running.process.exited() == 0, running.log.read_text()[-3000:]
     first = running.log.read_text()
     assert [f"{service.name} ended (SIGKILL)" in first for service in SERVICES] == [True] * len(SERVICES)
     assert "every mail is accounted for in 2 mailboxes" in first
     assert first.count("0 were there already") == 2
-    delivered = read_json(home / "deliveries.json", {})
+    delivered = read_json(state / "deliveries.json", {})
 
-    async with site_harness(home, "run", "--once", environment={}) as running:
-        assert await running.process.exited() == 0, running.log.read_text()[-3000:]
+    async with site_harness(state, environment=user_home, command=typed(RUN)) as running:
+        await eventually_logged(running, first, "make run resumes")
+        await running.interrupt()
     second = running.log.read_text().removeprefix(first)
     assert second.count("✓ 0 mails delivered to") == 2
-    assert read_json(home / "deliveries.json", {}) == delivered
-    assert _documents(second) == _documents(first), "the same documents, each once"
+    assert read_json(state / "deliveries.json", {}) == delivered
+    assert sorted(set(list_documents(second))) == list_documents(first), "the same documents, each once"
+
+    mails = tmp_path / "mails"
+    mails.mkdir()
+    (mails / "one.eml").write_bytes(
+        (SAMPLES / "attached-pdf.eml").read_bytes().replace(b"Subject:", b"Subject: Again", 1)
+    )
+    async with site_harness(state, environment=user_home, command=typed(RUN_OTHER_MAILS)) as running:
+        assert await running.process.exited() == 0, running.log.read_text()[-3000:]
+    third = running.log.read_text().removeprefix(first + second)
+    assert third.count("✓ 1 mails delivered to") == 2
+    assert "duplicate completed" in third
+
+    async with site_harness(state, environment=user_home, command=typed(RUN_ELSEWHERE)) as running:
+        processes = running.list_processes()
+        await running.interrupt()
+    assert [process for process in processes if process.is_running() and process.status() != "zombie"] == []
 
 
-def _documents(log: str) -> list[str]:
-    """The closing lists of both mailboxes: the first heading is that of the rows which appear as they come."""
+def typed(example: str) -> list[str]:
+    return ["bash", "-c", example]
+
+
+def list_documents(log: str) -> list[str]:
+    """The lines of the documents, the closing lists of both mailboxes where there are such."""
     _, _, closing = log.partition("\nap@outlook.test\n")
-    return sorted(line for line in closing.splitlines() if _DOCUMENT.match(line))
+    return sorted(line for line in (closing or log).splitlines() if _DOCUMENT.match(line))
 
 
-async def _kill(running: SiteHarness, name: str) -> None:
-    """Returns once the supervisor has started it again."""
+async def eventually_logged(running: SiteHarness, before: str, text: str) -> None:
+    async def is_logged() -> bool:
+        return text in running.log.read_text().removeprefix(before)
+
+    await eventually(is_logged, 180)
+
+
+async def kill_and_wait_for_restart(running: SiteHarness, name: str) -> None:
     killed = running.endpoints.pids[name]
     os.kill(killed, signal.SIGKILL)
 

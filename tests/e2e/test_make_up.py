@@ -85,7 +85,7 @@ async def test_endpoints_name_everything_and_answer(site: Site) -> None:
 
 
 async def test_nothing_of_the_sandboxs_providers_runs(site: Site) -> None:
-    commands = [" ".join(process.cmdline()) for process in site.running.members()]
+    commands = [" ".join(process.cmdline()) for process in site.running.list_processes()]
     assert not [command for command in commands if "mailroom_sandbox.provider_doubles" in command]
 
 
@@ -130,7 +130,7 @@ async def test_mail_after_all_were_killed_becomes_one_document_too(site: Site) -
 
 
 async def test_interrupt_with_frozen_kafka_leaves_nothing(site: Site) -> None:
-    members = site.running.members()
+    members = site.running.list_processes()
     os.kill(site.running.endpoints.pids["kafka"], signal.SIGSTOP)
     await site.running.interrupt()
     assert [process for process in members if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []

@@ -4,73 +4,55 @@ joined by what they write, with tables, topics and the provider in memory."""
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from connection_fakes import URLS, Clock, FakeConnections, FakeGrants, FakeLocks, FakeProvider, a_connection
+from connection_fakes import DURATIONS, ID, SubscriptionSetup, make_connection
 
 from mailroom_common.events import DocSource, LifecycleEvent, Notification, Provider, SyncReason
-from mailroom_common.kafka.producer import OutgoingEvent
-from subscription_manager.domain.connection import Connection
-from subscription_manager.handlers.act_on_lifecycle_event import ActOnLifecycleEvent
-from subscription_manager.handlers.change_state import ChangeState
-from subscription_manager.handlers.end_connection import EndConnection
-from subscription_manager.handlers.keep_subscription import KeepSubscription
-from subscription_manager.handlers.make_doc_source import Timings
+from subscription_manager.handlers.change_connection_state import ChangeConnectionState
+from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycleEvent
 from webhook_gateway.domain.pushes import GraphItem
-from webhook_gateway.handlers.catch_up import CatchUps
-from webhook_gateway.handlers.receive_graph import ReceiveGraph
-
-ID = a_connection().id
-TIMINGS = Timings(timedelta(minutes=15), timedelta(minutes=1), timedelta(hours=1), timedelta(minutes=10))
+from webhook_gateway.handlers.receive_graph_push import GraphPushReceiver
+from webhook_gateway.ports import OutgoingEvent
 
 
 class Site:
     """One Outlook source. `notifications` is what sync-engine would be woken by."""
 
     def __init__(self) -> None:
-        self.clock = Clock()
-        self.connections = FakeConnections(a_connection(), clock=self.clock)
-        self.provider = FakeProvider(clock=self.clock)
+        self.setup = SubscriptionSetup(make_connection())
+        self.clock, self.connections, self.provider = self.setup.clock, self.setup.connections, self.setup.provider
         self.notifications: list[Notification] = []
-        locks, grants, mail = FakeLocks(), FakeGrants(), {Provider.OUTLOOK: self.provider}
-        end = EndConnection(self.connections, locks, mail, mail, grants, self.clock)  # type: ignore[arg-type]  # the fake has what is called
-        self.keeper = KeepSubscription(self.connections, locks, mail, self, end, URLS, self.clock)  # type: ignore[arg-type]  # as above
-        self.state = ChangeState(self.connections, grants, TIMINGS, self, self.clock)
-        self.lifecycle = ActOnLifecycleEvent(self.connections, self, self.clock)
-        self.gateway = ReceiveGraph(self, self, CatchUps(self, within_s=1, most=1), clock=self.clock)
-
-    async def announce(self, connection: Connection) -> None:
-        """Kafka is always there."""
+        self.change = ChangeConnectionState(self.connections, self.setup.grants, DURATIONS, self, self.clock)
+        self.lifecycle = HandleLifecycleEvent(self.connections, self, self.clock)
+        self.gateway = GraphPushReceiver(self, self, self.clock)
 
     def set(self) -> None:
-        """What is due is kept when the test says so."""
+        """What is due advances when the test says so."""
 
     def get_source(self, doc_source_id: str) -> DocSource | None:
         """`doc-sources`, read to its end."""
-        told = [event for told, _, event in self.connections.told if told == doc_source_id]
-        return told[-1] if told else None
+        published = [event for key, _, event in self.connections.published if key == doc_source_id]
+        return published[-1] if published else None
 
     def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
         return ()
 
-    def check_readiness(self) -> str | None:
-        return None
+    async def catch_up(self) -> None:
+        """There is nothing that was not read yet."""
 
-    async def catch_up(self, timeout_s: float) -> bool:
-        return True
+    async def write_events(self, events: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
+        for outgoing in events:
+            if isinstance(outgoing.event, LifecycleEvent):
+                await self.lifecycle.handle_event(outgoing.event)
+            elif isinstance(outgoing.event, Notification):
+                self.notifications.append(outgoing.event)
 
-    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
-        for record in records:
-            if isinstance(record.event, LifecycleEvent):
-                await self.lifecycle.act(record.event)
-            elif isinstance(record.event, Notification):
-                self.notifications.append(record.event)
-
-    async def keep_what_is_due(self) -> None:
-        for due in await self.connections.claim_attention(self.clock(), lease=timedelta(minutes=3), limit=10):
-            await self.keeper.keep(due)
+    async def advance_due(self) -> None:
+        for due in await self.connections.claim_due_checks(self.clock(), lease=timedelta(minutes=3), limit=10):
+            await self.setup.advance_subscription(due)
 
     async def push(self, *, lifecycle_event: str | None = None) -> None:
         """As the provider does, of the subscription that it holds or has just removed."""
-        current = self.connections.only().subscription
+        current = self.connections.only_row().subscription
         assert current is not None
         item = GraphItem(
             self.provider.client_states[current.subscription_id],
@@ -78,31 +60,31 @@ class Site:
             lifecycle_event=lifecycle_event,
             change_type=None if lifecycle_event else "created",
         )
-        received = await self.gateway.receive([item], left_s=lambda: 2.0)
+        received = await self.gateway.receive_push([item], remaining_s=lambda: 2.0)
         assert received.mismatched == 0
 
     def is_pushed(self, now: datetime) -> bool:
         """Whether our row's subscription is one that lives at the provider."""
-        current = self.connections.only().subscription
-        living = None if current is None else self.provider.living.get(current.subscription_id)
+        current = self.connections.only_row().subscription
+        living = None if current is None else self.provider.subscriptions.get(current.subscription_id)
         return living is not None and living.expires_at > now
 
 
 async def test_subscription_that_is_removed_while_its_source_is_paused_lives_again_when_it_is_resumed() -> None:
     site = Site()
-    await site.keep_what_is_due()
-    await site.state.pause("acme", ID)
+    await site.advance_due()
+    await site.change.pause_doc_source("acme", ID)
     await site.push()
     assert site.notifications == []  # changes rest
-    site.provider.living.clear()
+    site.provider.subscriptions.clear()
     await site.push(lifecycle_event="subscriptionRemoved")
     site.clock.advance(timedelta(minutes=1))
-    await site.keep_what_is_due()
-    await site.state.resume("acme", ID)
+    await site.advance_due()
+    await site.change.resume_doc_source("acme", ID)
     site.clock.advance(timedelta(minutes=1))
-    await site.keep_what_is_due()
+    await site.advance_due()
 
     assert site.is_pushed(site.clock())
-    assert (ID, SyncReason.RESUME) in site.connections.asked
+    assert (ID, SyncReason.RESUME) in site.connections.sync_requests
     await site.push()
     assert [one.doc_source_id for one in site.notifications] == [ID]

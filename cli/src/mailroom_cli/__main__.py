@@ -1,4 +1,4 @@
-"""`mailroom`: the command of operators and engineers. Each group of commands is a module of its own."""
+"""`mailroom`, the command line for operators and engineers; each group of commands is a module of its own."""
 
 import sys
 
@@ -8,13 +8,13 @@ from mailroom_cli import migrations, topics
 from mailroom_common.errors import MailroomError
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command("migrate")(migrations.migrate)
+app.command("migrate")(migrations.migrate_schemas)
 app.add_typer(topics.app)
 
 
 @app.callback()
-def _groups() -> None:
-    """The command of operators and engineers; its settings are those of the services, from the environment."""
+def describe_command() -> None:
+    """The command line for operators and engineers; settings come from the environment, as those of the services."""
 
 
 def main() -> None:

@@ -5,28 +5,27 @@ import asyncio
 import typer
 from pydantic import SecretStr
 
-from mailroom_common.migrations import apply_migrations as bring_up_to_date
-from mailroom_common.migrations import list_schemas
+from mailroom_common.migrations import apply_migrations, list_schemas
 from mailroom_common.settings import DatabaseSettings, load_settings
 from mailroom_common.tokens.store import SCHEMA as TOKENS
 
 
 class Settings(DatabaseSettings):
-    """Tokens may live in a database of their own; the keys that seal them are not needed here."""
+    """Tokens may be in a database of their own; the keys that encrypt them are not needed here."""
 
     token_database_url: SecretStr | None = None
 
 
-def migrate() -> None:
-    """Apply what is missing, one migration a transaction; safe to repeat and to run twice at once."""
+def migrate_schemas() -> None:
+    """Apply the migrations that are missing, each in a transaction of its own. Two runs at once do no harm."""
     settings = load_settings(Settings)
-    done = asyncio.run(_all(settings))
-    for name in done:
+    applied = asyncio.run(_apply_all_migrations(settings))
+    for name in applied:
         typer.echo(f"applied {name}")
-    typer.echo(f"{len(done)} applied; {', '.join(sorted(list_schemas()))} are up to date")
+    typer.echo(f"{len(applied)} applied; {', '.join(sorted(list_schemas()))} are up to date")
 
 
-async def _all(settings: Settings) -> list[str]:
+async def _apply_all_migrations(settings: Settings) -> list[str]:
     services = list_schemas() - {TOKENS}
-    done = await bring_up_to_date(settings.token_database_url or settings.database_url, {TOKENS})
-    return done + await bring_up_to_date(settings.database_url, services)
+    applied = await apply_migrations(settings.token_database_url or settings.database_url, {TOKENS})
+    return applied + await apply_migrations(settings.database_url, services)

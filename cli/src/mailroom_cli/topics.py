@@ -4,7 +4,7 @@ import asyncio
 
 import typer
 
-from mailroom_common.kafka.admin import apply_topics
+from mailroom_cli.apply_topics import apply_topics
 from mailroom_common.settings import KafkaSettings, load_settings
 from mailroom_common.topics import list_deployed_topics
 
@@ -18,27 +18,27 @@ _EXAMPLES = """Examples:
 """
 
 
-@app.command(epilog=_EXAMPLES)
-def apply() -> None:
+@app.command("apply", epilog=_EXAMPLES)
+def create_or_correct_topics() -> None:
     """Create the topics that are missing and correct the settings of those that differ.
 
-    Safe to run again and again: the second run changes nothing. Partition counts are fixed for life, so a topic that
-    has another is an error. Settings: MAILROOM_KAFKA_BOOTSTRAP, MAILROOM_KAFKA_REPLICATION (3), MAILROOM_TOPIC_PREFIX.
+    Safe to repeat: a second run changes nothing. Partition counts are fixed for life, so a topic that has
+    another one is an error. Settings: MAILROOM_KAFKA_BOOTSTRAP, MAILROOM_KAFKA_REPLICATION (3), MAILROOM_TOPIC_PREFIX.
     """
     settings = load_settings(KafkaSettings)
-    applied = asyncio.run(apply_topics(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_replication))
-    for name in applied.created:
+    report = asyncio.run(apply_topics(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_replication))
+    for name in report.created:
         typer.echo(f"created   {name}")
-    for name in applied.changed:
+    for name in report.changed:
         typer.echo(f"changed   {name}")
-    typer.echo(f"{len(applied.created)} created, {len(applied.changed)} changed, {len(applied.unchanged)} as they were")
+    typer.echo(f"{len(report.created)} created, {len(report.changed)} changed, {len(report.unchanged)} as they were")
 
 
 @app.command("list", epilog="Example:\n\n  mailroom topics list")
 def list_topics() -> None:
-    """Show what `apply` would make: names, partitions, cleanup and retention. Asks Kafka nothing."""
+    """Show the topics that `apply` creates: names, partitions, cleanup and retention. Does not connect to Kafka."""
     settings = load_settings(KafkaSettings)
     for topic in list_deployed_topics(settings.topic_prefix, settings.kafka_replication):
-        kept = topic.config.get("retention.ms")
-        days = f"{int(kept) // 86_400_000} d" if kept else "-"
+        retention_ms = topic.config.get("retention.ms")
+        days = f"{int(retention_ms) // 86_400_000} d" if retention_ms else "-"
         typer.echo(f"{topic.name:60} {topic.partitions:4} {topic.config['cleanup.policy']:8} {days}")

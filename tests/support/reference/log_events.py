@@ -1,4 +1,4 @@
-"""The log events: each `log.<level>("event", field=...)` of the packages, by event name."""
+"""The log events: each `log.<level>("event", ...)` and `log_event="event"` of the packages, by name."""
 
 import ast
 import re
@@ -11,12 +11,15 @@ from reference.sources import Section, Source, format_table, read_sources
 _LEVELS = {"debug": 0, "info": 1, "warning": 2, "error": 3, "exception": 3, "critical": 4}
 _LOGGERS = {"log", "_log", "logger", "_logger"}
 # What structlog itself understands is no fact of the event.
-_NO_FIELDS = {"exc_info", "stack_info"}
+_NO_FIELDS = {"exc_info", "stack_info", "log_event", "initial_s", "max_s"}
+# `mailroom_common.retries` logs a failed attempt as the event that it is given.
+_RETRY_EVENT = "log_event"
+_RETRY_FIELDS = {"error", "retry_in_s"}
 # The last word, or the one before `by_another`, `too_late` and the like, says what happened to the subject.
 _PARTICIPLES = (
     r"\w+ed|begun|bound|built|cut|done|driven|forgotten|found|gone|held|hidden|kept|known|late|led|left|lost|made|"
     r"met|missing|ready|read|rebuilt|reset|said|seen|sent|set|shown|shut|stuck|taken|torn|unreachable|unreadable|"
-    r"unavailable|unusable|unknown|withdrawn|written"
+    r"unavailable|unusable|unknown|withdrawn|written|not_\w+able"
 )
 _NAME = re.compile(rf"[a-z][a-z0-9]*(_[a-z0-9]+)*_({_PARTICIPLES})(_[a-z0-9]+)*")
 
@@ -33,12 +36,12 @@ def read_log_events(root: Path) -> Section:
     events: dict[str, _Event] = {}
     gaps = []
     for source in read_sources(root):
-        for call in _log_calls(source.tree):
-            name = call.args[0].value if call.args and isinstance(call.args[0], ast.Constant) else None
-            if not isinstance(name, str):
+        for call in log_calls(source.tree):
+            name = event_name(call)
+            if name is None:
                 gaps.append(f"log event: {source.module} logs something else than a constant name")
-                continue
-            _add_call(events.setdefault(name, _Event()), source, call)
+            else:
+                _add_call(events.setdefault(name, _Event()), source, call)
     for name, event in sorted(events.items()):
         if not _NAME.fullmatch(name):
             gaps.append(f"log event: {name} is not named `subject_participle` ({', '.join(sorted(event.modules))})")
@@ -55,10 +58,15 @@ def read_log_events(root: Path) -> Section:
     return Section(text, gaps)
 
 
-def _log_calls(tree: ast.Module) -> Iterator[ast.Call]:
+def log_calls(tree: ast.Module) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LEVELS:
+        if isinstance(node, ast.Call) and _retry_event(node) is not None:
+            yield node
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _LEVELS:
             logger = node.func.value
+            # What logs in the name of its caller: the caller's `log_event` is listed instead.
+            if node.args and isinstance(node.args[0], ast.Name) and node.args[0].id == _RETRY_EVENT:
+                continue
             name = (
                 logger.id if isinstance(logger, ast.Name) else logger.attr if isinstance(logger, ast.Attribute) else ""
             )
@@ -66,11 +74,24 @@ def _log_calls(tree: ast.Module) -> Iterator[ast.Call]:
                 yield node
 
 
+def event_name(call: ast.Call) -> str | None:
+    """The constant that the event is named by, None when it is none."""
+    named = _retry_event(call) or (call.args[0] if call.args else None)
+    return named.value if isinstance(named, ast.Constant) and isinstance(named.value, str) else None
+
+
+def _retry_event(call: ast.Call) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg == _RETRY_EVENT), None)
+
+
 def _add_call(event: _Event, source: Source, call: ast.Call) -> None:
-    assert isinstance(call.func, ast.Attribute)
-    event.levels.add(call.func.attr)
-    event.modules.add(source.module)
     event.fields |= {keyword.arg or "…" for keyword in call.keywords} - _NO_FIELDS
+    if _retry_event(call) is not None:
+        event.levels.add("warning")
+        event.fields |= _RETRY_FIELDS
+    elif isinstance(call.func, ast.Attribute):
+        event.levels.add(call.func.attr)
+    event.modules.add(source.module)
     meaning = source.comment_above(call.lineno)
     if meaning and meaning not in event.meanings:
         event.meanings.append(meaning)

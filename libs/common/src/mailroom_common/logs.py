@@ -1,4 +1,4 @@
-"""JSON lines on stdout: a constant event name, facts as fields, ids and never contents."""
+"""Structured logs: JSON lines on stdout with a constant event name, facts as fields, ids and never contents."""
 
 import logging
 import sys
@@ -8,15 +8,15 @@ from typing import cast
 import structlog
 from structlog.typing import FilteringBoundLogger, Processor
 
-# Libraries that write more than facts at INFO: httpx logs whole URLs, and a callback's URL holds a code.
-_QUIET = {
+# Libraries that log contents at INFO: httpx logs whole URLs, and the URL of an OAuth callback holds its code.
+_LIBRARY_LEVELS = {
     "httpx": logging.WARNING,
     "httpcore": logging.WARNING,
     "aiokafka": logging.WARNING,
     "botocore": logging.WARNING,
 }
 
-_SAID_AGAIN_AFTER_S = 10.0
+_REPEAT_INTERVAL_S = 10.0
 
 
 def get_logger() -> FilteringBoundLogger:
@@ -25,16 +25,18 @@ def get_logger() -> FilteringBoundLogger:
 
 def configure_logging(process: str, *, level: str = "info", instance_id: str | None = None) -> None:
     """Send our own events and those of libraries through the same lines."""
-    always = {"process": process} | ({"instance_id": instance_id} if instance_id else {})
+    constant_fields = {"process": process} | ({"instance_id": instance_id} if instance_id else {})
 
-    def named(_logger: object, _method: str, event: structlog.typing.EventDict) -> structlog.typing.EventDict:
-        return {**event, **always}
+    def add_constant_fields(
+        _logger: object, _method: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        return {**event, **constant_fields}
 
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        named,
+        add_constant_fields,
         # Plain tracebacks: the structured ones repeat local variables, tokens among them.
         structlog.processors.format_exc_info,
     ]
@@ -46,7 +48,7 @@ def configure_logging(process: str, *, level: str = "info", instance_id: str | N
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(sys.stdout)
-    handler.addFilter(_NotAtOnceAgain())
+    handler.addFilter(_RepeatFilter())
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
@@ -59,24 +61,24 @@ def configure_logging(process: str, *, level: str = "info", instance_id: str | N
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(threshold)
-    for name, quiet in _QUIET.items():
-        logging.getLogger(name).setLevel(max(quiet, threshold))
+    for name, minimum in _LIBRARY_LEVELS.items():
+        logging.getLogger(name).setLevel(max(minimum, threshold))
 
 
-class _NotAtOnceAgain(logging.Filter):
-    """Of libraries only: aiokafka says ten times a second, and per connection, that a broker is away."""
+class _RepeatFilter(logging.Filter):
+    """Drops a library's line that it logged moments ago: aiokafka says ten times a second that a broker is away."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._said_at_s: dict[tuple[str, str], float] = {}
+        self._logged_at_s: dict[tuple[str, str], float] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         if record.exc_info:
             return True  # the message may be the same, the error need not be
-        said, now_s = (record.name, record.getMessage()), time.monotonic()
-        if now_s - self._said_at_s.get(said, -_SAID_AGAIN_AFTER_S) < _SAID_AGAIN_AFTER_S:
+        line, now_s = (record.name, record.getMessage()), time.monotonic()
+        if now_s - self._logged_at_s.get(line, -_REPEAT_INTERVAL_S) < _REPEAT_INTERVAL_S:
             return False
-        if len(self._said_at_s) >= 1000:
-            self._said_at_s.clear()
-        self._said_at_s[said] = now_s
+        if len(self._logged_at_s) >= 1000:
+            self._logged_at_s.clear()
+        self._logged_at_s[line] = now_s
         return True

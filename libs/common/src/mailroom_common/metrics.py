@@ -67,8 +67,8 @@ KAFKA_DEAD_LETTERS = Counter(
     "Records put into `<topic>.dlq`; reason `bug` is our own failure after all attempts. Alarm.",
     ["group", "topic", "reason"],
 )
-KAFKA_WAITING_FOR_SCHEMA = Gauge(
-    "mailroom_kafka_partitions_waiting_for_schema",
+KAFKA_PARTITIONS_AWAITING_SCHEMA = Gauge(
+    "mailroom_kafka_partitions_awaiting_schema",
     "Partitions that stand still because `schemas` does not explain a fingerprint yet. Alarm.",
     ["group"],
 )
@@ -103,14 +103,19 @@ COALESCER_REQUESTS = Counter(
 COALESCER_NOTIFICATIONS = Counter("mailroom_coalescer_notifications_total", "Notifications that the coalescer heard.")
 
 # webhook-gateway
-GATEWAY_ANSWERS = Counter("mailroom_gateway_answers_total", "Answers to pushes, by status.", ["provider", "status"])
+GATEWAY_RESPONSES = Counter(
+    "mailroom_gateway_responses_total",
+    "Responses to requests on the webhook routes, by status.",
+    ["provider", "status"],
+)
 GATEWAY_ITEMS = Counter(
     "mailroom_gateway_items_total",
-    "Items of pushes: `written`, `dropped` (source paused or being deleted), `mismatched`, `unknown_address`.",
+    "Items of pushes: `written` to Kafka, `dropped` (doc source paused or being deleted), `mismatched` (client state), "
+    "`unknown_address` (Gmail).",
     ["provider", "outcome"],
 )
 GATEWAY_KEY_FETCHES = Counter(
-    "mailroom_gateway_key_fetches_total", "Fetches of Google's public keys, `ok` or `failed`.", ["outcome"]
+    "mailroom_gateway_google_key_fetches_total", "Fetches of Google's public keys, `ok` or `failed`.", ["outcome"]
 )
 
 # Parser process (parser/pool.py)
@@ -148,11 +153,16 @@ INGESTION_ATTEMPT_S = Histogram(
 
 # subscription-manager
 SUBSCRIPTION_STEPS = Counter(
-    "mailroom_subscription_steps_total",
-    "Steps at a provider for a doc source (`create`, `renew`, `end`), `done`, due `later`, or for `people` to mend.",
+    "mailroom_subscription_manager_steps_total",
+    "Steps of a doc source's subscription (`create`, `renew`, `end`) by outcome: `done`, `retry_later` or "
+    "`action_required`.",
     ["provider", "step", "outcome"],
 )
-BACKSTOPS_ASKED = Counter("mailroom_backstops_asked_total", "Backstop syncs that were asked for.")
+BACKSTOP_SYNCS = Counter(
+    "mailroom_subscription_manager_backstop_syncs_total", "Backstop syncs of active doc sources that were requested."
+)
 CONSENTS = Counter(
-    "mailroom_consents_total", "Answers of a provider to a consent: `connected` or `refused`.", ["provider", "outcome"]
+    "mailroom_subscription_manager_consents_total",
+    "Browsers that came back from a provider's consent page, by outcome: `connected` or `refused`.",
+    ["provider", "outcome"],
 )

@@ -1,4 +1,4 @@
-"""The transactional outbox: what a transaction changed is published afterwards, in order, at least once.
+"""The transactional outbox: events written in the transaction that changes state are published afterwards, in order.
 
 A service's migration creates its table:
 
@@ -15,23 +15,21 @@ A service's migration creates its table:
 A writer locks the aggregate's row before it adds, so that ids within an aggregate rise in the order of the commits.
 One relay per schema publishes in id order and awaits the acknowledgement of an aggregate's row before its next.
 
-A row that Kafka can never take (larger than the producer or the topic allows) is set aside with the later rows of its
-aggregate, and the others go on. The log says `outbox_row_rejected` with its `outbox_id`, and
+A row that Kafka can never take (larger than the producer or the topic allows) blocks the later rows of its aggregate;
+other aggregates go on. The log says `outbox_row_rejected` with its `outbox_id`, and
 `mailroom_outbox_blocked_aggregates` stays above 0 until an operator acts:
 
-1. When the topic's `max.message.bytes` was lowered, raise it again. The row is sent again each minute by itself.
-2. Otherwise nothing can make the row fit. Take it away and keep what this returns, since its readers never hear of the
-   event; within a minute the rows behind it go on:
+1. When the topic's `max.message.bytes` was lowered, raise it again. The relay sends the row again each minute.
+2. Otherwise nothing can make the row fit. Delete it and keep what this returns, since consumers never receive the
+   event; within a minute the rows behind it are published:
 
     delete from <schema>.outbox where id = <outbox_id> returning *;
 
-   Then mend the writer: it let more into an event than a record holds.
+   Then correct the writer: it put more into an event than a record holds.
 """
 
 import asyncio
-import random
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Protocol
@@ -55,17 +53,18 @@ from mailroom_common.metrics import (
     OUTBOX_PUBLISHED,
 )
 from mailroom_common.postgres import transient_errors
+from mailroom_common.retries import backoff_s, wait_for_event, wait_for_first
 from mailroom_common.topics import TOPICS, Topic
 
 log = get_logger()
 
 _TOPICS = {topic.name: topic for topic in TOPICS}
 _BATCH_ROWS = 500
-_MOST_AGGREGATES_IN_FLIGHT = 200
+_MAX_AGGREGATES_IN_FLIGHT = 200
 _SEND_TIMEOUT_S = 10.0
-_STANDBY_S = 0.5
-_LAST_SENDS_S = 1.0
-_SET_ASIDE_S = 60.0
+_STANDBY_POLL_S = 0.5
+_DRAIN_S = 1.0
+_BLOCKED_RETRY_S = 60.0
 
 
 class OutboxPublisher(Protocol):
@@ -88,7 +87,7 @@ class OutboxPublisher(Protocol):
 
 
 class Outbox:
-    """The writing side, one per service."""
+    """The writing side: adds records to the transactions of one service."""
 
     def __init__(self, schema: str, codec: Codec) -> None:
         self._codec = codec
@@ -115,14 +114,14 @@ class Outbox:
         `event` None is a tombstone. The value is encoded now: a relay of a newer version publishes what was meant.
         """
         value = None if event is None else self._codec.encode(event)
-        usual = (
+        standard = (
             build_tombstone_headers(self._source)
             if event is None
             else build_event_headers(event, self._codec.find_kind(event), self._source)
         )
-        told = orjson.dumps({name: text.decode() for name, text in override_headers(usual, headers or {})}).decode()
-        await conn.execute(self._insert, topic.name, key, value, told, aggregate)
-        # In the same transaction, so that it is heard when the row can be seen; Postgres folds repeats.
+        all_headers = {name: text.decode() for name, text in override_headers(standard, headers or {})}
+        await conn.execute(self._insert, topic.name, key, value, orjson.dumps(all_headers).decode(), aggregate)
+        # In the same transaction, so that the relay wakes when the row is visible; Postgres folds repeats.
         await conn.execute("select pg_notify($1, '')", self._channel)
 
 
@@ -138,14 +137,14 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Aside:
+class _Block:
     """Why an aggregate waits: the row that Kafka does not take, and when it is sent again, by the loop's clock."""
 
     row_id: int
-    again_at: float
+    retry_at: float
 
 
-def _row(record: asyncpg.Record) -> _Row:
+def _read_row(record: asyncpg.Record) -> _Row:
     headers = [(name, text.encode()) for name, text in orjson.loads(record["headers"]).items()]
     return _Row(**{**record, "topic": _TOPICS[record["topic"]], "headers": headers})
 
@@ -164,19 +163,19 @@ class OutboxRelay:
         producer: OutboxPublisher,
         *,
         lease_s: float = LEASE_S,
-        set_aside_s: float = _SET_ASIDE_S,
+        blocked_retry_s: float = _BLOCKED_RETRY_S,
     ) -> None:
         self._url = database_url
         self._schema = schema
         self._producer = producer
         self._lease_s = lease_s
-        # NOTIFY wakes the relay; the poll is what keeps the lock, and the net below a NOTIFY that was lost.
+        # NOTIFY wakes the relay. The poll keeps the session alive, and finds the rows whose NOTIFY was lost.
         self._poll_s = lease_s / 5
-        self._set_aside_s = set_aside_s
+        self._blocked_retry_s = blocked_retry_s
         self._wake = asyncio.Event()
-        self._flights: dict[str, asyncio.Task[None]] = {}
+        self._sends: dict[str, asyncio.Task[None]] = {}  # by aggregate
         self._acknowledged: list[int] = []
-        self._aside: dict[str, _Aside] = {}
+        self._blocked: dict[str, _Block] = {}  # by aggregate
 
     async def run_relay(self, stopping: asyncio.Event) -> None:
         """Publish until `stopping`, through any absence of Kafka and Postgres."""
@@ -189,79 +188,82 @@ class OutboxRelay:
                         if await self._become_leader(conn, stopping):
                             await self._lead(conn, stopping)
             except Unavailable as error:
-                log.warning("outbox_relay_waits", schema=self._schema, reason=str(error))
-                await _until(stopping, random.uniform(0.5, 1.5))  # noqa: S311  # jitter
+                log.warning("outbox_relay_interrupted", schema=self._schema, reason=str(error))
+                await wait_for_event(stopping, backoff_s(1, initial_s=1.0, max_s=1.0))
             finally:
                 OUTBOX_LEADER.labels(self._schema).set(0)
 
     async def _become_leader(self, conn: asyncpg.Connection, stopping: asyncio.Event) -> bool:
-        # Asked for again and again, not waited for: a wait in the server would outlive a network that broke.
+        # Polled, and not waited for in the server: such a wait would outlive a network that broke.
         while not stopping.is_set():
             if await conn.fetchval("select pg_try_advisory_lock($1)", advisory_lock_key("outbox", self._schema)):
-                log.info("outbox_relay_leads", schema=self._schema)
+                log.info("outbox_leadership_acquired", schema=self._schema)
                 OUTBOX_LEADER.labels(self._schema).set(1)
                 return True
-            await _until(stopping, random.uniform(0.5, 1.5) * _STANDBY_S)  # noqa: S311  # jitter
+            await wait_for_event(stopping, backoff_s(1, initial_s=_STANDBY_POLL_S, max_s=_STANDBY_POLL_S))
         return False
 
     async def _lead(self, conn: asyncpg.Connection, stopping: asyncio.Event) -> None:
-        held = SessionLock(f"outbox:{self._schema}", self._lease_s)
+        lock = SessionLock(f"outbox:{self._schema}", self._lease_s)
         self._acknowledged.clear()
         await conn.add_listener(_channel(self._schema), lambda *_: self._wake.set())
         try:
             while not stopping.is_set():
+                # Cleared before the table is read: a NOTIFY that comes after the read must not be lost.
                 self._wake.clear()
-                await self._settle(conn)
-                await self._forget_what_was_deleted(conn)
-                if not await self._start_flights(conn, held):
-                    await _first_of(self._wake, stopping, timeout_s=self._poll_s)
-            await self._land(conn)
+                await self._collect_finished_sends(conn)
+                await self._unblock_deleted_rows(conn)
+                if not await self._dispatch_unsent_rows(conn, lock):
+                    await wait_for_first(self._wake, stopping, timeout_s=self._poll_s)
+            await self._drain(conn)
         finally:
-            for flight in self._flights.values():
-                flight.cancel()
-            await asyncio.gather(*self._flights.values(), return_exceptions=True)
-            self._flights.clear()
+            for send in self._sends.values():
+                send.cancel()
+            await asyncio.gather(*self._sends.values(), return_exceptions=True)
+            self._sends.clear()
             # The next leader finds out by itself what cannot be sent.
-            self._aside.clear()
-            self._show_aside()
+            self._blocked.clear()
+            self._report_blocked()
 
-    async def _start_flights(self, conn: asyncpg.Connection, held: SessionLock) -> bool:
-        """Send what no flight carries yet; False when there was nothing."""
-        rows = await self._rows_on_the_ground(conn)
-        held.record_activity()
+    async def _dispatch_unsent_rows(self, conn: asyncpg.Connection, lock: SessionLock) -> bool:
+        """Begin to send the rows of aggregates that have no send under way; False when there were none."""
+        rows = await self._read_unsent_rows(conn)
+        lock.record_activity()
         by_aggregate: dict[str, list[_Row]] = {}
         for row in rows:
             by_aggregate.setdefault(row.aggregate, []).append(row)
         for aggregate, waiting in by_aggregate.items():
-            flight = asyncio.create_task(self._send_in_order(waiting, held))
-            self._flights[aggregate] = flight
-            flight.add_done_callback(lambda _: self._wake.set())
+            send = asyncio.create_task(self._send_in_order(waiting, lock))
+            self._sends[aggregate] = send
+            send.add_done_callback(lambda _: self._wake.set())
         return bool(rows)
 
-    async def _rows_on_the_ground(self, conn: asyncpg.Connection) -> list[_Row]:
-        limit = _BATCH_ROWS if len(self._flights) < _MOST_AGGREGATES_IN_FLIGHT else 0
+    async def _read_unsent_rows(self, conn: asyncpg.Connection) -> list[_Row]:
+        limit = _BATCH_ROWS if len(self._sends) < _MAX_AGGREGATES_IN_FLIGHT else 0
+        blocked = [aggregate for aggregate, block in self._blocked.items() if _now() < block.retry_at]
         records = await conn.fetch(
             "select id, topic, key, value, headers::text as headers, aggregate, created_at "  # noqa: S608
             f'from "{self._schema}".outbox where aggregate <> all($1::text[]) order by id limit $2',
-            [*self._flights, *(aggregate for aggregate, aside in self._aside.items() if _now() < aside.again_at)],
+            # An aggregate whose send is under way is left out whole: its rows must not overtake one another.
+            [*self._sends, *blocked],
             limit,
         )
-        return [_row(record) for record in records]
+        return [_read_row(record) for record in records]
 
-    async def _send_in_order(self, rows: list[_Row], held: SessionLock) -> None:
+    async def _send_in_order(self, rows: list[_Row], lock: SessionLock) -> None:
         for row in rows:
             try:
-                await self._send(row, held)
+                await self._send_row(row, lock)
             except Rejected as error:
-                self._set_aside(row, error)
-                return  # what is behind it in its aggregate keeps its place
-            if self._aside.pop(row.aggregate, None):
-                self._show_aside()
+                self._block_aggregate(row, error)
+                return  # the rows behind it in its aggregate keep their order
+            if self._blocked.pop(row.aggregate, None):
+                self._report_blocked()
             self._acknowledged.append(row.id)
             OUTBOX_PUBLISHED.labels(self._schema).inc()
             OUTBOX_DELAY_S.labels(self._schema).observe((datetime.now(UTC) - row.created_at).total_seconds())
 
-    def _set_aside(self, row: _Row, error: Rejected) -> None:
+    def _block_aggregate(self, row: _Row, error: Rejected) -> None:
         log.error(
             "outbox_row_rejected",
             schema=self._schema,
@@ -270,32 +272,35 @@ class OutboxRelay:
             aggregate=row.aggregate,
             size_bytes=len(row.value or b""),
             reason=str(error),
-            again_in_s=self._set_aside_s,
+            retry_in_s=self._blocked_retry_s,
         )
-        self._aside[row.aggregate] = _Aside(row.id, _now() + self._set_aside_s)
-        self._show_aside()
+        self._blocked[row.aggregate] = _Block(row.id, _now() + self._blocked_retry_s)
+        self._report_blocked()
 
-    def _show_aside(self) -> None:
-        OUTBOX_BLOCKED_AGGREGATES.labels(self._schema).set(len(self._aside))
+    def _report_blocked(self) -> None:
+        OUTBOX_BLOCKED_AGGREGATES.labels(self._schema).set(len(self._blocked))
 
-    async def _forget_what_was_deleted(self, conn: asyncpg.Connection) -> None:
-        """A row that an operator took away holds up its aggregate no longer."""
-        if not any(aside.again_at <= _now() for aside in self._aside.values()):
+    async def _unblock_deleted_rows(self, conn: asyncpg.Connection) -> None:
+        """A row that an operator deleted blocks its aggregate no longer."""
+        if not any(block.retry_at <= _now() for block in self._blocked.values()):
             return
-        asked = {aside.row_id for aside in self._aside.values()}
-        found = await conn.fetch(f'select id from "{self._schema}".outbox where id = any($1)', list(asked))  # noqa: S608
-        gone = asked - {record["id"] for record in found}
-        self._aside = {aggregate: aside for aggregate, aside in self._aside.items() if aside.row_id not in gone}
-        self._show_aside()
+        row_ids = {block.row_id for block in self._blocked.values()}
+        existing = await conn.fetch(f'select id from "{self._schema}".outbox where id = any($1)', list(row_ids))  # noqa: S608
+        deleted = row_ids - {record["id"] for record in existing}
+        self._blocked = {key: block for key, block in self._blocked.items() if block.row_id not in deleted}
+        self._report_blocked()
 
-    async def _send(self, row: _Row, held: SessionLock) -> None:
-        """
+    async def _send_row(self, row: _Row, lock: SessionLock) -> None:
+        """Returns once Kafka has acknowledged the row, however long it takes: an outbox has no dead letters.
+
         Raises:
-            Rejected: no repeat can help this row.
+            Rejected: no retry can help this row.
+            Unavailable: the lock may be lost; another relay may send the row by now.
         """
-        pause_s = 0.1
+        attempt = 0
         while True:
-            held.require_held()
+            # Before each attempt: a relay that was frozen must not send behind the back of its successor.
+            lock.require_held()
             try:
                 await self._producer.send_raw(
                     self._producer.topic_name(row.topic),
@@ -307,32 +312,33 @@ class OutboxRelay:
             except Rejected:
                 raise
             except MailroomError as error:
-                # Whatever else Kafka says, the row stays and is sent again: an outbox has no dead letters.
+                attempt += 1
                 OUTBOX_FAILED_SENDS.labels(self._schema).inc()
                 log.warning("outbox_send_failed", schema=self._schema, outbox_id=row.id, reason=str(error))
-                await asyncio.sleep(pause_s * random.uniform(0.5, 1.5))  # noqa: S311  # jitter
-                pause_s = min(pause_s * 2, 5.0)
+                await asyncio.sleep(backoff_s(attempt, initial_s=0.1, max_s=5.0))
             else:
                 return
 
-    async def _settle(self, conn: asyncpg.Connection) -> None:
-        # The landed are taken down before the delete and released after it: their rows would be read again otherwise.
-        landed = [aggregate for aggregate, flight in self._flights.items() if flight.done()]
+    async def _collect_finished_sends(self, conn: asyncpg.Connection) -> None:
+        # Finished sends are listed before the delete and released after it: released first, their rows would be read
+        # again and sent twice.
+        finished = [aggregate for aggregate, send in self._sends.items() if send.done()]
         await self._delete_acknowledged(conn)
-        for aggregate in landed:
-            if (error := self._flights.pop(aggregate).exception()) is not None:
-                log.warning("outbox_flight_ended", schema=self._schema, reason=f"{type(error).__name__}: {error}")
+        for aggregate in finished:
+            if (error := self._sends.pop(aggregate).exception()) is not None:
+                log.warning("outbox_send_interrupted", schema=self._schema, reason=f"{type(error).__name__}: {error}")
 
     async def _delete_acknowledged(self, conn: asyncpg.Connection) -> None:
         deleted = self._acknowledged[:]
         if deleted:
             await conn.execute(f'delete from "{self._schema}".outbox where id = any($1)', deleted)  # noqa: S608
+            # Sends go on during the delete: what they acknowledged meanwhile stays for the next one.
             del self._acknowledged[: len(deleted)]
 
-    async def _land(self, conn: asyncpg.Connection) -> None:
-        """At a stop: what Kafka acknowledges in a moment need not be sent a second time by the next leader."""
-        if self._flights:
-            await asyncio.wait(self._flights.values(), timeout=_LAST_SENDS_S)
+    async def _drain(self, conn: asyncpg.Connection) -> None:
+        """At a stop: rows that Kafka acknowledges within a moment need not be sent again by the next leader."""
+        if self._sends:
+            await asyncio.wait(self._sends.values(), timeout=_DRAIN_S)
         await self._delete_acknowledged(conn)
 
 
@@ -342,17 +348,3 @@ def _channel(schema: str) -> str:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
-
-
-async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:
-    waits = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
-
-
-async def _until(event: asyncio.Event, timeout_s: float) -> None:
-    with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), timeout_s)

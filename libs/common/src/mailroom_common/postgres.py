@@ -1,4 +1,4 @@
-"""Postgres: one way to open a pool, and transactions whose errors are ours."""
+"""Postgres: one way to open a pool, and sessions and transactions whose transient errors are `Unavailable`."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,9 +10,9 @@ from pydantic import SecretStr
 
 from mailroom_common.errors import Unavailable
 
-# Another moment may well do better: the server went away, is starting or stopping, became a standby, changes its
-# passwords, or two transactions met.
-_PASSING = (
+# What a later attempt may not meet: the server went away, is starting or stopping, became a standby, changes its
+# passwords, or two transactions conflicted.
+_TRANSIENT = (
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
     asyncpg.InternalClientError,  # what asyncpg says of a session that the server ended while it was idle
@@ -27,6 +27,9 @@ _PASSING = (
     TimeoutError,
 )
 
+INVALID_VALUE_ERRORS: tuple[type[Exception], ...] = (asyncpg.DataError,)
+"""Raised for a value of a request that no column can hold: the caller's mistake, not the database's."""
+
 DatabaseSession = PoolConnectionProxy
 """What handlers are given; a plain `asyncpg.Connection` serves as well."""
 
@@ -35,7 +38,7 @@ DatabaseSession = PoolConnectionProxy
 async def open_pool(
     url: SecretStr | str, *, application_name: str, max_size: int = 10, command_timeout_s: float = 30
 ) -> AsyncIterator[asyncpg.Pool]:
-    """A pool whose sessions speak UTC, read `jsonb` as Python values and give up on locks and forgotten transactions.
+    """A pool whose sessions speak UTC, read `jsonb` as Python values and end forgotten transactions.
 
     Raises:
         Unavailable: Postgres does not answer.
@@ -62,36 +65,36 @@ async def open_pool(
 
 @asynccontextmanager
 async def acquire_session(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
-    """A connection, each statement its own transaction.
+    """A session of the pool, each statement its own transaction.
 
     Raises:
-        Unavailable: for what may pass, so that a consumer waits and nothing is dead-lettered for it.
+        Unavailable: for transient errors, so that a consumer waits and nothing is dead-lettered for it.
     """
     with transient_errors():
         async with pool.acquire(timeout=10) as conn:
             try:
                 yield conn
             except asyncpg.exceptions.ReadOnlySQLTransactionError:
-                # The server was demoted under its sessions: the next ones shall be looked for where the primary is.
+                # The server was demoted under its sessions: new ones have to be opened where the primary is now.
                 await pool.expire_connections()
                 raise
 
 
 @asynccontextmanager
 async def open_transaction(pool: asyncpg.Pool) -> AsyncIterator[PoolConnectionProxy]:
-    """One transaction: committed at the end of the block, rolled back by an error. Raises as `connection` does."""
+    """One transaction: committed at the end of the block, rolled back by an error. Raises as `acquire_session` does."""
     async with acquire_session(pool) as conn, conn.transaction():
         yield conn
 
 
-class transient_errors:  # noqa: N801  # reads as the statement it is: `with transient_errors():`
-    """Turns errors of Postgres that may pass into Unavailable and leaves the others alone."""
+class transient_errors:  # noqa: N801  # a context manager, named as its `with` statement reads
+    """Turns transient errors of Postgres into Unavailable and leaves the others alone."""
 
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: object) -> None:
-        if isinstance(error, _PASSING):
+        if isinstance(error, _TRANSIENT):
             # By its kind only: the server's detail quotes values of rows.
             raise Unavailable(f"Postgres: {type(error).__name__}") from error
 

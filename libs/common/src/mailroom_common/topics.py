@@ -1,13 +1,14 @@
 """Every topic of Mailroom, in one place: creation, Helm, compose, docs and tests derive from this list.
 
-The partition count is fixed for life: `resolves` offsets in `sync-requests` mean nothing after a change of it, and a
-key would move between owners. Migrate by a new topic instead.
+The partition count of a topic is fixed for life: `resolves` offsets in `sync-requests` mean nothing after a change of
+it, and a key would move between owners. Migrate by a new topic instead.
 """
 
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 PARTITIONS = 48
+DEAD_LETTER_PARTITIONS = 1  # rare records that operators read: their order and spread do not matter
 _DAY_MS = int(timedelta(days=1).total_seconds() * 1000)
 _HOUR_MS = _DAY_MS // 24
 
@@ -40,23 +41,35 @@ class Topic:
     event: str | None
     config: dict[str, str] = field(hash=False)
     has_dead_letters: bool = True
+    partitions: int = PARTITIONS
 
     @property
     def dead_letter_topic(self) -> str:
         return f"{self.name}.dlq"
 
 
+# Providers' hints that something changed at a doc source: what a sync is asked for by.
 NOTIFICATIONS = Topic("notifications", "doc source id", "notifications", _deleted_after(14))
+# What a provider says about a subscription itself: removed, to be reauthorized, hints missed.
 LIFECYCLE_EVENTS = Topic("lifecycle-events", "doc source id", "lifecycle-events", _deleted_after(14))
+# The newest version of every doc source; a tombstone once it is gone.
 DOC_SOURCES = Topic("doc-sources", "doc source id", "doc-sources", _COMPACTED)
+# The work table of the sync-engine: one pending request per doc source, a tombstone when it is served.
 SYNC_REQUESTS = Topic("sync-requests", "doc source id", "sync-requests", _COMPACTED)
+# What syncs find out about a mailbox connection: it works, or why it does not.
 CONNECTION_EVENTS = Topic("connection-events", "doc source id", "connection-events", _deleted_after(14))
+# Documents that were stored as blobs and wait to be read.
 ATTACHMENTS = Topic("attachments", "doc source id:message id", "attachments", _deleted_after(14))
+# How the reading of each document ended, with what was extracted.
 INGESTION_RESULTS = Topic("ingestion-results", "document id", "ingestion-results", _deleted_after(30))
+# Messages that were received, changed, moved or removed.
 MAIL_EVENTS = Topic("mail-events", "doc source id", "mail-events", _deleted_after(14))
-SCHEMAS = Topic("schemas", "fingerprint", None, _COMPACTED, has_dead_letters=False)
-SYNC_REQUESTS_BACKFILL = Topic("sync-requests-backfill", "doc source id", "sync-requests", _deleted_after(7))
-ATTACHMENTS_BACKFILL = Topic("attachments-backfill", "doc source id:message id", "attachments", _deleted_after(7))
+# The Avro schemas of all writers. Read whole by every process at its start: more partitions would only cost time.
+SCHEMAS = Topic("schemas", "fingerprint", None, _COMPACTED, has_dead_letters=False, partitions=1)
+# Requests whose runs may take long and must not delay the others: a first sync, a replay.
+SYNC_REQUESTS_BACKFILL = Topic("sync-requests-backfill", "doc source id", "sync-requests", _deleted_after(14))
+# Documents of a first sync or a re-list, read after those that have just arrived.
+ATTACHMENTS_BACKFILL = Topic("attachments-backfill", "doc source id:message id", "attachments", _deleted_after(14))
 
 TOPICS = (
     NOTIFICATIONS,
@@ -91,22 +104,17 @@ class DeployedTopic:
 def list_deployed_topics(prefix: str, replication: int) -> list[DeployedTopic]:
     """All topics of a site with their dead-letter topics; `min.insync.replicas` follows the replication."""
     in_sync = {"min.insync.replicas": str(max(1, replication - 1))}
-    found = []
-    for topic in TOPICS:
-        found.append(DeployedTopic(prefix + topic.name, PARTITIONS, replication, {**topic.config, **in_sync}))
-        if topic.has_dead_letters:
-            found.append(
-                DeployedTopic(
-                    prefix + topic.dead_letter_topic, PARTITIONS, replication, {**_deleted_after(30), **in_sync}
-                )
-            )
-    found.append(
-        DeployedTopic(
-            prefix + FAUST_CHANGELOG,
-            PARTITIONS,
-            replication,
-            # compact only: recovery waits for ever when retention removed the changelog's head by time.
-            {"cleanup.policy": "compact", **in_sync},
-        )
-    )
-    return found
+
+    def deploy(name: str, partitions: int, config: dict[str, str]) -> DeployedTopic:
+        return DeployedTopic(prefix + name, partitions, replication, {**config, **in_sync})
+
+    return [
+        *(deploy(topic.name, topic.partitions, topic.config) for topic in TOPICS),
+        *(
+            deploy(topic.dead_letter_topic, DEAD_LETTER_PARTITIONS, _deleted_after(30))
+            for topic in TOPICS
+            if topic.has_dead_letters
+        ),
+        # Compact only: recovery waits for ever when retention removed the changelog's head by time.
+        deploy(FAUST_CHANGELOG, PARTITIONS, {"cleanup.policy": "compact"}),
+    ]

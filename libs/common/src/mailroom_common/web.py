@@ -1,12 +1,11 @@
-"""The HTTP side of a service process: health, metrics, problem details, and a server that stops when told."""
+"""The HTTP side of a service process: health, metrics, problem documents, and a server that stops gracefully."""
 
 import asyncio
 import contextlib
 import socket
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Generic, TypeVar
 
-import asyncpg
 import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -24,9 +23,9 @@ from mailroom_common.process import Process
 log = get_logger()
 
 # In-flight requests get this long after a stop; streams that never end are cut then.
-_STREAMS_CUT_AFTER_S = 3
+_GRACEFUL_SHUTDOWN_S = 3
 
-# The largest request that any of our APIs has a use for is a few KB.
+# The largest request that any of our APIs needs is a few KB.
 _MAX_BODY_BYTES = 256 * 1024
 
 
@@ -62,61 +61,68 @@ T = TypeVar("T")
 
 
 class ListPage(BaseModel, Generic[T]):
-    """A part of a list; `next_cursor` is opaque and None at the end."""
+    """One page of a list; `next_cursor` is opaque, and None on the last page."""
 
     items: list[T]
     next_cursor: str | None = None
 
 
-def build_service_app(process: Process, *, title: str) -> FastAPI:
-    """An app with `/livez`, `/readyz` and `/metrics`, whose every error is a problem document."""
+def build_service_app(process: Process, *, title: str, invalid_value_errors: Sequence[type[Exception]] = ()) -> FastAPI:
+    """An app with `/livez`, `/readyz` and `/metrics`, whose every error is a problem document.
+
+    `invalid_value_errors` are what the service's database raises for a value that it cannot hold
+    (`postgres.INVALID_VALUE_ERRORS`): named by the caller, so that a service without a database loads no driver.
+    """
     # No schema and no docs pages are served: every call but webhooks, OAuth pages and health needs a key.
     app = _ServiceApp(title=title, openapi_url=None)
 
     @app.get("/livez", include_in_schema=False)
-    async def livez() -> Response:
-        return _health_answer(process.health.failing_liveness())
+    async def answer_livez() -> Response:
+        return _answer_health(process.health.failing_liveness())
 
     @app.get("/readyz", include_in_schema=False)
-    async def readyz() -> Response:
+    async def answer_readyz() -> Response:
         complaints = {"process": "stopping"} if process.stopping.is_set() else {}
-        return _health_answer(complaints | process.health.failing_readiness(), process.health.read_details())
+        return _answer_health(complaints | process.health.failing_readiness(), process.health.read_details())
 
     @app.get("/metrics", include_in_schema=False)
-    async def metrics() -> Response:
+    async def answer_metrics() -> Response:
         return Response(generate_latest(), headers={"content-type": CONTENT_TYPE_LATEST})
 
     @app.exception_handler(HTTPProblem)
-    async def problem(_request: Request, error: HTTPProblem) -> Response:
+    async def answer_problem(_request: Request, error: HTTPProblem) -> Response:
         return error.build_response()
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_request: Request, error: RequestValidationError) -> Response:
+    async def answer_invalid_request(_request: Request, error: RequestValidationError) -> Response:
         # Without the input: an answer does not repeat what may be a secret.
-        wrong = [{"loc": [str(step) for step in at["loc"]], "msg": at["msg"]} for at in error.errors()]
-        return HTTPProblem(422, "The request is not valid", errors=wrong).build_response()
+        mistakes = [{"loc": [str(step) for step in at["loc"]], "msg": at["msg"]} for at in error.errors()]
+        return HTTPProblem(422, "The request is not valid", errors=mistakes).build_response()
 
     @app.exception_handler(HTTPException)
-    async def refused(_request: Request, error: HTTPException) -> Response:
+    async def answer_http_error(_request: Request, error: HTTPException) -> Response:
         return HTTPProblem(error.status_code, error.detail, headers=dict(error.headers or {})).build_response()
 
     @app.exception_handler(Retryable)
-    async def unavailable(_request: Request, error: Retryable) -> Response:
+    async def answer_unavailable(_request: Request, error: Retryable) -> Response:
+        # A dependency is away; the caller got 503 with `Retry-After`.
         log.warning("request_unavailable", reason=str(error))
         after = {"Retry-After": str(max(1, round(error.retry_after_s or 5)))}
         return HTTPProblem(
             503, "A dependency did not answer in time", "Try again later.", headers=after
         ).build_response()
 
-    @app.exception_handler(asyncpg.DataError)
-    @app.exception_handler(OverflowError)
-    async def impossible(request: Request, error: Exception) -> Response:
+    async def answer_invalid_value(request: Request, error: Exception) -> Response:
         # A NUL in an id, a date beyond the calendar: well-formed for HTTP, and nothing that a database can hold.
-        log.warning("request_value_impossible", path=request.url.path, error=type(error).__name__)
+        log.warning("request_value_rejected", path=request.url.path, error=type(error).__name__)
         return HTTPProblem(422, "The request is not valid", "A value of it cannot exist here.").build_response()
 
+    kinds: tuple[type[Exception], ...] = (OverflowError, *invalid_value_errors)
+    for kind in kinds:
+        app.add_exception_handler(kind, answer_invalid_value)
+
     @app.exception_handler(Exception)
-    async def failed(_request: Request, _error: Exception) -> Response:
+    async def answer_failure(_request: Request, _error: Exception) -> Response:
         return HTTPProblem(500, "Something failed here").build_response()  # starlette raises it again: see _ServiceApp
 
     return app
@@ -129,26 +135,26 @@ class _ServiceApp(FastAPI):
             return
         is_answered = False
 
-        async def watched(message: Message) -> None:
+        async def send_and_observe(message: Message) -> None:
             nonlocal is_answered
             await send(message)
             is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
         try:
-            await super().__call__(scope, _limited(scope, receive), watched)
+            await super().__call__(scope, _limit_body(scope, receive), send_and_observe)
         except Exception:
             if not is_answered:
                 raise
-            # Told here and not to uvicorn, which would close a connection that a proxy keeps for its next request.
+            # Logged here and not left to uvicorn, which would close a connection that a proxy keeps open.
             log.exception("request_failed", method=scope["method"], path=scope["path"])
 
 
-def _limited(scope: Scope, receive: Receive) -> Receive:
+def _limit_body(scope: Scope, receive: Receive) -> Receive:
     """`receive`, ending in 413 once a body is larger than we take, before it is held in memory."""
     announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     size = 0
 
-    async def limited() -> Message:
+    async def receive_limited() -> Message:
         nonlocal size
         if announced.isdigit() and int(announced) > _MAX_BODY_BYTES:
             raise HTTPException(413, "The body is too large")
@@ -158,10 +164,10 @@ def _limited(scope: Scope, receive: Receive) -> Receive:
             raise HTTPException(413, "The body is too large")
         return message
 
-    return limited
+    return receive_limited
 
 
-def _health_answer(complaints: dict[str, str], details: dict[str, object] | None = None) -> Response:
+def _answer_health(complaints: dict[str, str], details: dict[str, object] | None = None) -> Response:
     shown = {"details": details} if details else {}
     if complaints:
         return JSONResponse({"status": "failing", "reasons": complaints, **shown}, 503)
@@ -182,29 +188,45 @@ async def serve_app(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Eve
         lifespan="off",
         server_header=False,
         proxy_headers=False,
-        timeout_graceful_shutdown=_STREAMS_CUT_AFTER_S,
+        timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_S,
     )
-    with _listen(host, port) as listener:
-        server = _Server(config)
+    with _open_listener(host, port) as listener:
+        server = StoppableServer(config)
         serving = asyncio.create_task(server.serve(sockets=[listener]))
-        asked = asyncio.create_task(stopping.wait())
+        stop = asyncio.create_task(stopping.wait())
         try:
-            await asyncio.wait({serving, asked}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            asked.cancel()
-            server.should_exit = True
+            stop.cancel()
+            server.request_exit()
             await serving
 
 
-class _Server(uvicorn.Server):
-    """Signals belong to the process (`process.py`), not to one of its parts."""
+class StoppableServer(uvicorn.Server):
+    """uvicorn without its signal handlers and its polling: it serves until `request_exit`."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._exit_requested = asyncio.Event()
+
+    def request_exit(self) -> None:
+        self.should_exit = True
+        self._exit_requested.set()
+
+    async def main_loop(self) -> None:
+        # uvicorn's own wakes ten times a second to look at `should_exit`. A tick whose number is a multiple of ten
+        # renews the Date header, which has seconds.
+        while not await self.on_tick(0):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.0):
+                    await self._exit_requested.wait()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
-        yield
+        yield  # signals belong to the process (`process.py`), not to one of its parts
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _open_listener(host: str, port: int) -> socket.socket:
     # Bound here, since uvicorn ends the process by SystemExit in the middle of everything when it cannot.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:

@@ -14,8 +14,8 @@ import pytest
 from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
-from mailroom_common.blobs import BlobGone, BlobStore, open_blob_store
-from mailroom_common.blobs.s3 import PART_BYTES, S3Blobs
+from mailroom_common.blobs import BlobNotFound, BlobStore, open_blob_store
+from mailroom_common.blobs.s3 import PART_BYTES, S3BlobStore
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 from mailroom_common.settings import BlobSettings
 
@@ -129,7 +129,7 @@ async def test_earlier_blob_survives_a_write_that_fails(store: BlobStore) -> Non
 
 
 async def test_missing_blob_is_gone_and_its_delete_is_no_error(store: BlobStore) -> None:
-    with pytest.raises(BlobGone):
+    with pytest.raises(BlobNotFound):
         await _read(store, "documents/none.pdf")
     await store.delete_blob("documents/none.pdf")
     assert not await store.has_blob("documents/none.pdf")
@@ -254,7 +254,7 @@ async def test_disk_that_breaks_on_delete_or_look_is_unavailable(
 async def test_folder_on_the_way_to_a_blob_is_no_blob(store: BlobStore) -> None:
     await store.write_blob("documents/a.pdf", _pieces(b"x", 1), content_type="x/y")
     for key in ("documents", "documents/a.pdf/b"):
-        with pytest.raises(BlobGone):
+        with pytest.raises(BlobNotFound):
             await _read(store, key)
         await store.delete_blob(key)
         assert not await store.has_blob(key)
@@ -330,7 +330,7 @@ async def test_s3_is_asked_again_only_where_the_same_request_may_pass(
 
     client: Any = Refuses()  # moto knows no such limits
     with pytest.raises(kind, match=code):
-        await S3Blobs(client, BUCKET, "").write_blob("a", _pieces(bytes(size_bytes), 100_000), content_type="x/y")
+        await S3BlobStore(client, BUCKET, "").write_blob("a", _pieces(bytes(size_bytes), 100_000), content_type="x/y")
 
 
 async def test_missing_bucket_is_unavailable_and_no_missing_blob(aws: str) -> None:

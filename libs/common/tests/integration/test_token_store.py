@@ -11,7 +11,7 @@ import pytest
 from mailroom_common.events import Provider
 from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
-from mailroom_common.tokens.sealing import CannotOpen, SealingKeys
+from mailroom_common.tokens.sealing import CannotUnseal, SealingKeys
 from mailroom_common.tokens.store import StoredTokens, TokenStore
 
 pytestmark = pytest.mark.stack
@@ -31,15 +31,15 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
 
 @pytest.fixture
 def store(pool: asyncpg.Pool, postgres_url: str) -> TokenStore:
-    return TokenStore(pool, SealingKeys.parse(OLD), url=postgres_url)
+    return TokenStore(pool, SealingKeys.parse_keys(OLD), url=postgres_url)
 
 
 async def test_stored_grant_reads_back_as_it_was(store: TokenStore) -> None:
     one = str(uuid4())
     assert await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES) == 1
-    grant = await store.read(one)
+    grant = await store.read_grant(one)
     assert grant is not None
-    assert (grant.tokens, grant.scopes, grant.account_id, grant.refused_at) == (TOKENS, SCOPES, "user", None)
+    assert (grant.tokens, grant.scopes, grant.provider_user_id, grant.refused_at) == (TOKENS, SCOPES, "user", None)
     assert grant.tokens.access_token == "access-canary"
 
 
@@ -49,27 +49,27 @@ async def test_no_column_holds_a_token_in_plain(store: TokenStore, pool: asyncpg
     row = await pool.fetchrow('select * from mailroom_tokens."grant" where doc_source_id = $1', one)
     assert row is not None
     assert "canary" not in str(tuple(row))
-    assert "canary" not in repr(await store.read(one))
+    assert "canary" not in repr(await store.read_grant(one))
 
 
 async def test_each_consent_raises_the_generation_also_after_a_forgetting(store: TokenStore) -> None:
     one = str(uuid4())
     assert await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES) == 1
     assert await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES) == 2
-    await store.forget(one)
-    assert await store.read(one) is None
+    await store.forget_grant(one)
+    assert await store.read_grant(one) is None
     assert await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES) == 3
 
 
 async def test_forgetting_leaves_no_secret_and_no_account(store: TokenStore, pool: asyncpg.Pool) -> None:
     one = str(uuid4())
     await store.put_grant(one, Provider.GMAIL, "forgotten-user", TOKENS, SCOPES)
-    await store.forget(one)
+    await store.forget_grant(one)
     row = await pool.fetchrow(
-        'select sealed_tokens, account_id from mailroom_tokens."grant" where doc_source_id = $1', one
+        'select sealed_tokens, provider_user_id from mailroom_tokens."grant" where doc_source_id = $1', one
     )
     assert tuple(row or ()) == (None, "")
-    assert await store.grants_of_account(Provider.GMAIL, "forgotten-user") == frozenset()
+    assert await store.find_sources_of_account(Provider.GMAIL, "forgotten-user") == frozenset()
 
 
 async def test_sealed_row_that_is_copied_to_another_doc_source_does_not_open(
@@ -84,8 +84,8 @@ async def test_sealed_row_that_is_copied_to_another_doc_source_does_not_open(
         victim,
         thief,
     )
-    with pytest.raises(CannotOpen):
-        await store.read(thief)
+    with pytest.raises(CannotUnseal):
+        await store.read_grant(thief)
 
 
 async def test_rotated_key_opens_what_the_old_one_sealed_and_seals_the_next(
@@ -93,11 +93,11 @@ async def test_rotated_key_opens_what_the_old_one_sealed_and_seals_the_next(
 ) -> None:
     one = str(uuid4())
     await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
-    rotated = TokenStore(pool, SealingKeys.parse(f"{NEW},{OLD}"), url=postgres_url)
-    async with rotated.refreshing(one) as locked:
+    rotated = TokenStore(pool, SealingKeys.parse_keys(f"{NEW},{OLD}"), url=postgres_url)
+    async with rotated.lock_for_refresh(one) as locked:
         assert locked is not None
         assert locked.grant.tokens == TOKENS
-        await locked.replace(replace(TOKENS, access_token="next"))
+        await locked.replace_tokens(replace(TOKENS, access_token="next"))
     sealed = await pool.fetchval('select sealed_tokens from mailroom_tokens."grant" where doc_source_id = $1', one)
     assert sealed.startswith("new:")
 
@@ -107,7 +107,7 @@ async def test_accounts_grants_are_known_over_all_doc_sources(store: TokenStore)
     await store.put_grant(first, Provider.GMAIL, "shared", TOKENS, SCOPES)
     await store.put_grant(second, Provider.GMAIL, "shared", TOKENS, SCOPES)
     await store.put_grant(other, Provider.OUTLOOK, "shared", TOKENS, SCOPES)
-    assert await store.grants_of_account(Provider.GMAIL, "shared") == {first, second}
+    assert await store.find_sources_of_account(Provider.GMAIL, "shared") == {first, second}
 
 
 async def test_second_refresher_waits_and_finds_what_the_first_one_stored(store: TokenStore) -> None:
@@ -116,11 +116,11 @@ async def test_second_refresher_waits_and_finds_what_the_first_one_stored(store:
     seen: list[str] = []
 
     async def refresh(name: str) -> None:
-        async with store.refreshing(one) as locked:
+        async with store.lock_for_refresh(one) as locked:
             assert locked is not None
             seen.append(locked.grant.tokens.access_token)
             await asyncio.sleep(0.05)
-            await locked.replace(replace(TOKENS, access_token=name))
+            await locked.replace_tokens(replace(TOKENS, access_token=name))
 
     await asyncio.gather(refresh("first"), refresh("second"))
     assert seen[0] == "access-canary"
@@ -132,14 +132,14 @@ async def test_refresh_that_fails_leaves_what_was_there(store: TokenStore) -> No
     await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
 
     async def fail() -> None:
-        async with store.refreshing(one) as locked:
+        async with store.lock_for_refresh(one) as locked:
             assert locked is not None
-            await locked.replace(replace(TOKENS, access_token="never"))
+            await locked.replace_tokens(replace(TOKENS, access_token="never"))
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
         await fail()
-    grant = await store.read(one)
+    grant = await store.read_grant(one)
     assert grant is not None
     assert grant.tokens == TOKENS
 
@@ -147,15 +147,15 @@ async def test_refresh_that_fails_leaves_what_was_there(store: TokenStore) -> No
 async def test_refusal_marks_its_generation_and_a_new_consent_ends_it(store: TokenStore) -> None:
     one = str(uuid4())
     await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
-    async with store.refreshing(one) as locked:
+    async with store.lock_for_refresh(one) as locked:
         assert locked is not None
         await locked.mark_refused()
-    refused = await store.read(one)
+    refused = await store.read_grant(one)
     assert refused is not None
     assert refused.refused_at is not None
     assert refused.tokens == TOKENS  # kept: a policy may have been the cause
     await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
-    fresh = await store.read(one)
+    fresh = await store.read_grant(one)
     assert fresh is not None
     assert fresh.refused_at is None
 
@@ -163,22 +163,24 @@ async def test_refusal_marks_its_generation_and_a_new_consent_ends_it(store: Tok
 async def test_consent_waits_for_a_refresh_under_way_and_is_not_overwritten_by_it(store: TokenStore) -> None:
     one = str(uuid4())
     await store.put_grant(one, Provider.OUTLOOK, "user", TOKENS, SCOPES)
-    async with store.refreshing(one) as locked:
+    async with store.lock_for_refresh(one) as locked:
         assert locked is not None
         consent = asyncio.create_task(
             store.put_grant(one, Provider.OUTLOOK, "user", replace(TOKENS, access_token="consented"), SCOPES)
         )
         await asyncio.sleep(0.1)
         assert not consent.done()
-        await locked.replace(replace(TOKENS, access_token="late", expires_at=TOKENS.expires_at + timedelta(hours=1)))
+        await locked.replace_tokens(
+            replace(TOKENS, access_token="late", expires_at=TOKENS.expires_at + timedelta(hours=1))
+        )
     assert await consent == 2
-    grant = await store.read(one)
+    grant = await store.read_grant(one)
     assert grant is not None
     assert grant.tokens.access_token == "consented"
 
 
 async def test_nothing_to_refresh_is_none(store: TokenStore) -> None:
-    async with store.refreshing(str(uuid4())) as locked:
+    async with store.lock_for_refresh(str(uuid4())) as locked:
         assert locked is None
 
 
@@ -186,12 +188,12 @@ async def test_account_lock_is_one_for_all_tenants_and_one_per_provider(store: T
     order: list[str] = []
 
     async def hold(provider: Provider, name: str) -> None:
-        async with store.account_lock(provider, "ada"):
+        async with store.hold_account_lock(provider, "ada"):
             order.append(f"{name} in")
             await asyncio.sleep(0.2)
             order.append(f"{name} out")
 
     await asyncio.gather(hold(Provider.GMAIL, "a"), hold(Provider.GMAIL, "b"))
     assert [step.split()[1] for step in order] == ["in", "out", "in", "out"]
-    async with store.account_lock(Provider.GMAIL, "ada"), store.account_lock(Provider.OUTLOOK, "ada"):
+    async with store.hold_account_lock(Provider.GMAIL, "ada"), store.hold_account_lock(Provider.OUTLOOK, "ada"):
         pass

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 
 from mailroom_common import http_limits
 from mailroom_common.errors import Fatal, Throttled
+from mailroom_common.postgres import INVALID_VALUE_ERRORS
 from mailroom_common.process import Process
 from mailroom_common.web import HTTPProblem, ListPage, build_service_app, serve_app
 
@@ -27,7 +28,7 @@ def _free_port() -> int:
 
 
 def _app(process: Process) -> FastAPI:
-    app = build_service_app(process, title="test")
+    app = build_service_app(process, title="test", invalid_value_errors=INVALID_VALUE_ERRORS)
 
     @app.get("/problem")
     async def problem() -> None:

@@ -136,12 +136,12 @@ def _string_content(raw: bytes) -> tuple[bytes, bytes, bool]:
         return text, b"", bool(quote)
     end = _string_end(raw, 0)
     if end is not None:
-        return _unescaped(raw[:end]), b"", True
+        return _unescape(raw[:end]), b"", True
     last = raw.rfind(b"\\", max(0, len(raw) - _LONGEST_ESCAPE))
     cut = len(raw)
     if last >= 0 and not _is_escaped(raw, last) and not _ESCAPE.match(raw, last):
         cut = last
-    return _unescaped(raw[:cut]), raw[cut:], False
+    return _unescape(raw[:cut]), raw[cut:], False
 
 
 def _is_escaped(raw: bytes, at: int) -> bool:
@@ -150,7 +150,7 @@ def _is_escaped(raw: bytes, at: int) -> bool:
     return (len(before) - len(before.rstrip(b"\\"))) % 2 == 1
 
 
-def _unescaped(raw: bytes) -> bytes:
+def _unescape(raw: bytes) -> bytes:
     def char(match: re.Match[bytes]) -> bytes:
         if match[1]:
             return chr(int(match[1], 16)).encode()

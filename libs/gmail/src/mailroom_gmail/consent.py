@@ -16,16 +16,20 @@ import jwt
 from mailroom_common.errors import ProviderUnavailable, Rejected
 from mailroom_common.events import Profile
 from mailroom_common.providers.calls import GrantToken
-from mailroom_common.providers.http import BaseURL, exchange, origin_of, retry_after_s
-from mailroom_common.providers.oauth import ask_token_endpoint, grant_of, refusal_of_code, refusal_of_refresh
+from mailroom_common.providers.http import BaseURL, parse_retry_after_s, read_origin, send_request
+from mailroom_common.providers.oauth import build_grant, map_code_refusal, map_refresh_refusal, request_token
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Account, Folder, Grant, Mailbox
 from mailroom_gmail.mail import SLOTS_PER_MAILBOX, GmailMail
-from mailroom_gmail.scopes import check_google, google_scopes
 from mailroom_gmail.settings import CLIENT_VARIABLES, TRAITS, GmailSettings
 
 _ISSUERS = ("https://accounts.google.com", "accounts.google.com")
 _CLOCK_LEEWAY_S = 60
+_GOOGLE = "https://www.googleapis.com/auth/"
+# A Gmail token with both `readonly` and `metadata` is refused `q` and full messages: never ask for both.
+_GOOGLE_READ = {Profile.OBSERVATION: f"{_GOOGLE}gmail.metadata"}
+
+_GOOGLE_FULL = {f"{_GOOGLE}gmail.readonly", f"{_GOOGLE}gmail.modify", "https://mail.google.com/"}
 
 
 class GoogleIdentity:
@@ -40,7 +44,7 @@ class GoogleIdentity:
             "" if settings.google_client_secret is None else settings.google_client_secret.get_secret_value()
         )
         self._http = http
-        self.page_origin = origin_of(settings.google_authorize_url, variable="MAILROOM_GOOGLE_AUTHORIZE_URL")
+        self.page_origin = read_origin(settings.google_authorize_url, variable="MAILROOM_GOOGLE_AUTHORIZE_URL")
         self._gmail = BaseURL(settings.gmail_url)
 
     async def build_authorize_url(
@@ -58,7 +62,7 @@ class GoogleIdentity:
             "client_id": self._client_id,
             "response_type": "code",
             "redirect_uri": redirect_uri,
-            "scope": " ".join(google_scopes(profile)),
+            "scope": " ".join(choose_scopes(profile)),
             "state": state,
             "nonce": nonce,
             "code_challenge": code_challenge,
@@ -82,7 +86,7 @@ class GoogleIdentity:
         nonce: str,
     ) -> Grant:
         asked_at = datetime.now(UTC)
-        answer = await ask_token_endpoint(
+        answer = await request_token(
             self._http,
             self._settings.google_token_url,
             {
@@ -95,17 +99,18 @@ class GoogleIdentity:
             },
         )
         if not answer.is_success:
-            raise refusal_of_code(answer.json_or_nothing(), setting=CLIENT_VARIABLES)
-        payload = answer.json()
-        claims = self._id_claims(payload.get("id_token"), nonce)
-        grant = grant_of(payload, asked_at=asked_at, id_claims=claims)
+            raise map_code_refusal(answer.parse_object_or_empty(), setting=CLIENT_VARIABLES)
+        payload = answer.parse_object()
+        claims = self._check_id_token(payload.get("id_token"), nonce)
+        grant = build_grant(payload, asked_at=asked_at, id_claims=claims)
         if grant.refresh_token is None:
             raise Rejected("no refresh token came with the sign-in")
+        # An answer without scopes gave what was asked for (RFC 6749, 5.1).
         if grant.scopes:
-            check_google(profile, grant.scopes)
+            check_scopes(profile, grant.scopes)
         return grant
 
-    def _id_claims(self, id_token: object, nonce: str) -> dict[str, object]:
+    def _check_id_token(self, id_token: object, nonce: str) -> dict[str, object]:
         if not isinstance(id_token, str):
             raise Rejected("no id_token came with the sign-in")
         try:
@@ -131,16 +136,16 @@ class GoogleIdentity:
     async def identify_account(self, grant: Grant) -> Account:
         request = self._http.build_request(
             "GET",
-            self._gmail.join("/gmail/v1/users/me/profile"),
+            self._gmail.build_url("/gmail/v1/users/me/profile"),
             headers={"Authorization": f"Bearer {grant.access_token}"},
         )
-        answer = await exchange(self._http, request)
+        answer = await send_request(self._http, request)
         if answer.status in (400, 401, 403, 404):
             raise Rejected(f"Gmail answered {answer.status} when asked who signed in: the account may have no Gmail")
         if not answer.is_success:
-            wait_s = retry_after_s(answer.headers, now=datetime.now(UTC))
+            wait_s = parse_retry_after_s(answer.headers, now=datetime.now(UTC))
             raise ProviderUnavailable(f"Gmail answered {answer.status} to who signed in", retry_after_s=wait_s)
-        address, domain = answer.json().get("emailAddress"), grant.id_claims.get("hd")
+        address, domain = answer.parse_object().get("emailAddress"), grant.id_claims.get("hd")
         if not isinstance(address, str) or "@" not in address:
             raise ProviderUnavailable("Gmail left out whose mailbox this is")
         return Account(str(grant.id_claims["sub"]), address, (), domain if isinstance(domain, str) else None)
@@ -154,16 +159,17 @@ class GoogleIdentity:
         # Beside the token endpoint, where Google has it; so a double is reached by the one setting.
         url = httpx.URL(self._settings.google_token_url).join("revoke")
         request = self._http.build_request("POST", url, data={"token": refresh_token})
-        answer = await exchange(self._http, request)
-        if answer.status == httpx.codes.BAD_REQUEST and answer.json_or_nothing().get("error") == "invalid_token":
+        answer = await send_request(self._http, request)
+        # Retried after a lost answer, or revoked by the user meanwhile: the grant is gone, which was the aim.
+        if answer.status == httpx.codes.BAD_REQUEST and answer.parse_object_or_empty().get("error") == "invalid_token":
             return
         if not answer.is_success:
-            wait_s = retry_after_s(answer.headers, now=datetime.now(UTC))
+            wait_s = parse_retry_after_s(answer.headers, now=datetime.now(UTC))
             raise ProviderUnavailable(f"Google answered {answer.status} to a revocation", retry_after_s=wait_s)
 
     async def refresh_grant(self, _mailbox: Mailbox, refresh_token: str) -> Grant:
         asked_at = datetime.now(UTC)
-        answer = await ask_token_endpoint(
+        answer = await request_token(
             self._http,
             self._settings.google_token_url,
             {
@@ -174,5 +180,22 @@ class GoogleIdentity:
             },
         )
         if not answer.is_success:
-            raise refusal_of_refresh(answer.json_or_nothing(), setting=CLIENT_VARIABLES)
-        return grant_of(answer.json(), asked_at=asked_at)
+            raise map_refresh_refusal(answer.parse_object_or_empty(), setting=CLIENT_VARIABLES)
+        return build_grant(answer.parse_object(), asked_at=asked_at)
+
+
+def choose_mail_scope(profile: Profile) -> str:
+    return _GOOGLE_READ.get(profile, f"{_GOOGLE}gmail.readonly")
+
+
+def choose_scopes(profile: Profile) -> tuple[str, ...]:
+    return ("openid", "email", choose_mail_scope(profile))
+
+
+def check_scopes(profile: Profile, granted: frozenset[str]) -> None:
+    """The user can untick permissions on Google's page. Raises Rejected when reading is not allowed."""
+    wanted = choose_mail_scope(profile)
+    if wanted not in granted and (profile is Profile.OBSERVATION or not granted & _GOOGLE_FULL):
+        raise Rejected(f"the permission {wanted.removeprefix(_GOOGLE)} was not given")
+    if profile is not Profile.OBSERVATION and f"{_GOOGLE}gmail.metadata" in granted:
+        raise Rejected("gmail.metadata was given beside gmail.readonly, which keeps messages from being read")

@@ -12,10 +12,10 @@ import jwt
 import orjson
 
 from mailroom_common.errors import AccessDenied, MailroomError, SettingsError
-from mailroom_common.providers.http import code_word
-from mailroom_common.providers.oauth import ask_token_endpoint, grant_of, refusal_of_refresh
+from mailroom_common.providers.http import sanitize_code
+from mailroom_common.providers.oauth import build_grant, map_refresh_refusal, request_token
 from mailroom_common.providers.types import Grant, Mailbox
-from mailroom_gmail.scopes import google_mail_scope
+from mailroom_gmail.consent import choose_mail_scope
 
 _JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 # What Google expects whatever the address of the endpoint; google-auth writes the same.
@@ -38,32 +38,32 @@ class GoogleServiceAccount:
         self._http = http
 
     def build_cache_key(self, mailbox: Mailbox) -> str:
-        return f"{mailbox.address.lower()} {google_mail_scope(mailbox.profile)}"
+        return f"{mailbox.address.lower()} {choose_mail_scope(mailbox.profile)}"
 
     async def issue_token(self, mailbox: Mailbox) -> Grant:
         asked_at = datetime.now(UTC)
-        answer = await ask_token_endpoint(
-            self._http, self._token_url, {"grant_type": _JWT_BEARER, "assertion": self._assertion(mailbox)}
+        answer = await request_token(
+            self._http, self._token_url, {"grant_type": _JWT_BEARER, "assertion": self._build_assertion(mailbox)}
         )
         if not answer.is_success:
-            raise self._refusal(answer.json_or_nothing())
-        return grant_of(answer.json(), asked_at=asked_at)
+            raise self._map_refusal(answer.parse_object_or_empty())
+        return build_grant(answer.parse_object(), asked_at=asked_at)
 
-    def _assertion(self, mailbox: Mailbox) -> str:
+    def _build_assertion(self, mailbox: Mailbox) -> str:
         now = int(time.time())
         claims = {
             "iss": self._email,
             "sub": mailbox.address,
-            "scope": google_mail_scope(mailbox.profile),
+            "scope": choose_mail_scope(mailbox.profile),
             "aud": _ASSERTION_AUDIENCE,
             "iat": now,
             "exp": now + _ASSERTION_LIFETIME_S,
         }
         return jwt.encode(claims, self._private_key, algorithm="RS256", headers={"kid": self._key_id})
 
-    def _refusal(self, payload: dict[str, Any]) -> MailroomError:  # Any: an error body
+    def _map_refusal(self, payload: dict[str, Any]) -> MailroomError:  # Any: an error body
         """No delegation for this scope or domain, or no such user: an administrator's to mend, for this mailbox."""
-        error = code_word(payload.get("error"))
+        error = sanitize_code(payload.get("error"))
         if error in ("unauthorized_client", "invalid_grant", "access_denied", "admin_policy_enforced"):
             return AccessDenied(f"Google answered {error} to the service account acting as this mailbox's user")
-        return refusal_of_refresh(payload, setting="MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY")
+        return map_refresh_refusal(payload, setting="MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY")

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 import httpx
 
 from mailroom_common.errors import ItemGone, Rejected
-from mailroom_common.providers.calls import Call, ProviderCalls
+from mailroom_common.providers.calls import ProviderCall, ProviderCalls
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox, Subscription, SubscriptionRequest
-from mailroom_gmail.errors import judge
-from mailroom_gmail.mapping import moment, number
+from mailroom_gmail.errors import map_refusal
+from mailroom_gmail.mapping import parse_number, parse_time
 from mailroom_gmail.settings import ME, TRAITS, WATCH_LIFETIME
 
 
@@ -28,7 +28,7 @@ class GmailWatch:
     def __init__(
         self, http: httpx.AsyncClient, base: BaseURL, tokens: AccessTokenSource, quota: Quota, *, topic: str | None
     ) -> None:
-        self._calls = ProviderCalls(TRAITS.name, http, base, tokens, quota, judge)
+        self._calls = ProviderCalls(TRAITS.name, http, base, tokens, quota, map_refusal)
         self._topic = topic
 
     async def create_subscription(self, mailbox: Mailbox, _request: SubscriptionRequest) -> Subscription:
@@ -45,7 +45,9 @@ class GmailWatch:
     async def end_subscription(self, mailbox: Mailbox, _subscription_id: str) -> None:
         """Ends the account's watch, whoever began it: the caller knows that no other doc source needs it."""
         try:
-            await self._calls.answer(mailbox, Call(name="stop", method="POST", path=f"{ME}/stop", units=50))
+            await self._calls.fetch_answer(
+                mailbox, ProviderCall(name="stop", method="POST", path=f"{ME}/stop", units=50)
+            )
         except ItemGone:
             return
 
@@ -55,15 +57,15 @@ class GmailWatch:
     async def _watch_mailbox(self, mailbox: Mailbox) -> Subscription:
         if self._topic is None:
             raise Rejected("MAILROOM_PUBSUB_TOPIC is not set: Gmail has nowhere to announce new mail")
-        call = Call(name="watch", method="POST", path=f"{ME}/watch", body={"topicName": self._topic}, units=100)
+        call = ProviderCall(name="watch", method="POST", path=f"{ME}/watch", body={"topicName": self._topic}, units=100)
         try:
-            answer = await self._calls.json(mailbox, call)
+            answer = await self._calls.fetch_json(mailbox, call)
         except Rejected as error:
             if isinstance(error, ItemGone):
                 raise Rejected("Gmail does not know the topic of MAILROOM_PUBSUB_TOPIC") from error
             # One watch per account and project: with another topic Gmail wants the old one stopped first.
             await self.end_subscription(mailbox, self._topic)
-            answer = await self._calls.json(mailbox, call)
+            answer = await self._calls.fetch_json(mailbox, call)
         # An answer that leaves the time out is a success all the same, and a watch lives for seven days.
-        expires_at = moment(answer.get("expiration")) or datetime.now(UTC) + WATCH_LIFETIME
-        return Subscription(self._topic, ME, expires_at, history_id=number(answer.get("historyId")))
+        expires_at = parse_time(answer.get("expiration")) or datetime.now(UTC) + WATCH_LIFETIME
+        return Subscription(self._topic, ME, expires_at, history_id=parse_number(answer.get("historyId")))

@@ -14,14 +14,14 @@ from mailroom_common.errors import (
     Rejected,
     Throttled,
 )
-from mailroom_common.providers.calls import Call, Refusal
+from mailroom_common.providers.calls import ProviderCall, Refusal
 from mailroom_common.providers.types import Mailbox
-from mailroom_gmail.errors import judge, judge_page
+from mailroom_gmail.errors import build_list_mapper, map_refusal
 
 
 def refusal(status: int, error: object, retry_after_s: float | None = None) -> Refusal:
     return Refusal(
-        call=Call(name="message", path="/x"),
+        call=ProviderCall(name="message", path="/x"),
         status=status,
         headers=httpx.Headers(),
         payload={"error": error},
@@ -72,39 +72,39 @@ def newer(status: int, word: str, reason: str | None = None, message: str = "") 
     ],
 )
 def test_gmails_refusals_mean(gmail: Mailbox, given: Refusal, error: type[MailroomError]) -> None:
-    assert type(judge(gmail, given)) is error
+    assert type(map_refusal(gmail, given)) is error
 
 
 def test_time_in_the_sentence_is_the_wait_where_no_header_names_one(gmail: Mailbox) -> None:
     until = (datetime.now(UTC) + timedelta(seconds=90)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    named = judge(gmail, classic(429, "rateLimitExceeded", f"User-rate limit exceeded.  Retry after {until}"))
+    named = map_refusal(gmail, classic(429, "rateLimitExceeded", f"User-rate limit exceeded.  Retry after {until}"))
     assert isinstance(named, Throttled)
     assert named.retry_after_s is not None
     assert 80 < named.retry_after_s <= 90
 
 
 def test_quota_of_the_day_is_a_long_wait(gmail: Mailbox) -> None:
-    spent = judge(gmail, classic(403, "dailyLimitExceeded"))
+    spent = map_refusal(gmail, classic(403, "dailyLimitExceeded"))
     assert isinstance(spent, Throttled)
     assert spent.retry_after_s == 3600
 
 
 @pytest.mark.parametrize("given", [classic(404, "notFound"), classic(400, "invalidArgument")])
 def test_history_that_does_not_reach_back_is_a_refused_cursor(gmail: Mailbox, given: Refusal) -> None:
-    assert type(judge_page(is_page=False, is_history=True)(gmail, given)) is CursorRefused
+    assert type(build_list_mapper(is_page=False, is_history=True)(gmail, given)) is CursorRefused
 
 
 @pytest.mark.parametrize("is_history", [True, False])
 def test_page_token_that_is_not_taken_is_refused(gmail: Mailbox, is_history: bool) -> None:
-    error = judge_page(is_page=True, is_history=is_history)(gmail, classic(400, "invalidArgument"))
+    error = build_list_mapper(is_page=True, is_history=is_history)(gmail, classic(400, "invalidArgument"))
     assert type(error) is PageTokenRefused
 
 
 def test_trouble_with_the_mailbox_does_not_refuse_the_cursor(gmail: Mailbox) -> None:
-    judged = judge_page(is_page=True, is_history=True)
+    judged = build_list_mapper(is_page=True, is_history=True)
     assert isinstance(judged(gmail, classic(403, "rateLimitExceeded")), Throttled)
     assert isinstance(judged(gmail, classic(400, "failedPrecondition", "Mail service not enabled")), MailboxGone)
 
 
 def test_first_page_of_a_list_that_is_refused_is_our_mistake(gmail: Mailbox) -> None:
-    assert type(judge_page(is_page=False, is_history=False)(gmail, classic(400, "badRequest"))) is Rejected
+    assert type(build_list_mapper(is_page=False, is_history=False)(gmail, classic(400, "badRequest"))) is Rejected

@@ -1,6 +1,6 @@
 import pytest
 
-from mailroom_gmail.mapping import charset_of, text_of
+from mailroom_gmail.mapping import decode_text, read_charset
 
 
 @pytest.mark.parametrize(
@@ -16,5 +16,5 @@ from mailroom_gmail.mapping import charset_of, text_of
 )
 def test_a_charset_that_nobody_can_read_leaves_the_text_readable(value: str) -> None:
     part = {"headers": [{"name": "Content-Type", "value": value}]}
-    assert charset_of(part)
-    assert text_of(part, b"R\xe9sum\xe9") == "Résumé"
+    assert read_charset(part)
+    assert decode_text(part, b"R\xe9sum\xe9") == "Résumé"

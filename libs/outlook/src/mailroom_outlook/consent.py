@@ -21,28 +21,34 @@ from mailroom_common.events import Profile
 from mailroom_common.providers.calls import GrantToken
 from mailroom_common.providers.http import (
     BaseURL,
-    exchange,
+    is_same_origin,
     open_blocking_client,
-    origin_of,
-    retry_after_s,
-    same_origin,
+    parse_retry_after_s,
+    read_origin,
+    send_request,
 )
 from mailroom_common.providers.oauth import (
     TOKEN_TIMEOUT_S,
-    ask_token_endpoint,
-    grant_of,
-    refusal_of_code,
-    refusal_of_refresh,
+    build_grant,
+    map_code_refusal,
+    map_refresh_refusal,
+    request_token,
 )
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Account, Folder, Grant, Mailbox
 from mailroom_common.settings import TLSSettings
+from mailroom_outlook.graph_calls import IMMUTABLE_IDS
 from mailroom_outlook.mail import SLOTS_PER_MAILBOX, GraphMail
-from mailroom_outlook.scopes import check_microsoft, microsoft_scopes
 from mailroom_outlook.settings import CLIENT_VARIABLES, TRAITS, OutlookSettings
 
 ANY_TENANT = "common"
+# msal adds these itself and refuses to be given them; a plain POST has to name them.
 _RESERVED = ("openid", "profile", "offline_access")
+_READ_SCOPES = {Profile.OBSERVATION: "Mail.ReadBasic"}
+_SUFFICIENT_SCOPES = {
+    "mail.read": {"mail.read", "mail.readwrite"},
+    "mail.readbasic": {"mail.readbasic", "mail.read", "mail.readwrite"},
+}
 _GRAPH_HOSTS = {
     "graph.microsoft.com",
     "graph.microsoft.us",
@@ -66,7 +72,7 @@ class MicrosoftIdentity:
             "" if settings.microsoft_client_secret is None else settings.microsoft_client_secret.get_secret_value()
         )
         self._http = http
-        self.page_origin = origin_of(settings.microsoft_authority, variable="MAILROOM_MICROSOFT_AUTHORITY")
+        self.page_origin = read_origin(settings.microsoft_authority, variable="MAILROOM_MICROSOFT_AUTHORITY")
         self._authority = BaseURL(settings.microsoft_authority)
         self._graph = BaseURL(settings.graph_url)
         self._configurations: dict[str, JSON] = {}
@@ -82,18 +88,19 @@ class MicrosoftIdentity:
         code_challenge: str,
         login_hint: str | None,
     ) -> str:
-        configuration = await self._configuration(tenant)
+        configuration = await self._load_configuration(tenant)
         query = {
             "client_id": self._client_id,
             "response_type": "code",
             "response_mode": "query",  # a cross-site form_post would leave behind the Lax cookie that binds the browser
             "redirect_uri": redirect_uri,
-            "scope": " ".join((*_RESERVED, *microsoft_scopes(profile))),
+            "scope": " ".join((*_RESERVED, *choose_scopes(profile))),
             "state": state,
-            "nonce": _hashed(nonce),
+            "nonce": _hash_nonce(nonce),
             "code_challenge": code_challenge,
             "code_challenge_method": "S256",
         }
+        # Without a hint the user chooses: a browser that is signed in would silently connect whoever that is.
         query |= {"login_hint": login_hint} if login_hint else {"prompt": "select_account"}
         endpoint = str(configuration["authorization_endpoint"])
         return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}"
@@ -101,12 +108,12 @@ class MicrosoftIdentity:
     async def exchange_code(
         self, tenant: str | None, *, profile: Profile, code: str, redirect_uri: str, code_verifier: str, nonce: str
     ) -> Grant:
-        configuration = await self._configuration(tenant)
+        configuration = await self._load_configuration(tenant)
         # The flow that msal itself would have begun; state was compared with the browser's cookie by our caller.
         flow = {
             "state": "compared",
             "redirect_uri": redirect_uri,
-            "scope": list(microsoft_scopes(profile)),
+            "scope": list(choose_scopes(profile)),
             "code_verifier": code_verifier,
             "nonce": nonce,
         }
@@ -115,31 +122,32 @@ class MicrosoftIdentity:
             tenant, lambda app: app.acquire_token_by_auth_code_flow(flow, {"code": code, "state": "compared"})
         )
         if "error" in answer:
-            raise refusal_of_code(answer, setting=CLIENT_VARIABLES)
+            raise map_code_refusal(answer, setting=CLIENT_VARIABLES)
         claims = answer.get("id_token_claims")
         if not isinstance(claims, dict):
             raise Rejected("no id_token came with the sign-in")
         _check_issuer(str(configuration.get("issuer")), claims)
-        grant = grant_of(answer, asked_at=asked_at, id_claims=claims)
+        grant = build_grant(answer, asked_at=asked_at, id_claims=claims)
         if grant.refresh_token is None:
             raise Rejected("no refresh token came with the sign-in: offline_access was not given")
+        # An answer without scopes gave what was asked for (RFC 6749, 5.1).
         if grant.scopes:
-            check_microsoft(profile, grant.scopes)
+            check_scopes(profile, grant.scopes)
         return grant
 
     async def identify_account(self, grant: Grant) -> Account:
         request = self._http.build_request(
             "GET",
-            self._graph.join("/me?$select=id,mail,userPrincipalName,displayName"),
-            headers={"Authorization": f"Bearer {grant.access_token}", "Prefer": 'IdType="ImmutableId"'},
+            self._graph.build_url("/me?$select=id,mail,userPrincipalName,displayName"),
+            headers={"Authorization": f"Bearer {grant.access_token}", "Prefer": IMMUTABLE_IDS},
         )
-        answer = await exchange(self._http, request)
+        answer = await send_request(self._http, request)
         if answer.status in (401, 403):
             raise Rejected(f"Graph answered {answer.status} when asked who signed in")
         if not answer.is_success:
-            wait_s = retry_after_s(answer.headers, now=datetime.now(UTC))
+            wait_s = parse_retry_after_s(answer.headers, now=datetime.now(UTC))
             raise ProviderUnavailable(f"Graph answered {answer.status} to who signed in", retry_after_s=wait_s)
-        return _account_of(answer.json(), grant)
+        return _build_account(answer.parse_object(), grant)
 
     async def list_folders(self, grant: Grant, mailbox: Mailbox) -> Sequence[Folder]:
         mail = GraphMail(self._http, self._graph, GrantToken(grant.access_token), Quota(slots=SLOTS_PER_MAILBOX))
@@ -150,20 +158,20 @@ class MicrosoftIdentity:
 
     async def refresh_grant(self, mailbox: Mailbox, refresh_token: str) -> Grant:
         asked_at = datetime.now(UTC)
-        answer = await ask_token_endpoint(
+        answer = await request_token(
             self._http,
-            self._authority.join(f"/{mailbox.provider_tenant or ANY_TENANT}/oauth2/v2.0/token"),
+            self._authority.build_url(f"/{mailbox.provider_tenant or ANY_TENANT}/oauth2/v2.0/token"),
             {
                 "client_id": self._client_id,
                 "client_secret": self._client_secret,
                 "grant_type": "refresh_token",
                 "refresh_token": refresh_token,
-                "scope": " ".join((*_RESERVED, *microsoft_scopes(mailbox.profile))),
+                "scope": " ".join((*_RESERVED, *choose_scopes(mailbox.profile))),
             },
         )
         if not answer.is_success:
-            raise refusal_of_refresh(answer.json_or_nothing(), setting=CLIENT_VARIABLES)
-        return grant_of(answer.json(), asked_at=asked_at)
+            raise map_refresh_refusal(answer.parse_object_or_empty(), setting=CLIENT_VARIABLES)
+        return build_grant(answer.parse_object(), asked_at=asked_at)
 
     def build_cache_key(self, mailbox: Mailbox) -> str:
         return str(mailbox.provider_tenant)
@@ -173,38 +181,39 @@ class MicrosoftIdentity:
             raise AccessDenied("application access needs the provider tenant: Microsoft issues no token for `common`")
         asked_at = datetime.now(UTC)
         try:
-            await self._configuration(mailbox.provider_tenant)
+            await self._load_configuration(mailbox.provider_tenant)
         except Rejected as error:
             raise AccessDenied(str(error)) from error
         try:
             answer = await self._ask_msal(
-                mailbox.provider_tenant, lambda app: app.acquire_token_for_client([self._application_scope()])
+                mailbox.provider_tenant, lambda app: app.acquire_token_for_client([self._build_application_scope()])
             )
         except Rejected as error:  # HTML instead of JSON: no user's answer is to blame here
             raise ProviderUnavailable(str(error)) from error
         if "error" in answer:
-            raise _refusal_of_application(answer)
-        return grant_of(answer, asked_at=asked_at)
+            raise _map_application_refusal(answer)
+        return build_grant(answer, asked_at=asked_at)
 
-    def _application_scope(self) -> str:
+    def _build_application_scope(self) -> str:
         """The resource is Graph's name in its cloud; whoever plays Graph elsewhere goes by the public one."""
         host = httpx.URL(self._settings.graph_url).host
         return f"https://{host if host in _GRAPH_HOSTS else 'graph.microsoft.com'}/.default"
 
-    async def _configuration(self, tenant: str | None) -> JSON:
+    async def _load_configuration(self, tenant: str | None) -> JSON:
         """The tenant's OpenID configuration, which hardly ever changes. Codes and secrets go only to our authority."""
         name = tenant or ANY_TENANT
         if name not in self._configurations:
-            url = self._authority.join(f"/{name}/v2.0/.well-known/openid-configuration")
-            answer = await exchange(self._http, self._http.build_request("GET", url, timeout=TOKEN_TIMEOUT_S))
+            url = self._authority.build_url(f"/{name}/v2.0/.well-known/openid-configuration")
+            answer = await send_request(self._http, self._http.build_request("GET", url, timeout=TOKEN_TIMEOUT_S))
             if answer.status in (400, 404):
                 raise Rejected("Microsoft does not know this tenant")
             if not answer.is_success:
                 raise ProviderUnavailable(f"Microsoft's OpenID configuration answered {answer.status}")
-            configuration = answer.json()
+            configuration = answer.parse_object()
+            # A document that names another host would have the client secret sent there.
             ours = httpx.URL(self._settings.microsoft_authority)
             for endpoint in ("authorization_endpoint", "token_endpoint"):
-                if not same_origin(httpx.URL(str(configuration.get(endpoint))), ours):
+                if not is_same_origin(httpx.URL(str(configuration.get(endpoint))), ours):
                     raise ProviderUnavailable(f"Microsoft's {endpoint} is not at MAILROOM_MICROSOFT_AUTHORITY")
             self._configurations[name] = configuration
         return self._configurations[name]
@@ -227,7 +236,7 @@ class MicrosoftIdentity:
                 )
                 return ask(app)
             except httpx.HTTPStatusError as error:
-                raise _busy(error.response) from None  # the request in its cause carries secrets
+                raise _map_http_status(error.response) from None  # the request in its cause carries secrets
             except httpx.HTTPError as error:
                 raise ProviderUnavailable(f"Microsoft could not be reached: {type(error).__name__}") from None
             except (ValueError, RuntimeError) as error:
@@ -241,21 +250,21 @@ class _NoHTTPCache(dict[str, object]):
         """Forget at once."""
 
 
-def _hashed(nonce: str) -> str:
+def _hash_nonce(nonce: str) -> str:
     """msal compares the id_token's nonce with the hash of the one it is given."""
     return hashlib.sha256(nonce.encode("ascii")).hexdigest()
 
 
-def _busy(response: httpx.Response) -> ProviderUnavailable | Throttled:
-    wait_s = retry_after_s(response.headers, now=datetime.now(UTC))
+def _map_http_status(response: httpx.Response) -> ProviderUnavailable | Throttled:
+    wait_s = parse_retry_after_s(response.headers, now=datetime.now(UTC))
     if response.status_code == httpx.codes.TOO_MANY_REQUESTS:
-        return Throttled("Microsoft's token endpoint asked for patience", retry_after_s=wait_s)
+        return Throttled("Microsoft's token endpoint throttled us", retry_after_s=wait_s)
     return ProviderUnavailable(f"Microsoft's token endpoint answered {response.status_code}", retry_after_s=wait_s)
 
 
-def _refusal_of_application(answer: JSON) -> MailroomError:
-    """A tenant that does not know the application is that tenant's to mend; a wrong secret is the operator's."""
-    refusal = refusal_of_refresh(answer, setting=CLIENT_VARIABLES)
+def _map_application_refusal(answer: JSON) -> MailroomError:
+    """A tenant that does not know the application is that tenant's matter; a wrong secret is the operator's."""
+    refusal = map_refresh_refusal(answer, setting=CLIENT_VARIABLES)
     if answer.get("error") in ("unauthorized_client", "invalid_request", "invalid_grant", "access_denied"):
         return AccessDenied(str(refusal))
     return refusal
@@ -272,7 +281,7 @@ def _check_issuer(template: str, claims: JSON) -> None:
         raise Rejected("the id_token comes from another issuer")
 
 
-def _account_of(user: JSON, grant: Grant) -> Account:
+def _build_account(user: JSON, grant: Grant) -> Account:
     user_id, mail, principal = user.get("id"), user.get("mail"), user.get("userPrincipalName")
     address = mail or principal
     if not isinstance(user_id, str) or not isinstance(address, str) or "@" not in address:
@@ -280,3 +289,16 @@ def _account_of(user: JSON, grant: Grant) -> Account:
     tenant = grant.id_claims.get("tid")
     aliases = (principal,) if isinstance(principal, str) and principal.lower() != address.lower() else ()
     return Account(user_id, address, aliases, tenant if isinstance(tenant, str) else None)
+
+
+def choose_scopes(profile: Profile) -> tuple[str, ...]:
+    """Beside `openid profile offline_access`, which msal adds by itself and refuses to be given."""
+    return ("User.Read", _READ_SCOPES.get(profile, "Mail.Read"))
+
+
+def check_scopes(profile: Profile, granted: frozenset[str]) -> None:
+    """Granted scopes come as short names or as addresses, in any case. Raises Rejected when reading is not allowed."""
+    names = {scope.rsplit("/", 1)[-1].lower() for scope in granted}
+    wanted = _READ_SCOPES.get(profile, "Mail.Read")
+    if not names & _SUFFICIENT_SCOPES[wanted.lower()]:
+        raise Rejected(f"the permission {wanted} was not given")

@@ -7,13 +7,12 @@ notifications and attachments are one another's. Source: providers/graph.md 9 an
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
-from urllib.parse import quote
 
 import httpx
 
 from mailroom_common.errors import MailroomError, ProviderUnavailable, Rejected
 from mailroom_common.events import Profile
-from mailroom_common.providers.calls import Call, Judge, ProviderCalls, Refusal
+from mailroom_common.providers.calls import ProviderCall, Refusal, RefusalMapper
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
@@ -27,8 +26,9 @@ from mailroom_common.providers.types import (
     PartKind,
     SummaryPage,
 )
-from mailroom_outlook.errors import judge, judge_delta
+from mailroom_outlook.errors import build_delta_mapper, map_refusal
 from mailroom_outlook.folders import GraphFolders
+from mailroom_outlook.graph_calls import IMMUTABLE_IDS, build_user_path, follow_pages, open_graph_calls, quote_segment
 from mailroom_outlook.mapping import (
     BODY_SELECT,
     CONTENT_ID_SELECT,
@@ -36,16 +36,15 @@ from mailroom_outlook.mapping import (
     PART_SELECT,
     SUMMARY_SELECT,
     Payload,
-    change_of,
-    html_of,
-    listed_summary,
-    odata_moment,
-    part_of,
-    summary_of,
-    values,
+    build_change,
+    build_listed_summary,
+    build_part,
+    build_summary,
+    format_time,
+    read_html,
+    read_items,
 )
-from mailroom_outlook.paging import following
-from mailroom_outlook.settings import IMMUTABLE_IDS, TRAITS
+from mailroom_outlook.settings import TRAITS
 
 SLOTS_PER_MAILBOX = 4
 _DELTA_PAGE = 100
@@ -64,52 +63,54 @@ class GraphMail:
 
     def __init__(self, http: httpx.AsyncClient, base: BaseURL, tokens: AccessTokenSource, quota: Quota) -> None:
         self._base = base
-        self._calls = ProviderCalls(TRAITS.name, http, base, tokens, quota, judge, headers={"Prefer": IMMUTABLE_IDS})
+        self._calls = open_graph_calls(http, base, tokens, quota)
         self._folders = GraphFolders(self._calls, base)
-        self._takes_content_id = True  # until Graph says otherwise
+        self._supports_content_id = True  # until Graph says otherwise
 
     async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]:
-        return await self._folders.list_tree(mailbox, _user(mailbox))
+        return await self._folders.list_tree(mailbox, build_user_path(mailbox))
 
     async def list_changes(
         self, mailbox: Mailbox, scope: str, _start_at: datetime, *, position: str | None, page_token: str | None
     ) -> ChangePage:
         # A delta that is filtered by time ends at 5,000 messages: all come, and the caller passes over the old.
         link = page_token or position
-        call = Call(
+        call = ProviderCall(
             name="delta",
-            path=link or f"{_user(mailbox)}/mailFolders/{_segment(scope)}/messages/delta",
+            path=link or f"{build_user_path(mailbox)}/mailFolders/{quote_segment(scope)}/messages/delta",
             query={} if link else {"$select": SUMMARY_SELECT},
             # The page size is not in the token: it goes with every page.
             headers={"Prefer": f"{IMMUTABLE_IDS}, odata.maxpagesize={_DELTA_PAGE}"},
         )
-        page = await self._calls.json(mailbox, call, judge=judge_delta(link or "", is_page=page_token is not None))
-        return self._change_page(page)
+        page = await self._calls.fetch_json(
+            mailbox, call, map_refusal=build_delta_mapper(link or "", is_page=page_token is not None)
+        )
+        return self._build_change_page(page)
 
-    def _change_page(self, page: Payload) -> ChangePage:
-        changes = tuple(change_of(item) for item in values(page))
+    def _build_change_page(self, page: Payload) -> ChangePage:
+        changes = tuple(build_change(item) for item in read_items(page))
         next_link, delta_link = page.get("@odata.nextLink"), page.get("@odata.deltaLink")
         if isinstance(next_link, str):
-            return ChangePage(changes, page_token=self._base.relative(next_link))
+            return ChangePage(changes, page_token=self._base.relativize_link(next_link))
         if isinstance(delta_link, str):
-            return ChangePage(changes, position=self._base.relative(delta_link))
+            return ChangePage(changes, position=self._base.relativize_link(delta_link))
         raise ProviderUnavailable("Graph's delta page says neither how to go on nor that it ended")
 
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         """A page by value. Where more items share one time than a page holds, their pages are read on by link."""
-        call = Call(
+        call = ProviderCall(
             name="list",
-            path=f"{_user(mailbox)}/messages",
+            path=f"{build_user_path(mailbox)}/messages",
             query={
-                "$filter": f"lastModifiedDateTime ge {odata_moment(since)}",
+                "$filter": f"lastModifiedDateTime ge {format_time(since)}",
                 "$orderby": "lastModifiedDateTime",
                 "$select": LIST_SELECT,
                 "$top": str(_LIST_PAGE),
             },
         )
         found: list[MessageSummary] = []
-        async for page in following(self._calls, self._base, mailbox, call):
-            found += [listed_summary(item) for item in values(page)]
+        async for page in follow_pages(self._calls, self._base, mailbox, call):
+            found += [build_listed_summary(item) for item in read_items(page)]
             greatest = max((item.modified_at for item in found if item.modified_at), default=since)
             if "@odata.nextLink" in page and greatest > since:
                 return SummaryPage(tuple(found), resume_after=greatest)
@@ -127,75 +128,68 @@ class GraphMail:
         if mailbox.profile is Profile.OBSERVATION:  # Mail.ReadBasic opens neither
             with_body = with_parts = False
         summary, html = known, None
-        if with_body or summary is None or not _says_enough(summary):
-            payload = await self._calls.json(
+        if with_body or summary is None or not _is_complete(summary):
+            payload = await self._calls.fetch_json(
                 mailbox,
-                Call(
+                ProviderCall(
                     name="message",
-                    path=_message(mailbox, message_id),
+                    path=_build_message_path(mailbox, message_id),
                     query={"$select": BODY_SELECT if with_body else LIST_SELECT},
                     limit_bytes=_MESSAGE_LIMIT_BYTES,
                 ),
             )
-            summary = summary_of(payload)
-            html = html_of(payload) if with_body else None
+            summary = build_summary(payload)
+            html = read_html(payload) if with_body else None
         if with_parts is None:
             with_parts = bool(summary.has_attachments)
-        parts = await self._parts(mailbox, message_id) if with_parts else ()
+        parts = await self._list_parts(mailbox, message_id) if with_parts else ()
         return Message(summary, parts, html)
 
-    async def _parts(self, mailbox: Mailbox, message_id: str) -> tuple[Part, ...]:
+    async def _list_parts(self, mailbox: Mailbox, message_id: str) -> tuple[Part, ...]:
         """Without their bytes, which a list would bring along unless it selects.
 
         `contentId` belongs to the derived type and is asked for by a cast. Whether every Graph takes that is not
         certain (graph.md 10.2): the first 400 is remembered, and parts then come without it.
         """
-        if self._takes_content_id:
+        if self._supports_content_id:
             try:
-                return await self._listed_parts(mailbox, message_id, CONTENT_ID_SELECT, _judge_select)
+                return await self._list_parts_with(mailbox, message_id, CONTENT_ID_SELECT, _map_select_refusal)
             except _UnknownMember:
-                self._takes_content_id = False
-        return await self._listed_parts(mailbox, message_id, PART_SELECT, judge)
+                self._supports_content_id = False
+        return await self._list_parts_with(mailbox, message_id, PART_SELECT, map_refusal)
 
-    async def _listed_parts(self, mailbox: Mailbox, message_id: str, select: str, judged_by: Judge) -> tuple[Part, ...]:
-        call = Call(
+    async def _list_parts_with(
+        self, mailbox: Mailbox, message_id: str, select: str, map_refusal: RefusalMapper
+    ) -> tuple[Part, ...]:
+        call = ProviderCall(
             name="parts",
-            path=f"{_message(mailbox, message_id)}/attachments",
+            path=f"{_build_message_path(mailbox, message_id)}/attachments",
             query={"$select": select},
             limit_bytes=_MESSAGE_LIMIT_BYTES,
         )
-        pages = following(self._calls, self._base, mailbox, call, judge=judged_by)
-        return tuple([part_of(item) async for page in pages for item in values(page)])
+        pages = follow_pages(self._calls, self._base, mailbox, call, map_refusal=map_refusal)
+        return tuple([build_part(item) async for page in pages for item in read_items(page)])
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:
         """The bytes as they were attached; of an attached item its MIME, iCalendar or vCard."""
         if part.kind is PartKind.LINK:
             raise Rejected("a cloud link has no bytes at Graph")
-        path = f"{_message(mailbox, message_id)}/attachments/{_segment(part.part_path)}/$value"
-        async with self._calls.stream(mailbox, Call(name="part", path=path)) as response:
+        path = f"{_build_message_path(mailbox, message_id)}/attachments/{quote_segment(part.part_path)}/$value"
+        async with self._calls.stream_answer(mailbox, ProviderCall(name="part", path=path)) as response:
             yield response.aiter_bytes()
 
 
-def _says_enough(summary: MessageSummary) -> bool:
+def _is_complete(summary: MessageSummary) -> bool:
     """A delta may bring an item with only what changed; a list and a fetch bring the headers too."""
     return None not in (summary.received_at, summary.folder_id, summary.has_attachments, summary.headers)
 
 
-def _judge_select(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
+def _map_select_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     if refusal.status == httpx.codes.BAD_REQUEST:
         return _UnknownMember("Graph answered 400 to a select with contentId")
-    return judge(mailbox, refusal)
+    return map_refusal(mailbox, refusal)
 
 
-def _user(mailbox: Mailbox) -> str:
-    return f"/users/{_segment(mailbox.provider_user_id or mailbox.address)}"
-
-
-def _message(mailbox: Mailbox, message_id: str) -> str:
-    return f"{_user(mailbox)}/messages/{_segment(message_id)}"
-
-
-def _segment(text: str) -> str:
-    """Ids hold `=`, and older ones `/` and `+`."""
-    return quote(text, safe="@")
+def _build_message_path(mailbox: Mailbox, message_id: str) -> str:
+    return f"{build_user_path(mailbox)}/messages/{quote_segment(message_id)}"

@@ -1,4 +1,4 @@
-"""Graph's members in Mailroom's words. A member that is left out stays None: unknown, not empty."""
+"""Maps Graph's JSON to our types. A member that is left out stays None: unknown, not empty."""
 
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -6,7 +6,7 @@ from typing import Any
 
 from mailroom_common.errors import MailroomError, ProviderUnavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.headers import filter_headers
+from mailroom_common.providers.headers import select_filter_headers
 from mailroom_common.providers.types import (
     Change,
     ChangeKind,
@@ -39,14 +39,14 @@ _KINDS = {
 Payload = Mapping[str, Any]
 
 
-def summary_of(message: Payload) -> MessageSummary:
+def build_summary(message: Payload) -> MessageSummary:
     sender = (message.get("from") or message.get("sender") or {}).get("emailAddress") or {}
     headers = message.get("internetMessageHeaders")
     return MessageSummary(
-        message_id=required(message, "id"),
+        message_id=read_required(message, "id"),
         folder_id=message.get("parentFolderId"),
-        received_at=moment(message.get("receivedDateTime")),
-        modified_at=moment(message.get("lastModifiedDateTime")),
+        received_at=parse_time(message.get("receivedDateTime")),
+        modified_at=parse_time(message.get("lastModifiedDateTime")),
         internet_message_id=message.get("internetMessageId"),
         conversation_id=message.get("conversationId"),
         subject=message.get("subject"),
@@ -58,31 +58,31 @@ def summary_of(message: Payload) -> MessageSummary:
         has_attachments=message.get("hasAttachments"),
         categories=tuple(message.get("categories") or ()),
         version=message.get("changeKey") or message.get("@odata.etag"),
-        headers=None if headers is None else filter_headers(headers),
+        headers=None if headers is None else select_filter_headers(headers),
     )
 
 
-def html_of(message: Payload) -> str:
+def read_html(message: Payload) -> str:
     body = message.get("body") or {}
     return (body.get("content") or "") if str(body.get("contentType")).lower() == "html" else ""
 
 
-def change_of(item: Payload) -> Change:
+def build_change(item: Payload) -> Change:
     if "@removed" in item:
-        return Change(ChangeKind.REMOVED, required(item, "id"))
-    return Change(ChangeKind.PRESENT, required(item, "id"), _summary_or_nothing(item))
+        return Change(ChangeKind.REMOVED, read_required(item, "id"))
+    return Change(ChangeKind.PRESENT, read_required(item, "id"), _try_build_summary(item))
 
 
-def listed_summary(item: Payload) -> MessageSummary:
+def build_listed_summary(item: Payload) -> MessageSummary:
     """An item that breaks the mapping shows with its id and its time alone: its fetch then fails, and no page's."""
-    return _summary_or_nothing(item) or MessageSummary(
-        message_id=required(item, "id"), modified_at=moment(item.get("lastModifiedDateTime"))
+    return _try_build_summary(item) or MessageSummary(
+        message_id=read_required(item, "id"), modified_at=parse_time(item.get("lastModifiedDateTime"))
     )
 
 
-def _summary_or_nothing(item: Payload) -> MessageSummary | None:
+def _try_build_summary(item: Payload) -> MessageSummary | None:
     try:
-        return summary_of(item)
+        return build_summary(item)
     except MailroomError:
         raise
     except Exception as error:  # noqa: BLE001  # a traceback for each page that shows the item says no more than its name
@@ -91,8 +91,8 @@ def _summary_or_nothing(item: Payload) -> MessageSummary | None:
         return None
 
 
-def part_of(attachment: Payload) -> Part:
-    attachment_id = required(attachment, "id")
+def build_part(attachment: Payload) -> Part:
+    attachment_id = read_required(attachment, "id")
     return Part(
         part_path=attachment_id,
         kind=_KINDS.get(str(attachment.get("@odata.type")).lower(), PartKind.FILE),
@@ -105,13 +105,14 @@ def part_of(attachment: Payload) -> Part:
     )
 
 
-def subscription_of(subscription: Payload) -> Subscription:
-    expires_at = moment(subscription.get("expirationDateTime"))
+def build_subscription(subscription: Payload) -> Subscription:
+    expires_at = parse_time(subscription.get("expirationDateTime"))
     if expires_at is None:
         raise ProviderUnavailable("Graph left out when a subscription expires")
+    # Graph repeats the client state to whoever created the subscription, and null to everybody else.
     client_state = subscription.get("clientState") or ""
     return Subscription(
-        subscription_id=required(subscription, "id"),
+        subscription_id=read_required(subscription, "id"),
         resource=subscription.get("resource") or "",
         expires_at=expires_at,
         notification_url=subscription.get("notificationUrl"),
@@ -120,32 +121,32 @@ def subscription_of(subscription: Payload) -> Subscription:
     )
 
 
-def messages_resource(mailbox: Mailbox) -> str:
+def build_messages_resource(mailbox: Mailbox) -> str:
     return f"/users/{mailbox.provider_user_id or mailbox.address}/messages"
 
 
-def is_messages_of(mailbox: Mailbox, resource: str) -> bool:
+def is_resource_of_mailbox(mailbox: Mailbox, resource: str) -> bool:
     """Graph spells resources in several ways; an application's list holds the whole tenant's."""
     owner, _, rest = resource.strip("/").removeprefix("users/").removeprefix("Users/").partition("/")
     names = {name.lower() for name in (mailbox.provider_user_id, mailbox.address, "me") if name}
     return owner.lower() in names and "messages" in rest.lower()
 
 
-def values(page: Payload) -> Iterable[Payload]:
+def read_items(page: Payload) -> Iterable[Payload]:
     value = page.get("value")
     if not isinstance(value, list):
         raise ProviderUnavailable("Graph answered a list without a list in it")
     return [item for item in value if isinstance(item, dict)]
 
 
-def required(item: Payload, name: str) -> str:
+def read_required(item: Payload, name: str) -> str:
     value = item.get(name)
     if not isinstance(value, str) or not value:
         raise ProviderUnavailable(f"Graph left out {name}")
     return value
 
 
-def moment(text: object) -> datetime | None:
+def parse_time(text: object) -> datetime | None:
     """Graph writes up to seven digits of a second, `Z` or an offset, and on occasion no zone at all: that is UTC."""
     if not isinstance(text, str) or not text:
         return None
@@ -159,6 +160,6 @@ def moment(text: object) -> datetime | None:
         return None
 
 
-def odata_moment(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     at = at.astimezone(UTC)
     return at.strftime("%Y-%m-%dT%H:%M:%S") + (f".{at.microsecond:06d}" if at.microsecond else "") + "Z"

@@ -11,21 +11,21 @@ import httpx
 
 from mailroom_common.errors import ItemGone, MailroomError, Rejected
 from mailroom_common.events import Profile
-from mailroom_common.providers.calls import Call, ProviderCalls, Refusal
+from mailroom_common.providers.calls import ProviderCall, Refusal
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox, Subscription, SubscriptionRequest
-from mailroom_outlook.errors import judge, judge_subscription
+from mailroom_outlook.errors import map_subscription_refusal
+from mailroom_outlook.graph_calls import follow_pages, open_graph_calls
 from mailroom_outlook.mapping import (
-    is_messages_of,
-    messages_resource,
-    odata_moment,
-    subscription_of,
-    values,
+    build_messages_resource,
+    build_subscription,
+    format_time,
+    is_resource_of_mailbox,
+    read_items,
 )
-from mailroom_outlook.paging import following
-from mailroom_outlook.settings import IMMUTABLE_IDS, TRAITS
+from mailroom_outlook.settings import TRAITS
 
 _MAX_LIFETIME = timedelta(minutes=10_000)
 # Two handshakes of ten seconds each happen while the request stays open.
@@ -42,19 +42,19 @@ class GraphSubscriptions:
     traits = TRAITS
 
     def __init__(self, http: httpx.AsyncClient, base: BaseURL, tokens: AccessTokenSource, quota: Quota) -> None:
-        self._calls = ProviderCalls(TRAITS.name, http, base, tokens, quota, judge, headers={"Prefer": IMMUTABLE_IDS})
+        self._calls = open_graph_calls(http, base, tokens, quota)
         self._base = base
 
     async def create_subscription(self, mailbox: Mailbox, request: SubscriptionRequest) -> Subscription:
         body = {
-            "changeType": change_types(mailbox.profile),
+            "changeType": choose_change_types(mailbox.profile),
             "notificationUrl": request.notification_url,
             "lifecycleNotificationUrl": request.lifecycle_url,
-            "resource": messages_resource(mailbox),
-            "expirationDateTime": _within_limits(request.expires_at),
+            "resource": build_messages_resource(mailbox),
+            "expirationDateTime": _limit_expiry(request.expires_at),
             "clientState": request.client_state,
         }
-        call = Call(
+        call = ProviderCall(
             name="create_subscription",
             method="POST",
             path="/subscriptions",
@@ -62,73 +62,74 @@ class GraphSubscriptions:
             timeout_s=_CREATE_TIMEOUT_S,
         )
         try:
-            return subscription_of(await self._calls.json(mailbox, call, judge=_judge_create))
+            return build_subscription(await self._calls.fetch_json(mailbox, call, map_refusal=_map_create_refusal))
         except _Duplicate:
-            await self._end_those_at(mailbox, request.notification_url, body["changeType"])
+            # Of an earlier attempt whose answer was lost. Its client state is unknown, so it is of no use.
+            await self._end_duplicates(mailbox, request.notification_url, body["changeType"])
         try:
-            return subscription_of(await self._calls.json(mailbox, call, judge=_judge_create))
+            return build_subscription(await self._calls.fetch_json(mailbox, call, map_refusal=_map_create_refusal))
         except _Duplicate as error:
             raise Rejected("Graph says that this subscription exists, and does not list it") from error
 
-    async def _end_those_at(self, mailbox: Mailbox, notification_url: str, changes: str) -> None:
+    async def _end_duplicates(self, mailbox: Mailbox, notification_url: str, changes: str) -> None:
         """A create whose answer was lost leaves one behind that nobody knows the client state of."""
-        async for subscription, change_type in self._listed(mailbox):
-            if subscription.notification_url == notification_url and _same_types(change_type, changes):
+        async for subscription, change_type in self._list_with_types(mailbox):
+            if subscription.notification_url == notification_url and _are_same_types(change_type, changes):
                 await self.end_subscription(mailbox, subscription.subscription_id)
 
     async def renew_subscription(self, mailbox: Mailbox, subscription_id: str, expires_at: datetime) -> Subscription:
         """One PATCH, never beside a reauthorize within ten minutes: it does both."""
-        call = Call(
+        call = ProviderCall(
             name="renew_subscription",
             method="PATCH",
-            path=_path(subscription_id),
-            body={"expirationDateTime": _within_limits(expires_at)},
+            path=_build_path(subscription_id),
+            body={"expirationDateTime": _limit_expiry(expires_at)},
         )
-        return subscription_of(await self._calls.json(mailbox, call, judge=judge_subscription))
+        return build_subscription(await self._calls.fetch_json(mailbox, call, map_refusal=map_subscription_refusal))
 
     async def get_subscription(self, mailbox: Mailbox, subscription_id: str) -> Subscription | None:
-        call = Call(name="get_subscription", path=_path(subscription_id))
+        call = ProviderCall(name="get_subscription", path=_build_path(subscription_id))
         try:
-            return subscription_of(await self._calls.json(mailbox, call, judge=judge_subscription))
+            return build_subscription(await self._calls.fetch_json(mailbox, call, map_refusal=map_subscription_refusal))
         except ItemGone:
             return None
 
     async def end_subscription(self, mailbox: Mailbox, subscription_id: str) -> None:
-        call = Call(name="end_subscription", method="DELETE", path=_path(subscription_id))
+        call = ProviderCall(name="end_subscription", method="DELETE", path=_build_path(subscription_id))
         try:
-            await self._calls.answer(mailbox, call, judge=judge_subscription)
+            await self._calls.fetch_answer(mailbox, call, map_refusal=map_subscription_refusal)
         except ItemGone:
             return  # it is gone, which was the aim
 
     async def list_subscriptions(self, mailbox: Mailbox) -> Sequence[Subscription]:
-        return [subscription async for subscription, _ in self._listed(mailbox)]
+        return [subscription async for subscription, _ in self._list_with_types(mailbox)]
 
-    async def _listed(self, mailbox: Mailbox) -> AsyncIterator[tuple[Subscription, str]]:
-        call = Call(name="list_subscriptions", path="/subscriptions")
-        async for page in following(self._calls, self._base, mailbox, call, judge=judge_subscription):
-            for item in values(page):
-                subscription = subscription_of(item)
-                if is_messages_of(mailbox, subscription.resource):
+    async def _list_with_types(self, mailbox: Mailbox) -> AsyncIterator[tuple[Subscription, str]]:
+        call = ProviderCall(name="list_subscriptions", path="/subscriptions")
+        async for page in follow_pages(self._calls, self._base, mailbox, call, map_refusal=map_subscription_refusal):
+            for item in read_items(page):
+                subscription = build_subscription(item)
+                if is_resource_of_mailbox(mailbox, subscription.resource):
                     yield subscription, str(item.get("changeType"))
 
 
-def change_types(profile: Profile) -> str:
+def choose_change_types(profile: Profile) -> str:
     return "created,updated,deleted" if profile is Profile.OBSERVATION else "created"
 
 
-def _judge_create(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
+def _map_create_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     if refusal.status == httpx.codes.CONFLICT:
         return _Duplicate("Graph answered 409 to create_subscription")
-    return judge_subscription(mailbox, refusal)
+    return map_subscription_refusal(mailbox, refusal)
 
 
-def _same_types(one: str, other: str) -> bool:
+def _are_same_types(one: str, other: str) -> bool:
     return {word.strip() for word in one.split(",")} == {word.strip() for word in other.split(",")}
 
 
-def _within_limits(expires_at: datetime) -> str:
-    return odata_moment(min(expires_at, datetime.now(UTC) + _MAX_LIFETIME).replace(microsecond=0))
+def _limit_expiry(expires_at: datetime) -> str:
+    return format_time(min(expires_at, datetime.now(UTC) + _MAX_LIFETIME).replace(microsecond=0))
 
 
-def _path(subscription_id: str) -> str:
+def _build_path(subscription_id: str) -> str:
     return f"/subscriptions/{quote(subscription_id, safe='')}"

@@ -9,8 +9,7 @@ from mailroom_common.errors import ProviderUnavailable, Rejected, Throttled, Tok
 from mailroom_common.events import Profile
 from mailroom_common.providers.types import Grant, Mailbox
 from mailroom_common.settings import TLSSettings
-from mailroom_outlook.consent import MicrosoftIdentity, _check_issuer
-from mailroom_outlook.scopes import check_microsoft
+from mailroom_outlook.consent import MicrosoftIdentity, _check_issuer, check_scopes
 from mailroom_outlook.settings import OutlookSettings
 
 AUTHORITY = "https://login.example"
@@ -194,7 +193,7 @@ def grant() -> Grant:
 )
 def test_reading_must_have_been_granted(profile: Profile, granted: set[str], is_enough: bool) -> None:
     if is_enough:
-        check_microsoft(profile, frozenset(granted))
+        check_scopes(profile, frozenset(granted))
     else:
         with pytest.raises(Rejected):
-            check_microsoft(profile, frozenset(granted))
+            check_scopes(profile, frozenset(granted))

@@ -14,15 +14,15 @@ from mailroom_common.errors import (
     Throttled,
     TokenRefused,
 )
-from mailroom_common.providers.calls import Call, Refusal
+from mailroom_common.providers.calls import ProviderCall, Refusal
 from mailroom_common.providers.types import Mailbox
-from mailroom_outlook.errors import judge, judge_delta, judge_subscription
+from mailroom_outlook.errors import build_delta_mapper, map_refusal, map_subscription_refusal
 
 
 def refusal(status: int, code: str = "", message: str = "", *, method: str = "GET", **more: object) -> Refusal:
     payload = {"error": {"code": code, "message": message, **more}}
     return Refusal(
-        call=Call(name="message", path="/x", method=method),
+        call=ProviderCall(name="message", path="/x", method=method),
         status=status,
         headers=httpx.Headers(),
         payload=payload,
@@ -68,29 +68,29 @@ def refusal(status: int, code: str = "", message: str = "", *, method: str = "GE
 def test_graphs_refusals_mean(
     outlook: Mailbox, status: int, code: str, message: str, error: type[MailroomError]
 ) -> None:
-    assert type(judge(outlook, refusal(status, code, message))) is error
+    assert type(map_refusal(outlook, refusal(status, code, message))) is error
 
 
 def test_most_specific_code_decides(outlook: Mailbox) -> None:
     inner = {"code": "MailboxNotEnabledForRESTAPI", "innerError": {"date": "2026"}}
-    assert isinstance(judge(outlook, refusal(404, "ErrorAccessDenied", innerError=inner)), MailboxGone)
+    assert isinstance(map_refusal(outlook, refusal(404, "ErrorAccessDenied", innerError=inner)), MailboxGone)
 
 
 def test_wait_that_the_provider_asked_for_is_passed_on(outlook: Mailbox) -> None:
     for status in (429, 503):
-        error = judge(outlook, refusal(status))
+        error = map_refusal(outlook, refusal(status))
         assert isinstance(error, Throttled | ProviderUnavailable)
         assert error.retry_after_s == 2.5
 
 
 def test_claims_challenge_after_a_fresh_token_needs_the_user(outlook: Mailbox) -> None:
     challenged = Refusal(
-        call=Call(name="message", path="/x"),
+        call=ProviderCall(name="message", path="/x"),
         status=401,
         headers=httpx.Headers({"WWW-Authenticate": 'Bearer error="insufficient_claims", claims="eyJhY2Nlc3"'}),
         payload={},
     )
-    error = judge(outlook, challenged)
+    error = map_refusal(outlook, challenged)
     assert isinstance(error, TokenRefused)
     assert error.grant_generation == outlook.grant_generation
 
@@ -100,44 +100,44 @@ def test_claims_challenge_after_a_fresh_token_needs_the_user(outlook: Mailbox) -
     [(410, ""), (410, "SyncStateNotFound"), (404, "syncStateNotFound"), (400, "RESYNCREQUIRED"), (400, "BadRequest")],
 )
 def test_refused_link_is_told_apart_by_what_it_was(outlook: Mailbox, status: int, code: str) -> None:
-    assert type(judge_delta("/link", is_page=False)(outlook, refusal(status, code))) is CursorRefused
-    assert type(judge_delta("/link", is_page=True)(outlook, refusal(status, code))) is PageTokenRefused
+    assert type(build_delta_mapper("/link", is_page=False)(outlook, refusal(status, code))) is CursorRefused
+    assert type(build_delta_mapper("/link", is_page=True)(outlook, refusal(status, code))) is PageTokenRefused
 
 
 @pytest.mark.parametrize(("status", "code"), [(400, "BadRequest"), (410, "")])
 def test_refusal_without_a_link_is_no_refused_cursor(outlook: Mailbox, status: int, code: str) -> None:
-    assert not isinstance(judge_delta("", is_page=False)(outlook, refusal(status, code)), CursorRefused)
+    assert not isinstance(build_delta_mapper("", is_page=False)(outlook, refusal(status, code)), CursorRefused)
 
 
 @pytest.mark.parametrize("status", [401, 403, 429, 503])
 def test_trouble_with_the_mailbox_does_not_refuse_the_link(outlook: Mailbox, status: int) -> None:
-    error = judge_delta("/link", is_page=True)(outlook, refusal(status))
+    error = build_delta_mapper("/link", is_page=True)(outlook, refusal(status))
     assert not isinstance(error, CursorRefused | PageTokenRefused)
 
 
 def test_folder_that_is_gone_is_an_item_that_is_gone(outlook: Mailbox) -> None:
-    assert isinstance(judge_delta("/link", is_page=False)(outlook, refusal(404, "ErrorItemNotFound")), ItemGone)
+    assert isinstance(build_delta_mapper("/link", is_page=False)(outlook, refusal(404, "ErrorItemNotFound")), ItemGone)
 
 
 @pytest.mark.parametrize("code", ["ValidationError", "InvalidRequest"])
 def test_handshake_that_failed_may_succeed_later(outlook: Mailbox, code: str) -> None:
     failed = refusal(400, code, "Subscription validation request timed out.", method="POST")
-    assert isinstance(judge_subscription(outlook, failed), ProviderUnavailable)
+    assert isinstance(map_subscription_refusal(outlook, failed), ProviderUnavailable)
 
 
 def test_subscription_that_is_gone_is_no_mailbox_that_is_gone(outlook: Mailbox) -> None:
-    gone = judge_subscription(outlook, refusal(404, "ResourceNotFound", method="PATCH"))
+    gone = map_subscription_refusal(outlook, refusal(404, "ResourceNotFound", method="PATCH"))
     assert isinstance(gone, ItemGone)
 
 
 @pytest.mark.parametrize("body", [b"<html>gateway</html>", b"", b"null", b"[]", b'{"error": "text"}', b'{"error": []}'])
 def test_error_body_of_any_shape_is_judged_by_its_status(outlook: Mailbox, body: bytes) -> None:
     payload = orjson.loads(body) if body[:1] in b"{" and body else {}
-    odd = Refusal(call=Call(name="delta", path="/x"), status=504, headers=httpx.Headers(), payload=payload)
-    assert isinstance(judge(outlook, odd), ProviderUnavailable)
+    odd = Refusal(call=ProviderCall(name="delta", path="/x"), status=504, headers=httpx.Headers(), payload=payload)
+    assert isinstance(map_refusal(outlook, odd), ProviderUnavailable)
 
 
 def test_sentence_repeats_no_text_of_the_provider(outlook: Mailbox) -> None:
-    error = judge(outlook, refusal(404, "ErrorItemNotFound", "The user 'canary@contoso.example' said canary"))
+    error = map_refusal(outlook, refusal(404, "ErrorItemNotFound", "The user 'canary@contoso.example' said canary"))
     assert "canary" not in str(error)
     assert "ErrorItemNotFound" in str(error)

@@ -2,11 +2,11 @@
 
 import asyncio
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 import uvicorn
 
+from mailroom_common.web import StoppableServer
 from mailroom_sandbox.provider_doubles.control import control_app
 from mailroom_sandbox.provider_doubles.google.app import Google
 from mailroom_sandbox.provider_doubles.google.service_account import write_service_account_file
@@ -45,22 +45,16 @@ async def run(
             await stopping.wait()
             dispatcher.cancel()
             for server in servers:
-                server.should_exit = True
+                server.request_exit()
     finally:
         await state.http.aclose()
         state.store.close()
 
 
-class _Server(uvicorn.Server):
-    """Signals are the process's business, not a server's."""
-
+class _Server(StoppableServer):
     def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
         self.listening = asyncio.Event()
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)

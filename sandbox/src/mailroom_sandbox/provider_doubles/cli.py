@@ -192,8 +192,10 @@ def add_commands(to: typer.Typer) -> None:
     """Puts these commands at the top level of `mailroom-sandbox`."""
     to.add_typer(mailbox_app, name="mailbox")
     to.add_typer(fault_app, name="fault")
-    for command in (send, move, delete, calls):
-        to.command()(command)
+    to.command("send")(send)
+    to.command("move")(move)
+    to.command("delete")(delete)
+    to.command("calls")(calls)
 
 
 add_commands(app)

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, settings
 
 from mailroom_sandbox.site.stack import jars
 from mailroom_sandbox.site.stack.home import home
-from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.kafka import QUICK_CLEANING, Kafka
 from mailroom_sandbox.site.stack.ports import free_port
 from mailroom_sandbox.site.stack.postgres import Postgres
 
@@ -48,6 +48,7 @@ def kafka_bootstrap(_stack_folder: Path) -> Iterator[str]:
         port=port,
         controller_port=free_port(avoid=[port]),
         log=_stack_folder / "kafka.log",
+        extra_settings=QUICK_CLEANING,
     )
     kafka.start()
     try:

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +15,11 @@ import psutil
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.stack import child, jars
 from mailroom_sandbox.site.stack.child import Child
-from mailroom_sandbox.site.stack.home import Home, home, read_json
+from mailroom_sandbox.site.stack.home import Home, checkout, home, read_json
 
 READY_S = 150
 STOP_S = 20
+SANDBOX_COMMAND = (sys.executable, "-m", "mailroom_sandbox")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,36 +33,51 @@ class SiteHarness:
         """As the file says now: process ids change with every restart."""
         return Endpoints(**read_json(self.home.endpoints, None))
 
-    def members(self) -> list[psutil.Process]:
+    def list_processes(self) -> list[psutil.Process]:
         """Every process of the site, the parser's and Postgres's included."""
         supervisor = psutil.Process(self.process.pid)
         return [supervisor, *supervisor.children(recursive=True)]
 
     async def interrupt(self, *, within_s: float = STOP_S) -> int:
         """Ctrl-C; returns the exit code, and raises TimeoutError when it is not over in time."""
-        os.kill(self.process.pid, signal.SIGINT)
+        # To the whole group, as a terminal does it: `make` and what it runs both hear it.
+        os.killpg(self.process.pid, signal.SIGINT)
         return await asyncio.wait_for(self.process.exited(), within_s)
 
 
 @asynccontextmanager
-async def site_harness(folder: Path, *arguments: str, environment: Mapping[str, str]) -> AsyncIterator[SiteHarness]:
-    """Runs `mailroom-sandbox ARGUMENTS` on a state of its own; entered once its endpoints are published.
+async def site_harness(
+    folder: Path, *arguments: str, environment: Mapping[str, str], command: Sequence[str] = SANDBOX_COMMAND
+) -> AsyncIterator[SiteHarness]:
+    """Runs `mailroom-sandbox ARGUMENTS`, or another command that starts a site, on the state in `folder`.
 
-    Of the caller's environment nothing of Mailroom's is passed on, nor is a `.env` of the checkout read. Coverage
-    is not measured in it: eight more processes under a tracer would take a third longer, and show little that the
-    services' own tests do not.
+    Entered once the site's endpoints are published. Of the caller's environment nothing of Mailroom's is passed on,
+    nor is a `.env` of the checkout read. Coverage is not measured in it: eight more processes under a tracer would take
+    a third longer, and show little that the services' own tests do not.
     """
-    site = Home(folder)
-    await _lend_jars(site)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("MAILROOM_", "COVERAGE_"))}
+    home_of_site = Home(folder)
+    await _copy_jars(home_of_site)
     own = {"MAILROOM_HOME": str(folder), "MAILROOM_ENV_FILE": os.devnull}
     log = folder.with_name(f"{folder.name}.log")
-    command = [sys.executable, "-m", "mailroom_sandbox", *arguments]
-    process = child.spawn("site", command, log=log, environment={**clean, **environment, **own})
+    process = child.spawn(
+        "site",
+        [*command, *arguments],
+        log=log,
+        environment={**clean_environment(), **environment, **own},
+        cwd=checkout(),
+    )
     try:
-        yield await _wait_until_ready(SiteHarness(site, process, log))
+        yield await _wait_until_ready(SiteHarness(home_of_site, process, log))
     finally:
         await process.stop(signal.SIGINT, STOP_S)
+
+
+def clean_environment() -> dict[str, str]:
+    """The caller's, without what belongs to its own run: settings of Mailroom, coverage, and options of `make`."""
+    foreign = ("MAILROOM_", "COVERAGE_", "PYTEST_", "MAKE", "MFLAGS")
+    return {
+        name: value for name, value in os.environ.items() if not name.startswith(foreign) and name not in ("k", "s")
+    }
 
 
 async def _wait_until_ready(harness: SiteHarness) -> SiteHarness:
@@ -73,7 +89,7 @@ async def _wait_until_ready(harness: SiteHarness) -> SiteHarness:
     return harness
 
 
-async def _lend_jars(site: Home) -> None:
+async def _copy_jars(site: Home) -> None:
     if not site.jars.exists():
         site.jars.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(await jars.provide(home().jars), site.jars)

@@ -64,7 +64,7 @@ class DocumentBlobs(Protocol):
         """The blob as a file for the length of the block.
 
         Raises:
-            BlobGone, Unavailable
+            BlobNotFound, Unavailable
         """
         ...
 

@@ -1,7 +1,6 @@
 """The loops of the worker process: each waits for its signal, works off what there is, and ends with the process."""
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine
 from datetime import timedelta
 
@@ -9,6 +8,7 @@ from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
+from mailroom_common.retries import wait_for_event
 
 log = get_logger()
 
@@ -78,5 +78,4 @@ async def run_event_retention(events: EventLog, keep: timedelta, stopping: async
                 log.info("document_events_deleted", count=count)
         except Retryable as error:
             log.warning("event_retention_deferred", reason=str(error))
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), _RETENTION_INTERVAL_S)
+        await wait_for_event(stopping, _RETENTION_INTERVAL_S)

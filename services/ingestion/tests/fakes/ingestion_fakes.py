@@ -14,7 +14,7 @@ from ingestion.domain.document import AttachmentId, DocumentAttachment, Document
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript, detect_content_type
 from ingestion.ports import FetchedFile
-from mailroom_common.blobs import BlobGone
+from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import AttachmentStored, Profile, Provider, derive_attachment_id, derive_event_id
 
@@ -154,7 +154,7 @@ class FakeBlobs:
     @asynccontextmanager
     async def fetch_blob(self, key: str) -> AsyncIterator[FetchedFile]:
         if key not in self.blobs:
-            raise BlobGone(f"there is no blob {key}")
+            raise BlobNotFound(f"there is no blob {key}")
         content = self.blobs[key]
         path = self.folder / "document"
         path.write_bytes(content)

@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import asyncpg
 from fastapi import FastAPI
 
 import mailroom_gmail
@@ -21,64 +20,91 @@ from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.logs import get_logger
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
-from mailroom_common.postgres import open_pool
+from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
 from mailroom_common.provider_clients import Providers, open_providers
 from mailroom_common.providers.ports import ProviderPackage
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import SCHEMA as TOKENS_SCHEMA
 from mailroom_common.tokens.store import TokenStore
-from mailroom_common.topics import CONNECTION_EVENTS, LIFECYCLE_EVENTS, Topic
+from mailroom_common.topics import CONNECTION_EVENTS, LIFECYCLE_EVENTS
 from mailroom_common.web import build_service_app, serve_app
-from subscription_manager.adapters.flows import PgFlows
-from subscription_manager.adapters.kafka import KafkaAnnouncer, connection_events_to, lifecycle_events_to
-from subscription_manager.adapters.locks import PgLocks
-from subscription_manager.adapters.postgres import SCHEMA, PgConnections
-from subscription_manager.api.doc_sources import DocSourceHandlers, doc_source_routes
-from subscription_manager.api.oauth_pages import Site, oauth_routes
-from subscription_manager.domain.application_access import Reach
-from subscription_manager.domain.attention import OurURLs
-from subscription_manager.handlers.act_on_lifecycle_event import ActOnLifecycleEvent
-from subscription_manager.handlers.change_state import ChangeState
+from subscription_manager.adapters.connection_store import SCHEMA, PgConnectionLocks, PgConnectionStore
+from subscription_manager.adapters.consent_flows import PgConsentFlowStore
+from subscription_manager.adapters.kafka import (
+    KafkaDocSourcePublisher,
+    handle_connection_records,
+    handle_lifecycle_records,
+)
+from subscription_manager.api.doc_sources import DocSourceHandlers, build_doc_source_routes
+from subscription_manager.api.oauth_pages import ConsentPageSettings, ConsentProvider, build_oauth_routes
+from subscription_manager.domain.application_access import ApplicationAccessPolicy
+from subscription_manager.domain.subscription_schedule import build_webhook_urls
+from subscription_manager.handlers.advance_subscription import AdvanceSubscription
+from subscription_manager.handlers.change_connection_state import ChangeConnectionState
 from subscription_manager.handlers.connect_mailbox import ConnectMailbox
+from subscription_manager.handlers.create_doc_source import ConnectionDurations, CreateDocSource
 from subscription_manager.handlers.end_connection import EndConnection
-from subscription_manager.handlers.keep_subscription import KeepSubscription
-from subscription_manager.handlers.make_doc_source import MakeDocSource, Timings
+from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycleEvent
+from subscription_manager.handlers.maintain_shared_subscription import SharedSubscriptionMaintainer
+from subscription_manager.handlers.maintain_source_subscription import SourceSubscriptionMaintainer
 from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
-from subscription_manager.handlers.repeat_doc_sources import RepeatDocSources
-from subscription_manager.handlers.run_keeper import RunBackstop, RunKeeper
+from subscription_manager.handlers.republish_doc_sources import RepublishDocSources
+from subscription_manager.handlers.request_backstops import BackstopScheduler
+from subscription_manager.handlers.subscription_reconciler import SubscriptionReconciler
+from subscription_manager.ports import SubscriptionMaintainer
 from subscription_manager.settings import Settings
 
 log = get_logger()
 
-Clock = Callable[[], datetime]
-
 PROVIDERS: tuple[ProviderPackage, ...] = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """What is open while the service runs."""
+class Parts:
+    """What the web application and the Kafka side of the process share."""
 
-    pool: asyncpg.Pool
-    tokens: TokenStore
+    settings: Settings
+    api_keys: APIKeys
     keys: SealingKeys
+    tokens: TokenStore
     providers: Providers
+    connections: PgConnectionStore
+    flows: PgConsentFlowStore
+    locks: PgConnectionLocks
+    codec: Codec
+    durations: ConnectionDurations
+    wake: asyncio.Event
+    clock: Callable[[], datetime]
 
 
-async def run(settings: Settings, process: Process, *, providers: Sequence[ProviderPackage] = PROVIDERS) -> None:
-    api_keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
+async def run(settings: Settings, process: Process, providers: Sequence[ProviderPackage] = PROVIDERS) -> None:
+    """Pages and API need Postgres only, and are there while Kafka is away: what they publish waits in the outbox."""
     async with AsyncExitStack() as stack:
-        opened = await _open(settings, providers, stack)
-        await Service(settings, process, opened, api_keys, utc_now).run()
+        parts = await _open_parts(settings, providers, stack)
+        kafka_connected = asyncio.Event()
+        process.health.add_readiness(
+            "kafka", lambda: None if kafka_connected.is_set() else "Kafka has not been reached yet"
+        )
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(
+                serve_app(
+                    _build_web_app(parts, process),
+                    host=settings.http_host,
+                    port=settings.http_port,
+                    stopping=process.stopping,
+                )
+            )
+            kafka_side = tasks.create_task(_run_kafka_side(parts, process, kafka_connected))
+            await process.stopping.wait()
+            if not kafka_connected.is_set():
+                kafka_side.cancel()  # it waits for a cluster that is away, and has no work in hand
 
 
-async def _open(settings: Settings, packages: Sequence[ProviderPackage], stack: AsyncExitStack) -> Opened:
-    keys = SealingKeys.parse(settings.token_keys.get_secret_value())
+async def _open_parts(settings: Settings, packages: Sequence[ProviderPackage], stack: AsyncExitStack) -> Parts:
+    # Keys are checked before anything is opened: a wrong one ends the process with its setting's name.
+    api_keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
+    keys = SealingKeys.parse_keys(settings.token_keys.get_secret_value())
     pool = await stack.enter_async_context(
         open_pool(settings.database_url, application_name="subscription-manager", max_size=settings.database_pool_size)
     )
@@ -90,159 +116,179 @@ async def _open(settings: Settings, packages: Sequence[ProviderPackage], stack: 
     await require_current_schema(pool, SCHEMA)
     await require_current_schema(token_pool, TOKENS_SCHEMA)
     tokens = TokenStore(token_pool, keys, url=settings.token_database_url)
-    providers = await stack.enter_async_context(open_providers(packages, settings, tokens))
-    return Opened(pool, tokens, keys, providers)
-
-
-class Service:
-    """The parts of the process and how they are joined."""
-
-    def __init__(self, settings: Settings, process: Process, opened: Opened, api_keys: APIKeys, clock: Clock) -> None:
-        self._settings = settings
-        self._process = process
-        self._opened = opened
-        self._api_keys = api_keys
-        self._clock = clock
-        self._wake = asyncio.Event()
-        self._timings = Timings(
+    codec = Codec()
+    return Parts(
+        settings=settings,
+        api_keys=api_keys,
+        keys=keys,
+        tokens=tokens,
+        providers=await stack.enter_async_context(open_providers(packages, settings, tokens)),
+        connections=PgConnectionStore(pool, Outbox(SCHEMA, codec), _utc_now),
+        flows=PgConsentFlowStore(pool),
+        locks=PgConnectionLocks(settings.database_url, tokens),
+        codec=codec,
+        durations=ConnectionDurations(
             backstop_interval=timedelta(seconds=settings.backstop_interval_s),
             start_margin=timedelta(seconds=settings.start_margin_s),
             ticket_lifetime=timedelta(seconds=settings.ticket_lifetime_s),
             flow_lifetime=timedelta(seconds=settings.flow_lifetime_s),
-        )
-        self._urls = OurURLs(
-            f"{settings.public_url}/webhooks/outlook", f"{settings.public_url}/webhooks/outlook/lifecycle"
-        )
-        self._codec = Codec()
-        self._connections = PgConnections(opened.pool, Outbox(SCHEMA, self._codec), clock)
-        self._flows = PgFlows(opened.pool)
-        self._locks = PgLocks(settings.database_url, opened.tokens)
+        ),
+        wake=asyncio.Event(),
+        clock=_utc_now,
+    )
 
-    async def run(self) -> None:
-        """The pages and the API need Postgres only, and are there while Kafka is away: what they publish waits in the
-        outbox."""
-        reached = asyncio.Event()
-        self._process.health.add_readiness(
-            "kafka", lambda: None if reached.is_set() else "Kafka has not been reached yet"
-        )
+
+def _build_web_app(parts: Parts, process: Process) -> FastAPI:
+    settings, providers = parts.settings, parts.providers
+    create = CreateDocSource(
+        parts.connections,
+        parts.flows,
+        {
+            tenant: ApplicationAccessPolicy(reach.provider_tenants, reach.domains)
+            for tenant, reach in settings.tenants.items()
+        },
+        providers.traits,
+        providers.mail,
+        providers.missing_settings,
+        parts.durations,
+        parts.wake,
+        parts.clock,
+    )
+    change = ChangeConnectionState(parts.connections, parts.tokens, parts.durations, parts.wake, parts.clock)
+    connect = ConnectMailbox(
+        parts.connections,
+        parts.flows,
+        parts.tokens,
+        parts.locks,
+        providers.consent,
+        parts.keys,
+        settings.public_url,
+        parts.durations,
+        parts.wake,
+        parts.clock,
+    )
+    app = build_service_app(process, title="Mailroom subscription-manager", invalid_value_errors=INVALID_VALUE_ERRORS)
+    handlers = DocSourceHandlers(parts.connections, create, change, settings.public_url)
+    app.include_router(build_doc_source_routes(handlers, parts.api_keys))
+    app.include_router(build_oauth_routes(connect, _consent_page_settings(parts)))
+    return app
+
+
+def _consent_page_settings(parts: Parts) -> ConsentPageSettings:
+    consents = parts.providers.consent
+    return ConsentPageSettings(
+        parts.settings.public_url,
+        {
+            name: ConsentProvider(traits.display_name, consents[name].page_origin if name in consents else None)
+            for name, traits in parts.providers.traits.items()
+        },
+        round(parts.settings.flow_lifetime_s),
+    )
+
+
+async def _run_kafka_side(parts: Parts, process: Process, kafka_connected: asyncio.Event) -> None:
+    settings, stopping, health = parts.settings, process.stopping, process.health
+    schemas = SchemaDirectory(settings, parts.codec, client_id="subscription-manager")
+    directory = DocSourceDirectory(settings, parts.codec, schemas=schemas, client_id="subscription-manager")
+    health.add_readiness("directory", directory.check_readiness)
+    async with EventProducer(settings, parts.codec, client_id="subscription-manager") as producer:
+        kafka_connected.set()
+        consumers = _build_consumers(parts, schemas, producer)
+        for topic_name, consumer in consumers.items():
+            health.add_readiness(topic_name, consumer.check_readiness)
+        await _schedule_checks_of_misdirected(parts)
+        relay = OutboxRelay(settings.database_url, SCHEMA, producer)
+        reconciler = _build_reconciler(parts, producer)
+        backstops = BackstopScheduler(parts.connections, interval=parts.durations.backstop_interval, clock=parts.clock)
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(self._serve())
-            kafka = tasks.create_task(self._run_on_kafka(reached))
-            await self._process.stopping.wait()
-            if not reached.is_set():
-                kafka.cancel()  # it waits for a cluster that is away, and has nothing in hand
+            tasks.create_task(schemas.load_and_follow(stopping))
+            tasks.create_task(_follow_own_topic(parts, directory, stopping))
+            for consumer in consumers.values():
+                tasks.create_task(consumer.consume_records(stopping))
+            tasks.create_task(relay.run_relay(stopping))
+            tasks.create_task(reconciler.run_reconciler(stopping))
+            tasks.create_task(backstops.run_backstops(stopping))
 
-    async def _run_on_kafka(self, reached: asyncio.Event) -> None:
-        stopping = self._process.stopping
-        schemas = SchemaDirectory(self._settings, self._codec, client_id="subscription-manager")
-        directory = DocSourceDirectory(self._settings, self._codec, schemas=schemas, client_id="subscription-manager")
-        self._process.health.add_readiness("directory", directory.check_readiness)
-        async with EventProducer(self._settings, self._codec, client_id="subscription-manager") as producer:
-            reached.set()
-            consumers = self._consumers(schemas, producer)
-            for topic, consumer in consumers.items():
-                self._process.health.add_readiness(topic.name, consumer.check_readiness)
-            relay = OutboxRelay(self._settings.database_url, SCHEMA, producer)
-            await self._connections.look_at_misdirected(
-                self._clock(), notification_url=self._urls.notification, lifecycle_url=self._urls.lifecycle
+
+def _build_reconciler(parts: Parts, producer: EventProducer) -> SubscriptionReconciler:
+    maintainers = _build_maintainers(parts, producer)
+    end = EndConnection(parts.connections, parts.locks, maintainers, parts.providers.consent, parts.tokens, parts.clock)
+    advance = AdvanceSubscription(
+        parts.connections,
+        parts.locks,
+        parts.providers.traits,
+        maintainers,
+        end,
+        parts.settings.public_url,
+        parts.clock,
+    )
+    return SubscriptionReconciler(
+        parts.connections,
+        advance.advance_subscription,
+        wake=parts.wake,
+        max_pause_s=parts.settings.max_check_pause_s,
+        max_concurrent=parts.settings.concurrent_subscriptions,
+        clock=parts.clock,
+    )
+
+
+def _build_maintainers(parts: Parts, producer: EventProducer) -> dict[str, SubscriptionMaintainer]:
+    """By the provider's name; one that can only be polled has none."""
+    publisher = KafkaDocSourcePublisher(producer, parts.clock)
+    maintainers: dict[str, SubscriptionMaintainer] = {}
+    for name, client in parts.providers.push.items():
+        push, urls = client.traits.push, build_webhook_urls(parts.settings.public_url, name)
+        if push is None:
+            continue
+        if push.is_shared_by_account:
+            maintainers[name] = SharedSubscriptionMaintainer(
+                client, push, parts.connections, parts.locks, urls, parts.clock
             )
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(schemas.load_and_follow(stopping))
-                tasks.create_task(self._follow_own_topic(directory))
-                for consumer in consumers.values():
-                    tasks.create_task(consumer.consume_records(stopping))
-                tasks.create_task(relay.run_relay(stopping))
-                tasks.create_task(self._keeper(producer).run(stopping))
-                tasks.create_task(self._backstop().run(stopping))
-
-    async def _serve(self) -> None:
-        await serve_app(
-            self.web(), host=self._settings.http_host, port=self._settings.http_port, stopping=self._process.stopping
-        )
-
-    def web(self) -> FastAPI:
-        app = build_service_app(self._process, title="Mailroom subscription-manager")
-        make = MakeDocSource(
-            self._connections,
-            self._flows,
-            self._reach(),
-            self._opened.providers.missing_settings,
-            self._timings,
-            self._wake,
-            self._clock,
-        )
-        change = ChangeState(self._connections, self._opened.tokens, self._timings, self._wake, self._clock)
-        handlers = DocSourceHandlers(self._connections, make, change, self._settings.public_url)
-        app.include_router(doc_source_routes(handlers, self._api_keys))
-        app.include_router(oauth_routes(self._connect_mailbox(), self._site()))
-        return app
-
-    def _connect_mailbox(self) -> ConnectMailbox:
-        return ConnectMailbox(
-            self._connections,
-            self._flows,
-            self._opened.tokens,
-            self._locks,
-            self._opened.providers.consent,
-            self._opened.keys,
-            self._settings.public_url,
-            self._timings,
-            self._wake,
-            self._clock,
-        )
-
-    def _site(self) -> Site:
-        return Site(
-            self._settings.public_url,
-            {name: consent.page_origin for name, consent in self._opened.providers.consent.items()},
-            round(self._settings.flow_lifetime_s),
-        )
-
-    def _keeper(self, producer: EventProducer) -> RunKeeper:
-        providers = self._opened.providers
-        end = EndConnection(
-            self._connections, self._locks, providers.push, providers.consent, self._opened.tokens, self._clock
-        )
-        announcer = KafkaAnnouncer(producer, self._clock)
-        keep = KeepSubscription(self._connections, self._locks, providers.push, announcer, end, self._urls, self._clock)
-        return RunKeeper(
-            self._connections,
-            keep.keep,
-            wake=self._wake,
-            poll_s=self._settings.attention_poll_s,
-            at_once=self._settings.concurrent_subscriptions,
-            clock=self._clock,
-        )
-
-    def _backstop(self) -> RunBackstop:
-        return RunBackstop(self._connections, interval=self._timings.backstop_interval, clock=self._clock)
-
-    def _consumers(self, schemas: SchemaDirectory, producer: EventProducer) -> dict[Topic, WindowedConsumer]:
-        dead_letters = DeadLetterWriter(producer, "subscription-manager")
-        act = ActOnLifecycleEvent(self._connections, self._wake, self._clock)
-        record = RecordConnectionEvent(self._connections, self._clock)
-        read = {LIFECYCLE_EVENTS: lifecycle_events_to(act.act), CONNECTION_EVENTS: connection_events_to(record.record)}
-        return {
-            topic: WindowedConsumer(
-                self._settings,
-                group=f"mailroom.subscription-manager.{topic.name}",
-                topics=[topic],
-                handle=handle,
-                codec=self._codec,
-                schemas=schemas,
-                dead_letters=dead_letters,
-                max_concurrent=8,
+        else:
+            maintainers[name] = SourceSubscriptionMaintainer(
+                client, push, parts.connections, parts.locks, publisher, urls, parts.clock
             )
-            for topic, handle in read.items()
-        }
+    return maintainers
 
-    async def _follow_own_topic(self, directory: DocSourceDirectory) -> None:
-        await directory.load_sources()
-        repeated = await RepeatDocSources(self._connections, directory).repeat()
-        log.info("own_topic_read", doc_sources=len(directory), repeated=repeated)
-        await directory.follow_topic(self._process.stopping)
 
-    def _reach(self) -> dict[str, Reach]:
-        return {
-            tenant: Reach(reach.provider_tenants, reach.domains) for tenant, reach in self._settings.tenants.items()
-        }
+def _build_consumers(parts: Parts, schemas: SchemaDirectory, producer: EventProducer) -> dict[str, WindowedConsumer]:
+    """By the name of the topic that they read."""
+    dead_letters = DeadLetterWriter(producer, "subscription-manager")
+    lifecycle = HandleLifecycleEvent(parts.connections, parts.wake, parts.clock)
+    connection = RecordConnectionEvent(parts.connections, parts.clock)
+    handlers = {
+        LIFECYCLE_EVENTS: handle_lifecycle_records(lifecycle.handle_event),
+        CONNECTION_EVENTS: handle_connection_records(connection.record_event),
+    }
+    return {
+        topic.name: WindowedConsumer(
+            parts.settings,
+            group=f"mailroom.subscription-manager.{topic.name}",
+            topics=[topic],
+            handle=handler,
+            codec=parts.codec,
+            schemas=schemas,
+            dead_letters=dead_letters,
+            max_concurrent=8,
+        )
+        for topic, handler in handlers.items()
+    }
+
+
+async def _schedule_checks_of_misdirected(parts: Parts) -> None:
+    """MAILROOM_PUBLIC_URL may be another one since the last start."""
+    for name, traits in parts.providers.traits.items():
+        if traits.push is not None and traits.push.has_notification_url:
+            urls = build_webhook_urls(parts.settings.public_url, name)
+            await parts.connections.schedule_checks_of_misdirected(name, urls, parts.clock())
+
+
+async def _follow_own_topic(parts: Parts, directory: DocSourceDirectory, stopping: asyncio.Event) -> None:
+    await directory.load_sources()
+    republished = await RepublishDocSources(parts.connections, directory).republish_outdated()
+    log.info("own_topic_loaded", doc_sources=len(directory), republished=republished)
+    await directory.follow_topic(stopping)
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)

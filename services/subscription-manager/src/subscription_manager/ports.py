@@ -1,4 +1,4 @@
-"""What the handlers ask of the world."""
+"""The Protocols that the handlers ask for."""
 
 from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -6,122 +6,151 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from mailroom_common.events import Provider, SyncReason
+from mailroom_common.events import SyncReason
 from mailroom_common.tokens.store import StoredGrant, StoredTokens
 from subscription_manager.domain.connection import Connection
+from subscription_manager.domain.subscription_schedule import WebhookURLs
 
 
-class AlreadyConnected(Exception):
+class MailboxAlreadyConnected(Exception):
     """The tenant has a doc source of this provider user and profile already."""
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """What `doc-sources` has been told of a doc source, by our table."""
+class PublishedVersion:
+    """The newest version of a doc source that `doc-sources` should hold, by our table."""
 
     doc_source_id: str
     version: int
-    is_gone: bool
+    is_deleted: bool
 
 
-class Change(Protocol):
+class LockedConnection(Protocol):
     """One connection with its row locked, in a transaction that ends with the block."""
 
     @property
     def connection(self) -> Connection: ...
 
-    async def save(self, connection: Connection, *, ask: SyncReason | None = None) -> Connection:
-        """Store it; what `doc-sources` shows of it changed: its version rises and is published. `ask` asks for a sync.
+    async def save_connection(self, connection: Connection, *, request_sync: SyncReason | None = None) -> Connection:
+        """Store it, and return it as stored: when what `doc-sources` says of it changes, its version rises and is
+        published. `request_sync` is the reason of a sync request, None for no request.
 
         Raises:
-            AlreadyConnected: as of its unique constraint.
+            MailboxAlreadyConnected: by the unique constraint.
         """
         ...
 
 
-class Connections(Protocol):
-    async def add(self, connection: Connection, *, ask: SyncReason | None = None) -> None:
-        """Raises AlreadyConnected."""
+class ConnectionStore(Protocol):
+    async def add_connection(self, connection: Connection, *, request_sync: SyncReason | None = None) -> None:
+        """Raises MailboxAlreadyConnected."""
         ...
 
-    async def find(self, doc_source_id: str, *, tenant_id: str | None = None) -> Connection | None:
-        """None too when it is another tenant's, or gone."""
+    async def find_connection(self, doc_source_id: str, *, tenant_id: str | None = None) -> Connection | None:
+        """None too when it is another tenant's, or soft-deleted."""
         ...
 
-    async def page(self, tenant_id: str, *, after: tuple[datetime, str] | None, limit: int) -> Sequence[Connection]:
-        """By creation, the oldest first, from behind `after` (created_at, id)."""
+    async def list_connections(
+        self, tenant_id: str, *, after: tuple[datetime, str] | None, limit: int
+    ) -> Sequence[Connection]:
+        """By creation, the oldest first, those behind `after` (created_at, id)."""
         ...
 
-    def change(self, doc_source_id: str, *, tenant_id: str | None = None) -> AbstractAsyncContextManager[Change | None]:
-        """None where `find` finds none."""
+    def lock_connection(
+        self, doc_source_id: str, *, tenant_id: str | None = None
+    ) -> AbstractAsyncContextManager[LockedConnection | None]:
+        """None where `find_connection` finds none."""
         ...
 
-    async def claim_attention(self, now: datetime, *, lease: timedelta, limit: int) -> Sequence[str]:
-        """Those that are due, once each over all instances: they are due again after the lease, unless saved before."""
+    async def claim_due_checks(self, now: datetime, *, lease: timedelta, limit: int) -> Sequence[str]:
+        """The doc sources whose check is due, each to one caller over all instances: it is due again after the lease,
+        unless it is saved before."""
         ...
 
-    async def ask_for_backstops(self, now: datetime, *, interval: timedelta, limit: int) -> int:
-        """Ask for a sync of each active one whose time has come, and return how many there were."""
+    async def find_next_check(self) -> datetime | None:
+        """When the next check is due, None when none is scheduled."""
         ...
 
-    async def others_of_account(self, connection: Connection) -> Sequence[Connection]:
+    async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
+        """Request a sync of each active doc source whose backstop is due, and return how many there were."""
+        ...
+
+    async def list_others_of_account(self, connection: Connection) -> Sequence[Connection]:
         """Of every tenant: other doc sources of this mailbox that the provider still serves."""
         ...
 
-    async def known_subscriptions(self, subscription_ids: Collection[str]) -> frozenset[str]:
+    async def filter_current_subscriptions(self, subscription_ids: Collection[str]) -> frozenset[str]:
         """Those that are the current one of some doc source."""
         ...
 
-    async def look_at_misdirected(self, now: datetime, *, notification_url: str, lifecycle_url: str) -> None:
-        """Make those due whose subscription calls another address than these."""
+    async def schedule_checks_of_misdirected(self, provider: str, urls: WebhookURLs, now: datetime) -> None:
+        """Make a check due for each subscription of the provider that calls other URLs than these."""
         ...
 
-    async def published(self) -> Sequence[Published]:
-        """Of every doc source, graves too, whose newest version is not waiting in the outbox."""
+    async def list_published_versions(self) -> Sequence[PublishedVersion]:
+        """Of every doc source, soft-deleted ones too, whose newest version is not waiting in the outbox."""
         ...
 
-    async def publish_again(self, doc_source_id: str) -> None: ...
+    async def republish_doc_source(self, doc_source_id: str) -> None: ...
 
 
-class AnnouncesNow(Protocol):
-    async def announce(self, connection: Connection) -> None:
+class DocSourcePublisher(Protocol):
+    async def publish_and_wait(self, connection: Connection) -> None:
         """Returns when Kafka has acknowledged this version in `doc-sources`. Raises Unavailable."""
         ...
 
 
-class Held(Protocol):
+class LockHandle(Protocol):
     def require_held(self) -> None:
         """Raises Unavailable when another may hold the lock by now."""
         ...
 
 
-class Locks(Protocol):
+class SubscriptionMaintainer(Protocol):
+    """How subscriptions live at one provider, by its traits: each doc source has its own, or the account shares one."""
+
+    @property
+    def is_shared(self) -> bool:
+        """One serves all doc sources of the account, and ends with the last of them."""
+        ...
+
+    async def create_subscription(self, connection: Connection, lock: LockHandle) -> None: ...
+
+    async def renew_subscription(self, connection: Connection, lock: LockHandle) -> None: ...
+
+    async def end_subscription(self, connection: Connection) -> None:
+        """Tolerates that it is gone."""
+        ...
+
+
+class ConnectionLocks(Protocol):
     """Over all instances. Both raise Unavailable when the lock cannot be had in time."""
 
-    def creator(self, doc_source_id: str) -> AbstractAsyncContextManager[Held]:
+    def lock_doc_source(self, doc_source_id: str) -> AbstractAsyncContextManager[LockHandle]:
         """One at a time creates or ends at the provider for a doc source."""
         ...
 
-    def account(self, provider: Provider, account_key: str) -> AbstractAsyncContextManager[Held]:
-        """What belongs to the account and not to one doc source: Gmail's watch, a revoke, the list of subscriptions."""
+    def lock_account(self, provider: str, account_key: str) -> AbstractAsyncContextManager[LockHandle]:
+        """For what belongs to the account and not to one doc source: a shared subscription, a revocation, the list of
+        subscriptions."""
         ...
 
 
-class Grants(Protocol):
+class GrantStore(Protocol):
     """`TokenStore` of mailroom_common."""
 
     async def put_grant(
-        self, doc_source_id: str, provider: Provider, account_id: str, tokens: StoredTokens, scopes: frozenset[str]
+        self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int: ...
 
-    async def read(self, doc_source_id: str) -> StoredGrant | None: ...
+    async def read_grant(self, doc_source_id: str) -> StoredGrant | None: ...
 
-    async def forget(self, doc_source_id: str) -> None: ...
+    async def forget_grant(self, doc_source_id: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Ticket:
-    """A link that was handed out. `id` is the flow's that it opens."""
+class ConsentTicket:
+    """A link that was handed out. `id` is that of the consent flow that it opens."""
 
     id: str
     doc_source_id: str
@@ -130,47 +159,47 @@ class Ticket:
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class ConsentFlow:
     """A browser that was sent to the provider and is to come back with the same cookie."""
 
     id: str
     doc_source_id: str
     cookie_sha256: bytes
-    sealed: str = field(repr=False)
+    sealed_secrets: str = field(repr=False)
     expires_at: datetime
     is_finished: bool
 
 
-class Flows(Protocol):
-    """Secrets reach it as SHA-256 or sealed."""
+class ConsentFlowStore(Protocol):
+    """Secrets reach it hashed (SHA-256) or sealed."""
 
     async def add_ticket(
         self, ticket_id: str, doc_source_id: str, ticket_sha256: bytes, expires_at: datetime
     ) -> None: ...
 
-    async def ticket(self, ticket_sha256: bytes) -> Ticket | None: ...
+    async def find_ticket(self, ticket_sha256: bytes) -> ConsentTicket | None: ...
 
-    async def use_ticket(
+    async def redeem_ticket(
         self,
         ticket_id: str,
         now: datetime,
         *,
         state_sha256: bytes,
         cookie_sha256: bytes,
-        sealed: str,
+        sealed_secrets: str,
         flow_expires_at: datetime,
     ) -> bool:
-        """False when somebody used it first, or it is too late."""
+        """False when it was redeemed before, or has expired."""
         ...
 
-    async def flow(self, state_sha256: bytes) -> Flow | None: ...
+    async def find_flow(self, state_sha256: bytes) -> ConsentFlow | None: ...
 
-    async def finish(self, flow_id: str, now: datetime) -> bool:
+    async def finish_flow(self, flow_id: str, now: datetime) -> bool:
         """False when it was finished already."""
         ...
 
 
-class Wakes(Protocol):
+class WakeSignal(Protocol):
     def set(self) -> None:
-        """Something is due: look now rather than at the next round. An `asyncio.Event`."""
+        """A check is due: look now rather than at the time that was planned. An `asyncio.Event`."""
         ...

@@ -1,4 +1,4 @@
-"""Settings of subscription-manager."""
+"""Settings of subscription-manager, from the environment."""
 
 from pydantic import Field
 
@@ -17,7 +17,8 @@ class Settings(ProcessSettings, KafkaSettings, TokenSettings, APISettings, Publi
     backstop_interval_s: float = Field(default=900, gt=0)
     ticket_lifetime_s: float = Field(default=3600, gt=0)
     flow_lifetime_s: float = Field(default=600, gt=0)
-    # Between the provider's clock and ours; mail that came this long before the consent is taken all the same.
+    # The provider's clock and ours differ: mail that came this long before the consent is taken all the same.
     start_margin_s: float = Field(default=60, ge=0)
-    attention_poll_s: float = Field(default=2, gt=0)
+    # The reconciler sleeps until the next scheduled check, and no longer than this.
+    max_check_pause_s: float = Field(default=30, gt=0)
     concurrent_subscriptions: int = Field(default=8, ge=1)

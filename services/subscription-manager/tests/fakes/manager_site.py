@@ -250,7 +250,7 @@ async def manager_site(
                 "token_keys": f"k1:{b64encode(secrets.token_bytes(32)).decode()}",
                 "api_keys": _keys("acme", "other"),
                 "public_url": public_url,
-                "attention_poll_s": 0.2,
+                "max_check_pause_s": 0.2,
                 **changed,
             }
         )

@@ -141,10 +141,10 @@ async def _all_rows(site: ManagerSite) -> str:
 async def _tokens(site: ManagerSite) -> list[str]:
     """The tokens that went over the wire, as the store opens them."""
     url = site.settings.database_url
-    keys = SealingKeys.parse(site.settings.token_keys.get_secret_value())
+    keys = SealingKeys.parse_keys(site.settings.token_keys.get_secret_value())
     async with open_pool(url, application_name="test", max_size=2) as pool:
         doc_source_id = await pool.fetchval('select doc_source_id from mailroom_tokens."grant"')
-        grant = await TokenStore(pool, keys, url=url).read(str(doc_source_id))
+        grant = await TokenStore(pool, keys, url=url).read_grant(str(doc_source_id))
     assert grant is not None
     assert grant.tokens.refresh_token is not None
     return [grant.tokens.access_token, grant.tokens.refresh_token]
@@ -182,7 +182,7 @@ async def test_instance_that_dies_in_the_middle_of_a_create_leaves_no_stray_and_
     site.on_handshake = None
     go_on.set()  # the provider gets its answer and makes a subscription that nobody hears of
     conn = await database(site)
-    await conn.execute("update subscription_manager.doc_source set attention_at = now()")
+    await conn.execute("update subscription_manager.doc_source set next_check_at = now()")
     await conn.close()
     async with site.instance():
         await site.until(doc_source_id, subscription_expires_at=bool)
@@ -233,7 +233,7 @@ async def test_lifecycle_events_renew_and_recreate(site: ManagerSite) -> None:
         doc_source_id = await site.connect("outlook", ADA)
         before = await site.until(doc_source_id, subscription_expires_at=bool)
         conn = await database(site)
-        await conn.execute("update subscription_manager.subscription_state set touched_at = now() - interval '1 hour'")
+        await conn.execute("update subscription_manager.subscription_state set renewed_at = now() - interval '1 hour'")
         await conn.close()
         (subscription,) = await site.providers.control.subscriptions()
         asks = _lifecycle(doc_source_id, subscription["subscription_id"], LifecycleKind.REAUTHORIZATION_REQUIRED)

@@ -1,61 +1,35 @@
-"""What the handlers ask for: sync runs, the tables behind them, Kafka, the directory."""
+"""What the handlers ask for: a repository per aggregate, Kafka, the directory of doc sources, a sync run."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from mailroom_common.events import ConnectionKind, DocSource, IngestionResult, SyncReason
+from mailroom_common.providers.types import Folder
 from mailroom_common.topics import Topic
-from sync_engine.domain.coalescing import Window, Wish
+from sync_engine.domain.coalescing import CoalescingWindow, PendingRequest
+from sync_engine.domain.cursor import Cursor
+from sync_engine.domain.message_records import (
+    CommittedPage,
+    KnownMessage,
+    PageUpdate,
+    ParkedItem,
+    RunKind,
+    SyncState,
+)
+from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome, RunReport
 from sync_engine.domain.work_table import Append
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
-    """The run came to its end. `unannounced` counts what it found new though no notification had asked for it."""
-
-    found_new: int = 0
-    unannounced: int = 0
-    full: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class RetryAt:
-    """The run failed in a way that passes; `not_before` is in `sync_state` already. `detail` may be logged."""
-
-    not_before: datetime
-    detail: str
-    failing: bool = True  # False: we were merely asked for patience (429), which is nobody's failure
-
-
-@dataclass(frozen=True, slots=True)
-class NotSyncable:
-    """No run can help until somebody acts; whoever ends that state asks anew.
-
-    `kind` is what subscription-manager must learn, each time it is found so (the event's id is derived, a repeat does
-    no harm); None when it knows by itself: the source is paused, being deleted, or not ours.
-    """
-
-    detail: str
-    kind: ConnectionKind | None = None
-
-
-RunOutcome = Done | RetryAt | NotSyncable
-
-
-class SyncsMailboxes(Protocol):
-    async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
-        """Bring one mailbox up to date. May be cancelled at any await, and run again by another process meanwhile.
-
-        Provider failures become outcomes (`states.put_off` first for what passes). Raises only `Unavailable` when
-        Postgres or the blob store is away, and what nobody foresaw: the worker then puts the source off itself.
-        """
-        ...
+# Repositories. Every call may raise Unavailable.
 
 
 class SyncStates(Protocol):
-    """Rows of `sync_state`. Every call may raise Unavailable."""
+    """Rows of `sync_state`."""
+
+    async def read_state(self, source: DocSource) -> SyncState:
+        """Raise the row to this version of the source, never lower it, and read it. A newer grant clears failures."""
+        ...
 
     async def mark_full_due(self, doc_source_ids: Iterable[str]) -> None:
         """Durably: the next run of these is a full one. Works for sources that have no row yet.
@@ -64,27 +38,128 @@ class SyncStates(Protocol):
         """
         ...
 
-    async def not_before(self, source: DocSource) -> datetime | None:
-        """When the source may run next; None when it may now. A newer grant generation than the row's clears it."""
+    async def back_off(
+        self, source: DocSource, *, retry_after_s: float | None = None, is_throttled: bool = False
+    ) -> datetime:
+        """Store and return `not_before`, by the number of failures in a row or by the provider's word.
+
+        A throttle is no failure: it does not count as one and does not lengthen the pause.
+        """
         ...
 
-    async def put_off(self, source: DocSource, *, detail: str, retry_after_s: float | None = None) -> datetime:
-        """Count one more failed attempt, store `not_before` (backoff, or the provider's word) and tell it."""
+    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None:
+        """Clear the failures. `full_since` is the start of the full run that ended; it clears its own `full_due`."""
         ...
 
-    async def observe(self, source: DocSource) -> None:
-        """Raise `source_version` and `state` to this version, never down: pages of runs begun before are refused."""
+    async def record_grant_refusal(self, source: DocSource, generation: int) -> None:
+        """No run before a newer grant."""
         ...
 
-    async def forget(self, source: DocSource) -> None:
-        """Remove what we hold of a `deleting` source but for its grave, and say `forgotten`, in one transaction.
+    async def record_listed_until(self, source: DocSource, until: datetime) -> None: ...
 
-        Documents and their blobs are ingestion's and stay. Saying it twice does no harm; a grave does not say it again.
+    async def forget_source(self, source: DocSource) -> None:
+        """Remove all rows of a `deleting` source but a soft-deleted one, and report `forgotten`, in one transaction.
+
+        Documents and their blobs are ingestion's and stay. A source that was forgotten before is not reported again.
         """
         ...
 
 
-class KnowsSources(Protocol):
+class Cursors(Protocol):
+    async def read_cursor(self, doc_source_id: str, scope: str) -> Cursor:
+        """Version 0 when there is none."""
+        ...
+
+    async def delete_cursor(self, doc_source_id: str, scope: str) -> None: ...
+
+    async def list_scopes_without_folder(self, doc_source_id: str) -> Sequence[str]:
+        """Scopes of the cursors whose folder is not among those saved last."""
+        ...
+
+
+class Folders(Protocol):
+    async def list_saved_folders(self, doc_source_id: str) -> Sequence[Folder]: ...
+
+    async def save_folders(self, doc_source_id: str, folders: Sequence[Folder]) -> None: ...
+
+
+class Messages(Protocol):
+    async def find_known(self, doc_source_id: str, message_ids: Collection[str]) -> Mapping[str, KnownMessage]:
+        """Those of them that were processed, or are parked."""
+        ...
+
+    async def list_not_seen_since(
+        self, doc_source_id: str, folder_id: str | None, since: datetime
+    ) -> Sequence[KnownMessage]:
+        """Observed messages of a folder (None: of the mailbox) that no page has shown since then."""
+        ...
+
+
+class MessageResults(Protocol):
+    async def record_result(self, result: IngestionResult) -> None:
+        """A stored part has its result; the message is closed when all have. Repeats change nothing."""
+        ...
+
+
+class ParkedItems(Protocol):
+    async def list_due(self, doc_source_id: str, now: datetime, *, include_resting: bool) -> Sequence[ParkedItem]: ...
+
+
+class Uploads(Protocol):
+    async def announce_upload(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
+        """Committed before the first byte is written, so that the sweeper can find what no page ever named."""
+        ...
+
+    async def withdraw_upload(self, attachment_id: str) -> None: ...
+
+
+class SyncRuns(Protocol):
+    async def start_run(self, source: DocSource, kind: RunKind, reasons: Iterable[str], started_at: datetime) -> str:
+        """Store that the run has begun, and return its id."""
+        ...
+
+    async def finish_run(self, run_id: str, report: RunReport, finished_at: datetime) -> None: ...
+
+
+class Pages(Protocol):
+    async def commit_page(self, source: DocSource, update: PageUpdate, now: datetime) -> CommittedPage:
+        """Cursor, messages, parts, parked items and outbox records in one transaction, or nothing.
+
+        Raises:
+            SourceNotActive: the source is not to be synced any more.
+            CursorConflict: the cursor is not the one with which the page was read.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repositories:
+    """All that a sync run stores, by aggregate."""
+
+    states: SyncStates
+    cursors: Cursors
+    folders: Folders
+    messages: Messages
+    parked_items: ParkedItems
+    uploads: Uploads
+    runs: SyncRuns
+    pages: Pages
+
+
+# Sync requests and what comes of them.
+
+
+class MailboxSync(Protocol):
+    async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
+        """Bring one mailbox up to date. May be cancelled at any await, and run again by another process meanwhile.
+
+        Provider failures become outcomes. Raises only `Unavailable` when Postgres or the blob store is away, and
+        errors of our own that nobody foresaw: the worker then backs off by itself.
+        """
+        ...
+
+
+class DocSources(Protocol):
     """The `doc-sources` topic in memory (`mailroom_common.kafka.directory`)."""
 
     def get_source(self, doc_source_id: str) -> DocSource | None: ...
@@ -97,48 +172,45 @@ class KnowsSources(Protocol):
 class RequestLog(Protocol):
     """The partition that a work table mirrors, as its owner writes it."""
 
-    async def append(self, topic: Topic, append: Append, *, occurred_at: datetime) -> int:
-        """Append one record to the key's partition and tell its offset. Raises Unavailable: then it may come yet."""
+    async def append_record(self, topic: Topic, append: Append, *, occurred_at: datetime) -> int:
+        """Append to the key's partition and return the offset. Raises Unavailable: then it may still be appended."""
         ...
 
 
-class TellsConnections(Protocol):
+class ConnectionEventPublisher(Protocol):
     """`connection-events`, through the outbox. Every call may raise Unavailable."""
 
-    async def synced(self, source: DocSource, done: Done) -> None:
-        """A run came to its end: `recovered` if we had said otherwise, and `synced`, at most one a minute."""
+    async def report_synced(self, source: DocSource, completed: RunCompleted) -> None:
+        """`recovered` if a failure was reported before, and `synced`, at most one a minute."""
         ...
 
-    async def failing(self, source: DocSource, detail: str) -> None:
+    async def report_failing(self, source: DocSource, detail: str) -> None:
         """`provider_failing`, once until it recovers."""
         ...
 
-    async def unsyncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None: ...
+    async def report_not_syncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None: ...
 
 
-class ClosesMessages(Protocol):
-    async def record_result(self, result: IngestionResult) -> None:
-        """A taken part has its result; the message is closed when all have. Repeats change nothing."""
+# The coalescer.
+
+
+class CoalescingWindows(Protocol):
+    """One window per doc source with recent notifications, kept over restarts."""
+
+    def get(self, doc_source_id: str) -> CoalescingWindow | None: ...
+
+    async def put(self, doc_source_id: str, window: CoalescingWindow | None) -> None:
+        """Returns when it is durable; `get` returns it at once. Raises Unavailable."""
         ...
 
-
-class KeepsWindows(Protocol):
-    """The coalescer's table: one window per doc source that was heard of lately, kept over restarts."""
-
-    def get(self, doc_source_id: str) -> Window | None: ...
-
-    async def put(self, doc_source_id: str, window: Window | None) -> None:
-        """Returns when it is kept; `get` shows it at once. Raises Unavailable."""
-        ...
-
-    def items(self) -> Iterable[tuple[str, Window]]: ...
+    def items(self) -> Iterable[tuple[str, CoalescingWindow]]: ...
 
     def owns(self, doc_source_id: str) -> bool:
-        """False for what a partition that moved away has left behind here."""
+        """False for what a partition that moved to another process has left behind in this one."""
         ...
 
 
-class AsksForSyncs(Protocol):
-    async def ask(self, doc_source_id: str, wish: Wish) -> None:
-        """Write the request to `sync-requests`. Raises Unavailable: then it may come yet."""
+class SyncRequests(Protocol):
+    async def send_request(self, doc_source_id: str, pending: PendingRequest) -> None:
+        """Append the request to `sync-requests`. Raises Unavailable: then it may still be appended."""
         ...

@@ -2,14 +2,14 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
 import mailroom_gmail
 import mailroom_outlook
-from mailroom_common.errors import ItemGone, MailroomError
+from mailroom_common.errors import ItemGone, MailroomError, Throttled
 from mailroom_common.providers.ports import ProviderTraits
 from mailroom_common.providers.types import (
     Change,
@@ -87,7 +87,26 @@ class FakeMailbox(ABC):
         self.errors: dict[str, list[MailroomError]] = {}  # by call name: raised one after the other
         self.meanwhile: dict[str, Callable[[str], Awaitable[None]]] = {}  # by call name: awaited with what is asked for
         self.item_errors: dict[str, Exception] = {}  # by message id: raised by every fetch
+        self._units_per_minute = 0
+        self._costs: Mapping[str, int] = {}
+        self._spent: list[tuple[datetime, int]] = []
         self._version = 0
+
+    def limit_units(self, per_minute: int, costs: Mapping[str, int]) -> None:
+        """Count every call exactly, and refuse what goes beyond `per_minute` units within any minute."""
+        self._units_per_minute, self._costs = per_minute, costs
+
+    @property
+    def units_spent(self) -> int:
+        return sum(units for _, units in self._spent)
+
+    def _spend_units(self, name: str) -> None:
+        units = self._costs.get(name, 0)
+        minute_ago = self.clock() - timedelta(minutes=1)
+        recent = sum(spent for at, spent in self._spent if at > minute_ago)
+        if units and recent + units > self._units_per_minute:
+            raise Throttled("429")  # without a word on how long: Gmail has no Retry-After
+        self._spent.append((self.clock(), units))
 
     @property
     def call_count(self) -> int:
@@ -97,6 +116,7 @@ class FakeMailbox(ABC):
         self.calls[name] += 1
         if meanwhile := self.meanwhile.get(name):
             await meanwhile(asked_for)
+        self._spend_units(name)
         if self.errors.get(name):
             raise self.errors[name].pop(0)
 

@@ -31,12 +31,11 @@ from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.topics import ATTACHMENTS, CONNECTION_EVENTS, MAIL_EVENTS, Topic
-from sync_engine.adapters.run_tables import PgRunTables
-from sync_engine.adapters.sync_states import PgSyncStates
-from sync_engine.domain.plan import Timings
+from sync_engine.adapters.repositories import open_repositories
+from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome
+from sync_engine.domain.run_planning import SyncTimings
 from sync_engine.handlers.run_sync import RunSync
-from sync_engine.ports import Done, RunOutcome
-from sync_engine.run_ports import RunTables
+from sync_engine.ports import Repositories, SyncStates
 
 START = NOON - timedelta(hours=1)
 
@@ -74,14 +73,13 @@ class Engine:
     pool: asyncpg.Pool
     outbox: Outbox
     codec: Codec
-    tables: RunTables
-    states: PgSyncStates
+    repositories: Repositories
     blobs: BlobStore
     blob_folder: Path
     mailbox: FakeMailbox
     clock: FakeClock
     source: DocSource
-    timings: Timings = field(default_factory=Timings)
+    timings: SyncTimings = field(default_factory=SyncTimings)
     provider: MailReader | None = None  # instead of the fake mailbox
 
     def sync_engine(self, *, is_configured: bool = True) -> RunSync:
@@ -89,25 +87,28 @@ class Engine:
         providers: dict[str, MailReader] = {self.source.provider: provider} if is_configured else {}
         return RunSync(
             providers=providers,
-            tables=self.tables,
-            states=self.states,
+            repositories=self.repositories,
             blobs=self.blobs,
             clock=self.clock,
             timings=self.timings,
         )
 
-    async def run(self, *reasons: SyncReason) -> RunOutcome:
+    @property
+    def states(self) -> SyncStates:
+        return self.repositories.states
+
+    async def run_sync(self, *reasons: SyncReason) -> RunOutcome:
         return await self.sync_engine().run(self.source, reasons=frozenset(reasons or {SyncReason.NOTIFICATION}))
 
-    async def done(self, *reasons: SyncReason) -> Done:
-        outcome = await self.run(*reasons)
-        assert isinstance(outcome, Done), outcome
+    async def complete_run(self, *reasons: SyncReason) -> RunCompleted:
+        outcome = await self.run_sync(*reasons)
+        assert isinstance(outcome, RunCompleted), outcome
         return outcome
 
     async def change_source(self, **changes: object) -> None:
         """A new version of the source, as the directory would bring it to the worker."""
         self.source = replace(self.source, version=self.source.version + 1, **changes)  # type: ignore[arg-type]
-        await self.states.observe(self.source)
+        await self.states.read_state(self.source)
 
     async def change_behind_its_back(self, **changes: object) -> None:
         """As `change_source`, of which the run under way knows nothing."""
@@ -115,7 +116,7 @@ class Engine:
         await self.change_source(**changes)
         self.source = before
 
-    async def told(self, topic: Topic) -> list[Event]:
+    async def read_outbox(self, topic: Topic) -> list[Event]:
         rows = await self.pool.fetch(
             "select value from sync_engine.outbox where topic = $1 and key like $2 || '%' order by id",
             topic.name,
@@ -123,32 +124,32 @@ class Engine:
         )
         return [self.codec.decode(topic, row["value"]) for row in rows]
 
-    async def attachments(self) -> list[AttachmentStored]:
-        return [event for event in await self.told(ATTACHMENTS) if isinstance(event, AttachmentStored)]
+    async def read_attachments(self) -> list[AttachmentStored]:
+        return [event for event in await self.read_outbox(ATTACHMENTS) if isinstance(event, AttachmentStored)]
 
-    async def taken_mails(self) -> list[str]:
-        return sorted(event.message_id for event in await self.attachments())
+    async def collected_mails(self) -> list[str]:
+        return sorted(event.message_id for event in await self.read_attachments())
 
-    async def mail_events(self) -> list[MailEvent]:
-        return [event for event in await self.told(MAIL_EVENTS) if isinstance(event, MailEvent)]
+    async def read_mail_events(self) -> list[MailEvent]:
+        return [event for event in await self.read_outbox(MAIL_EVENTS) if isinstance(event, MailEvent)]
 
-    async def connection_events(self) -> list[ConnectionEvent]:
-        return [event for event in await self.told(CONNECTION_EVENTS) if isinstance(event, ConnectionEvent)]
+    async def read_connection_events(self) -> list[ConnectionEvent]:
+        return [event for event in await self.read_outbox(CONNECTION_EVENTS) if isinstance(event, ConnectionEvent)]
 
-    async def rows(self, table: str) -> list[asyncpg.Record]:
+    async def read_rows(self, table: str) -> list[asyncpg.Record]:
         rows: list[asyncpg.Record] = await self.pool.fetch(
             f"select * from sync_engine.{table} where doc_source_id = $1",  # noqa: S608
             self.source.doc_source_id,
         )
         return rows
 
-    async def row(self, table: str) -> asyncpg.Record:
-        (row,) = await self.rows(table)
+    async def read_row(self, table: str) -> asyncpg.Record:
+        (row,) = await self.read_rows(table)
         return row
 
-    async def reasons(self) -> dict[str | None, str | None]:
-        """What became of each part, by file name: None is taken."""
-        return {row["filename"]: row["reason"] for row in await self.rows("message_part")}
+    async def read_skip_reasons(self) -> dict[str | None, str | None]:
+        """What became of each part, by file name: None is stored."""
+        return {row["filename"]: row["skip_reason"] for row in await self.read_rows("message_part")}
 
     def stored_blobs(self) -> set[str]:
         return {
@@ -173,8 +174,7 @@ async def open_engine(
             pool=pool,
             outbox=outbox,
             codec=codec,
-            tables=PgRunTables(pool, outbox),
-            states=PgSyncStates(pool, outbox, clock),
+            repositories=open_repositories(pool, outbox, clock),
             blobs=blobs,
             blob_folder=blob_folder,
             mailbox=mailbox or default,

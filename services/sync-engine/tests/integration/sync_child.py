@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from mailroom_common.events import DocSource, Event, Provider, SyncReason
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession
 from mailroom_common.topics import Topic
-from sync_engine.adapters.run_tables import PgRunTables
-from sync_engine.domain.records import Committed, Page
+from sync_engine.adapters.pages import PgPages
+from sync_engine.adapters.sync_states import PgSyncStates
+from sync_engine.domain.message_records import CommittedPage, PageUpdate
 from sync_engine.handlers.run_sync import RunSync
 
 
@@ -42,20 +44,26 @@ class Countdown:
                 die()
 
 
-class DyingTables(PgRunTables):
+class DyingPages(PgPages):
     def __init__(self, engine: Engine, countdown: Countdown) -> None:
         super().__init__(engine.pool, DyingOutbox(engine, countdown))
         self._countdown = countdown
 
-    async def commit(self, source: DocSource, page: Page, now: datetime) -> Committed:
+    async def commit_page(self, source: DocSource, update: PageUpdate, now: datetime) -> CommittedPage:
         self._countdown.passes("before_commit")
-        committed = await super().commit(source, page, now)
+        committed = await super().commit_page(source, update, now)
         self._countdown.passes("after_commit")
         return committed
 
-    async def succeeded(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None:
+
+class DyingStates(PgSyncStates):
+    def __init__(self, engine: Engine, countdown: Countdown) -> None:
+        super().__init__(engine.pool, engine.outbox, engine.clock)
+        self._countdown = countdown
+
+    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None:
         self._countdown.passes("before_end")
-        await super().succeeded(source, full_since=full_since, full_due=full_due)
+        await super().record_success(source, full_since=full_since, full_due=full_due)
 
 
 class DyingOutbox(Outbox):
@@ -108,8 +116,11 @@ async def main(database_url: str, blobs: str, doc_source_id: str, provider: str,
     async with open_engine(database_url, Path(blobs), source, mailbox) as engine:
         run = RunSync(
             providers={source.provider: mailbox},
-            tables=DyingTables(engine, countdown),
-            states=engine.states,
+            repositories=replace(
+                engine.repositories,
+                pages=DyingPages(engine, countdown),
+                states=DyingStates(engine, countdown),
+            ),
             blobs=DyingBlobs(engine.blobs, countdown),
             clock=engine.clock,
             timings=engine.timings,

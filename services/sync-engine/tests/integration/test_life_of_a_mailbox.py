@@ -94,7 +94,7 @@ class MailboxLife(RuleBasedStateMachine):
     @rule(minutes=_LATER, is_full=st.booleans())
     def a_run(self, minutes: float, is_full: bool) -> None:
         self._await(self._later(minutes, is_full))
-        self._await(self.engine.run(SyncReason.NOTIFICATION))
+        self._await(self.engine.run_sync(SyncReason.NOTIFICATION))
 
     @rule(minutes=_LATER, is_full=st.booleans(), calls=st.integers(1, 6))
     def a_run_that_is_killed(self, minutes: float, is_full: bool, calls: int) -> None:
@@ -109,7 +109,7 @@ class MailboxLife(RuleBasedStateMachine):
         async def run() -> None:
             self.mailbox.meanwhile = dict.fromkeys(_CALLS, count)
             try:
-                await self.engine.run(SyncReason.NOTIFICATION)
+                await self.engine.run_sync(SyncReason.NOTIFICATION)
             except Killed:
                 return
             finally:
@@ -123,7 +123,7 @@ class MailboxLife(RuleBasedStateMachine):
     @rule(minutes=_LATER, is_full=st.booleans())
     def two_workers_at_once(self, minutes: float, is_full: bool) -> None:
         async def both() -> None:
-            await asyncio.gather(*(self.engine.run(SyncReason.NOTIFICATION) for _ in range(2)))
+            await asyncio.gather(*(self.engine.run_sync(SyncReason.NOTIFICATION) for _ in range(2)))
 
         self._await(self._later(minutes, is_full))
         self._await(both())
@@ -137,7 +137,7 @@ class MailboxLife(RuleBasedStateMachine):
     def nothing_is_taken_twice_and_nothing_that_is_not_ours(self) -> None:
         if not hasattr(self, "engine"):
             return
-        taken = self._await(self.engine.taken_mails())
+        taken = self._await(self.engine.collected_mails())
         assert len(taken) == len(set(taken))
         old = {
             message_id
@@ -162,7 +162,7 @@ class MailboxLife(RuleBasedStateMachine):
         self._await(self.engine.states.mark_full_due([self.engine.source.doc_source_id]))
         for _ in range(3):  # a parked item may come to its turn only after this run began
             self.engine.clock.pass_by(hours=4)
-            self._await(self.engine.done(SyncReason.MANUAL))
+            self._await(self.engine.complete_run(SyncReason.MANUAL))
         ours = {
             message_id
             for message_id, mail in self.mailbox.mails.items()
@@ -170,8 +170,8 @@ class MailboxLife(RuleBasedStateMachine):
             and mail.summary.received_at >= START
             and (mail.summary.folder_id in _WATCHED or (mail.summary.labels and "SPAM" not in mail.summary.labels))
         }
-        assert ours <= set(self._await(self.engine.taken_mails()))
-        assert self._await(self.engine.rows("parked_item")) == []
+        assert ours <= set(self._await(self.engine.collected_mails()))
+        assert self._await(self.engine.read_rows("parked_item")) == []
 
 
 _FEW = settings(

@@ -55,20 +55,20 @@ async def test_a_worker_killed_at_any_point_leaves_nothing_out_and_does_nothing_
         died = await _run_and_die(postgres_url, tmp_path, source.doc_source_id, provider, stop_at)
         assert died == -signal.SIGKILL
         await _every_blob_is_accounted_for(engine)
-        await engine.done(SyncReason.CONNECT)
-        assert await engine.taken_mails() == TAKEN
-        assert sorted(row["message_id"] for row in await engine.rows("message")) == TAKEN
-        parts = await engine.rows("message_part")
+        await engine.complete_run(SyncReason.CONNECT)
+        assert await engine.collected_mails() == TAKEN
+        assert sorted(row["message_id"] for row in await engine.read_rows("message")) == TAKEN
+        parts = await engine.read_rows("message_part")
         assert len(parts) == 2 * len(TAKEN)
-        assert engine.stored_blobs() == {row["blob_key"] for row in parts if row["taken"]}
-        assert await engine.rows("blob_upload") == [], "no announcement is left of what was taken in the end"
-        assert all(row["page_token"] is None for row in await engine.rows("cursor")), "every round came to its end"
+        assert engine.stored_blobs() == {row["blob_key"] for row in parts if row["stored"]}
+        assert await engine.read_rows("blob_upload") == [], "no announcement is left of what was taken in the end"
+        assert all(row["page_token"] is None for row in await engine.read_rows("cursor")), "every round came to its end"
 
 
 async def _every_blob_is_accounted_for(engine: Engine) -> None:
     """Before anything is run again: what nobody announces and no part names, no sweeper would ever find."""
-    announced = {row["blob_key"] for row in await engine.rows("blob_upload")}
-    named = {row["blob_key"] for row in await engine.rows("message_part")}
+    announced = {row["blob_key"] for row in await engine.read_rows("blob_upload")}
+    named = {row["blob_key"] for row in await engine.read_rows("message_part")}
     assert engine.stored_blobs() <= announced | named
 
 
@@ -77,9 +77,9 @@ async def test_after_a_crash_the_round_goes_on_from_its_page_token(postgres_url:
     mailbox = crash_mailbox(Provider.OUTLOOK)
     async with open_engine(postgres_url, tmp_path, source, mailbox) as engine:
         await _run_and_die(postgres_url, tmp_path, source.doc_source_id, Provider.OUTLOOK, "before_commit:3")
-        (inbox,) = [row for row in await engine.rows("cursor") if row["scope"] == "f-inbox"]
+        (inbox,) = [row for row in await engine.read_rows("cursor") if row["scope"] == "f-inbox"]
         assert inbox["position"] is None
         assert inbox["page_token"] is not None
         fetched = mailbox.calls["fetch"]
-        await engine.done(SyncReason.CONNECT)
+        await engine.complete_run(SyncReason.CONNECT)
         assert mailbox.calls["fetch"] - fetched == len(TAKEN) - 2 * 3, "two pages of three were through"

@@ -30,13 +30,13 @@ from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.topics import CONNECTION_EVENTS, INGESTION_RESULTS
 from mailroom_common.web import build_service_app
+from sync_engine.adapters.api_queries import PgMessageQueries
 from sync_engine.adapters.connection_events import PgConnectionEvents
-from sync_engine.adapters.message_lists import PgMessageLists
-from sync_engine.adapters.results import PgResults
+from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.sync_states import PgSyncStates
-from sync_engine.api.routes import routes
+from sync_engine.api.routes import build_router
+from sync_engine.domain.run_outcomes import RunCompleted
 from sync_engine.handlers.record_results import RecordResults
-from sync_engine.ports import Done
 
 pytestmark = pytest.mark.stack
 
@@ -53,12 +53,12 @@ class Bench:
         outbox = Outbox("sync_engine", self.codec)
         self.states = PgSyncStates(self.pool, outbox, lambda: self.now)
         self.connections = PgConnectionEvents(self.pool, outbox, lambda: self.now)
-        self.recorder = RecordResults(PgResults(self.pool))
+        self.recorder = RecordResults(PgMessages(self.pool))
 
     def pass_by(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
 
-    async def told(self, source: DocSource) -> list[ConnectionEvent]:
+    async def read_outbox(self, source: DocSource) -> list[ConnectionEvent]:
         rows = await self.pool.fetch(
             "select value from sync_engine.outbox where key = $1 order by id", source.doc_source_id
         )
@@ -66,7 +66,7 @@ class Bench:
         return [event for event in events if isinstance(event, ConnectionEvent)]
 
     async def kinds(self, source: DocSource) -> list[ConnectionKind]:
-        return [event.kind for event in await self.told(source)]
+        return [event.kind for event in await self.read_outbox(source)]
 
     async def message(self, source: DocSource, message_id: str, *taken: str, left: int = 0) -> None:
         """A message of whose parts those named are taken."""
@@ -81,8 +81,8 @@ class Bench:
         rows = [(attachment_id, None) for attachment_id in taken] + [(None, "inline_picture")] * left
         for position, (attachment_id, reason) in enumerate(rows):
             await self.pool.execute(
-                "insert into sync_engine.message_part (doc_source_id, message_id, part_path, position, taken, reason, "
-                "attachment_id, filename, content_type, size_bytes, content_sha256) "
+                "insert into sync_engine.message_part (doc_source_id, message_id, part_path, position, stored, "
+                "skip_reason, attachment_id, filename, content_type, size_bytes, content_sha256) "
                 "values ($1, $2, $3, $4, $5, $6, $7, 'a.pdf', 'application/pdf', 10, 'ab')",
                 source.doc_source_id,
                 message_id,
@@ -105,7 +105,7 @@ class Bench:
             document_id=f"doc-{attachment_id}",
             status=status,
         )
-        await self.recorder.handle(
+        await self.recorder.handle_record(
             IncomingRecord(INGESTION_RESULTS, 0, 0, START, event.document_id, b"", {}, event),
         )
 
@@ -142,7 +142,7 @@ def source(tenant_id: str = "acme", state: DocSourceState = DocSourceState.ACTIV
 
 async def known(bench: Bench, *, tenant_id: str = "acme", state: DocSourceState = DocSourceState.ACTIVE) -> DocSource:
     found = source(tenant_id, state)
-    await bench.states.observe(found)
+    await bench.states.read_state(found)
     return found
 
 
@@ -151,15 +151,15 @@ async def known(bench: Bench, *, tenant_id: str = "acme", state: DocSourceState 
 
 async def test_synced_is_told_at_most_once_a_minute_and_sums_up_what_nobody_announced(bench: Bench) -> None:
     s = await known(bench)
-    await bench.connections.synced(s, Done(found_new=1, unannounced=1))
+    await bench.connections.report_synced(s, RunCompleted(new_messages=1, unannounced_messages=1))
     bench.pass_by(30)
-    await bench.connections.synced(s, Done(found_new=2, unannounced=2))
+    await bench.connections.report_synced(s, RunCompleted(new_messages=2, unannounced_messages=2))
     bench.pass_by(20)
-    await bench.connections.synced(s, Done(found_new=3, unannounced=3))
+    await bench.connections.report_synced(s, RunCompleted(new_messages=3, unannounced_messages=3))
     assert await bench.kinds(s) == [ConnectionKind.SYNCED]
     bench.pass_by(10)
-    await bench.connections.synced(s, Done())
-    told = await bench.told(s)
+    await bench.connections.report_synced(s, RunCompleted())
+    told = await bench.read_outbox(s)
     assert [(event.kind, event.unannounced) for event in told] == [
         (ConnectionKind.SYNCED, 1),
         (ConnectionKind.SYNCED, 5),
@@ -171,41 +171,41 @@ async def test_synced_is_told_at_most_once_a_minute_and_sums_up_what_nobody_anno
 async def test_a_provider_that_keeps_failing_is_told_once_and_its_recovery_too(bench: Bench) -> None:
     s = await known(bench)
     for _ in range(5):
-        await bench.states.put_off(s, detail="503")
-        await bench.connections.failing(s, "503")
+        await bench.states.back_off(s)
+        await bench.connections.report_failing(s, "503")
     assert await bench.kinds(s) == [ConnectionKind.PROVIDER_FAILING]
-    await bench.connections.synced(s, Done())
-    await bench.connections.synced(s, Done())
+    await bench.connections.report_synced(s, RunCompleted())
+    await bench.connections.report_synced(s, RunCompleted())
     assert await bench.kinds(s) == [ConnectionKind.PROVIDER_FAILING, ConnectionKind.RECOVERED, ConnectionKind.SYNCED]
 
 
 async def test_a_single_failure_is_not_worth_a_word(bench: Bench) -> None:
     s = await known(bench)
-    await bench.states.put_off(s, detail="503")
-    await bench.connections.failing(s, "503")
+    await bench.states.back_off(s)
+    await bench.connections.report_failing(s, "503")
     assert await bench.kinds(s) == []
 
 
 async def test_a_refusal_found_twice_is_one_event_until_a_sync_has_worked_in_between(bench: Bench) -> None:
     s = await known(bench)
     for _ in range(2):
-        await bench.connections.unsyncable(s, ConnectionKind.ACCESS_DENIED, "403")
+        await bench.connections.report_not_syncable(s, ConnectionKind.ACCESS_DENIED, "403")
         bench.pass_by(900)
-    assert len({event.event_id for event in await bench.told(s)}) == 1
-    await bench.connections.synced(s, Done())
-    await bench.connections.unsyncable(s, ConnectionKind.ACCESS_DENIED, "403")
-    denied = [event for event in await bench.told(s) if event.kind is ConnectionKind.ACCESS_DENIED]
+    assert len({event.event_id for event in await bench.read_outbox(s)}) == 1
+    await bench.connections.report_synced(s, RunCompleted())
+    await bench.connections.report_not_syncable(s, ConnectionKind.ACCESS_DENIED, "403")
+    denied = [event for event in await bench.read_outbox(s) if event.kind is ConnectionKind.ACCESS_DENIED]
     assert len(denied) == 3
     assert len({event.event_id for event in denied}) == 2
 
 
 async def test_of_a_forgotten_source_nothing_is_told_any_more(bench: Bench) -> None:
     s = await known(bench, state=DocSourceState.DELETING)
-    await bench.states.forget(s)
-    await bench.states.forget(s)
-    await bench.connections.synced(s, Done(found_new=1))
-    await bench.connections.failing(s, "503")
-    await bench.connections.unsyncable(s, ConnectionKind.MAILBOX_GONE, "404")
+    await bench.states.forget_source(s)
+    await bench.states.forget_source(s)
+    await bench.connections.report_synced(s, RunCompleted(new_messages=1))
+    await bench.connections.report_failing(s, "503")
+    await bench.connections.report_not_syncable(s, ConnectionKind.MAILBOX_GONE, "404")
     assert await bench.kinds(s) == [ConnectionKind.FORGOTTEN]
 
 
@@ -262,7 +262,7 @@ async def test_a_result_of_no_mail_is_passed_over(bench: Bench) -> None:
 async def client(bench: Bench) -> AsyncIterator[httpx.AsyncClient]:
     keys = ",".join(f"{tenant}:viewer:{sha256(f'key-{tenant}'.encode()).hexdigest()}" for tenant in ("t1", "t2"))
     app = build_service_app(Process("test"), title="test")
-    app.include_router(routes(PgMessageLists(bench.pool), APIKeys.parse_keys(keys)))
+    app.include_router(build_router(PgMessageQueries(bench.pool), APIKeys.parse_keys(keys)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as http:
         yield http
 
@@ -287,14 +287,15 @@ async def test_messages_show_every_part_taken_or_left_and_why(bench: Bench, clie
         "content_type": "application/pdf",
         "size_bytes": 10,
         "content_sha256": "ab",
-        "taken": True,
-        "reason": None,
+        "stored": True,
+        "skip_reason": None,
+        "parked_reason": None,
         "attachment_id": a,
         "document_id": f"doc-{a}",
         "result_status": "completed",
         "result_reason": None,
     }
-    assert (left["taken"], left["reason"], left["attachment_id"]) == (False, "inline_picture", None)
+    assert (left["stored"], left["skip_reason"], left["attachment_id"]) == (False, "inline_picture", None)
 
 
 async def test_pages_show_each_message_once_newest_first_though_new_ones_come(

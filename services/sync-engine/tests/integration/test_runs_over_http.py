@@ -59,7 +59,7 @@ class Site:
     async def calls_of(self, *reasons: SyncReason) -> list[str]:
         """The run's calls, each by the last piece of its path."""
         await self.sandbox.control.forget_calls()
-        await self.engine.done(*reasons)
+        await self.engine.complete_run(*reasons)
         return [str(call["path"]).rpartition("/")[2] for call in await self.sandbox.control.calls(self.address)]
 
 
@@ -97,53 +97,53 @@ async def site(
 
 async def test_mail_from_before_and_after_the_first_sync_is_taken_once(site: Site) -> None:
     expected = [await site.deliver(), await site.deliver()]
-    await site.engine.done(SyncReason.CONNECT)
+    await site.engine.complete_run(SyncReason.CONNECT)
     expected.append(await site.deliver())
-    await site.engine.done(SyncReason.NOTIFICATION)
+    await site.engine.complete_run(SyncReason.NOTIFICATION)
     await site.engine.states.mark_full_due([site.engine.source.doc_source_id])
-    await site.engine.done(SyncReason.MANUAL)
-    assert await site.engine.taken_mails() == sorted(expected)
-    assert {event.content_sha256 for event in await site.engine.attachments()} == {
-        row["content_sha256"] for row in await site.engine.rows("message_part")
+    await site.engine.complete_run(SyncReason.MANUAL)
+    assert await site.engine.collected_mails() == sorted(expected)
+    assert {event.content_sha256 for event in await site.engine.read_attachments()} == {
+        row["content_sha256"] for row in await site.engine.read_rows("message_part")
     }
 
 
 async def test_a_woken_mailbox_with_nothing_new_costs_one_call(site: Site) -> None:
     await site.deliver()
-    await site.engine.done(SyncReason.CONNECT)
+    await site.engine.complete_run(SyncReason.CONNECT)
     assert len(await site.calls_of(SyncReason.NOTIFICATION)) == 1
 
 
 async def test_a_new_mail_costs_three_calls(site: Site) -> None:
     """What is new; the message or its parts; the bytes. Gmail sends small parts along."""
-    await site.engine.done(SyncReason.CONNECT)
+    await site.engine.complete_run(SyncReason.CONNECT)
     await site.deliver()
     assert len(await site.calls_of(SyncReason.NOTIFICATION)) <= 3
-    assert len(await site.engine.taken_mails()) == 1
+    assert len(await site.engine.collected_mails()) == 1
 
 
 async def test_an_inline_document_is_found_though_graph_says_no_attachments(site: Site) -> None:
     message_id = await site.deliver("Facture 12", is_inline=True)
-    await site.engine.done(SyncReason.CONNECT)
-    assert await site.engine.taken_mails() == [message_id]
+    await site.engine.complete_run(SyncReason.CONNECT)
+    assert await site.engine.collected_mails() == [message_id]
 
 
 async def test_junk_is_not_taken_until_it_is_moved_to_the_inbox(site: Site) -> None:
-    await site.engine.done(SyncReason.CONNECT)
+    await site.engine.complete_run(SyncReason.CONNECT)
     is_outlook = site.engine.source.provider is Provider.OUTLOOK
     message_id = await site.deliver(folder="junkemail" if is_outlook else "SPAM")
-    await site.engine.done()
-    assert await site.engine.taken_mails() == []
+    await site.engine.complete_run()
+    assert await site.engine.collected_mails() == []
     await site.sandbox.control.move(site.address, message_id, "inbox" if is_outlook else "INBOX")
-    await site.engine.done()
-    assert await site.engine.taken_mails() == [message_id]
+    await site.engine.complete_run()
+    assert await site.engine.collected_mails() == [message_id]
 
 
 async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twice(site: Site) -> None:
     expected = [await site.deliver()]
-    await site.engine.done(SyncReason.CONNECT)
+    await site.engine.complete_run(SyncReason.CONNECT)
     await site.sandbox.control.refuse_cursors(site.address)
     expected.append(await site.deliver())
     await site.engine.states.mark_full_due([site.engine.source.doc_source_id])
-    await site.engine.done(SyncReason.LIFECYCLE)
-    assert await site.engine.taken_mails() == sorted(expected)
+    await site.engine.complete_run(SyncReason.LIFECYCLE)
+    assert await site.engine.collected_mails() == sorted(expected)

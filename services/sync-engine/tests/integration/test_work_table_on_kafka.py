@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from fake_states import FakeSyncStates
 
 from mailroom_common.events import (
     Access,
@@ -24,13 +25,15 @@ from mailroom_common.events import (
 )
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
-from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.topics import SCHEMAS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
-from sync_engine.adapters.request_log import KafkaRequestLog
-from sync_engine.handlers.work_off_requests import WorkOffRequests
-from sync_engine.ports import Done, RetryAt, RunOutcome
+from sync_engine.adapters.folding_consumer import FoldingConsumer
+from sync_engine.adapters.sync_requests_topic import KafkaRequestLog
+from sync_engine.domain.run_outcomes import RunCompleted, RunDeferred, RunOutcome
+from sync_engine.handlers.answer_claims import AnswerClaims
+from sync_engine.handlers.request_partitions import RequestPartitions
+from sync_engine.handlers.work_sync_requests import SyncRequestWorker
 
 pytestmark = pytest.mark.stack
 
@@ -146,39 +149,24 @@ Behaviour = Callable[[str], Awaitable[RunOutcome]]
 
 
 async def done(_key: str) -> RunOutcome:
-    return Done()
+    return RunCompleted()
 
 
 @dataclass
-class World:
-    """A worker's surroundings but for Kafka; one world outlives several workers, as the database does."""
+class Surroundings:
+    """What a worker has beside Kafka; it outlives several workers, as the database does."""
 
     behave: Behaviour = done
     began: list[str] = field(default_factory=list)
-    full_due: list[str] = field(default_factory=list)
+    states: FakeSyncStates = field(default_factory=FakeSyncStates)
 
-    # SyncsMailboxes
+    # MailboxSync
 
     async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
         self.began.append(source.doc_source_id)
         return await self.behave(source.doc_source_id)
 
-    # SyncStates
-
-    async def mark_full_due(self, doc_source_ids: Iterable[str]) -> None:
-        self.full_due += doc_source_ids
-
-    async def not_before(self, source: DocSource) -> datetime | None:
-        return None
-
-    async def put_off(self, source: DocSource, *, detail: str, retry_after_s: float | None = None) -> datetime:
-        return now()
-
-    async def observe(self, source: DocSource) -> None: ...
-
-    async def forget(self, source: DocSource) -> None: ...
-
-    # KnowsSources
+    # DocSources
 
     def get_source(self, doc_source_id: str) -> DocSource | None:
         return DocSource(
@@ -196,21 +184,21 @@ class World:
     async def catch_up(self, timeout_s: float) -> bool:
         return True
 
-    # TellsConnections
+    # ConnectionEventPublisher
 
-    async def synced(self, source: DocSource, done: Done) -> None: ...
+    async def report_synced(self, source: DocSource, completed: RunCompleted) -> None: ...
 
-    async def failing(self, source: DocSource, detail: str) -> None: ...
+    async def report_failing(self, source: DocSource, detail: str) -> None: ...
 
-    async def unsyncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None: ...
+    async def report_not_syncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None: ...
 
 
 class Worker:
     """The consumer and the loop as the process has them."""
 
-    def __init__(self, site: Site, world: World) -> None:
+    def __init__(self, site: Site, surroundings: Surroundings) -> None:
         self._site = site
-        self._world = world
+        self._world = surroundings
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -230,17 +218,24 @@ class Worker:
         await asyncio.gather(self._task, return_exceptions=True)
 
     async def _run(self) -> None:
-        site, world = self._site, self._world
+        site, surroundings = self._site, self._world
         async with AsyncExitStack() as stack:
             producer = await stack.enter_async_context(site.producer("worker"))
             schemas = SchemaDirectory(site, site.codec)
             stack.push_async_callback(schemas.close)
-            work = WorkOffRequests(
-                runs=world,
-                states=world,
-                sources=world,
+            partitions = RequestPartitions()
+            answers = AnswerClaims(
+                runs=surroundings,
+                states=surroundings.states,
+                sources=surroundings,
+                connections=surroundings,
+                clock=now,
+            )
+            worker = SyncRequestWorker(
+                partitions=partitions,
+                answers=answers,
+                states=surroundings.states,
                 requests=KafkaRequestLog(producer),
-                connections=world,
                 clock=now,
                 max_concurrent=5,
             )
@@ -248,8 +243,8 @@ class Worker:
                 site,
                 group=GROUP,
                 topics=(SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
-                opened=work.opened,
-                closed=work.closed,
+                open_fold=partitions.open_partition,
+                close_fold=partitions.close_partition,
                 codec=site.codec,
                 schemas=schemas,
                 dead_letters=DeadLetterWriter(producer, "test"),
@@ -257,7 +252,7 @@ class Worker:
             drained = asyncio.Event()
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(consumer.consume_records(drained))
-                await work.run(self._stopping, grace_s=0.5)
+                await worker.run_worker(self._stopping, grace_s=0.5)
                 drained.set()
 
 
@@ -281,12 +276,12 @@ async def test_a_request_that_compaction_took_from_under_a_zombies_tombstone_is_
 
     async def wait(key: str) -> RunOutcome:
         await hold.wait()
-        return Done()
+        return RunCompleted()
 
-    world = World(behave=wait)
-    first_owner = await Worker(site, world).start()
+    surroundings = Surroundings(behave=wait)
+    first_owner = await Worker(site, surroundings).start()
     first = await ask(outside, "s")
-    await until(lambda: _true(world.began == ["s"]))
+    await until(lambda: _true(surroundings.began == ["s"]))
     shadowed = await ask(outside, "s", SyncReason.LIFECYCLE)
     # A zombie that had claimed the first request answers it only now: the second one lies below this tombstone.
     tombstone = (await outside.send_event(SYNC_REQUESTS, "s", None, headers={"resolves": str(first)})).offset
@@ -297,61 +292,61 @@ async def test_a_request_that_compaction_took_from_under_a_zombies_tombstone_is_
     await first_owner.die()
 
     hold.set()
-    successor = await Worker(site, world).start()
+    successor = await Worker(site, surroundings).start()
     await until(lambda: settled(site, "s"))
     await successor.stop()
-    assert world.began.count("s") >= 2
-    assert "s" in world.full_due  # the request that is gone had asked for all, and its copy still does
+    assert surroundings.began.count("s") >= 2
+    assert "s" in surroundings.states.full_due  # the request that is gone had asked for all, and its copy still does
     last = (await site.log())[-1]
     assert last.resolves is not None
     assert int(last.resolves) > tombstone
 
 
 async def test_a_run_that_dies_with_its_owner_is_begun_again_by_the_next(site: Site, outside: EventProducer) -> None:
-    world = World()
+    surroundings = Surroundings()
 
     async def never(key: str) -> RunOutcome:
         await asyncio.Event().wait()
-        return Done()
+        return RunCompleted()
 
-    world.behave = never
-    first_owner = await Worker(site, world).start()
+    surroundings.behave = never
+    first_owner = await Worker(site, surroundings).start()
     offset = await ask(outside, "s")
-    await until(lambda: _true(world.began == ["s"]))
+    await until(lambda: _true(surroundings.began == ["s"]))
     await first_owner.die()
-    world.behave = done
-    successor = await Worker(site, world).start()
+    surroundings.behave = done
+    successor = await Worker(site, surroundings).start()
     await until(lambda: settled(site, "s"))
     await successor.stop()
-    assert world.began == ["s", "s"]
+    assert surroundings.began == ["s", "s"]
     assert (await site.log())[-1].resolves == str(offset)
     assert await site.committed() == offset + 2
 
 
 async def test_partitions_that_move_between_living_workers_lose_no_request(site: Site, outside: EventProducer) -> None:
-    world = World()
+    surroundings = Surroundings()
     keys = [f"s{number}" for number in range(20)]
-    first = await Worker(site, world).start()
+    first = await Worker(site, surroundings).start()
     for key in keys[:10]:
         await ask(outside, key)
-    second = await Worker(site, world).start()
+    second = await Worker(site, surroundings).start()
     for key in keys[10:]:
         await ask(outside, key)
     await first.stop()
     for key in keys:
         await until(lambda key=key: settled(site, key))  # type: ignore[misc]  # the loop's own key
     await second.stop()
-    assert set(world.began) == set(keys)
+    assert set(surroundings.began) == set(keys)
 
 
 async def test_the_committed_offset_moves_on_while_a_source_rests(site: Site, outside: EventProducer) -> None:
-    world = World()
+    surroundings = Surroundings()
 
     async def fail(key: str) -> RunOutcome:
-        return RetryAt(now() + timedelta(minutes=5), "503") if key == "down" else Done()
+        return RunDeferred(now() + timedelta(minutes=5), "503") if key == "down" else RunCompleted()
 
-    world.behave = fail
-    worker = await Worker(site, world).start()
+    surroundings.behave = fail
+    worker = await Worker(site, surroundings).start()
     await ask(outside, "down")
     await until(lambda: _has(site, lambda record: record.key == "down" and record.offset > 0))
     for number in range(3):
@@ -359,7 +354,7 @@ async def test_the_committed_offset_moves_on_while_a_source_rests(site: Site, ou
     again = [record.offset for record in await site.log() if record.key == "down"][-1]
     await until(lambda: _true_async(site, lambda committed: committed == again))
     await worker.stop()
-    assert world.began.count("down") == 1
+    assert surroundings.began.count("down") == 1
 
 
 async def compacted(site: Site, outside: EventProducer, *, gone: int) -> None:

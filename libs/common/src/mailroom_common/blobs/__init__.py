@@ -1,5 +1,31 @@
 """The blob store: a folder or an S3 bucket behind one small protocol."""
 
-from mailroom_common.blobs.store import BlobGone, BlobStore, StoredBlob, open_blob_store
+from contextlib import AbstractAsyncContextManager
+from urllib.parse import unquote, urlsplit
 
-__all__ = ["BlobGone", "BlobStore", "StoredBlob", "open_blob_store"]
+from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob
+from mailroom_common.errors import SettingsError
+from mailroom_common.settings import BlobSettings
+
+__all__ = ["BlobNotFound", "BlobStore", "StoredBlob", "open_blob_store"]
+
+
+def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobStore]:
+    """The store that MAILROOM_BLOB_URL names; it is closed with the block.
+
+    Raises:
+        SettingsError: MAILROOM_BLOB_URL is of no kind that there is.
+    """
+    # Imported here: a service with a folder does not pay for the AWS client.
+    url = urlsplit(settings.blob_url)
+    if url.scheme == "file" and url.netloc in ("", "localhost") and url.path:
+        from mailroom_common.blobs.folder import open_folder
+
+        return open_folder(unquote(url.path))
+    if url.scheme == "s3" and url.netloc:
+        from mailroom_common.blobs.s3 import open_s3
+
+        return open_s3(url.netloc, url.path.strip("/"))
+    raise SettingsError(
+        "MAILROOM_BLOB_URL is wrong: file:///folder or s3://bucket/prefix is needed (gs:// is not there yet)."
+    )

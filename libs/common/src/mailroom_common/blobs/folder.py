@@ -1,4 +1,4 @@
-"""Blobs in a folder: written beside their place and moved there whole."""
+"""Blobs in a folder: written to a temporary file and moved into place whole."""
 
 import asyncio
 import errno
@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
-from mailroom_common.blobs.store import BlobGone, BlobStore, StoredBlob, checked_key
+from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob, validate_key
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 
 _CHUNK_BYTES = 256 * 1024
-_PARTS = ".partial"  # within the root, so that the move is one of names and not of bytes
-_METADATA = ".metadata"
+_PARTIAL_FOLDER = ".partial"  # within the root, so that the move renames a file and copies nothing
+_METADATA_FOLDER = ".metadata"
 _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 
 
@@ -24,14 +24,14 @@ _NO_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError)
 async def open_folder(root: str) -> AsyncIterator[BlobStore]:
     folder = Path(root)
     try:
-        await asyncio.to_thread((folder / _PARTS).mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread((folder / _PARTIAL_FOLDER).mkdir, parents=True, exist_ok=True)
     except OSError as error:
         raise SettingsError(f"MAILROOM_BLOB_URL is wrong: the folder cannot be made ({error.strerror}).") from error
-    yield FolderBlobs(folder)
+    yield FolderBlobStore(folder)
 
 
-class FolderBlobs:
-    """Content type and metadata lie in a tree of their own beside the blobs."""
+class FolderBlobStore:
+    """Content type and metadata are stored in a tree of their own beside the blobs."""
 
     def __init__(self, root: Path) -> None:
         self._root = root.resolve()
@@ -39,10 +39,10 @@ class FolderBlobs:
     async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> StoredBlob:
-        partial = self._root / _PARTS / uuid4().hex
+        partial = self._root / _PARTIAL_FOLDER / uuid4().hex
         digest, size_bytes = sha256(), 0
         with _folder_errors():
-            place = self._place(key)
+            target = self._resolve_path(key)
             try:
                 file = await asyncio.to_thread(partial.open, "xb")
                 with file:
@@ -50,9 +50,9 @@ class FolderBlobs:
                         digest.update(chunk)
                         await asyncio.to_thread(file.write, chunk)
                         size_bytes += len(chunk)
-                    await asyncio.to_thread(_sync, file)
-                await asyncio.to_thread(self._note, key, {"content_type": content_type, **(metadata or {})})
-                await asyncio.to_thread(_move, partial, place)
+                    await asyncio.to_thread(_sync_file, file)
+                await asyncio.to_thread(self._write_metadata, key, {"content_type": content_type, **(metadata or {})})
+                await asyncio.to_thread(_move_into_place, partial, target)
             finally:
                 partial.unlink(missing_ok=True)
         return StoredBlob(size_bytes, digest.hexdigest())
@@ -60,47 +60,47 @@ class FolderBlobs:
     async def read_blob(self, key: str) -> AsyncIterator[bytes]:
         with _folder_errors():
             try:
-                file = await asyncio.to_thread(self._place(key).open, "rb")
+                file = await asyncio.to_thread(self._resolve_path(key).open, "rb")
             except _NO_FILE:
-                raise BlobGone(f"there is no blob {key}") from None
+                raise BlobNotFound(f"there is no blob {key}") from None
         with file:
-            # Not round the `yield`: what the reader of these chunks raises there is its own.
-            while chunk := await _next_chunk(file):
+            # `_folder_errors` does not enclose the `yield`: what the reader of the chunks raises there is its own.
+            while chunk := await _read_chunk(file):
                 yield chunk
 
     async def delete_blob(self, key: str) -> None:
         with _folder_errors():
-            for path in (self._place(key), self._root / _METADATA / f"{checked_key(key)}.json"):
+            for path in (self._resolve_path(key), self._root / _METADATA_FOLDER / f"{validate_key(key)}.json"):
                 with suppress(*_NO_FILE):
                     await asyncio.to_thread(path.unlink)
 
     async def has_blob(self, key: str) -> bool:
         with _folder_errors():
-            return await asyncio.to_thread(self._place(key).is_file)
+            return await asyncio.to_thread(self._resolve_path(key).is_file)
 
-    def _place(self, key: str) -> Path:
-        place = self._root / checked_key(key)
+    def _resolve_path(self, key: str) -> Path:
+        path = self._root / validate_key(key)
         # Resolved, since a link inside the folder could lead out of it as well.
-        if not place.resolve().is_relative_to(self._root) or place.relative_to(self._root).parts[0] in (
-            _PARTS,
-            _METADATA,
+        if not path.resolve().is_relative_to(self._root) or path.relative_to(self._root).parts[0] in (
+            _PARTIAL_FOLDER,
+            _METADATA_FOLDER,
         ):
-            raise BlobGone(f"there is no blob {key}")
-        return place
+            raise BlobNotFound(f"there is no blob {key}")
+        return path
 
-    def _note(self, key: str, facts: Mapping[str, str]) -> None:
-        path = self._root / _METADATA / f"{key}.json"
+    def _write_metadata(self, key: str, metadata: Mapping[str, str]) -> None:
+        path = self._root / _METADATA_FOLDER / f"{key}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(facts))
+        path.write_text(json.dumps(metadata))
 
 
-async def _next_chunk(file: BinaryIO) -> bytes:
+async def _read_chunk(file: BinaryIO) -> bytes:
     with _folder_errors():
         return await asyncio.to_thread(file.read, _CHUNK_BYTES)
 
 
-class _folder_errors:  # noqa: N801  # as `_s3_errors`
-    """A disk that is full, broken or away says nothing about the blob. A name that is too long does."""
+class _folder_errors:  # noqa: N801  # a context manager, named as its `with` statement reads
+    """A disk that is full, broken or away is transient for the blob; a name that is too long is not."""
 
     def __enter__(self) -> None:
         return None
@@ -112,16 +112,16 @@ class _folder_errors:  # noqa: N801  # as `_s3_errors`
             raise Unavailable(f"blob store: {error.strerror}") from error
 
 
-def _sync(file: BinaryIO) -> None:
+def _sync_file(file: BinaryIO) -> None:
     file.flush()
     os.fsync(file.fileno())
 
 
-def _move(partial: Path, place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    partial.replace(place)
-    folder = os.open(place.parent, os.O_RDONLY)
+def _move_into_place(partial: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial.replace(target)
+    folder = os.open(target.parent, os.O_RDONLY)
     try:
-        os.fsync(folder)  # the name is durable too, before a row says that the blob is there
+        os.fsync(folder)  # the name has to be durable too, before a row says that the blob exists
     finally:
         os.close(folder)

@@ -1,4 +1,4 @@
-"""Blobs in S3: small ones in one request, others in parts, so that memory does not grow with them.
+"""Blobs in S3: small ones in one request, others in parts, so that memory does not grow with their size.
 
 Multipart is written out here because `upload_fileobj` holds three to seven times as much (51 to 108 MB at its peak for
 what takes 14 to 16 MB this way).
@@ -14,7 +14,7 @@ import aioboto3
 from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
-from mailroom_common.blobs.store import BlobGone, BlobStore, StoredBlob, checked_key
+from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob, validate_key
 from mailroom_common.errors import Rejected, Unavailable
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 PART_BYTES = 5 * 1024 * 1024  # the least that S3 takes for any part but the last
 _READ_BYTES = 256 * 1024
-# Answers about what was asked, and not about S3: the same request is never going to pass.
-_NEVER = frozenset({"MetadataTooLarge", "KeyTooLongError", "EntityTooLarge", "InvalidArgument"})
+# Errors of the request and not of S3: the same request would be refused again.
+_PERMANENT_CODES = frozenset({"MetadataTooLarge", "KeyTooLongError", "EntityTooLarge", "InvalidArgument"})
 _CONFIG = AioConfig(connect_timeout=5, read_timeout=30, retries={"max_attempts": 3, "mode": "standard"})
 
 
@@ -32,10 +32,10 @@ _CONFIG = AioConfig(connect_timeout=5, read_timeout=30, retries={"max_attempts":
 async def open_s3(bucket: str, prefix: str) -> AsyncIterator[BlobStore]:
     """The client honours AWS's own standard variables, `AWS_ENDPOINT_URL` among them."""
     async with aioboto3.Session().client("s3", config=_CONFIG) as client:
-        yield S3Blobs(client, bucket, prefix)
+        yield S3BlobStore(client, bucket, prefix)
 
 
-class S3Blobs:
+class S3BlobStore:
     def __init__(self, client: "S3Client", bucket: str, prefix: str) -> None:
         self._client = client
         self._bucket = bucket
@@ -44,10 +44,10 @@ class S3Blobs:
     async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
     ) -> StoredBlob:
-        hashed = _Hashed(chunks)
-        parts = _parts(hashed.pass_on())
+        hashed = _HashingReader(chunks)
+        parts = _split_parts(hashed.read_chunks())
         first = await anext(parts, b"")
-        name = self._name(key)
+        name = self._object_key(key)
         with _s3_errors(key):
             if len(first) < PART_BYTES:
                 await self._client.put_object(
@@ -69,14 +69,14 @@ class S3Blobs:
         )
         upload_id = started["UploadId"]
         try:
-            done = [await self._write_part(name, upload_id, 1, first)]
+            parts = [await self._write_part(name, upload_id, 1, first)]
             async for part in rest:
-                done.append(await self._write_part(name, upload_id, len(done) + 1, part))
+                parts.append(await self._write_part(name, upload_id, len(parts) + 1, part))
             await self._client.complete_multipart_upload(
-                Bucket=self._bucket, Key=name, UploadId=upload_id, MultipartUpload={"Parts": done}
+                Bucket=self._bucket, Key=name, UploadId=upload_id, MultipartUpload={"Parts": parts}
             )
         except BaseException:
-            # Parts of an upload that never ends are paid for and seen by nobody.
+            # Parts of an upload that is never completed are invisible and still paid for.
             await self._client.abort_multipart_upload(Bucket=self._bucket, Key=name, UploadId=upload_id)
             raise
 
@@ -88,46 +88,46 @@ class S3Blobs:
 
     async def read_blob(self, key: str) -> AsyncIterator[bytes]:
         with _s3_errors(key):
-            answer = await self._client.get_object(Bucket=self._bucket, Key=self._name(key))
+            answer = await self._client.get_object(Bucket=self._bucket, Key=self._object_key(key))
             body = answer["Body"]
             try:
                 while chunk := await body.read(_READ_BYTES):
                     yield chunk
             finally:
-                body.close()  # who stops reading early gives the connection back
+                body.close()  # a reader that stops early returns the connection too
 
     async def delete_blob(self, key: str) -> None:
         with _s3_errors(key):
-            await self._client.delete_object(Bucket=self._bucket, Key=self._name(key))
+            await self._client.delete_object(Bucket=self._bucket, Key=self._object_key(key))
 
     async def has_blob(self, key: str) -> bool:
         try:
             with _s3_errors(key):
-                await self._client.head_object(Bucket=self._bucket, Key=self._name(key))
-        except BlobGone:
+                await self._client.head_object(Bucket=self._bucket, Key=self._object_key(key))
+        except BlobNotFound:
             return False
         return True
 
-    def _name(self, key: str) -> str:
-        return self._prefix + checked_key(key)
+    def _object_key(self, key: str) -> str:
+        return self._prefix + validate_key(key)
 
 
-class _Hashed:
-    """Counts and hashes what goes by."""
+class _HashingReader:
+    """Counts and hashes the chunks that are read through it."""
 
     def __init__(self, chunks: AsyncIterator[bytes]) -> None:
         self._chunks = chunks
         self.digest = sha256()
         self.size_bytes = 0
 
-    async def pass_on(self) -> AsyncIterator[bytes]:
+    async def read_chunks(self) -> AsyncIterator[bytes]:
         async for chunk in self._chunks:
             self.digest.update(chunk)
             self.size_bytes += len(chunk)
             yield chunk
 
 
-async def _parts(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+async def _split_parts(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     """The same bytes in pieces of PART_BYTES; the last is what is left."""
     held = bytearray()
     async for chunk in chunks:
@@ -139,7 +139,7 @@ async def _parts(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield bytes(held)
 
 
-class _s3_errors:  # noqa: N801  # reads as the statement it is: `with _s3_errors(key):`
+class _s3_errors:  # noqa: N801  # a context manager, named as its `with` statement reads
     def __init__(self, key: str) -> None:
         self._key = key
 
@@ -150,7 +150,7 @@ class _s3_errors:  # noqa: N801  # reads as the statement it is: `with _s3_error
         if isinstance(error, ClientError):
             code = error.response.get("Error", {}).get("Code", "?")
             if code in ("404", "NoSuchKey", "NotFound"):
-                raise BlobGone(f"there is no blob {self._key}") from error
-            raise (Rejected if code in _NEVER else Unavailable)(f"S3 answered {code}") from error
+                raise BlobNotFound(f"there is no blob {self._key}") from error
+            raise (Rejected if code in _PERMANENT_CODES else Unavailable)(f"S3 answered {code}") from error
         if isinstance(error, BotoCoreError | HTTPClientError | OSError | TimeoutError):
             raise Unavailable(f"S3: {type(error).__name__}") from error

@@ -1,4 +1,4 @@
-"""What every Kafka client of ours has in common: where the cluster is, and patience while it is away."""
+"""What every Kafka client of ours has in common: where the cluster is, connecting with retries, a bounded close."""
 
 import asyncio
 import contextlib
@@ -7,12 +7,10 @@ from typing import Protocol, TypeVar
 
 from aiokafka.errors import KafkaError
 
-from mailroom_common.logs import get_logger
+from mailroom_common.retries import retry_forever
 
-log = get_logger()
-
-# How long a client may take to say goodbye: with Kafka frozen, aiokafka's own `stop` never returns.
-CLOSE_S = 2.0
+# How long a client may take to close: with Kafka frozen, aiokafka's own `stop` never returns.
+CLOSE_TIMEOUT_S = 2.0
 
 
 class KafkaAddress(Protocol):
@@ -39,34 +37,24 @@ class KafkaClient(Protocol):
 C = TypeVar("C", bound=KafkaClient)
 
 
-async def connect_with_retry(make: Callable[[], C], client_id: str) -> C:
-    """A started client. A cluster that is away is not our failure: say so, and go on trying.
+async def connect_with_retry(create: Callable[[], C], client_id: str) -> C:
+    """A started client; waits for a cluster that is away for as long as it takes."""
 
-    Each attempt has a client of its own: one of aiokafka's that failed half-way cannot be started again.
-    """
-    wait_s = 0.2
-    while True:
-        client = make()
+    async def start_client() -> C:
+        # Each attempt has a client of its own: one of aiokafka's that failed half-way cannot be started again.
+        client = create()
         try:
             await client.start()
-        except (KafkaError, OSError) as error:
-            log.warning("kafka_unreachable", client_id=client_id, error=_named(error), again_in_s=wait_s)
-            await close_client(client)
-            await asyncio.sleep(wait_s)
-            wait_s = min(wait_s * 2, 5.0)
         except BaseException:
             await close_client(client)
             raise
-        else:
-            return client
+        return client
+
+    # No broker answers; the client tries again for as long as it takes.
+    return await retry_forever(KafkaError, OSError, log_event="kafka_unreachable", client_id=client_id)(start_client)
 
 
 async def close_client(client: KafkaClient) -> None:
     """Stop a client, but wait no longer for it than a stopping process can."""
     with contextlib.suppress(TimeoutError, KafkaError, OSError):
-        await asyncio.wait_for(client.stop(), CLOSE_S)
-
-
-def _named(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+        await asyncio.wait_for(client.stop(), CLOSE_TIMEOUT_S)

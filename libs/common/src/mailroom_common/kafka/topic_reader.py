@@ -1,6 +1,6 @@
-"""Reads a whole topic into memory and follows it: no group, from offset 0 each time, nothing kept on disk.
+"""Reads a whole topic into memory and follows it: no group, from offset 0 at each start, nothing kept on disk.
 
-Rebuilding is the point: compaction forgets tombstones, so a reader that resumed could keep what is deleted.
+It starts from 0 on purpose: compaction removes tombstones, so a reader that resumed could keep what is deleted.
 """
 
 import asyncio
@@ -15,11 +15,12 @@ from mailroom_common.kafka.client import KafkaAddress, close_client, connect_wit
 from mailroom_common.kafka.record import RawRecord
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.logs import get_logger
+from mailroom_common.retries import retry_forever
 from mailroom_common.topics import Topic
 
 log = get_logger()
 
-_LOOK_EVERY_S = 10.0
+_PROGRESS_CHECK_INTERVAL_S = 10.0
 
 
 class TopicReader:
@@ -32,7 +33,8 @@ class TopicReader:
         apply: Callable[[RawRecord], None],
         *,
         client_id: str,
-        fetch_max_wait_ms: int = 100,
+        # `catch_up` asks for the end on the connection that a fetch is open on, and is answered after it.
+        fetch_max_wait_ms: int = 250,
     ) -> None:
         self._settings = settings
         self._topic = settings.topic_prefix + topic.name
@@ -42,32 +44,34 @@ class TopicReader:
         self._consumer: AIOKafkaConsumer | None = None
         self._positions: dict[TopicPartition, int] = {}
         self._progress = asyncio.Event()
-        self._asking: asyncio.Task[dict[TopicPartition, int]] | None = None
-        self._next_asking: asyncio.Task[dict[TopicPartition, int]] | None = None
+        self._question: asyncio.Task[dict[TopicPartition, int]] | None = None
+        self._next_question: asyncio.Task[dict[TopicPartition, int]] | None = None
         self.is_loaded = False
 
     async def load_topic(self) -> None:
         """Read to the end that the topic has now. Waits while Kafka or the topic is not there."""
-        consumer = await connect_with_retry(self._make, self._client_id)
+        consumer = await connect_with_retry(self._create_consumer, self._client_id)
         self._consumer = consumer
         # Without a group a consumer has all partitions of its topic from the start, and begins at the earliest.
         self._positions = dict.fromkeys(consumer.assignment(), 0)
-        ends = await self._patiently_asked_ends()
+        ends: dict[TopicPartition, int] = await retry_forever(
+            KafkaError, log_event="kafka_unreachable", client_id=self._client_id
+        )(self._ask_ends)
         while not self._has_read(ends):
-            await self._read()
+            await self._read_batch()
         self.is_loaded = True
 
     async def follow_topic(self, stopping: asyncio.Event) -> None:
         """Read on until `stopping`; `load` comes first.
 
         Raises:
-            Fatal: Kafka has more and gives nothing: only a new process helps.
+            Fatal: Kafka has more and delivers nothing: only a new process helps.
         """
-        watching = asyncio.create_task(self._watch())
+        watching = asyncio.create_task(self._watch_progress())
         stopped = asyncio.create_task(stopping.wait())
         try:
             while not stopped.done():
-                reading = asyncio.create_task(self._read())
+                reading = asyncio.create_task(self._read_batch())
                 await asyncio.wait({reading, stopped, watching}, return_when=asyncio.FIRST_COMPLETED)
                 if watching.done():
                     watching.result()
@@ -95,6 +99,7 @@ class TopicReader:
                     self._progress.clear()
                     await self._progress.wait()
         except (TimeoutError, KafkaError, OSError) as error:
+            # Kafka did not say in time how far the topic goes, so what is unknown stays undecided.
             log.warning("catch_up_failed", topic=self._topic, error=type(error).__name__)
             return False
         return True
@@ -102,17 +107,17 @@ class TopicReader:
     async def _ends_from_now(self) -> dict[TopicPartition, int]:
         """The end offsets, asked after this call began. Callers that wait at the same time share one question, so
         a flood of them costs Kafka one request at a time."""
-        if self._asking is None or self._asking.done():
-            self._asking = _question(self._ask_ends())
-            return await asyncio.shield(self._asking)
+        if self._question is None or self._question.done():
+            self._question = _start_question(self._ask_ends())
+            return await asyncio.shield(self._question)
         # The question under way may have been answered before we came: the next one is ours.
-        if self._next_asking is None:
-            self._next_asking = _question(self._ask_after(self._asking))
-        return await asyncio.shield(self._next_asking)
+        if self._next_question is None:
+            self._next_question = _start_question(self._ask_after(self._question))
+        return await asyncio.shield(self._next_question)
 
     async def _ask_after(self, earlier: "asyncio.Task[dict[TopicPartition, int]]") -> dict[TopicPartition, int]:
         await asyncio.wait({earlier})
-        self._asking, self._next_asking = self._next_asking, None
+        self._question, self._next_question = self._next_question, None
         return await self._ask_ends()
 
     async def _ask_ends(self) -> dict[TopicPartition, int]:
@@ -121,18 +126,10 @@ class TopicReader:
         ends: dict[TopicPartition, int] = await self._consumer.end_offsets(list(self._positions))
         return ends
 
-    async def _patiently_asked_ends(self) -> dict[TopicPartition, int]:
-        while True:
-            try:
-                return await self._ask_ends()
-            except KafkaError as error:
-                log.warning("kafka_unreachable", client_id=self._client_id, error=type(error).__name__)
-                await asyncio.sleep(1.0)
-
     def _has_read(self, ends: dict[TopicPartition, int]) -> bool:
         return all(self._positions[partition] >= end for partition, end in ends.items())
 
-    async def _read(self) -> None:
+    async def _read_batch(self) -> None:
         consumer = self._consumer
         if consumer is None:
             return
@@ -152,20 +149,20 @@ class TopicReader:
             self._positions[partition] = await consumer.position(partition)
         self._progress.set()
 
-    async def _watch(self) -> None:
+    async def _watch_progress(self) -> None:
         stalls: StallDetector[TopicPartition] = StallDetector()
         loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_PROGRESS_CHECK_INTERVAL_S)
             try:
-                async with asyncio.timeout(_LOOK_EVERY_S):
+                async with asyncio.timeout(_PROGRESS_CHECK_INTERVAL_S):
                     ends = await self._ends_from_now()
             except (TimeoutError, KafkaError, OSError):
-                continue  # Kafka itself is away: that is not a reader that fell asleep
+                continue  # Kafka itself is away: that is no stalled reader
             if stalls.find_stalled(loop.time(), dict(self._positions), ends):
-                raise Fatal(f"{self._topic} has more to read and nothing comes: restarting")
+                raise Fatal(f"{self._topic} has more to read and Kafka delivers nothing: restarting")
 
-    def _make(self) -> AIOKafkaConsumer:
+    def _create_consumer(self) -> AIOKafkaConsumer:
         return AIOKafkaConsumer(
             self._topic,
             bootstrap_servers=self._settings.kafka_bootstrap,
@@ -178,8 +175,10 @@ class TopicReader:
         )
 
 
-def _question(asking: Coroutine[Any, Any, dict[TopicPartition, int]]) -> "asyncio.Task[dict[TopicPartition, int]]":
-    """Whoever asked may have stopped waiting by the time it fails: then its failure is nobody's news."""
+def _start_question(
+    asking: Coroutine[Any, Any, dict[TopicPartition, int]],
+) -> "asyncio.Task[dict[TopicPartition, int]]":
+    """A question whose failure may go unread: whoever asked may have stopped waiting by then."""
     task = asyncio.create_task(asking)
     task.add_done_callback(lambda asked: asked.cancelled() or asked.exception())
     return task

@@ -1,7 +1,7 @@
-"""Finds the consumer that fell asleep: Kafka has more for it, and it reads nothing.
+"""Detects a stalled consumer: Kafka has more records for it, and it reads none.
 
-aiokafka has been seen to stay silent after a cluster came back (its issue 703). A process like that looks healthy, so
-it has to end itself.
+aiokafka has been seen to deliver nothing after a cluster came back (its issue 703). A process like that looks healthy,
+so it has to end itself.
 """
 
 from collections.abc import Hashable, Mapping
@@ -13,11 +13,11 @@ STALLED_AFTER_S = 60.0
 
 
 class StallDetector(Generic[P]):
-    """Told now and then where a reader is and where the end is; no clock and no Kafka of its own."""
+    """Is given a reader's positions and the ends of its partitions at intervals; has no clock and no Kafka itself."""
 
     def __init__(self, stalled_after_s: float = STALLED_AFTER_S) -> None:
         self._stalled_after_s = stalled_after_s
-        self._since: dict[P, tuple[int, float]] = {}
+        self._standing_since: dict[P, tuple[int, float]] = {}
 
     def find_stalled(self, now_s: float, positions: Mapping[P, int], ends: Mapping[P, int]) -> list[P]:
         """Partitions that have stood at one position, short of the end, for too long.
@@ -29,9 +29,9 @@ class StallDetector(Generic[P]):
         for partition, position in positions.items():
             if ends.get(partition, 0) <= position:
                 continue
-            stood_at, from_s = self._since.get(partition, (-1, now_s))
+            stood_at, from_s = self._standing_since.get(partition, (-1, now_s))
             since[partition] = (position, from_s if stood_at == position else now_s)
             if now_s - since[partition][1] >= self._stalled_after_s:
                 found.append(partition)
-        self._since = since
+        self._standing_since = since
         return found

@@ -1,4 +1,4 @@
-"""Calls of a provider's mail API with a mailbox's token: the one way from a provider package to the wire.
+"""Calls to a provider's mail API with a mailbox's access token; every call of a provider package goes through here.
 
 A call holds a slot of its mailbox, carries the token only to the configured address, and on 401 is repeated once with
 a token that is newer than the refused one. What the provider refuses becomes one of our errors by the provider's own
@@ -18,7 +18,14 @@ import orjson
 
 from mailroom_common.errors import MailroomError, Retryable, TokenRefused
 from mailroom_common.metrics import PROVIDER_CALL_S, PROVIDER_CALLS
-from mailroom_common.providers.http import JSON_LIMIT_BYTES, Answer, BaseURL, opened, read_answer, retry_after_s
+from mailroom_common.providers.http import (
+    JSON_LIMIT_BYTES,
+    BaseURL,
+    ProviderAnswer,
+    open_response,
+    parse_retry_after_s,
+    read_answer,
+)
 from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
@@ -27,7 +34,7 @@ _PLAIN_IN_QUERY = "$,:'()/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class ProviderCall:
     """`name` is what logs, metrics and errors say; `path` begins with a slash, follows the configured address, and may
     be a stored link with a query of its own. `units` is what the call costs (Gmail)."""
 
@@ -46,19 +53,19 @@ class Call:
 class Refusal:
     """An answer that is no success. `payload` may tell what a code alone does not; it is never logged."""
 
-    call: Call
+    call: ProviderCall
     status: int
     headers: httpx.Headers
     payload: dict[str, Any] = field(repr=False)
     retry_after_s: float | None = None
 
-    def sentence(self, provider: str, code: str) -> str:
-        said = f"{self.status} {code}".rstrip()
+    def build_sentence(self, provider: str, code: str) -> str:
+        status = f"{self.status} {code}".rstrip()
         request_id = self.headers.get("request-id", "")[:64]
-        return f"{provider} answered {said} to {self.call.name}" + (f" (request {request_id})" if request_id else "")
+        return f"{provider} answered {status} to {self.call.name}" + (f" (request {request_id})" if request_id else "")
 
 
-Judge = Callable[[Mailbox, Refusal], MailroomError]
+RefusalMapper = Callable[[Mailbox, Refusal], MailroomError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,7 @@ class GrantToken:
         return self.token
 
 
-def query_text(query: Mapping[str, str | Sequence[str]]) -> str:
+def format_query(query: Mapping[str, str | Sequence[str]]) -> str:
     """OData's way: `$` stays as it is in names, and a blank is `%20`, never a plus."""
     pairs = [
         f"{name}={quote(value, safe=_PLAIN_IN_QUERY)}"
@@ -91,7 +98,7 @@ class ProviderCalls:
         base: BaseURL,
         tokens: AccessTokenSource,
         quota: Quota,
-        judge: Judge,
+        map_refusal: RefusalMapper,
         *,
         headers: Mapping[str, str] | None = None,
     ) -> None:
@@ -100,40 +107,45 @@ class ProviderCalls:
         self._base = base
         self._tokens = tokens
         self._quota = quota
-        self._judge = judge
+        self._map_refusal = map_refusal
         self._headers = dict(headers or {})
 
-    async def json(self, mailbox: Mailbox, call: Call, *, judge: Judge | None = None) -> dict[str, Any]:
-        return (await self.answer(mailbox, call, judge=judge)).json()
+    async def fetch_json(
+        self, mailbox: Mailbox, call: ProviderCall, *, map_refusal: RefusalMapper | None = None
+    ) -> dict[str, Any]:
+        return (await self.fetch_answer(mailbox, call, map_refusal=map_refusal)).parse_object()
 
-    async def answer(self, mailbox: Mailbox, call: Call, *, judge: Judge | None = None) -> Answer:
-        async with self.stream(mailbox, call, judge=judge) as response:
+    async def fetch_answer(
+        self, mailbox: Mailbox, call: ProviderCall, *, map_refusal: RefusalMapper | None = None
+    ) -> ProviderAnswer:
+        async with self.stream_answer(mailbox, call, map_refusal=map_refusal) as response:
             return await read_answer(response, limit_bytes=call.limit_bytes)
 
     @asynccontextmanager
-    async def stream(
-        self, mailbox: Mailbox, call: Call, *, judge: Judge | None = None
+    async def stream_answer(
+        self, mailbox: Mailbox, call: ProviderCall, *, map_refusal: RefusalMapper | None = None
     ) -> AsyncIterator[httpx.Response]:
         """A successful answer with its body unread.
 
-        `judge` may judge a refusal otherwise than the provider's table: what a 404 means depends on the call.
+        `map_refusal` may map a refusal otherwise than the provider's table: what a 404 means depends on the call.
         """
-        async with self._quota.slot(mailbox, units=call.units):
+        async with self._quota.hold_slot(mailbox, units=call.units):
             token = await self._tokens.get_access_token(mailbox)
-            async with self._sent(call, token) as response:
+            # A 401 is tried once more: tokens are revoked or expire early, and a second 401 is a refusal.
+            async with self._send_call(call, token) as response:
                 if response.status_code != httpx.codes.UNAUTHORIZED:
-                    yield await self._successful(mailbox, call, response, judge)
+                    yield await self._require_success(mailbox, call, response, map_refusal)
                     return
                 await read_answer(response)  # read to its end, so that the connection can be used again
             token = await self._tokens.get_access_token(mailbox, rejected=token)
-            async with self._sent(call, token) as response:
-                yield await self._successful(mailbox, call, response, judge)
+            async with self._send_call(call, token) as response:
+                yield await self._require_success(mailbox, call, response, map_refusal)
 
     @asynccontextmanager
-    async def _sent(self, call: Call, token: str) -> AsyncIterator[httpx.Response]:
+    async def _send_call(self, call: ProviderCall, token: str) -> AsyncIterator[httpx.Response]:
         request = self._http.build_request(
             call.method,
-            self._base.join(call.path) + query_text(call.query),
+            self._base.build_url(call.path) + format_query(call.query),
             content=None if call.body is None else orjson.dumps(call.body),
             headers={
                 **self._headers,
@@ -145,15 +157,15 @@ class ProviderCalls:
         )
         outcome, started = "unreachable", time.monotonic()
         try:
-            async with opened(self._http, request) as response:
+            async with open_response(self._http, request) as response:
                 outcome = str(response.status_code)
                 yield response
         finally:
             PROVIDER_CALLS.labels(self._provider, call.name, outcome).inc()
             PROVIDER_CALL_S.labels(self._provider, call.name).observe(time.monotonic() - started)
 
-    async def _successful(
-        self, mailbox: Mailbox, call: Call, response: httpx.Response, judge: Judge | None
+    async def _require_success(
+        self, mailbox: Mailbox, call: ProviderCall, response: httpx.Response, map_refusal: RefusalMapper | None
     ) -> httpx.Response:
         if response.is_success:
             return response
@@ -162,10 +174,11 @@ class ProviderCalls:
             call=call,
             status=answer.status,
             headers=answer.headers,
-            payload=answer.json_or_nothing(),
-            retry_after_s=retry_after_s(answer.headers, now=datetime.now(UTC)),
+            payload=answer.parse_object_or_empty(),
+            retry_after_s=parse_retry_after_s(answer.headers, now=datetime.now(UTC)),
         )
-        error = (judge or self._judge)(mailbox, refusal)
+        error = (map_refusal or self._map_refusal)(mailbox, refusal)
+        # All calls to this mailbox pause, whichever task makes them: each would prolong the throttle.
         if isinstance(error, Retryable) and error.retry_after_s:
-            self._quota.pause(mailbox, error.retry_after_s)
+            self._quota.pause_mailbox(mailbox, error.retry_after_s)
         raise error

@@ -1,4 +1,4 @@
-"""Which internet headers a filter needs, the same for both providers."""
+"""Internet headers that filters need, and how their values are decoded."""
 
 from collections.abc import Iterable, Mapping
 from email.errors import MessageError
@@ -6,7 +6,7 @@ from email.header import decode_header, make_header
 from email.utils import parseaddr
 from typing import Any
 
-# Newsletters, machines, bounces, invitations. The rest of the headers is not ours to keep.
+# They tell newsletters, automatic mail, bounces and invitations. No other header is stored: it is personal data.
 FILTER_HEADERS = frozenset(
     {
         "auto-submitted",
@@ -24,17 +24,17 @@ FILTER_HEADERS = frozenset(
 )
 
 
-def filter_headers(headers: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+def select_filter_headers(headers: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     """From the providers' lists of `{name, value}`; the first of equal names counts. Any: a provider's payload."""
     kept: dict[str, str] = {}
     for header in headers:
         name = str(header.get("name", "")).lower()
         if name in FILTER_HEADERS:
-            kept.setdefault(name, decoded(str(header.get("value") or "")))
+            kept.setdefault(name, decode_words(str(header.get("value") or "")))
     return kept
 
 
-def decoded(value: str) -> str:
+def decode_words(value: str) -> str:
     """A header's text with its encoded words read, where some are left."""
     if "=?" not in value:
         return value
@@ -45,10 +45,10 @@ def decoded(value: str) -> str:
         return value
 
 
-def address_of(value: str) -> tuple[str | None, str | None]:
+def parse_address(value: str) -> tuple[str | None, str | None]:
     """(address, name) of a From header. Encoded words are read after the split: a name may decode to a comma."""
     try:
         name, address = parseaddr(value)
     except RecursionError:  # comments within comments, some thousands deep: nobody's address
         return None, None
-    return (address if "@" in address else None), (decoded(name) or None)
+    return (address if "@" in address else None), (decode_words(name) or None)

@@ -1,4 +1,4 @@
-"""How much this process asks of each mailbox at once and per minute, and the pauses that providers ask for.
+"""Limits on the calls to each mailbox: how many at once, how many units per minute, and pauses after a throttle.
 
 One `Quota` per provider and process, shared by everything that calls it. Counted in this process only: the number of
 concurrent calls of several processes at one mailbox is held down by `count_sharers`, by which the doc sources of one
@@ -20,7 +20,7 @@ _WINDOW_S = 60.0
 
 
 class UnitWindow:
-    """At most `limit` units within any minute; who asks for more waits, in the order of asking."""
+    """At most `limit` units within any minute; callers that exceed it wait, first come first served."""
 
     def __init__(self, limit: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._limit = limit
@@ -34,7 +34,8 @@ class UnitWindow:
         self._forget_old()
         return not self._spent and not self._turn.locked()
 
-    async def spend(self, units: int) -> None:
+    async def spend_units(self, units: int) -> None:
+        # One waits at a time: otherwise a small call would overtake a large one for ever.
         async with self._turn:
             while (wait_s := self._wait_s(units)) > 0:  # noqa: ASYNC110  # only time brings units back
                 await asyncio.sleep(wait_s)
@@ -59,8 +60,8 @@ class UnitWindow:
 
 
 @dataclass(slots=True)
-class _Lane:
-    """What one mailbox has in use. `users` are the calls that hold or await a slot: the lane stays while any does."""
+class _MailboxUsage:
+    """What one mailbox has in use. `users` are the calls that hold or await a slot: the entry stays while any does."""
 
     slots: asyncio.Semaphore
     units: UnitWindow | None
@@ -86,58 +87,61 @@ class Quota:
         self._project = project
         self._count_sharers = count_sharers
         self._clock = clock
-        self._lanes: dict[str, _Lane] = {}
+        self._usages: dict[str, _MailboxUsage] = {}
 
     @asynccontextmanager
-    async def slot(self, mailbox: Mailbox, *, units: int = 0) -> AsyncIterator[None]:
+    async def hold_slot(self, mailbox: Mailbox, *, units: int = 0) -> AsyncIterator[None]:
         """Hold a slot for one call.
 
         Raises:
             Throttled: the provider asked for a pause that has not passed; no call is made before.
         """
-        key = mailbox_key(mailbox)
-        lane = self._lane(key)
-        lane.users += 1
+        key = build_mailbox_key(mailbox)
+        usage = self._find_usage(key)
+        usage.users += 1
         try:
             async with AsyncExitStack() as held:
-                self._refuse_while_paused(lane)
-                await held.enter_async_context(self._share(lane, mailbox))
-                await held.enter_async_context(lane.slots)
-                if lane.units and units:
-                    await lane.units.spend(units)
+                # Before anything is waited for: a paused mailbox must not keep callers in its queue.
+                self._refuse_while_paused(usage)
+                await held.enter_async_context(self._find_share(usage, mailbox))
+                # The doc source's share first: one that waits for its own share holds none of the mailbox's slots.
+                await held.enter_async_context(usage.slots)
+                if usage.units and units:
+                    await usage.units.spend_units(units)
                 if self._project and units:
-                    await self._project.spend(units)
-                self._refuse_while_paused(lane)  # asked for while this call waited its turn
+                    await self._project.spend_units(units)
+                # Again: the provider may have asked for a pause while this call waited.
+                self._refuse_while_paused(usage)
                 yield
         finally:
-            lane.users -= 1
-            self._drop_if_idle(key, lane)
+            usage.users -= 1
+            self._drop_if_idle(key, usage)
 
-    def pause(self, mailbox: Mailbox, seconds: float) -> None:
-        lane = self._lane(mailbox_key(mailbox))
-        lane.paused_until = max(lane.paused_until, self._clock() + seconds)
+    def pause_mailbox(self, mailbox: Mailbox, seconds: float) -> None:
+        usage = self._find_usage(build_mailbox_key(mailbox))
+        usage.paused_until = max(usage.paused_until, self._clock() + seconds)
 
-    def _refuse_while_paused(self, lane: _Lane) -> None:
-        left_s = lane.paused_until - self._clock()
+    def _refuse_while_paused(self, usage: _MailboxUsage) -> None:
+        left_s = usage.paused_until - self._clock()
         if left_s > 0:
             raise Throttled("the provider asked for a pause at this mailbox", retry_after_s=left_s)
 
-    def _share(self, lane: _Lane, mailbox: Mailbox) -> asyncio.Semaphore:
-        most = max(1, self._slots // max(1, self._count_sharers(mailbox)))
-        return lane.shares.setdefault((mailbox.doc_source_id, most), asyncio.Semaphore(most))
+    def _find_share(self, usage: _MailboxUsage, mailbox: Mailbox) -> asyncio.Semaphore:
+        share = max(1, self._slots // max(1, self._count_sharers(mailbox)))
+        return usage.shares.setdefault((mailbox.doc_source_id, share), asyncio.Semaphore(share))
 
-    def _lane(self, key: str) -> _Lane:
-        lane = self._lanes.get(key)
-        if lane is None:
+    def _find_usage(self, key: str) -> _MailboxUsage:
+        usage = self._usages.get(key)
+        if usage is None:
             units = UnitWindow(self._units_per_minute, self._clock) if self._units_per_minute else None
-            lane = self._lanes[key] = _Lane(asyncio.Semaphore(self._slots), units)
-        return lane
+            usage = self._usages[key] = _MailboxUsage(asyncio.Semaphore(self._slots), units)
+        return usage
 
-    def _drop_if_idle(self, key: str, lane: _Lane) -> None:
-        if lane.users == 0 and lane.paused_until <= self._clock() and (lane.units is None or lane.units.is_idle):
-            self._lanes.pop(key, None)
+    def _drop_if_idle(self, key: str, usage: _MailboxUsage) -> None:
+        if usage.users == 0 and usage.paused_until <= self._clock() and (usage.units is None or usage.units.is_idle):
+            self._usages.pop(key, None)
 
 
-def mailbox_key(mailbox: Mailbox) -> str:
+def build_mailbox_key(mailbox: Mailbox) -> str:
     """One mailbox, whichever doc source it belongs to."""
     return (mailbox.provider_user_id or mailbox.address).lower()

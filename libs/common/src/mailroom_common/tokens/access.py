@@ -1,8 +1,8 @@
-"""Access tokens for mailboxes: from memory, from the store, or from the provider, one refresh at a time per grant.
+"""Access tokens for mailboxes: from memory, the token store or the provider, with one refresh per grant at a time.
 
 A grant's refresh runs under the store's row lock, so that a second process waits and then finds the fresh token; a
-refreshed pair is committed before anybody sees the access token. What a grant of an older generation meets neither
-overwrites nor condemns a newer one. Application access has no grant: its tokens live in this process only.
+refreshed pair is committed before the access token is used. A refusal of an older generation neither overwrites nor
+invalidates a newer grant. Application access has no grant: its tokens live in this process only.
 """
 
 import asyncio
@@ -15,15 +15,15 @@ from mailroom_common.events import Access
 from mailroom_common.metrics import TOKEN_REFRESHES
 from mailroom_common.providers.ports import ApplicationTokenIssuer, GrantRefresher
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.tokens.store import Refreshing, StoredGrant, StoredTokens, TokenStore
+from mailroom_common.tokens.store import LockedGrant, StoredGrant, StoredTokens, TokenStore
 
 # A token that is about to expire is not spent: the call it goes with may reach the provider late.
-_LEAST_LEFT = timedelta(minutes=2)
-_MOST_CACHED = 4096
+_MIN_REMAINING = timedelta(minutes=2)
+_MAX_CACHED = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _CachedToken:
     token: str = field(repr=False)
     expires_at: datetime
     generation: int
@@ -42,8 +42,8 @@ class AccessTokens:
         self._refreshers = refreshers
         self._applications = applications
         self._clock = clock
-        self._held: dict[str, _Held] = {}
-        self._running: dict[str, asyncio.Task[_Held]] = {}
+        self._cached: dict[str, _CachedToken] = {}
+        self._running: dict[str, asyncio.Task[_CachedToken]] = {}
 
     async def get_access_token(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
         """A token with more than two minutes left, and another than `rejected`, which the provider answered 401.
@@ -54,75 +54,80 @@ class AccessTokens:
             ProviderUnavailable, Throttled: the token endpoint did not answer, or not now.
         """
         if mailbox.access is Access.APPLICATION:
-            issuer = self._application(mailbox)
+            issuer = self._find_issuer(mailbox)
             key = f"application:{mailbox.provider}:{issuer.build_cache_key(mailbox)}"
-            return await self._shared(key, mailbox, rejected, lambda: self._issued(issuer, mailbox))
-        return await self._shared(mailbox.doc_source_id, mailbox, rejected, lambda: self._granted(mailbox, rejected))
+            return await self._get_shared_token(
+                key, mailbox, rejected, lambda: self._issue_application_token(issuer, mailbox)
+            )
+        return await self._get_shared_token(
+            mailbox.doc_source_id, mailbox, rejected, lambda: self._obtain_granted_token(mailbox, rejected)
+        )
 
     async def aclose(self) -> None:
         """Let refreshes under way come to an end: a rotated token that is not stored is a lost connection."""
         if self._running:
             await asyncio.wait(set(self._running.values()), timeout=5)
 
-    async def _shared(
-        self, key: str, mailbox: Mailbox, rejected: str | None, obtain: Callable[[], Awaitable[_Held]]
+    async def _get_shared_token(
+        self, key: str, mailbox: Mailbox, rejected: str | None, obtain: Callable[[], Awaitable[_CachedToken]]
     ) -> str:
         """From memory, else from the one task of this process that obtains it for all who ask meanwhile.
 
         The task is shielded: who asked may be cancelled between the provider's answer and its being stored.
         """
-        held = self._held.get(key)
-        if held and self._is_usable(held, rejected) and held.generation >= self._generation(mailbox):
-            return held.token
+        cached = self._cached.get(key)
+        if cached and self._is_usable(cached, rejected) and cached.generation >= self._required_generation(mailbox):
+            return cached.token
         while True:
             task = self._running.get(key)
-            mine = task is None
+            is_ours = task is None
             if task is None:
-                task = self._running[key] = asyncio.ensure_future(self._obtain(key, obtain))
+                task = self._running[key] = asyncio.ensure_future(self._obtain_token(key, obtain))
                 task.add_done_callback(lambda done: done.cancelled() or done.exception())
-            held = await asyncio.shield(task)
-            if mine or self._is_usable(held, rejected):
-                return held.token
+            # A task that another caller began may end with the very token that was rejected here: then once more.
+            cached = await asyncio.shield(task)
+            if is_ours or self._is_usable(cached, rejected):
+                return cached.token
 
-    async def _obtain(self, key: str, obtain: Callable[[], Awaitable[_Held]]) -> _Held:
+    async def _obtain_token(self, key: str, obtain: Callable[[], Awaitable[_CachedToken]]) -> _CachedToken:
         try:
-            self._held.pop(key, None)
+            self._cached.pop(key, None)
             held = await obtain()
-            while len(self._held) >= _MOST_CACHED:
-                self._held.pop(next(iter(self._held)))
-            self._held[key] = held
+            while len(self._cached) >= _MAX_CACHED:
+                self._cached.pop(next(iter(self._cached)))
+            self._cached[key] = held
             return held
         finally:
             del self._running[key]
 
-    async def _granted(self, mailbox: Mailbox, rejected: str | None) -> _Held:
-        grant = await self._store.read(mailbox.doc_source_id)
+    async def _obtain_granted_token(self, mailbox: Mailbox, rejected: str | None) -> _CachedToken:
+        grant = await self._store.read_grant(mailbox.doc_source_id)
         if grant is None:
-            raise _no_grant(mailbox)
-        _refuse_again(grant)
-        if self._is_usable(held := _held(grant), rejected):
+            raise _build_missing_grant_error(mailbox)
+        _require_not_refused(grant)
+        if self._is_usable(held := _build_cached_token(grant), rejected):
             return held
-        return await self._refreshed(mailbox, rejected)
+        return await self._refresh_under_lock(mailbox, rejected)
 
-    async def _refreshed(self, mailbox: Mailbox, rejected: str | None) -> _Held:
-        async with self._store.refreshing(mailbox.doc_source_id) as locked:
+    async def _refresh_under_lock(self, mailbox: Mailbox, rejected: str | None) -> _CachedToken:
+        async with self._store.lock_for_refresh(mailbox.doc_source_id) as locked:
             if locked is None:
-                raise _no_grant(mailbox)
-            _refuse_again(locked.grant)
-            if self._is_usable(held := _held(locked.grant), rejected):
+                raise _build_missing_grant_error(mailbox)
+            _require_not_refused(locked.grant)
+            if self._is_usable(held := _build_cached_token(locked.grant), rejected):
                 return held  # another process refreshed it while this one waited for the lock
-            outcome = await self._refresh(mailbox, locked)
+            outcome = await self._call_refresher(mailbox, locked)
         # Only now is it committed, a refusal too: raising inside the block would have undone the mark.
         if isinstance(outcome, TokenRefused):
             raise TokenRefused(str(outcome), grant_generation=locked.grant.generation) from outcome
-        return _Held(outcome.access_token, outcome.expires_at, locked.grant.generation)
+        return _CachedToken(outcome.access_token, outcome.expires_at, locked.grant.generation)
 
-    async def _refresh(self, mailbox: Mailbox, locked: Refreshing) -> StoredTokens | TokenRefused:
+    async def _call_refresher(self, mailbox: Mailbox, locked: LockedGrant) -> StoredTokens | TokenRefused:
         before = locked.grant.tokens
         try:
             if before.refresh_token is None:
                 raise TokenRefused("the grant has no refresh token", grant_generation=locked.grant.generation)
-            fresh = await self._refresher(mailbox).refresh_grant(mailbox, before.refresh_token)
+            fresh = await self._find_refresher(mailbox).refresh_grant(mailbox, before.refresh_token)
         except TokenRefused as refusal:
             await locked.mark_refused()
             TOKEN_REFRESHES.labels(mailbox.provider, "refused").inc()
@@ -132,42 +137,42 @@ class AccessTokens:
             raise
         # Google sends no new refresh token; Microsoft sends one each time.
         tokens = StoredTokens(fresh.access_token, fresh.refresh_token or before.refresh_token, fresh.expires_at)
-        await locked.replace(tokens)
+        await locked.replace_tokens(tokens)
         TOKEN_REFRESHES.labels(mailbox.provider, "fresh").inc()
         return tokens
 
-    async def _issued(self, issuer: ApplicationTokenIssuer, mailbox: Mailbox) -> _Held:
+    async def _issue_application_token(self, issuer: ApplicationTokenIssuer, mailbox: Mailbox) -> _CachedToken:
         issued = await issuer.issue_token(mailbox)
-        return _Held(issued.access_token, issued.expires_at, generation=0)
+        return _CachedToken(issued.access_token, issued.expires_at, generation=0)
 
-    def _refresher(self, mailbox: Mailbox) -> GrantRefresher:
+    def _find_refresher(self, mailbox: Mailbox) -> GrantRefresher:
         refresher = self._refreshers.get(mailbox.provider)
         if refresher is None:
             raise AccessDenied(f"the client id and secret of {mailbox.provider} are not set")
         return refresher
 
-    def _application(self, mailbox: Mailbox) -> ApplicationTokenIssuer:
+    def _find_issuer(self, mailbox: Mailbox) -> ApplicationTokenIssuer:
         issuer = self._applications.get(mailbox.provider)
         if issuer is None:
             raise AccessDenied(f"application access to {mailbox.provider} is not set up")
         return issuer
 
-    def _is_usable(self, held: _Held, rejected: str | None) -> bool:
-        return held.token != rejected and held.expires_at - self._clock() > _LEAST_LEFT
+    def _is_usable(self, held: _CachedToken, rejected: str | None) -> bool:
+        return held.token != rejected and held.expires_at - self._clock() > _MIN_REMAINING
 
-    def _generation(self, mailbox: Mailbox) -> int:
+    def _required_generation(self, mailbox: Mailbox) -> int:
         return 0 if mailbox.access is Access.APPLICATION else mailbox.grant_generation
 
 
-def _held(grant: StoredGrant) -> _Held:
-    return _Held(grant.tokens.access_token, grant.tokens.expires_at, grant.generation)
+def _build_cached_token(grant: StoredGrant) -> _CachedToken:
+    return _CachedToken(grant.tokens.access_token, grant.tokens.expires_at, grant.generation)
 
 
-def _refuse_again(grant: StoredGrant) -> None:
+def _require_not_refused(grant: StoredGrant) -> None:
     """A refused generation stays refused until the next consent: no refresh loop."""
     if grant.refused_at is not None:
         raise TokenRefused("the provider has refused this grant", grant_generation=grant.generation)
 
 
-def _no_grant(mailbox: Mailbox) -> TokenRefused:
+def _build_missing_grant_error(mailbox: Mailbox) -> TokenRefused:
     return TokenRefused("there is no grant for this doc source", grant_generation=mailbox.grant_generation)

@@ -20,7 +20,7 @@ _KEY_BYTES = 32
 _NONCE_BYTES = 12
 
 
-class CannotOpen(Fatal):
+class CannotUnseal(Fatal):
     """The key is not configured any more, or the box belongs elsewhere or was changed."""
 
 
@@ -30,7 +30,7 @@ class SealingKeys:
     _keys: Mapping[str, bytes] = field(repr=False, hash=False)
 
     @classmethod
-    def parse(cls, text: str, *, variable: str = "MAILROOM_TOKEN_KEYS") -> Self:
+    def parse_keys(cls, text: str, *, variable: str = "MAILROOM_TOKEN_KEYS") -> Self:
         """Comma-separated `id:base64 of 32 bytes`.
 
         Raises:
@@ -39,7 +39,7 @@ class SealingKeys:
         keys: dict[str, bytes] = {}
         for number, entry in enumerate((part.strip() for part in text.split(",") if part.strip()), 1):
             key_id, _, encoded = entry.partition(":")
-            key = _decoded(encoded)
+            key = _decode_base64(encoded)
             if not key_id or len(key) != _KEY_BYTES or key_id in keys:
                 raise SettingsError(
                     f"{variable} is wrong in entry {number}: id:base64-of-32-bytes is needed, each id once."
@@ -49,29 +49,31 @@ class SealingKeys:
             raise SettingsError(f"{variable} holds no key: id:base64-of-32-bytes is needed.")
         return cls(next(iter(keys)), keys)
 
-    def seal(self, secret: bytes, *, bound_to: str) -> str:
+    def seal_secret(self, secret: bytes, *, bound_to: str) -> str:
         """`bound_to` names the row and the purpose: a box that is moved elsewhere does not open there."""
         nonce = os.urandom(_NONCE_BYTES)
-        box = AESGCM(self._keys[self.current_id]).encrypt(nonce, secret, _associated(self.current_id, bound_to))
+        box = AESGCM(self._keys[self.current_id]).encrypt(
+            nonce, secret, _build_associated_data(self.current_id, bound_to)
+        )
         return f"{self.current_id}:{b64encode(nonce + box).decode()}"
 
-    def open(self, sealed: str, *, bound_to: str) -> bytes:
+    def unseal_secret(self, sealed: str, *, bound_to: str) -> bytes:
         key_id, _, encoded = sealed.partition(":")
         key = self._keys.get(key_id)
         if key is None:
-            raise CannotOpen(f"a secret is sealed with key {key_id}, which MAILROOM_TOKEN_KEYS does not have")
-        box = _decoded(encoded)
+            raise CannotUnseal(f"a secret is sealed with key {key_id}, which MAILROOM_TOKEN_KEYS does not have")
+        box = _decode_base64(encoded)
         try:
-            return AESGCM(key).decrypt(box[:_NONCE_BYTES], box[_NONCE_BYTES:], _associated(key_id, bound_to))
+            return AESGCM(key).decrypt(box[:_NONCE_BYTES], box[_NONCE_BYTES:], _build_associated_data(key_id, bound_to))
         except (InvalidTag, ValueError):
-            raise CannotOpen(f"a secret of {bound_to} was changed, or belongs elsewhere") from None
+            raise CannotUnseal(f"a secret of {bound_to} was changed, or belongs elsewhere") from None
 
 
-def _associated(key_id: str, bound_to: str) -> bytes:
+def _build_associated_data(key_id: str, bound_to: str) -> bytes:
     return f"mailroom\x1f{key_id}\x1f{bound_to}".encode()
 
 
-def _decoded(text: str) -> bytes:
+def _decode_base64(text: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -17,7 +17,7 @@ from mailroom_common.tokens.sealing import SealingKeys
 
 SCHEMA = "mailroom_tokens"
 
-_COLUMNS = "doc_source_id, provider, account_id, sealed_tokens, generation, scopes, refreshed_at, refused_at"
+_COLUMNS = "doc_source_id, provider, provider_user_id, sealed_tokens, generation, scopes, refreshed_at, refused_at"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class StoredTokens:
 class StoredGrant:
     doc_source_id: str
     provider: str
-    account_id: str
+    provider_user_id: str
     tokens: StoredTokens
     generation: int
     scopes: frozenset[str]
@@ -41,7 +41,7 @@ class StoredGrant:
     refused_at: datetime | None
 
 
-class Refreshing:
+class LockedGrant:
     """One grant, locked: what is read here is what any refresh starts from, and what is written is the next's start."""
 
     def __init__(self, conn: PoolConnectionProxy, keys: SealingKeys, grant: StoredGrant) -> None:
@@ -49,13 +49,13 @@ class Refreshing:
         self._keys = keys
         self.grant = grant
 
-    async def replace(self, tokens: StoredTokens) -> None:
+    async def replace_tokens(self, tokens: StoredTokens) -> None:
         """Store what a refresh gave. It counts once the block ends: use the access token only then."""
         await self._conn.execute(
-            'update mailroom_tokens."grant" set sealed_tokens = $2, expires_at = $3, refreshed_at = now(), '
+            'update mailroom_tokens."grant" set sealed_tokens = $2, access_expires_at = $3, refreshed_at = now(), '
             "refused_at = null where doc_source_id = $1 and generation = $4",
             self.grant.doc_source_id,
-            _seal(self._keys, self.grant.doc_source_id, tokens),
+            _seal_tokens(self._keys, self.grant.doc_source_id, tokens),
             tokens.expires_at,
             self.grant.generation,
         )
@@ -78,63 +78,65 @@ class TokenStore:
         self._url = url
 
     async def put_grant(
-        self, doc_source_id: str, provider: str, account_id: str, tokens: StoredTokens, scopes: frozenset[str]
+        self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int:
         """Store a new consent over whatever was there, and return its generation, greater than any before."""
         async with acquire_session(self._pool) as conn:
             generation: int = await conn.fetchval(
                 'insert into mailroom_tokens."grant" '
-                "(doc_source_id, provider, account_id, sealed_tokens, generation, scopes, expires_at, refreshed_at) "
+                "(doc_source_id, provider, provider_user_id, sealed_tokens, generation, scopes, access_expires_at, "
+                "refreshed_at) "
                 "values ($1, $2, $3, $4, 1, $5, $6, now()) on conflict (doc_source_id) do update set "
-                "provider = $2, account_id = $3, sealed_tokens = $4, scopes = $5, expires_at = $6, "
+                "provider = $2, provider_user_id = $3, sealed_tokens = $4, scopes = $5, access_expires_at = $6, "
                 'refreshed_at = now(), refused_at = null, generation = "grant".generation + 1 returning generation',
                 doc_source_id,
                 provider,
-                account_id,
-                _seal(self._keys, doc_source_id, tokens),
+                provider_user_id,
+                _seal_tokens(self._keys, doc_source_id, tokens),
                 sorted(scopes),
                 tokens.expires_at,
             )
         return generation
 
-    async def read(self, doc_source_id: str) -> StoredGrant | None:
+    async def read_grant(self, doc_source_id: str) -> StoredGrant | None:
         async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
                 f'select {_COLUMNS} from mailroom_tokens."grant" '  # noqa: S608
                 "where doc_source_id = $1 and sealed_tokens is not null",
                 doc_source_id,
             )
-        return None if row is None else _grant(self._keys, row)
+        return None if row is None else _read_row(self._keys, row)
 
-    async def forget(self, doc_source_id: str) -> None:
+    async def forget_grant(self, doc_source_id: str) -> None:
         """Remove the secrets. The row and its generation stay: a later consent must not begin again at 1."""
         async with acquire_session(self._pool) as conn:
             await conn.execute(
-                "update mailroom_tokens.\"grant\" set sealed_tokens = null, account_id = '' where doc_source_id = $1",
+                'update mailroom_tokens."grant" set sealed_tokens = null, '
+                "provider_user_id = '' where doc_source_id = $1",
                 doc_source_id,
             )
 
-    async def grants_of_account(self, provider: str, account_id: str) -> frozenset[str]:
+    async def find_sources_of_account(self, provider: str, provider_user_id: str) -> frozenset[str]:
         """The doc sources, of every tenant, that hold a grant of this account."""
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 'select doc_source_id from mailroom_tokens."grant" '
-                "where provider = $1 and account_id = $2 and sealed_tokens is not null",
+                "where provider = $1 and provider_user_id = $2 and sealed_tokens is not null",
                 provider,
-                account_id,
+                provider_user_id,
             )
         return frozenset(str(row["doc_source_id"]) for row in rows)
 
     @asynccontextmanager
-    async def account_lock(self, provider: str, account_id: str) -> AsyncIterator[SessionLock]:
+    async def hold_account_lock(self, provider: str, account_key: str) -> AsyncIterator[SessionLock]:
         """Connecting an account and ending its last connection exclude each other, over all tenants and instances."""
         async with hold_session_lock(
-            self._url, "account", provider, account_id, application_name="account-lock"
-        ) as held:
-            yield held
+            self._url, "account", provider, account_key, application_name="account-lock"
+        ) as lock:
+            yield lock
 
     @asynccontextmanager
-    async def refreshing(self, doc_source_id: str) -> AsyncIterator[Refreshing | None]:
+    async def lock_for_refresh(self, doc_source_id: str) -> AsyncIterator[LockedGrant | None]:
         """The row's lock for one refresh; None when there is no grant. Who waited finds what the first one stored."""
         async with open_transaction(self._pool) as conn:
             row = await conn.fetchrow(
@@ -142,27 +144,27 @@ class TokenStore:
                 "where doc_source_id = $1 and sealed_tokens is not null for update",
                 doc_source_id,
             )
-            yield None if row is None else Refreshing(conn, self._keys, _grant(self._keys, row))
+            yield None if row is None else LockedGrant(conn, self._keys, _read_row(self._keys, row))
 
 
-def _bound_to(doc_source_id: str) -> str:
+def _build_purpose(doc_source_id: str) -> str:
     return f"mailroom_tokens.grant:{doc_source_id}"
 
 
-def _seal(keys: SealingKeys, doc_source_id: str, tokens: StoredTokens) -> str:
+def _seal_tokens(keys: SealingKeys, doc_source_id: str, tokens: StoredTokens) -> str:
     secret = orjson.dumps(
         {"access": tokens.access_token, "refresh": tokens.refresh_token, "expires_at": tokens.expires_at.timestamp()}
     )
-    return keys.seal(secret, bound_to=_bound_to(doc_source_id))
+    return keys.seal_secret(secret, bound_to=_build_purpose(doc_source_id))
 
 
-def _grant(keys: SealingKeys, row: Any) -> StoredGrant:  # Any: asyncpg's Record
+def _read_row(keys: SealingKeys, row: Any) -> StoredGrant:  # Any: asyncpg's Record
     doc_source_id = str(row["doc_source_id"])
-    secret = orjson.loads(keys.open(row["sealed_tokens"], bound_to=_bound_to(doc_source_id)))
+    secret = orjson.loads(keys.unseal_secret(row["sealed_tokens"], bound_to=_build_purpose(doc_source_id)))
     return StoredGrant(
         doc_source_id=doc_source_id,
         provider=row["provider"],
-        account_id=row["account_id"],
+        provider_user_id=row["provider_user_id"],
         tokens=StoredTokens(secret["access"], secret["refresh"], datetime.fromtimestamp(secret["expires_at"], UTC)),
         generation=row["generation"],
         scopes=frozenset(row["scopes"]),

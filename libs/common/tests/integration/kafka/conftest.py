@@ -1,101 +1,21 @@
-"""A site of its own for each test: a random prefix, and the topics that the runners need, small."""
+"""Each test has its own topics, with the few partitions that the consumers need."""
 
-import asyncio
-import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable
 
+import kafka_site
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
-from aiokafka.errors import GroupCoordinatorNotAvailableError
+from kafka_site import KafkaSite, create_kafka_site
 
-from mailroom_common.topics import ATTACHMENTS, DOC_SOURCES, NOTIFICATIONS, SCHEMAS, SYNC_REQUESTS, Topic
-
-PARTITIONS = 2
-
-
-@dataclass(frozen=True)
-class Site:
-    """Settings as the clients want them, and a plain view of what Kafka holds."""
-
-    kafka_bootstrap: str
-    topic_prefix: str
-    instance_id: str | None = None
-
-    def name(self, topic: Topic) -> str:
-        return self.topic_prefix + topic.name
-
-    async def write_raw(self, name: str, records: Sequence[tuple[bytes, bytes | None]], partition: int = 0) -> None:
-        producer = AIOKafkaProducer(bootstrap_servers=self.kafka_bootstrap)
-        await producer.start()
-        try:
-            for key, value in records:
-                await producer.send_and_wait(self.topic_prefix + name, value, key, partition=partition)
-        finally:
-            await producer.stop()
-
-    async def read_all(self, name: str) -> list[Any]:  # Any: aiokafka's ConsumerRecord has no types
-        consumer = AIOKafkaConsumer(bootstrap_servers=self.kafka_bootstrap)
-        await consumer.start()
-        try:
-            partitions = [TopicPartition(self.topic_prefix + name, number) for number in range(PARTITIONS)]
-            consumer.assign(partitions)
-            await consumer.seek_to_beginning()
-            ends = await consumer.end_offsets(partitions)
-            found = []
-            while any([await consumer.position(partition) < end for partition, end in ends.items()]):
-                for records in (await consumer.getmany(timeout_ms=200)).values():
-                    found.extend(records)
-            return found
-        finally:
-            await consumer.stop()
-
-    async def committed(self, group: str, topic: Topic, partition: int = 0) -> int | None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.kafka_bootstrap)
-        await admin.start()
-        try:
-            offsets = await admin.list_consumer_group_offsets(self.topic_prefix + group)
-        except GroupCoordinatorNotAvailableError:
-            return None  # the first group of a new Kafka: its topic of offsets is not made yet
-        finally:
-            await admin.close()
-        found = offsets.get(TopicPartition(self.name(topic), partition))
-        return None if found is None else int(found.offset)
+from mailroom_common.topics import ATTACHMENTS, DOC_SOURCES, NOTIFICATIONS, SCHEMAS, SYNC_REQUESTS
 
 
 @pytest.fixture
-async def site(kafka_bootstrap: str) -> AsyncIterator[Site]:
-    site = Site(kafka_bootstrap, f"t{secrets.token_hex(4)}.")
-    names = [site.name(topic) for topic in (ATTACHMENTS, DOC_SOURCES, NOTIFICATIONS, SCHEMAS, SYNC_REQUESTS)]
-    names += [site.topic_prefix + topic.dead_letter_topic for topic in (ATTACHMENTS, SYNC_REQUESTS)]
-    async with AsyncExitStack() as stack:
-        admin = AIOKafkaAdminClient(bootstrap_servers=kafka_bootstrap)
-        await admin.start()
-        stack.push_async_callback(admin.close)
-        await admin.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
-        stack.push_async_callback(admin.delete_topics, names)
-        await eventually(lambda: exist(admin, names))
+async def site(kafka_bootstrap: str) -> AsyncIterator[KafkaSite]:
+    topics = (ATTACHMENTS, DOC_SOURCES, NOTIFICATIONS, SCHEMAS, SYNC_REQUESTS)
+    async with create_kafka_site(kafka_bootstrap, topics) as site:
         yield site
 
 
-async def exist(admin: AIOKafkaAdminClient, names: list[str]) -> bool:
-    described = await admin.describe_topics(names)
-    return all(topic["error_code"] == 0 and len(topic["partitions"]) == PARTITIONS for topic in described)
-
-
-async def eventually(condition: Callable[[], Awaitable[bool] | bool], within_s: float = 20.0) -> None:
-    """Kafka tells nobody when it has done something, so the tests look."""
-    async with asyncio.timeout(within_s):
-        while True:
-            holds = condition()
-            if holds if isinstance(holds, bool) else await holds:
-                return
-            await asyncio.sleep(0.05)
-
-
-@pytest.fixture(name="eventually")
-def eventually_fixture() -> Callable[..., Awaitable[None]]:
-    return eventually
+@pytest.fixture
+def eventually() -> Callable[..., Awaitable[None]]:
+    return kafka_site.eventually

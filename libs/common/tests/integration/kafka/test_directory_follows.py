@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any
 
 import pytest
+from kafka_site import KafkaSite
 
 from mailroom_common.events import Access, DocSource, DocSourceState, Profile, Provider
 from mailroom_common.kafka.codec import Codec
@@ -18,13 +19,6 @@ from mailroom_common.topics import DOC_SOURCES
 pytestmark = pytest.mark.stack
 
 Eventually = Callable[..., Awaitable[None]]
-
-
-class Site(Protocol):
-    kafka_bootstrap: str
-    topic_prefix: str
-
-    async def write_raw(self, name: str, records: Any, partition: int = 0) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -48,13 +42,13 @@ def source(number: int, version: int = 1) -> DocSource:
 
 
 @pytest.fixture
-async def producer(site: Site) -> AsyncIterator[EventProducer]:
+async def producer(site: KafkaSite) -> AsyncIterator[EventProducer]:
     async with EventProducer(site, Codec(), client_id="test") as producer:
         yield producer
 
 
 @asynccontextmanager
-async def followed(site: Site) -> AsyncIterator[DocSourceDirectory]:
+async def followed(site: KafkaSite) -> AsyncIterator[DocSourceDirectory]:
     directory = DocSourceDirectory(site, Codec())
     stopping = asyncio.Event()
     assert directory.check_readiness() is not None
@@ -67,7 +61,7 @@ async def followed(site: Site) -> AsyncIterator[DocSourceDirectory]:
         await following
 
 
-async def test_what_was_written_before_the_load_is_there_after_it(site: Site, producer: EventProducer) -> None:
+async def test_what_was_written_before_the_load_is_there_after_it(site: KafkaSite, producer: EventProducer) -> None:
     for number in range(20):
         await producer.send_event(DOC_SOURCES, f"ds-{number}", source(number))
     await producer.send_event(DOC_SOURCES, "ds-3", source(3, version=7))
@@ -82,7 +76,7 @@ async def test_what_was_written_before_the_load_is_there_after_it(site: Site, pr
 
 
 async def test_catch_up_has_read_everything_that_was_acknowledged_before_it(
-    site: Site, producer: EventProducer
+    site: KafkaSite, producer: EventProducer
 ) -> None:
     async with followed(site) as directory:
         for number in range(20):
@@ -91,7 +85,9 @@ async def test_catch_up_has_read_everything_that_was_acknowledged_before_it(
             assert directory.get_source(f"ds-{number}") == source(number)
 
 
-async def test_many_who_catch_up_at_once_ask_kafka_few_questions(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_who_catch_up_at_once_ask_kafka_few_questions(
+    site: KafkaSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with followed(site) as directory:
         asked = 0
         consumer = directory._reader._consumer
@@ -110,7 +106,7 @@ async def test_many_who_catch_up_at_once_ask_kafka_few_questions(site: Site, mon
     assert asked <= 2
 
 
-async def test_catch_up_gives_up_in_time(site: Site) -> None:
+async def test_catch_up_gives_up_in_time(site: KafkaSite) -> None:
     directory = DocSourceDirectory(Elsewhere("127.0.0.1:1"), Codec())
     started = asyncio.get_running_loop().time()
 
@@ -120,7 +116,7 @@ async def test_catch_up_gives_up_in_time(site: Site) -> None:
 
 
 async def test_every_listener_hears_of_every_change(
-    site: Site, producer: EventProducer, eventually: Eventually
+    site: KafkaSite, producer: EventProducer, eventually: Eventually
 ) -> None:
     heard: list[tuple[str, DocSource | None]] = []
     async with followed(site) as directory:

@@ -8,14 +8,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
 
 import pytest
 from aiokafka.admin import AIOKafkaAdminClient
+from kafka_site import KafkaSite
 
 from mailroom_common.events import SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.topics import SYNC_REQUESTS, Topic
+from mailroom_common.topics import SYNC_REQUESTS
 
 pytestmark = pytest.mark.stack
 
@@ -25,18 +25,10 @@ AT = datetime(2026, 11, 28, tzinfo=UTC)
 Eventually = Callable[..., Awaitable[None]]
 
 
-class Site(Protocol):
-    kafka_bootstrap: str
-    topic_prefix: str
-
-    async def write_raw(self, name: str, records: Any, partition: int = 0) -> None: ...
-    async def committed(self, group: str, topic: Topic, partition: int = 0) -> int | None: ...
-
-
 class Member:
     """The child, what it says that it has finished, and what Kafka says that is committed."""
 
-    def __init__(self, site: Site, process: asyncio.subprocess.Process, file: Path) -> None:
+    def __init__(self, site: KafkaSite, process: asyncio.subprocess.Process, file: Path) -> None:
         self.site = site
         self.process = process
         self.file = file
@@ -106,10 +98,10 @@ def encoded(key: str) -> bytes:
 
 
 @asynccontextmanager
-async def member_of_group(kind: str, site: Site, file: Path) -> AsyncIterator[Member]:
+async def member_of_group(site: KafkaSite, file: Path) -> AsyncIterator[Member]:
     script = str(Path(__file__).parent / "frozen_child.py")
     process = await asyncio.create_subprocess_exec(
-        sys.executable, script, kind, site.kafka_bootstrap, site.topic_prefix, str(file)
+        sys.executable, script, site.kafka_bootstrap, site.topic_prefix, str(file)
     )
     try:
         yield Member(site, process, file)
@@ -119,11 +111,10 @@ async def member_of_group(kind: str, site: Site, file: Path) -> AsyncIterator[Me
         await process.wait()
 
 
-@pytest.mark.parametrize("kind", ["windowed", "folding"])
 async def test_frozen_past_its_session_with_uncommitted_progress_a_member_then_takes_every_record(
-    kind: str, site: Site, tmp_path: Path, eventually: Eventually
+    site: KafkaSite, tmp_path: Path, eventually: Eventually
 ) -> None:
-    async with member_of_group(kind, site, tmp_path / "finished") as member:
+    async with member_of_group(site, tmp_path / "finished") as member:
         await member.write(20)
         await eventually(member.has_finished_and_committed_all)
         await member.freeze_with_uncommitted_progress()

@@ -4,28 +4,20 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
-from typing import Any, Protocol
 
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import OutOfOrderSequenceNumber
+from kafka_site import KafkaSite
 
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Notification, Provider
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.producer import EventProducer, OutgoingEvent
+from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schema_files import load_packaged_schemas
 from mailroom_common.topics import MAIL_EVENTS, NOTIFICATIONS, SCHEMAS
-from mailroom_common.tracing import bind_traceparent
 
 pytestmark = pytest.mark.stack
-
-
-class Site(Protocol):
-    kafka_bootstrap: str
-    topic_prefix: str
-
-    async def read_all(self, name: str) -> list[Any]: ...
 
 
 def notification(number: int, source: str = "ds-1") -> Notification:
@@ -40,19 +32,19 @@ def notification(number: int, source: str = "ds-1") -> Notification:
 
 
 @pytest.fixture
-async def producer(site: Site) -> AsyncIterator[EventProducer]:
+async def producer(site: KafkaSite) -> AsyncIterator[EventProducer]:
     async with EventProducer(site, Codec(), client_id="gateway") as producer:
         yield producer
 
 
-async def test_schemas_are_announced_before_the_first_record(site: Site, producer: EventProducer) -> None:
+async def test_schemas_are_announced_before_the_first_record(site: KafkaSite, producer: EventProducer) -> None:
     announced = {record.key.decode(): record.value.decode() for record in await site.read_all(SCHEMAS.name)}
 
     expected = {v.fingerprint.hex(): v.text for versions in load_packaged_schemas().values() for v in versions}
     assert announced == expected
 
 
-async def test_send_returns_where_the_record_is(site: Site, producer: EventProducer) -> None:
+async def test_send_returns_where_the_record_is(site: KafkaSite, producer: EventProducer) -> None:
     positions = [await producer.send_event(NOTIFICATIONS, "ds-1", notification(number)) for number in range(3)]
 
     records = await site.read_all(NOTIFICATIONS.name)
@@ -62,69 +54,12 @@ async def test_send_returns_where_the_record_is(site: Site, producer: EventProdu
     assert records[0].key == b"ds-1"
 
 
-async def test_a_tombstone_carries_its_headers(site: Site, producer: EventProducer) -> None:
+async def test_a_tombstone_carries_its_headers(site: KafkaSite, producer: EventProducer) -> None:
     await producer.send_event(NOTIFICATIONS, "ds-1", None, headers={"resolves": "5"})
 
     [record] = await site.read_all(NOTIFICATIONS.name)
     assert record.value is None
     assert dict(record.headers)["resolves"] == b"5"
-
-
-async def test_records_of_concurrent_senders_are_all_written_in_order_per_key(
-    site: Site, producer: EventProducer
-) -> None:
-    await producer.learn_partitions(NOTIFICATIONS)
-
-    async def sender(name: str) -> None:
-        for number in range(20):
-            await producer.send_events(
-                [
-                    OutgoingEvent(NOTIFICATIONS, name, notification(2 * number, name)),
-                    OutgoingEvent(NOTIFICATIONS, name, notification(2 * number + 1, name)),
-                ]
-            )
-
-    await asyncio.gather(*(sender(f"ds-{number}") for number in range(16)))
-
-    by_key: dict[bytes, list[int]] = {}
-    for record in await site.read_all(NOTIFICATIONS.name):
-        event = Codec().decode(NOTIFICATIONS, record.value)
-        assert isinstance(event, Notification)
-        by_key.setdefault(record.key, []).append(int(event.provider_event))
-    assert by_key == {f"ds-{number}".encode(): list(range(40)) for number in range(16)}
-
-
-async def test_records_written_together_carry_each_the_trace_of_its_own_sender(
-    site: Site, producer: EventProducer
-) -> None:
-    await producer.learn_partitions(NOTIFICATIONS)
-    traces = {f"ds-{number}": f"00-{number:032x}-b7ad6b7169203331-01" for number in range(1, 5)}
-
-    async def sender(key: str, trace: str) -> None:
-        with bind_traceparent(trace):
-            await producer.send_events([OutgoingEvent(NOTIFICATIONS, key, notification(1, key))] * 2)
-
-    await asyncio.gather(*(sender(key, trace) for key, trace in traces.items()))
-
-    found = [
-        (record.key.decode(), dict(record.headers)["traceparent"].decode())
-        for record in await site.read_all(NOTIFICATIONS.name)
-    ]
-    assert sorted(found) == sorted(2 * list(traces.items()))
-
-
-async def test_group_commit_and_single_sends_choose_the_same_partition(site: Site, producer: EventProducer) -> None:
-    await producer.learn_partitions(NOTIFICATIONS)
-    for number in range(20):
-        key = f"ds-{number}"
-        position = await producer.send_event(NOTIFICATIONS, key, notification(number, key))
-        await producer.send_events([OutgoingEvent(NOTIFICATIONS, key, notification(number, key))])
-        assert position.partition in (0, 1)
-
-    partitions: dict[bytes, set[int]] = {}
-    for record in await site.read_all(NOTIFICATIONS.name):
-        partitions.setdefault(record.key, set()).add(record.partition)
-    assert all(len(found) == 1 for found in partitions.values())
 
 
 async def test_a_topic_that_is_not_there_is_unavailable_in_time_and_says_what_to_do(producer: EventProducer) -> None:
@@ -142,7 +77,7 @@ async def test_a_record_too_large_for_kafka_is_rejected(producer: EventProducer)
 
 
 async def test_a_producer_that_died_of_a_fatal_error_is_replaced(
-    site: Site, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
+    site: KafkaSite, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a fatal error every later send on the same aiokafka client fails as well."""
 
@@ -159,7 +94,7 @@ async def test_a_producer_that_died_of_a_fatal_error_is_replaced(
 
 
 async def test_nobody_waits_for_the_replacement_of_a_dead_producer(
-    site: Site, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
+    site: KafkaSite, producer: EventProducer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With Kafka ill the new client may take minutes to start, and an answer is due in seconds."""
 

@@ -32,7 +32,7 @@ Connect = Callable[..., Awaitable[Mailbox]]
 async def store(postgres_url: str) -> AsyncIterator[TokenStore]:
     await apply_migrations(postgres_url, {"mailroom_tokens"})
     async with open_pool(postgres_url, application_name="tokens-test", max_size=4) as pool:
-        yield TokenStore(pool, SealingKeys.parse(KEYS), url=postgres_url)
+        yield TokenStore(pool, SealingKeys.parse_keys(KEYS), url=postgres_url)
 
 
 @pytest.fixture

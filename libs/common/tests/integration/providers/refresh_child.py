@@ -33,7 +33,7 @@ async def run(database_url: str, keys: str, described: str) -> None:
         }
     )
     async with open_pool(database_url, application_name="refresh-child", max_size=2) as pool:
-        store = TokenStore(pool, SealingKeys.parse(keys), url=database_url)
+        store = TokenStore(pool, SealingKeys.parse_keys(keys), url=database_url)
         async with open_providers(PACKAGES, load_settings(ProviderSettings), store) as providers:
             say("ready")
             while rejected := (await asyncio.to_thread(sys.stdin.readline)).strip():

@@ -102,7 +102,7 @@ async def test_token_with_less_than_two_minutes_is_refreshed_and_the_rotated_pai
     store: TokenStore, tokens: AccessTokens, mailbox: Mailbox
 ) -> None:
     assert await tokens.get_access_token(mailbox) == "access-1"
-    grant = await store.read(mailbox.doc_source_id)
+    grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
     assert (grant.tokens.access_token, grant.tokens.refresh_token) == ("access-1", "refresh-1")
     assert grant.generation == mailbox.grant_generation
@@ -113,7 +113,7 @@ async def test_refresh_token_that_is_not_rotated_is_kept(
 ) -> None:
     refresher.rotates = False
     await tokens.get_access_token(mailbox)
-    grant = await store.read(mailbox.doc_source_id)
+    grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
     assert grant.tokens.refresh_token == "refresh-0"
 
@@ -148,7 +148,7 @@ async def test_who_is_cancelled_while_the_provider_answers_does_not_lose_the_rot
         await asking
     refresher.hold.set()
     await tokens.aclose()
-    grant = await store.read(mailbox.doc_source_id)
+    grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
     assert grant.tokens.refresh_token == "refresh-1"
 
@@ -191,7 +191,7 @@ async def test_late_refusal_of_an_old_generation_does_not_condemn_a_new_grant(
         await asking
     assert refused.value.grant_generation == mailbox.grant_generation
     newer = replace(mailbox, grant_generation=await consenting)
-    grant = await store.read(mailbox.doc_source_id)
+    grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
     assert (grant.refused_at, grant.generation) == (None, mailbox.grant_generation + 1)
     assert await tokens.get_access_token(newer) == "access-new"
@@ -210,7 +210,7 @@ async def test_refresh_that_lost_its_lock_neither_overwrites_nor_condemns_a_new_
     refresher.before_answer = meanwhile
     with pytest.raises(Unavailable):
         await tokens.get_access_token(mailbox)
-    grant = await store.read(mailbox.doc_source_id)
+    grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
     assert (grant.tokens.access_token, grant.refused_at) == ("access-new", None)
 
@@ -277,7 +277,7 @@ async def test_two_processes_that_refresh_at_once_make_one_refresh(
     postgres_url: str,
 ) -> None:
     connected = await connect(Provider.OUTLOOK, "ap@contoso.example", str(uuid.uuid4()))
-    grant = await store.read(connected.doc_source_id)
+    grant = await store.read_grant(connected.doc_source_id)
     assert grant is not None
     rejected, rounds = grant.tokens.access_token, 5
     with ExitStack() as stack:

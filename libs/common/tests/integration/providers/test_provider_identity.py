@@ -150,7 +150,7 @@ async def test_wrong_client_secret_names_the_setting_and_condemns_nobody(
                     mailbox, rejected=await providers.tokens.get_access_token(mailbox)
                 )
         assert "canary" not in str(caught.value)
-        grant = await store.read(mailbox.doc_source_id)
+        grant = await store.read_grant(mailbox.doc_source_id)
         assert grant is not None
         assert grant.refused_at is None
 
@@ -159,7 +159,7 @@ async def test_revocation_at_google_ends_the_grant_and_tolerates_that_it_is_gone
     providers: Providers, store: TokenStore, connect: Connect
 ) -> None:
     mailbox = await connect(Provider.GMAIL, "ap@example.org", str(uuid.uuid4()))
-    grant = await store.read(mailbox.doc_source_id)
+    grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
     assert grant.tokens.refresh_token is not None
     side = providers.consent[Provider.GMAIL]
@@ -321,7 +321,7 @@ async def test_no_token_and_no_secret_reaches_a_log_or_an_error(
         await client.list_changes(mailbox, scope, datetime.now(UTC), position=None, page_token=None)
         await sandbox.control.expire_tokens(mailbox.address)
         await client.list_changes(mailbox, scope, datetime.now(UTC), position=None, page_token=None)
-        grant = await store.read(mailbox.doc_source_id)
+        grant = await store.read_grant(mailbox.doc_source_id)
         assert grant is not None
         seen |= {grant.tokens.access_token, str(grant.tokens.refresh_token)}
         texts.append(repr(grant))

@@ -1,10 +1,10 @@
 import pytest
 
-from mailroom_common.providers.headers import address_of, decoded, filter_headers
+from mailroom_common.providers.headers import decode_words, parse_address, select_filter_headers
 
 
 def test_encoded_words_are_read() -> None:
-    assert decoded("=?utf-8?b?w7w=?= and =?iso-8859-1?q?=FC?=") == "ü and ü"
+    assert decode_words("=?utf-8?b?w7w=?= and =?iso-8859-1?q?=FC?=") == "ü and ü"
 
 
 @pytest.mark.parametrize(
@@ -20,10 +20,10 @@ def test_encoded_words_are_read() -> None:
     ],
 )
 def test_an_encoded_word_that_nobody_can_read_stays_as_it_came(value: str) -> None:
-    assert decoded(value) == value
-    assert filter_headers([{"name": "List-Id", "value": value}]) == {"list-id": value}
-    assert address_of(f"{value} <a@supplier.example>") == ("a@supplier.example", value)
+    assert decode_words(value) == value
+    assert select_filter_headers([{"name": "List-Id", "value": value}]) == {"list-id": value}
+    assert parse_address(f"{value} <a@supplier.example>") == ("a@supplier.example", value)
 
 
 def test_comments_without_end_are_nobodys_address() -> None:
-    assert address_of("(" * 5000 + "a@supplier.example") == (None, None)
+    assert parse_address("(" * 5000 + "a@supplier.example") == (None, None)

@@ -4,7 +4,15 @@ import httpx
 import pytest
 
 from mailroom_common.errors import ProviderUnavailable, Rejected
-from mailroom_common.providers.http import Answer, BaseURL, code_word, exchange, open_client, opened, retry_after_s
+from mailroom_common.providers.http import (
+    BaseURL,
+    ProviderAnswer,
+    open_client,
+    open_response,
+    parse_retry_after_s,
+    sanitize_code,
+    send_request,
+)
 from mailroom_common.settings import TLSSettings
 
 NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
@@ -26,11 +34,11 @@ NOW = datetime(2026, 11, 28, 12, 0, tzinfo=UTC)
     ],
 )
 def test_retry_after_is_read_as_integer_decimal_or_date(header: str, seconds: float | None) -> None:
-    assert retry_after_s(httpx.Headers({"Retry-After": header}), now=NOW) == seconds
+    assert parse_retry_after_s(httpx.Headers({"Retry-After": header}), now=NOW) == seconds
 
 
 def test_absent_retry_after_says_nothing() -> None:
-    assert retry_after_s(httpx.Headers(), now=NOW) is None
+    assert parse_retry_after_s(httpx.Headers(), now=NOW) is None
 
 
 @pytest.mark.parametrize(
@@ -52,7 +60,7 @@ def test_absent_retry_after_says_nothing() -> None:
 )
 def test_link_that_leads_elsewhere_is_not_followed(link: str) -> None:
     with pytest.raises(ProviderUnavailable):
-        BaseURL("https://graph.example/v1.0").relative(link)
+        BaseURL("https://graph.example/v1.0").relativize_link(link)
 
 
 @pytest.mark.parametrize(
@@ -63,15 +71,17 @@ def test_link_that_leads_elsewhere_is_not_followed(link: str) -> None:
     ],
 )
 def test_link_is_kept_relative_and_byte_for_byte(link: str) -> None:
-    relative = BaseURL("https://graph.example/v1.0/").relative(link)
+    relative = BaseURL("https://graph.example/v1.0/").relativize_link(link)
     assert relative == "/users('a%40b')/messages/delta?$skiptoken=a%2Fb%3D&x=1"
-    assert BaseURL("https://other.example:8443/v1.0").join(relative) == f"https://other.example:8443/v1.0{relative}"
+    assert (
+        BaseURL("https://other.example:8443/v1.0").build_url(relative) == f"https://other.example:8443/v1.0{relative}"
+    )
 
 
 @pytest.mark.parametrize("stored", ["@evil.example/", ".evil.example/", "https://evil.example/", ""])
 def test_stored_link_that_is_not_relative_is_refused(stored: str) -> None:
     with pytest.raises(ProviderUnavailable):
-        BaseURL("https://graph.example").join(stored)
+        BaseURL("https://graph.example").build_url(stored)
 
 
 async def test_success_larger_than_its_limit_is_rejected() -> None:
@@ -79,14 +89,14 @@ async def test_success_larger_than_its_limit_is_rejected() -> None:
     async with httpx.AsyncClient(transport=transport) as client:
         request = client.build_request("GET", "https://graph.example/")
         with pytest.raises(Rejected, match="more than 100 bytes"):
-            await exchange(client, request, limit_bytes=100)
+            await send_request(client, request, limit_bytes=100)
 
 
 async def test_endless_error_body_is_cut() -> None:
     transport = httpx.MockTransport(lambda _request: httpx.Response(502, content=b"<html>" + b"x" * 1_000_000))
     async with httpx.AsyncClient(transport=transport) as client:
-        answer = await exchange(client, client.build_request("GET", "https://graph.example/"))
-    assert (answer.status, answer.json_or_nothing()) == (502, {})
+        answer = await send_request(client, client.build_request("GET", "https://graph.example/"))
+    assert (answer.status, answer.parse_object_or_empty()) == (502, {})
     assert len(answer.body) == 64 * 1024
 
 
@@ -96,7 +106,7 @@ async def test_broken_connection_is_the_providers_trouble() -> None:
 
     async with httpx.AsyncClient(transport=httpx.MockTransport(broken)) as client:
         with pytest.raises(ProviderUnavailable, match=r"graph\.example could not be reached: ConnectError"):
-            await exchange(client, client.build_request("GET", "https://graph.example/"))
+            await send_request(client, client.build_request("GET", "https://graph.example/"))
 
 
 async def test_stream_that_breaks_while_it_is_read_is_the_providers_trouble() -> None:
@@ -109,7 +119,7 @@ async def test_stream_that_breaks_while_it_is_read_is_the_providers_trouble() ->
     async with httpx.AsyncClient(transport=transport) as client:
         got = []
         with pytest.raises(ProviderUnavailable):
-            async with opened(client, client.build_request("GET", "https://graph.example/")) as response:
+            async with open_response(client, client.build_request("GET", "https://graph.example/")) as response:
                 got.extend([chunk async for chunk in response.aiter_bytes()])
     assert got == []
 
@@ -117,7 +127,7 @@ async def test_stream_that_breaks_while_it_is_read_is_the_providers_trouble() ->
 @pytest.mark.parametrize("body", [b"<html>gateway</html>", b"", b"[1]", b'{"access_token": "secret-canary"'])
 def test_success_that_is_no_json_object_is_the_providers_trouble_and_is_not_repeated(body: bytes) -> None:
     with pytest.raises(ProviderUnavailable) as caught:
-        Answer(200, httpx.Headers(), body).json()
+        ProviderAnswer(200, httpx.Headers(), body).parse_object()
     assert "canary" not in repr(caught.value)
     assert caught.value.__cause__ is None
 
@@ -138,4 +148,4 @@ async def test_client_trusts_no_environment_follows_no_redirect_and_keeps_no_coo
 
 @pytest.mark.parametrize(("value", "word"), [("ErrorItemNotFound", "ErrorItemNotFound"), ("a b\nc", ""), (429, "")])
 def test_error_code_reaches_a_log_only_as_a_plain_word(value: object, word: str) -> None:
-    assert code_word(value) == word
+    assert sanitize_code(value) == word

@@ -21,7 +21,7 @@ async def most_at_once(quota: Quota, mailboxes: list[Mailbox]) -> int:
 
     async def call(mailbox: Mailbox) -> None:
         nonlocal running, most
-        async with quota.slot(mailbox):
+        async with quota.hold_slot(mailbox):
             running += 1
             most = max(most, running)
             await asyncio.sleep(0)
@@ -52,33 +52,33 @@ async def test_mailboxes_do_not_wait_for_each_other(outlook: Mailbox) -> None:
 async def test_no_call_is_made_before_the_pause_is_over(outlook: Mailbox) -> None:
     clock = Clock()
     quota = Quota(slots=4, clock=clock)
-    quota.pause(outlook, 30)
+    quota.pause_mailbox(outlook, 30)
     with pytest.raises(Throttled) as caught:
-        async with quota.slot(outlook):
+        async with quota.hold_slot(outlook):
             pytest.fail("a call was let through")
     assert caught.value.retry_after_s == 30
     clock.now += 30
-    async with quota.slot(outlook):
+    async with quota.hold_slot(outlook):
         pass
 
 
 async def test_shorter_pause_does_not_end_a_longer_one(outlook: Mailbox) -> None:
     clock = Clock()
     quota = Quota(slots=4, clock=clock)
-    quota.pause(outlook, 30)
-    quota.pause(outlook, 1)
+    quota.pause_mailbox(outlook, 30)
+    quota.pause_mailbox(outlook, 1)
     clock.now += 2
     with pytest.raises(Throttled):
-        async with quota.slot(outlook):
+        async with quota.hold_slot(outlook):
             pytest.fail("a call was let through")
 
 
 async def test_who_waits_for_a_slot_when_the_pause_begins_does_not_call(outlook: Mailbox) -> None:
     quota = Quota(slots=1)
-    async with quota.slot(outlook):
-        waiting = asyncio.create_task(quota.slot(outlook).__aenter__())
+    async with quota.hold_slot(outlook):
+        waiting = asyncio.create_task(quota.hold_slot(outlook).__aenter__())
         await asyncio.sleep(0)
-        quota.pause(outlook, 30)
+        quota.pause_mailbox(outlook, 30)
     with pytest.raises(Throttled):
         await waiting
 
@@ -87,9 +87,9 @@ async def test_failed_call_gives_its_slot_back(outlook: Mailbox) -> None:
     quota = Quota(slots=1)
     for _ in range(3):
         with pytest.raises(ZeroDivisionError):
-            async with quota.slot(outlook):
+            async with quota.hold_slot(outlook):
                 raise ZeroDivisionError
-    async with quota.slot(outlook):
+    async with quota.hold_slot(outlook):
         pass
 
 
@@ -105,7 +105,7 @@ async def test_units_of_any_minute_stay_within_the_limit(monkeypatch: pytest.Mon
     window = UnitWindow(100, clock)
     spent: list[tuple[float, int]] = []
     for units in (60, 20, 20, 20, 60, 100):
-        await window.spend(units)
+        await window.spend_units(units)
         spent.append((clock.now, units))
         clock.now += 1
         recent = sum(units for at, units in spent if at > clock.now - 60)
@@ -116,5 +116,5 @@ async def test_units_of_any_minute_stay_within_the_limit(monkeypatch: pytest.Mon
 
 async def test_call_above_the_whole_limit_goes_alone() -> None:
     window = UnitWindow(10)
-    await asyncio.wait_for(window.spend(20), 1)
+    await asyncio.wait_for(window.spend_units(20), 1)
     assert not window.is_idle

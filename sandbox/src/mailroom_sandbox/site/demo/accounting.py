@@ -43,16 +43,16 @@ def account_for(message_id: str, messages: Mapping[str, Item], documents: Mappin
     if message is None:
         return Account(message_id, (), None, "not seen by the sync yet")
     parts = tuple(_part(part, documents) for part in message["parts"])
-    return Account(message_id, parts, message["reason"], _missing(message, parts))
+    return Account(message_id, parts, message["skip_reason"], _missing(message, parts))
 
 
 def _part(part: Item, documents: Mapping[str, Item]) -> Part:
     document = documents.get(part["document_id"] or "")
-    return Part(part["part_path"], part["filename"], _outcome(part, document), part["reason"], document)
+    return Part(part["part_path"], part["filename"], _outcome(part, document), part["skip_reason"], document)
 
 
 def _outcome(part: Item, document: Item | None) -> Outcome:
-    if not part["taken"]:
+    if not part["stored"]:
         return Outcome.LEFT
     if document is None or document["status"] in _UNFINISHED:
         return Outcome.WAITING
@@ -62,7 +62,7 @@ def _outcome(part: Item, document: Item | None) -> Outcome:
 
 def _missing(message: Item, parts: Iterable[Part]) -> str | None:
     if message["state"] == "parked":
-        return f"parked: {message['reason'] or 'see /parked-items'}"
+        return f"parked: {message['parked_reason'] or 'see /parked-items'}"
     waiting = [part.filename or part.part_path for part in parts if part.outcome is Outcome.WAITING]
     if waiting:
         return f"no result yet for {', '.join(waiting)}"

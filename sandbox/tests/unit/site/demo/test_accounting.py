@@ -5,16 +5,22 @@ import pytest
 from mailroom_sandbox.site.demo.accounting import Outcome, account_for
 
 
-def message(*parts: dict[str, Any], state: str = "closed", reason: str | None = None) -> dict[str, Any]:
-    return {"message_id": "m", "state": state, "reason": reason, "parts": list(parts)}
+def message(*parts: dict[str, Any], state: str = "closed", **reasons: str) -> dict[str, Any]:
+    return {
+        "message_id": "m",
+        "state": state,
+        "skip_reason": None,
+        "parked_reason": None,
+        "parts": list(parts),
+    } | reasons
 
 
 def part(**changed: Any) -> dict[str, Any]:
     taken = {
         "part_path": "1",
         "filename": "a.pdf",
-        "taken": True,
-        "reason": None,
+        "stored": True,
+        "skip_reason": None,
         "attachment_id": "A",
         "document_id": "A",
     }
@@ -22,7 +28,7 @@ def part(**changed: Any) -> dict[str, Any]:
 
 
 def left(reason: str | None) -> dict[str, Any]:
-    return part(taken=False, reason=reason, attachment_id=None, document_id=None)
+    return part(stored=False, skip_reason=reason, attachment_id=None, document_id=None)
 
 
 DONE = {"A": {"id": "A", "status": "completed"}}
@@ -47,7 +53,7 @@ def test_part_left_with_its_reason_is_accounted_for() -> None:
 
 
 def test_mail_without_parts_is_accounted_for_once_it_is_closed() -> None:
-    assert account_for("m", {"m": message(reason="no_document_words")}, {}).missing is None
+    assert account_for("m", {"m": message(skip_reason="no_document_words")}, {}).missing is None
     assert account_for("m", {"m": message(state="open")}, {}).missing == "message is open"
 
 
@@ -64,7 +70,7 @@ def test_unfinished_document_is_waited_for(status: str) -> None:
         ({"m": message(part(document_id=None), state="open")}, "no result yet for a.pdf"),
         ({"m": message(part(document_id="gone"))}, "no result yet for a.pdf"),
         ({"m": message(left(None))}, "left without a reason: a.pdf"),
-        ({"m": message(state="parked", reason="unavailable")}, "parked: unavailable"),
+        ({"m": message(state="parked", parked_reason="unavailable")}, "parked: unavailable"),
     ],
 )
 def test_what_is_lost_or_unexplained_is_said(messages: dict[str, Any], said: str) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import random
 from collections.abc import Iterable
 
 import asyncpg
@@ -12,10 +11,12 @@ from ingestion.ports import Channel
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.postgres import reveal_url, transient_errors
+from mailroom_common.retries import backoff_s, wait_for_event, wait_for_first
 
 log = get_logger()
 
 _PING_INTERVAL_S = 10.0
+_RECONNECT_PAUSE_S = 1.0
 
 
 class NotifyListener:
@@ -52,8 +53,7 @@ class NotifyListener:
                         await self._listen_until_lost(stopping)
                 except Unavailable as error:
                     log.warning("listener_disconnected", reason=str(error))
-                    with contextlib.suppress(TimeoutError):
-                        await asyncio.wait_for(stopping.wait(), random.uniform(0.5, 1.5))  # noqa: S311  # jitter
+                    await wait_for_event(stopping, backoff_s(1, initial_s=_RECONNECT_PAUSE_S, max_s=_RECONNECT_PAUSE_S))
         finally:
             await self.signal_all_channels()
 
@@ -72,7 +72,7 @@ class NotifyListener:
             # After LISTEN is in force: what was notified before it, nobody heard.
             await self.signal_all_channels()
             while not stopping.is_set():
-                await _first_of(stopping, lost, timeout_s=_PING_INTERVAL_S)
+                await wait_for_first(stopping, lost, timeout_s=_PING_INTERVAL_S)
                 # A connection whose server vanished without a word notifies nobody: only a call finds out.
                 await conn.execute("select 1")
         finally:
@@ -81,15 +81,6 @@ class NotifyListener:
 
     def _on_notify(self, _connection: object, _pid: int, channel: str, _payload: object) -> None:
         self._counters[channel].add_signal_soon()
-
-
-async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:
-    waits = [asyncio.create_task(event.wait()) for event in events]
-    try:
-        await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for wait in waits:
-            wait.cancel()
 
 
 class _SignalCounter:

@@ -13,7 +13,7 @@ from ingestion.domain.archive import sanitize_file_stem
 from ingestion.domain.transcript import EXTENSIONS
 from ingestion.ports import DocumentCatalog, DocumentFilter, StoredContent
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
-from mailroom_common.blobs import BlobGone, BlobStore
+from mailroom_common.blobs import BlobNotFound, BlobStore
 from mailroom_common.events import ResultStatus
 from mailroom_common.web import HTTPProblem, ListPage
 
@@ -54,7 +54,7 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
         try:
             # Before the answer begins: afterwards a missing blob could not be told by its status.
             first = await anext(chunks, b"")
-        except BlobGone:
+        except BlobNotFound:
             raise HTTPProblem(404, "The content of this document is gone") from None
         return StreamingResponse(
             _prepend_chunk(first, chunks), headers=_build_content_headers(content), media_type=_served_type(content)

@@ -16,7 +16,7 @@ from ingestion.settings import DocumentsAPISettings
 from mailroom_common.auth import APIKeys
 from mailroom_common.blobs import open_blob_store
 from mailroom_common.migrations import require_current_schema
-from mailroom_common.postgres import open_pool
+from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
 from mailroom_common.web import build_service_app, serve_app
 
@@ -38,7 +38,9 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
         listener = NotifyListener(
             settings.database_url, [Channel.EVENT_NUMBERED], application_name=f"{process.name}-listener"
         )
-        web = build_service_app(process, title="Mailroom ingestion: documents")
+        web = build_service_app(
+            process, title="Mailroom ingestion: documents", invalid_value_errors=INVALID_VALUE_ERRORS
+        )
         # Before the documents: `/documents/events` would be taken for the document `events`.
         web.include_router(
             build_events_router(

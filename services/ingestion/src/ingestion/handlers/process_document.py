@@ -22,7 +22,7 @@ from ingestion.ports import (
     FieldExtractor,
     Transcriber,
 )
-from mailroom_common.blobs import BlobGone
+from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Rejected, Retryable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
@@ -212,7 +212,7 @@ class DocumentProcessor:
 
 def _failure_reason(error: Exception) -> ReviewReason:
     match error:
-        case BlobGone():
+        case BlobNotFound():
             return ReviewReason.BLOB_MISSING
         case BlobMismatch():
             return ReviewReason.BLOB_MISMATCH

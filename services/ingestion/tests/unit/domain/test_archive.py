@@ -15,7 +15,7 @@ from ingestion.domain.archive import (
     parse_sender_address,
     sanitize_file_stem,
 )
-from mailroom_common.blobs.store import checked_key
+from mailroom_common.blobs.store import validate_key
 
 TODAY = date(2026, 4, 2)
 
@@ -70,7 +70,7 @@ def test_sender_in_comments_within_comments_is_nobody() -> None:
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_no_name_or_sender_leads_out_of_the_archive(filename: str, sender: str) -> None:
     for path in build_archive_paths(build_attachment(filename=filename, sender=sender), taken_on=TODAY):
-        assert checked_key(path).startswith("archive/sender_email=")
+        assert validate_key(path).startswith("archive/sender_email=")
         assert len(path.split("/")) == 5
         assert all(len(step.encode()) <= 255 for step in path.split("/"))
 

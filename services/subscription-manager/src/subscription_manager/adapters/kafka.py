@@ -1,4 +1,4 @@
-"""Kafka: the version that has to be acknowledged now, the records that others write, and our own topic read back."""
+"""Kafka: the version of a doc source that has to be acknowledged now, and the records that other services write."""
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime
@@ -9,40 +9,39 @@ from mailroom_common.kafka.headers import VERSION
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.topics import DOC_SOURCES
-from subscription_manager.domain.connection import Connection, as_event
+from subscription_manager.domain.connection import Connection, build_doc_source_event
 
 
-class KafkaAnnouncer:
-    """Beside the outbox, which has the same version: readers keep the highest and drop the repeat."""
+class KafkaDocSourcePublisher:
+    """Beside the outbox, which holds the same version: readers keep the highest one and drop the repeat."""
 
     def __init__(self, producer: EventProducer, clock: Callable[[], datetime]) -> None:
         self._producer = producer
         self._clock = clock
 
-    async def announce(self, connection: Connection) -> None:
+    async def publish_and_wait(self, connection: Connection) -> None:
         headers = {VERSION: str(connection.version)}
-        await self._producer.send_event(
-            DOC_SOURCES, connection.id, as_event(connection, self._clock()), headers=headers, timeout_s=10
-        )
+        event = build_doc_source_event(connection, self._clock())
+        await self._producer.send_event(DOC_SOURCES, connection.id, event, headers=headers, timeout_s=10)
 
 
-def lifecycle_events_to(
-    act: Callable[[LifecycleEvent], Awaitable[None]],
+def handle_lifecycle_records(
+    handle_event: Callable[[LifecycleEvent], Awaitable[None]],
 ) -> Callable[[IncomingRecord], Awaitable[None]]:
-    async def handle(record: IncomingRecord) -> None:
+    async def handle_record(record: IncomingRecord) -> None:
         if not isinstance(record.event, LifecycleEvent):
             raise Rejected("a record of lifecycle-events without a lifecycle event")
-        await act(record.event)
+        await handle_event(record.event)
 
-    return handle
+    return handle_record
 
 
-def connection_events_to(
-    record_event: Callable[[ConnectionEvent], Awaitable[None]],
+def handle_connection_records(
+    handle_event: Callable[[ConnectionEvent], Awaitable[None]],
 ) -> Callable[[IncomingRecord], Awaitable[None]]:
-    async def handle(record: IncomingRecord) -> None:
+    async def handle_record(record: IncomingRecord) -> None:
         if not isinstance(record.event, ConnectionEvent):
             raise Rejected("a record of connection-events without a connection event")
-        await record_event(record.event)
+        await handle_event(record.event)
 
-    return handle
+    return handle_record

@@ -11,47 +11,65 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
-from mailroom_common.events import Access, Profile, Provider
+from mailroom_common.errors import ActionRequired, Retryable
+from mailroom_common.events import Access, Profile
 from mailroom_common.web import HTTPProblem, ListPage
-from subscription_manager.domain.connection import Connection, State, Status
-from subscription_manager.handlers.change_state import ChangeState, WrongState
-from subscription_manager.handlers.make_doc_source import MakeDocSource, NotAllowed, NotSetUp, Wanted
-from subscription_manager.ports import AlreadyConnected, Connections
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
+from subscription_manager.handlers.change_connection_state import ChangeConnectionState, WrongConnectionState
+from subscription_manager.handlers.create_doc_source import (
+    CreateDocSource,
+    DocSourceRequest,
+    InvalidDocSource,
+    MailboxNotAllowed,
+    ProviderNotSetUp,
+)
+from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected
 
-Address = Annotated[str, StringConstraints(strip_whitespace=True, max_length=320, pattern=r"^[^@\s<>]+@[^@\s<>]+$")]
-Name = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255)]
+EmailAddress = Annotated[
+    str, StringConstraints(strip_whitespace=True, max_length=320, pattern=r"^[^@\s<>]+@[^@\s<>]+$")
+]
+ShortText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255)]
 
 
 class NewDocSource(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    provider: Provider
+    provider: ShortText
     profile: Profile
     access: Access = Access.DELEGATED
-    address: Address | None = None
-    provider_tenant: Name | None = None
-    folders: list[Name] = Field(default_factory=list, max_length=100)
+    address: EmailAddress | None = None
+    provider_tenant: ShortText | None = None
+    folders: list[ShortText] = Field(default_factory=list, max_length=100)
     start_at: AwareDatetime | None = None
 
     @model_validator(mode="after")
-    def _application_names_its_mailbox(self) -> Self:
-        if self.access is Access.APPLICATION:
-            if self.address is None:
-                raise ValueError("address is needed for application access")
-            if self.provider is Provider.OUTLOOK and self.provider_tenant is None:
-                raise ValueError("provider_tenant is needed for application access to outlook")
+    def _require_address(self) -> Self:
+        if self.access is Access.APPLICATION and self.address is None:
+            raise ValueError("address is needed for application access")
         return self
+
+    def to_request(self, tenant_id: str) -> DocSourceRequest:
+        return DocSourceRequest(
+            tenant_id=tenant_id,
+            provider=self.provider,
+            profile=self.profile,
+            access=self.access,
+            address=self.address,
+            provider_tenant=self.provider_tenant,
+            folders=tuple(self.folders),
+            start_at=None if self.start_at is None else self.start_at.astimezone(UTC),
+        )
 
 
 class DocSourceView(BaseModel):
     id: str
     tenant_id: str
-    provider: Provider
+    provider: str
     profile: Profile
     access: Access
     address: str | None
-    state: State
-    connection_status: Status | None
+    state: ConnectionState
+    connection_status: ConnectionStatus | None
     connection_reason: str | None
     subscription_expires_at: datetime | None
     last_successful_sync_at: datetime | None
@@ -60,7 +78,7 @@ class DocSourceView(BaseModel):
     created_at: datetime
 
     @classmethod
-    def of(cls, connection: Connection) -> Self:
+    def from_connection(cls, connection: Connection) -> Self:
         return cls(
             id=connection.id,
             tenant_id=connection.tenant_id,
@@ -69,8 +87,8 @@ class DocSourceView(BaseModel):
             access=connection.access,
             address=connection.address,
             state=connection.state,
-            connection_status=connection.status,
-            connection_reason=connection.reason,
+            connection_status=connection.connection_status,
+            connection_reason=connection.connection_reason,
             subscription_expires_at=None if connection.subscription is None else connection.subscription.expires_at,
             last_successful_sync_at=connection.last_successful_sync_at,
             start_at=connection.start_at,
@@ -85,128 +103,125 @@ class DocSourceWithLink(DocSourceView):
 
 @dataclass(frozen=True, slots=True)
 class DocSourceHandlers:
-    connections: Connections
-    make: MakeDocSource
-    change: ChangeState
+    connections: ConnectionStore
+    create: CreateDocSource
+    change: ChangeConnectionState
     public_url: str
 
 
-def doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRouter:
+def build_doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRouter:
     """Every query is by the caller's tenant: another tenant's doc source is one that does not exist."""
     routes = APIRouter(prefix="/doc-sources")
     viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
     admin = Annotated[Caller, Depends(require_role(keys, Role.ADMIN))]
 
-    def link(connection: Connection, ticket: str | None) -> DocSourceWithLink:
-        view = DocSourceView.of(connection).model_dump()
-        url = None
-        if ticket is not None:
-            url = f"{handlers.public_url}/oauth/{connection.provider}/authorize?ticket={ticket}"
-        return DocSourceWithLink(**view, authorize_url=url)
-
     @routes.post("", status_code=201)
-    async def make(wanted: NewDocSource, caller: operator) -> DocSourceWithLink:
-        if wanted.access is Access.APPLICATION and caller.role < Role.ADMIN:
+    async def create_doc_source(body: NewDocSource, caller: operator) -> DocSourceWithLink:
+        if body.access is Access.APPLICATION and caller.role < Role.ADMIN:
             raise HTTPProblem(403, "This key may not do that", "Application access needs the role admin.")
-        try:
-            made, ticket = await handlers.make.make(_wanted(wanted, caller.tenant_id))
-        except NotSetUp as error:
-            raise HTTPProblem(409, "This provider is not set up here", str(error)) from error
-        except NotAllowed as error:
-            raise HTTPProblem(403, "This mailbox is not within reach", str(error)) from error
-        except AlreadyConnected as error:
-            raise HTTPProblem(409, "This mailbox is connected for this profile already") from error
-        return link(made, ticket)
+        connection, ticket = await _create_doc_source(handlers.create, body.to_request(caller.tenant_id))
+        return _add_link(connection, ticket, handlers.public_url)
 
     @routes.get("")
-    async def page(
+    async def list_doc_sources(
         caller: viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
     ) -> ListPage[DocSourceView]:
-        after = None if cursor is None else _position(cursor)
-        found = await handlers.connections.page(caller.tenant_id, after=after, limit=limit + 1)
-        shown = found[:limit]
-        more = len(found) > limit
+        after = None if cursor is None else _decode_cursor(cursor)
+        # One more than asked for tells whether there is a next page.
+        connections = await handlers.connections.list_connections(caller.tenant_id, after=after, limit=limit + 1)
+        page, has_more = connections[:limit], len(connections) > limit
         return ListPage(
-            items=[DocSourceView.of(one) for one in shown], next_cursor=_cursor(shown[-1]) if more else None
+            items=[DocSourceView.from_connection(connection) for connection in page],
+            next_cursor=_encode_cursor(page[-1]) if has_more else None,
         )
 
     @routes.get("/{doc_source_id}")
-    async def one(doc_source_id: str, caller: viewer) -> DocSourceView:
-        return _view(await handlers.connections.find(doc_source_id, tenant_id=caller.tenant_id))
+    async def show_doc_source(doc_source_id: str, caller: viewer) -> DocSourceView:
+        return _view_or_404(await handlers.connections.find_connection(doc_source_id, tenant_id=caller.tenant_id))
 
     @routes.post("/{doc_source_id}/authorize")
-    async def authorize(doc_source_id: str, caller: operator) -> DocSourceWithLink:
-        found = await handlers.connections.find(doc_source_id, tenant_id=caller.tenant_id)
-        if found is None:
-            raise _unknown()
-        if found.access is not Access.DELEGATED or found.state is State.DELETING:
+    async def create_link(doc_source_id: str, caller: operator) -> DocSourceWithLink:
+        connection = await handlers.connections.find_connection(doc_source_id, tenant_id=caller.tenant_id)
+        if connection is None:
+            raise _not_found()
+        if connection.access is not Access.DELEGATED or connection.state is ConnectionState.DELETING:
             raise HTTPProblem(409, "There is nothing to consent to", "It is being deleted, or has application access.")
-        return link(found, await handlers.make.ticket(found.id))
+        return _add_link(connection, await handlers.create.issue_ticket(connection.id), handlers.public_url)
 
     @routes.post("/{doc_source_id}/pause")
-    async def pause(doc_source_id: str, caller: operator) -> DocSourceView:
-        with _problems():
-            return _view(await handlers.change.pause(caller.tenant_id, doc_source_id))
+    async def pause_doc_source(doc_source_id: str, caller: operator) -> DocSourceView:
+        with _ConflictAs409():
+            return _view_or_404(await handlers.change.pause_doc_source(caller.tenant_id, doc_source_id))
 
     @routes.post("/{doc_source_id}/resume")
-    async def resume(doc_source_id: str, caller: operator) -> DocSourceView:
-        with _problems():
-            return _view(await handlers.change.resume(caller.tenant_id, doc_source_id))
+    async def resume_doc_source(doc_source_id: str, caller: operator) -> DocSourceView:
+        with _ConflictAs409():
+            return _view_or_404(await handlers.change.resume_doc_source(caller.tenant_id, doc_source_id))
 
     @routes.post("/{doc_source_id}/sync", status_code=202)
-    async def sync(doc_source_id: str, caller: operator) -> DocSourceView:
-        with _problems():
-            return _view(await handlers.change.sync(caller.tenant_id, doc_source_id))
+    async def request_sync(doc_source_id: str, caller: operator) -> DocSourceView:
+        with _ConflictAs409():
+            return _view_or_404(await handlers.change.request_sync(caller.tenant_id, doc_source_id))
 
     @routes.delete("/{doc_source_id}", status_code=202)
-    async def delete(doc_source_id: str, caller: admin, purge: bool = False) -> DocSourceView:
+    async def delete_doc_source(doc_source_id: str, caller: admin, purge: bool = False) -> DocSourceView:
         if purge:
             raise HTTPProblem(
                 501, "Purging is not there yet", "Delete without purge; documents, blobs and archive stay."
             )
-        return _view(await handlers.change.delete(caller.tenant_id, doc_source_id))
+        return _view_or_404(await handlers.change.delete_doc_source(caller.tenant_id, doc_source_id))
 
     return routes
 
 
-class _problems:  # noqa: N801  # reads as the statement it is: `with _problems():`
+async def _create_doc_source(create: CreateDocSource, request: DocSourceRequest) -> tuple[Connection, str | None]:
+    try:
+        return await create.create_doc_source(request)
+    except InvalidDocSource as error:
+        raise HTTPProblem(422, "The doc source is not valid", str(error)) from error
+    except ProviderNotSetUp as error:
+        raise HTTPProblem(409, "This provider is not set up here", str(error)) from error
+    except MailboxNotAllowed as error:
+        raise HTTPProblem(403, "This tenant may not open this mailbox", str(error)) from error
+    except MailboxAlreadyConnected as error:
+        raise HTTPProblem(409, "This mailbox is connected for this profile already") from error
+    except ActionRequired as error:
+        raise HTTPProblem(422, "The provider refuses this mailbox", type(error).__name__) from error
+    except Retryable as error:
+        raise HTTPProblem(503, "The provider could not be asked for the folders") from error
+
+
+class _ConflictAs409:
     def __enter__(self) -> None:
         return None
 
     def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: object) -> None:
-        if isinstance(error, WrongState):
+        if isinstance(error, WrongConnectionState):
             raise HTTPProblem(409, "The doc source is in another state", str(error)) from error
 
 
-def _wanted(new: NewDocSource, tenant_id: str) -> Wanted:
-    return Wanted(
-        tenant_id=tenant_id,
-        provider=new.provider,
-        profile=new.profile,
-        access=new.access,
-        address=new.address,
-        provider_tenant=new.provider_tenant,
-        folders=tuple(new.folders),
-        start_at=None if new.start_at is None else new.start_at.astimezone(UTC),
-    )
+def _add_link(connection: Connection, ticket: str | None, public_url: str) -> DocSourceWithLink:
+    view = DocSourceView.from_connection(connection).model_dump()
+    url = None if ticket is None else f"{public_url}/oauth/{connection.provider}/authorize?ticket={ticket}"
+    return DocSourceWithLink(**view, authorize_url=url)
 
 
-def _view(connection: Connection | None) -> DocSourceView:
+def _view_or_404(connection: Connection | None) -> DocSourceView:
     if connection is None:
-        raise _unknown()
-    return DocSourceView.of(connection)
+        raise _not_found()
+    return DocSourceView.from_connection(connection)
 
 
-def _unknown() -> HTTPProblem:
+def _not_found() -> HTTPProblem:
     return HTTPProblem(404, "There is no such doc source")
 
 
-def _cursor(last: Connection) -> str:
+def _encode_cursor(last: Connection) -> str:
     return urlsafe_b64encode(f"{last.created_at.isoformat()} {last.id}".encode()).decode()
 
 
-def _position(cursor: str) -> tuple[datetime, str]:
+def _decode_cursor(cursor: str) -> tuple[datetime, str]:
     try:
         created_at, _, doc_source_id = urlsafe_b64decode(cursor).decode().partition(" ")
         return datetime.fromisoformat(created_at), str(UUID(doc_source_id))

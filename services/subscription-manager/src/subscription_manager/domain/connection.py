@@ -1,9 +1,9 @@
-"""A connection: one doc source with its mailbox, how it is, and its subscription at the provider.
+"""A connection: one doc source with its mailbox, its health, and its subscription at the provider.
 
-Everything here is a value; what happens to a connection is a function from one to the next (`transitions.py`).
+Everything here is a value; what happens to a connection is a function from one value to the next (`transitions.py`).
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -21,21 +21,21 @@ from mailroom_common.events import (
 from mailroom_common.providers.types import Mailbox
 
 
-class State(StrEnum):
-    """As `DocSourceState`, and `gone` for the grave of a deleted one."""
+class ConnectionState(StrEnum):
+    """As `DocSourceState`, and `deleted` for the soft-deleted row."""
 
     PENDING = "pending"
     ACTIVE = "active"
     PAUSED = "paused"
     DELETING = "deleting"
-    GONE = "gone"
+    DELETED = "deleted"
 
 
-class Status(StrEnum):
-    """How a connection is; None before consent."""
+class ConnectionStatus(StrEnum):
+    """Health of a connection; None before consent."""
 
     ACTIVE = "active"
-    TOKEN_REFRESH_FAILED = "token_refresh_failed"  # noqa: S105  # a word of ours, not a secret
+    TOKEN_REFRESH_FAILED = "token_refresh_failed"  # noqa: S105  # a status, not a secret
     SUBSCRIPTION_EXPIRED = "subscription_expired"
     PROVIDER_ERROR = "provider_error"
 
@@ -48,28 +48,28 @@ class SubscriptionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentSubscription:
-    """`touched_at` is its creation or last renewal; `renew_asked_at` the provider's wish, not yet answered."""
+    """`renewed_at` is the last renewal, or the creation before the first one."""
 
     subscription_id: str
     resource: str
     expires_at: datetime
-    touched_at: datetime
+    renewed_at: datetime
     notification_url: str | None = None
     lifecycle_url: str | None = None
     status: SubscriptionStatus = SubscriptionStatus.ACTIVE
     client_state_sha256: str | None = None
-    renew_asked_at: datetime | None = None
-    renewals: int = 0
+    renewal_requested_at: datetime | None = None
+    renewal_count: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
     id: str
     tenant_id: str
-    provider: Provider
+    provider: str
     profile: Profile
     access: Access
-    state: State
+    state: ConnectionState
     created_at: datetime
     version: int = 1
     address: str | None = None
@@ -79,20 +79,20 @@ class Connection:
     folders: tuple[str, ...] = ()
     start_at: datetime | None = None
     grant_generation: int = 0
-    status: Status | None = None
-    reason: str | None = None
+    connection_status: ConnectionStatus | None = None
+    connection_reason: str | None = None
     last_error: str | None = None
     last_successful_sync_at: datetime | None = None
     client_states: tuple[ClientState, ...] = ()
-    subscription: CurrentSubscription | None = field(default=None)
-    attention_at: datetime | None = None
-    attempts: int = 0
-    backstop_at: datetime | None = None
-    ended_at: datetime | None = None
+    subscription: CurrentSubscription | None = None
+    next_check_at: datetime | None = None
+    failed_attempts: int = 0
+    next_backstop_at: datetime | None = None
+    provider_ended_at: datetime | None = None
     forgotten_at: datetime | None = None
 
-    def mailbox(self) -> Mailbox:
-        """Whom a call to the provider is for. Only a connection that was consented to has one."""
+    def build_mailbox(self) -> Mailbox:
+        """Whom a call to the provider is for. Only a connection that was consented to has a mailbox."""
         if self.address is None:
             raise ValueError(f"doc source {self.id} has no mailbox yet")
         return Mailbox(
@@ -106,19 +106,29 @@ class Connection:
             grant_generation=self.grant_generation,
         )
 
+    @property
     def account_key(self) -> str:
-        """Names the account over all tenants, however it was connected: delegation knows no user id."""
+        """Names the account over all tenants, however it was connected: application access knows no user id."""
         return (self.address or self.id).lower()
 
+    @property
+    def subscription_id(self) -> str | None:
+        return None if self.subscription is None else self.subscription.subscription_id
 
-def user_key(user_id: str) -> str:
-    """Names the account where its user is known and no address. It never is an address's key: both are held at once."""
+    @property
+    def is_subscription_removed(self) -> bool:
+        return self.subscription is not None and self.subscription.status is SubscriptionStatus.REMOVED
+
+
+def build_user_key(user_id: str) -> str:
+    """Names the account where its user is known and its address is not. It never equals the key of an address, since
+    both locks are held at once."""
     return f"user:{user_id}"
 
 
-def as_event(connection: Connection, occurred_at: datetime) -> DocSource | None:
-    """What `doc-sources` says of it: None, a tombstone, for a grave."""
-    if connection.state is State.GONE:
+def build_doc_source_event(connection: Connection, occurred_at: datetime) -> DocSource | None:
+    """What `doc-sources` says of it: None, a tombstone, for a soft-deleted row."""
+    if connection.state is ConnectionState.DELETED:
         return None
     return DocSource(
         event_id=derive_event_id("doc-sources", connection.id, connection.version),
@@ -126,7 +136,7 @@ def as_event(connection: Connection, occurred_at: datetime) -> DocSource | None:
         tenant_id=connection.tenant_id,
         doc_source_id=connection.id,
         version=connection.version,
-        provider=connection.provider,
+        provider=Provider(connection.provider),
         profile=connection.profile,
         access=connection.access,
         address=connection.address,
@@ -137,26 +147,26 @@ def as_event(connection: Connection, occurred_at: datetime) -> DocSource | None:
         folders=list(connection.folders),
         start_at=connection.start_at,
         client_states=list(connection.client_states),
-        subscription_id=None if connection.subscription is None else connection.subscription.subscription_id,
+        subscription_id=connection.subscription_id,
         grant_generation=connection.grant_generation,
     )
 
 
-def is_news(before: Connection, after: Connection) -> bool:
-    """Whether `doc-sources` has to say something else now, and so needs a new version."""
-    return _shown(before) != _shown(after)
+def needs_new_version(before: Connection, after: Connection) -> bool:
+    """Whether what `doc-sources` says of it changes."""
+    return _published_content(before) != _published_content(after)
 
 
-def _shown(connection: Connection) -> DocSource | None:
-    return as_event(replace(connection, version=0), connection.created_at)
+def _published_content(connection: Connection) -> DocSource | None:
+    return build_doc_source_event(replace(connection, version=0), connection.created_at)
 
 
-def sync_request(doc_source_id: str, tenant_id: str, reason: SyncReason, asked_at: datetime) -> SyncRequest:
+def build_sync_request(doc_source_id: str, tenant_id: str, reason: SyncReason, requested_at: datetime) -> SyncRequest:
     return SyncRequest(
-        event_id=derive_event_id("sync-requests", doc_source_id, reason, asked_at.isoformat()),
-        occurred_at=asked_at,
+        event_id=derive_event_id("sync-requests", doc_source_id, reason, requested_at.isoformat()),
+        occurred_at=requested_at,
         tenant_id=tenant_id,
         doc_source_id=doc_source_id,
         reasons=[reason],
-        first_requested_at=asked_at,
+        first_requested_at=requested_at,
     )

@@ -14,30 +14,40 @@ from hashlib import sha256
 import orjson
 
 from mailroom_common.errors import MailroomError, Rejected, Retryable
-from mailroom_common.events import Provider, SyncReason
+from mailroom_common.events import SyncReason
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import Consent
 from mailroom_common.providers.types import Account, Grant
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, State, user_key
-from subscription_manager.handlers.make_doc_source import Timings
-from subscription_manager.ports import AlreadyConnected, Connections, Flow, Flows, Grants, Locks, Ticket, Wakes
+from subscription_manager.domain.connection import Connection, ConnectionState, build_user_key
+from subscription_manager.domain.folder_names import find_missing_folders
+from subscription_manager.handlers.create_doc_source import ConnectionDurations
+from subscription_manager.ports import (
+    ConnectionLocks,
+    ConnectionStore,
+    ConsentFlow,
+    ConsentFlowStore,
+    ConsentTicket,
+    GrantStore,
+    MailboxAlreadyConnected,
+    WakeSignal,
+)
 
 log = get_logger()
 
 
-class FlowRefused(MailroomError):
-    """Why a person cannot go on, in a sentence for them. Holds no ticket, code or token."""
+class ConsentRefused(MailroomError):
+    """Why the user cannot go on, in a sentence for the page. Holds no ticket, code or token."""
 
 
-class GrantUnneeded(FlowRefused):
-    """The doc source is gone or cannot be: nobody else will give back what the person has just granted."""
+class GrantUnneeded(ConsentRefused):
+    """The doc source is deleted or cannot be connected: nobody else will give back what the user has just granted."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class AuthorizationRedirect:
     """Where to send the browser, and the cookie that binds it. `flow_id` names the cookie."""
 
     url: str = field(repr=False)
@@ -46,7 +56,7 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AuthorizationResponse:
     """What the provider sent the browser back with."""
 
     state: str = field(repr=False)
@@ -57,143 +67,168 @@ class Answer:
 class ConnectMailbox:
     def __init__(
         self,
-        connections: Connections,
-        flows: Flows,
-        grants: Grants,
-        locks: Locks,
-        connect: Mapping[str, Consent],
+        connections: ConnectionStore,
+        flows: ConsentFlowStore,
+        grants: GrantStore,
+        locks: ConnectionLocks,
+        consents: Mapping[str, Consent],
         keys: SealingKeys,
         public_url: str,
-        timings: Timings,
-        wake: Wakes,
+        durations: ConnectionDurations,
+        wake: WakeSignal,
         clock: Callable[[], datetime],
     ) -> None:
         self._connections = connections
         self._flows = flows
         self._grants = grants
         self._locks = locks
-        self._connect = connect
+        self._consents = consents
         self._keys = keys
         self._public_url = public_url
-        self._timings = timings
+        self._durations = durations
         self._wake = wake
         self._clock = clock
 
-    async def look_at(self, provider: Provider, ticket: str) -> Connection:
-        """What a link is for. It uses nothing up: mail programs open links to look at them.
+    async def inspect_ticket(self, provider: str, ticket: str) -> Connection:
+        """What a link is for. It uses nothing up: mail programs open links to preview them.
 
         Raises:
-            FlowRefused: the link is used, too old, or none of ours.
+            ConsentRefused: the link is used, too old, or none of ours.
         """
-        _, connection = await self._opened(provider, ticket)
+        _, connection = await self._find_ticket(provider, ticket)
         return connection
 
-    async def begin(self, provider: Provider, ticket: str) -> Sent:
+    async def begin_consent(self, provider: str, ticket: str) -> AuthorizationRedirect:
         """The button was pressed: the ticket is used up, and the browser goes to the provider."""
-        opened, connection = await self._opened(provider, ticket)
+        opened, connection = await self._find_ticket(provider, ticket)
         state, cookie, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(4))
-        url = await self._consents(provider).build_authorize_url(
+        url = await self._require_consent(provider).build_authorize_url(
             connection.provider_tenant,
             profile=connection.profile,
-            redirect_uri=self._redirect_uri(provider),
+            redirect_uri=self._build_redirect_uri(provider),
             state=state,
             nonce=nonce,
             code_challenge=urlsafe_b64encode(sha256(verifier.encode()).digest()).decode().rstrip("="),
             login_hint=connection.address,
         )
         now = self._clock()
-        is_mine = await self._flows.use_ticket(
+        is_first = await self._flows.redeem_ticket(
             opened.id,
             now,
-            state_sha256=_digest(state),
-            cookie_sha256=_digest(cookie),
-            sealed=self._keys.seal(orjson.dumps({"verifier": verifier, "nonce": nonce}), bound_to=_bound_to(opened.id)),
-            flow_expires_at=now + self._timings.flow_lifetime,
+            state_sha256=_hash_secret(state),
+            cookie_sha256=_hash_secret(cookie),
+            sealed_secrets=self._keys.seal_secret(
+                orjson.dumps({"verifier": verifier, "nonce": nonce}), bound_to=_bind_to_flow(opened.id)
+            ),
+            flow_expires_at=now + self._durations.flow_lifetime,
         )
-        if not is_mine:
-            raise FlowRefused("This link has been used already. Ask for a new one.")
-        return Sent(url, opened.id, cookie)
+        # Two that press the button of one link at once both got as far as here.
+        if not is_first:
+            raise ConsentRefused("This link has been used already. Ask for a new one.")
+        return AuthorizationRedirect(url, opened.id, cookie)
 
-    async def finish(self, provider: Provider, answer: Answer, cookie_of: Callable[[str], str | None]) -> Connection:
-        """The browser came back. `cookie_of` gives the cookie of a flow.
+    async def finish_consent(
+        self, provider: str, response: AuthorizationResponse, find_cookie: Callable[[str], str | None]
+    ) -> Connection:
+        """The browser came back. `find_cookie` gives the browser's cookie of a flow id.
 
         Raises:
-            FlowRefused: with what a person can do about it.
+            ConsentRefused: with what the user can do about it.
         """
-        flow = await self._returned(answer, cookie_of)
-        connection = await self._connections.find(flow.doc_source_id)
-        if connection is None or connection.provider is not provider or connection.state is State.DELETING:
-            raise FlowRefused("This connection does not exist any more.")
-        if answer.code is None:
-            log.info("consent_declined", doc_source_id=connection.id, error=_word(answer.error))
-            raise FlowRefused("The provider did not give access. You can ask for a new link and try again.")
-        grant, account = await self._redeem(connection, flow, answer.code)
-        return await self._connected(connection, grant, account)
+        flow = await self._claim_flow(response, find_cookie)
+        connection = await self._connections.find_connection(flow.doc_source_id)
+        if connection is None or connection.provider != provider or connection.state is ConnectionState.DELETING:
+            raise ConsentRefused("This connection does not exist any more.")
+        if response.code is None:
+            log.info("consent_declined", doc_source_id=connection.id, error=_clean_error_code(response.error))
+            raise ConsentRefused("The provider did not give access. You can ask for a new link and try again.")
+        grant, account = await self._redeem_code(connection, flow, response.code)
+        return await self._connect_account(connection, grant, account)
 
-    async def _opened(self, provider: Provider, ticket: str) -> tuple[Ticket, Connection]:
-        opened = await self._flows.ticket(_digest(ticket)) if ticket else None
-        connection = None if opened is None else await self._connections.find(opened.doc_source_id)
-        if opened is None or connection is None or connection.provider is not provider:
-            raise FlowRefused("This link is not valid. Ask for a new one.")
+    async def _find_ticket(self, provider: str, ticket: str) -> tuple[ConsentTicket, Connection]:
+        opened = await self._flows.find_ticket(_hash_secret(ticket)) if ticket else None
+        connection = None if opened is None else await self._connections.find_connection(opened.doc_source_id)
+        if opened is None or connection is None or connection.provider != provider:
+            raise ConsentRefused("This link is not valid. Ask for a new one.")
         if opened.is_used:
-            raise FlowRefused("This link has been used already. Ask for a new one.")
-        if opened.expires_at <= self._clock() or connection.state is State.DELETING:
-            raise FlowRefused("This link has expired. Ask for a new one.")
+            raise ConsentRefused("This link has been used already. Ask for a new one.")
+        if opened.expires_at <= self._clock() or connection.state is ConnectionState.DELETING:
+            raise ConsentRefused("This link has expired. Ask for a new one.")
         return opened, connection
 
-    async def _returned(self, answer: Answer, cookie_of: Callable[[str], str | None]) -> Flow:
-        """The flow of this state, if this is the browser that began it. It is over from here on, whatever comes."""
-        flow = await self._flows.flow(_digest(answer.state)) if answer.state else None
+    async def _claim_flow(
+        self, response: AuthorizationResponse, find_cookie: Callable[[str], str | None]
+    ) -> ConsentFlow:
+        """The flow of this state, if this is the browser that began it. It is finished from here on, whatever comes."""
+        flow = await self._flows.find_flow(_hash_secret(response.state)) if response.state else None
         if flow is None:
-            raise FlowRefused("This answer belongs to no connection that was begun here. Ask for a new link.")
-        if not hmac.compare_digest(_digest(cookie_of(flow.id) or ""), flow.cookie_sha256):
-            log.warning("oauth_cookie_mismatch", doc_source_id=flow.doc_source_id)
-            raise FlowRefused("This was begun in another browser. Open the link again where you want to go on.")
+            raise ConsentRefused("This answer belongs to no connection that was begun here. Ask for a new link.")
+        # Before the flow is finished: a stranger who learned the state must not spoil it for the user.
+        if not hmac.compare_digest(_hash_secret(find_cookie(flow.id) or ""), flow.cookie_sha256):
+            log.warning("oauth_cookie_mismatched", doc_source_id=flow.doc_source_id)
+            raise ConsentRefused("This was begun in another browser. Open the link again where you want to go on.")
         now = self._clock()
-        if flow.expires_at <= now or not await self._flows.finish(flow.id, now):
-            raise FlowRefused("This took too long, or was done already. Ask for a new link.")
+        if flow.expires_at <= now or not await self._flows.finish_flow(flow.id, now):
+            raise ConsentRefused("This took too long, or was done already. Ask for a new link.")
         return flow
 
-    async def _redeem(self, connection: Connection, flow: Flow, code: str) -> tuple[Grant, Account]:
-        kept = orjson.loads(self._keys.open(flow.sealed, bound_to=_bound_to(flow.id)))
-        consents = self._consents(connection.provider)
+    async def _redeem_code(self, connection: Connection, flow: ConsentFlow, code: str) -> tuple[Grant, Account]:
+        sealed = orjson.loads(self._keys.unseal_secret(flow.sealed_secrets, bound_to=_bind_to_flow(flow.id)))
+        consent = self._require_consent(connection.provider)
         try:
-            grant = await consents.exchange_code(
+            grant = await consent.exchange_code(
                 connection.provider_tenant,
                 profile=connection.profile,
                 code=code,
-                redirect_uri=self._redirect_uri(connection.provider),
-                code_verifier=kept["verifier"],
-                nonce=kept["nonce"],
+                redirect_uri=self._build_redirect_uri(connection.provider),
+                code_verifier=sealed["verifier"],
+                nonce=sealed["nonce"],
             )
-            account = await consents.identify_account(grant)
+            account = await consent.identify_account(grant)
         except Rejected as error:
-            log.warning("consent_not_usable", doc_source_id=connection.id, reason=str(error))
-            raise FlowRefused(
+            log.warning("consent_rejected", doc_source_id=connection.id, reason=str(error))
+            raise ConsentRefused(
                 "The provider's answer was not what it must be: perhaps not every permission was given. "
                 "Ask for a new link and try again."
             ) from error
         if grant.refresh_token is None:
-            raise FlowRefused("The provider gave access for this moment only. Ask for a new link and try again.")
+            raise ConsentRefused("The provider gave access for this moment only. Ask for a new link and try again.")
+        await self._check_folders(connection, grant, account)
         return grant, account
 
-    async def _connected(self, connection: Connection, grant: Grant, account: Account) -> Connection:
-        # Ending an account's last connection takes these locks too, the user's where it never knew the address: its
-        # revoke must not meet the new grant.
+    async def _check_folders(self, connection: Connection, grant: Grant, account: Account) -> None:
+        """A name that no folder has would match no mail, silently.
+
+        Only before the first consent: a folder that vanished later must not keep a broken grant from being renewed.
+        """
+        if not connection.folders or connection.state is not ConnectionState.PENDING:
+            return
+        mailbox = replace(connection, address=account.address, provider_user_id=account.user_id).build_mailbox()
+        folders = await self._require_consent(connection.provider).list_folders(grant, mailbox)
+        if missing := find_missing_folders(connection.folders, folders):
+            log.warning("folders_not_found", doc_source_id=connection.id, count=len(missing))
+            raise ConsentRefused(
+                f"{account.address} has no folder or label named {', '.join(missing)}. "
+                "Whoever sent you the link has to correct the name."
+            )
+
+    async def _connect_account(self, connection: Connection, grant: Grant, account: Account) -> Connection:
+        # The end of an account's last connection takes these locks too, the user's where it never knew the address:
+        # its revocation must not meet the new grant.
         async with (
-            self._locks.account(connection.provider, account.address.lower()),
-            self._locks.account(connection.provider, user_key(account.user_id)),
+            self._locks.lock_account(connection.provider, account.address.lower()),
+            self._locks.lock_account(connection.provider, build_user_key(account.user_id)),
         ):
             try:
-                connected = await self._store(connection, grant, account)
+                connected = await self._store_grant(connection, grant, account)
             except GrantUnneeded:
-                await self._give_back(connection, grant, account)
+                await self._give_grant_back(connection, grant, account)
                 raise
         self._wake.set()
         log.info("mailbox_connected", doc_source_id=connection.id, grant_generation=connected.grant_generation)
         return connected
 
-    async def _store(self, connection: Connection, grant: Grant, account: Account) -> Connection:
+    async def _store_grant(self, connection: Connection, grant: Grant, account: Account) -> Connection:
         """Whatever fails once the grant is stored leaves it with a `pending` doc source: the next consent replaces it,
         and a delete gives it back."""
         await self._check_user(connection, account)
@@ -201,71 +236,76 @@ class ConnectMailbox:
         generation = await self._grants.put_grant(
             connection.id, connection.provider, account.user_id, tokens, grant.scopes
         )
-        return await self._activate(connection, account, generation)
+        return await self._activate_connection(connection, account, generation)
 
-    async def _give_back(self, connection: Connection, grant: Grant, account: Account) -> None:
-        """A revoke at Google ends every grant of the account with us, so it is left out while another one lives."""
-        await self._grants.forget(connection.id)
+    async def _give_grant_back(self, connection: Connection, grant: Grant, account: Account) -> None:
+        await self._grants.forget_grant(connection.id)
+        if grant.refresh_token is None:
+            return
+        consent = self._require_consent(connection.provider)
         of_account = replace(connection, address=account.address, provider_user_id=account.user_id)
-        if grant.refresh_token is None or await self._connections.others_of_account(of_account):
+        # The revocation may end every grant of the account with us.
+        if consent.traits.revocation_ends_account and await self._connections.list_others_of_account(of_account):
             return
         try:
-            await self._consents(connection.provider).revoke_grant(grant.refresh_token)
+            await consent.revoke_grant(grant.refresh_token)
         except Retryable as error:
-            # Nobody has it any more; what is left is an entry in the list of applications of its user.
-            log.warning("grant_not_revoked", doc_source_id=connection.id, reason=str(error))
+            # We have forgotten it; what is left is an entry in the user's list of applications.
+            log.warning("grant_revocation_failed", doc_source_id=connection.id, reason=str(error))
 
     async def _check_user(self, connection: Connection, account: Account) -> None:
-        newest = await self._connections.find(connection.id)
-        if newest is None or newest.state is State.DELETING:
-            raise _not_there(newest)
+        newest = await self._connections.find_connection(connection.id)
+        if newest is None or newest.state is ConnectionState.DELETING:
+            raise _refuse_deleted(newest)
         if newest.provider_user_id is not None and newest.provider_user_id != account.user_id:
-            log.warning("reconnect_by_another_user", doc_source_id=connection.id)
-            raise FlowRefused("This is another mailbox than the one that was connected. Sign in with that one.")
+            log.warning("reconnect_refused", doc_source_id=connection.id)
+            raise ConsentRefused("This is another mailbox than the one that was connected. Sign in with that one.")
 
-    async def _activate(self, connection: Connection, account: Account, generation: int) -> Connection:
+    async def _activate_connection(self, connection: Connection, account: Account, generation: int) -> Connection:
         """One transaction: active, `start_at`, and the first sync request. Mail flows by the backstop from here on."""
         now = self._clock()
         try:
-            async with self._connections.change(connection.id) as change:
-                if change is None or change.connection.state is State.DELETING:
-                    raise _not_there(None if change is None else change.connection)
-                consented = transitions.consented(
-                    change.connection,
+            async with self._connections.lock_connection(connection.id) as locked:
+                # It may have been deleted between the check of the user and this lock.
+                if locked is None or locked.connection.state is ConnectionState.DELETING:
+                    raise _refuse_deleted(None if locked is None else locked.connection)
+                consented = transitions.record_consent(
+                    locked.connection,
                     account,
                     generation=generation,
                     now=now,
-                    start_at=now - self._timings.start_margin,
-                    backstop_at=self._timings.first_backstop_at(now),
+                    start_at=now - self._durations.start_margin,
+                    next_backstop_at=self._durations.choose_first_backstop(now),
                 )
-                return await change.save(consented, ask=SyncReason.CONNECT)
-        except AlreadyConnected as error:
+                return await locked.save_connection(consented, request_sync=SyncReason.CONNECT)
+        except MailboxAlreadyConnected as error:
             raise GrantUnneeded("This mailbox is connected for this purpose already.") from error
 
-    def _consents(self, provider: Provider) -> Consent:
-        consents = self._connect.get(provider)
-        if consents is None:
-            raise FlowRefused("This provider is not set up here.")
-        return consents
+    def _require_consent(self, provider: str) -> Consent:
+        consent = self._consents.get(provider)
+        if consent is None:
+            raise ConsentRefused("This provider is not set up here.")
+        return consent
 
-    def _redirect_uri(self, provider: Provider) -> str:
+    def _build_redirect_uri(self, provider: str) -> str:
         return f"{self._public_url}/oauth/{provider}/callback"
 
 
-def _not_there(newest: Connection | None) -> FlowRefused:
-    said = "This connection does not exist any more."
+def _refuse_deleted(newest: Connection | None) -> ConsentRefused:
+    sentence = "This connection does not exist any more."
     # One whose end is yet to come needs a grant for it, and its end gives the grant back.
-    return FlowRefused(said) if newest is not None and newest.ended_at is None else GrantUnneeded(said)
+    is_end_to_come = newest is not None and newest.provider_ended_at is None
+    return ConsentRefused(sentence) if is_end_to_come else GrantUnneeded(sentence)
 
 
-def _digest(secret: str) -> bytes:
+def _hash_secret(secret: str) -> bytes:
     return sha256(secret.encode()).digest()
 
 
-def _bound_to(flow_id: str) -> str:
+def _bind_to_flow(flow_id: str) -> str:
     return f"oauth_request:{flow_id}"
 
 
-def _word(error: str | None) -> str:
-    """An OAuth error code and nothing else: the parameter comes from the browser."""
+def _clean_error_code(error: str | None) -> str:
+    """An OAuth error code and nothing else: the parameter is untrusted input from the browser."""
     return error if error is not None and len(error) < 50 and error.replace("_", "").isalnum() else "other"

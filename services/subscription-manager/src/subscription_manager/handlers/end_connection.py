@@ -6,110 +6,105 @@ from dataclasses import replace
 from datetime import datetime
 
 from mailroom_common.errors import ActionRequired, MailroomError, Retryable
-from mailroom_common.events import Access, Provider
+from mailroom_common.events import Access
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.ports import Consent, PushSubscriptions
+from mailroom_common.providers.ports import Consent
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, State, user_key
-from subscription_manager.ports import Connections, Grants, Locks
+from subscription_manager.domain.connection import Connection, ConnectionState, build_user_key
+from subscription_manager.ports import ConnectionLocks, ConnectionStore, GrantStore, SubscriptionMaintainer
 
 log = get_logger()
 
 
 class EndConnection:
-    """The caller holds the creator's lock: nothing is being created meanwhile."""
+    """The caller holds the doc source's lock: no subscription is being created meanwhile."""
 
     def __init__(
         self,
-        connections: Connections,
-        locks: Locks,
-        mail: Mapping[str, PushSubscriptions],
-        connect: Mapping[str, Consent],
-        grants: Grants,
+        connections: ConnectionStore,
+        locks: ConnectionLocks,
+        maintainers: Mapping[str, SubscriptionMaintainer],
+        consents: Mapping[str, Consent],
+        grants: GrantStore,
         clock: Callable[[], datetime],
     ) -> None:
         self._connections = connections
         self._locks = locks
-        self._mail = mail
-        self._connect = connect
+        self._maintainers = maintainers
+        self._consents = consents
         self._grants = grants
         self._clock = clock
 
-    async def end(self, connection: Connection) -> None:
+    async def end_connection(self, connection: Connection) -> None:
         """
         Raises:
-            Retryable: it goes on later; the doc source stays `deleting`, so that its late pushes are known.
+            Retryable: it goes on later; the doc source stays `deleting`, so that the gateway knows its late pushes.
         """
         if connection.provider_user_id is None:
-            await self._end_unfinished(connection)
+            await self._end_unfinished_consent(connection)
             return
-        # Connecting takes this lock too: nobody comes to the account between our look and the stop or revoke.
-        async with self._locks.account(connection.provider, connection.account_key()):
-            is_last = not await self._connections.others_of_account(connection)
+        # Connecting takes the account's lock too: nobody joins the account between our look at its doc sources and the
+        # end of the shared subscription or the revocation.
+        async with self._locks.lock_account(connection.provider, connection.account_key):
+            is_last = not await self._connections.list_others_of_account(connection)
             try:
-                await self._end_subscriptions(connection, is_last)
-                if is_last:
-                    await self._revoke(connection)
+                await self._end_subscription(connection, is_last_of_account=is_last)
+                await self._revoke_grant(connection, is_last_of_account=is_last)
             except (ActionRequired, Retryable) as error:
                 if await self._wait_for_expiry(connection, error):
                     return
-            await self._grants.forget(connection.id)
-            await self._finish(connection)
+            await self._grants.forget_grant(connection.id)
+            await self._record_end(connection)
 
-    async def _end_unfinished(self, connection: Connection) -> None:
+    async def _end_unfinished_consent(self, connection: Connection) -> None:
         """It never was active: there is nothing but the grant that a consent left, and its user is all that is known
         of the account. Connecting takes the lock of the user as well."""
-        grant = await self._grants.read(connection.id)
+        grant = await self._grants.read_grant(connection.id)
         if grant is not None:
-            async with self._locks.account(connection.provider, user_key(grant.account_id)):
-                if not await self._connections.others_of_account(
-                    replace(connection, provider_user_id=grant.account_id)
-                ):
-                    await self._revoke(connection)
-                await self._grants.forget(connection.id)
-        await self._finish(connection)
+            async with self._locks.lock_account(connection.provider, build_user_key(grant.provider_user_id)):
+                with_user = replace(connection, provider_user_id=grant.provider_user_id)
+                is_last = not await self._connections.list_others_of_account(with_user)
+                await self._revoke_grant(connection, is_last_of_account=is_last)
+                await self._grants.forget_grant(connection.id)
+        await self._record_end(connection)
 
-    async def _end_subscriptions(self, connection: Connection, is_last: bool) -> None:
-        mail = self._mail.get(connection.provider)
-        if mail is None:
-            return  # no longer set up: nobody can be told, and what there was expires
-        mailbox = connection.mailbox()
-        current = connection.subscription
-        if connection.provider is Provider.GMAIL:
-            if is_last and current is not None:
-                await mail.end_subscription(mailbox, current.subscription_id)
-            return
-        if current is not None:
-            await mail.end_subscription(mailbox, current.subscription_id)
-        for found in await mail.list_subscriptions(mailbox):
-            if found.doc_source_id == connection.id:
-                await mail.end_subscription(mailbox, found.subscription_id)
+    async def _end_subscription(self, connection: Connection, *, is_last_of_account: bool) -> None:
+        maintainer = self._maintainers.get(connection.provider)
+        if maintainer is None:
+            return  # polled, or no longer set up: nobody can be told, and what there was expires
+        if is_last_of_account or not maintainer.is_shared:
+            await maintainer.end_subscription(connection)
 
-    async def _revoke(self, connection: Connection) -> None:
-        """At Google this ends every grant of the account with us, so only its last doc source may do it."""
-        connect = self._connect.get(connection.provider)
-        if connect is None or connection.access is Access.APPLICATION:
+    async def _revoke_grant(self, connection: Connection, *, is_last_of_account: bool) -> None:
+        consent = self._consents.get(connection.provider)
+        if consent is None or connection.access is Access.APPLICATION:
             return
-        grant = await self._grants.read(connection.id)
+        # It would end the grants of the account's other doc sources too.
+        if consent.traits.revocation_ends_account and not is_last_of_account:
+            return
+        grant = await self._grants.read_grant(connection.id)
         if grant is not None and grant.tokens.refresh_token is not None:
-            await connect.revoke_grant(grant.tokens.refresh_token)
+            await consent.revoke_grant(grant.tokens.refresh_token)
 
     async def _wait_for_expiry(self, connection: Connection, error: MailroomError) -> bool:
-        """True while the subscription may still live. Who lets nobody in is not asked again; it expires by itself."""
+        """True while the subscription may still live. A provider that refuses us is not asked again: the subscription
+        expires by itself."""
         current = connection.subscription
         if current is None or current.expires_at <= self._clock():
-            log.warning("ended_without_provider", doc_source_id=connection.id, reason=str(error))
+            log.warning("connection_ended_without_provider", doc_source_id=connection.id, reason=str(error))
             return False
         if isinstance(error, Retryable):
             raise error
-        async with self._connections.change(connection.id) as change:
-            if change is not None:
-                await change.save(transitions.look_again(change.connection, current.expires_at))
+        async with self._connections.lock_connection(connection.id) as locked:
+            if locked is not None:
+                await locked.save_connection(transitions.schedule_check(locked.connection, current.expires_at))
         return True
 
-    async def _finish(self, connection: Connection) -> None:
+    async def _record_end(self, connection: Connection) -> None:
         now = self._clock()
-        async with self._connections.change(connection.id) as change:
-            if change is not None and change.connection.state is State.DELETING:
-                await change.save(transitions.gone_if_finished(transitions.ended(change.connection, now), now))
-        log.info("doc_source_ended_at_provider", doc_source_id=connection.id)
+        async with self._connections.lock_connection(connection.id) as locked:
+            if locked is not None and locked.connection.state is ConnectionState.DELETING:
+                ended = transitions.record_provider_end(locked.connection, now)
+                # sync-engine may have said `forgotten` before: whichever comes last writes the tombstone.
+                await locked.save_connection(transitions.soft_delete_if_finished(ended, now))
+        log.info("provider_side_ended", doc_source_id=connection.id)

@@ -7,52 +7,58 @@ from datetime import datetime
 from mailroom_common.events import ConnectionEvent, ConnectionKind
 from mailroom_common.logs import get_logger
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, State, Status
-from subscription_manager.ports import Connections
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
+from subscription_manager.ports import ConnectionStore
 
 log = get_logger()
 
-_TROUBLE = {
-    ConnectionKind.TOKEN_REFUSED: Status.TOKEN_REFRESH_FAILED,
-    ConnectionKind.MAILBOX_GONE: Status.PROVIDER_ERROR,
-    ConnectionKind.ACCESS_DENIED: Status.PROVIDER_ERROR,
-    ConnectionKind.PROVIDER_FAILING: Status.PROVIDER_ERROR,
+_STATUS_OF_TROUBLE = {
+    ConnectionKind.TOKEN_REFUSED: ConnectionStatus.TOKEN_REFRESH_FAILED,
+    ConnectionKind.MAILBOX_GONE: ConnectionStatus.PROVIDER_ERROR,
+    ConnectionKind.ACCESS_DENIED: ConnectionStatus.PROVIDER_ERROR,
+    ConnectionKind.PROVIDER_FAILING: ConnectionStatus.PROVIDER_ERROR,
 }
 
 
 class RecordConnectionEvent:
-    def __init__(self, connections: Connections, clock: Callable[[], datetime]) -> None:
+    def __init__(self, connections: ConnectionStore, clock: Callable[[], datetime]) -> None:
         self._connections = connections
         self._clock = clock
 
-    async def record(self, event: ConnectionEvent) -> None:
-        async with self._connections.change(event.doc_source_id) as change:
-            if change is None:
+    async def record_event(self, event: ConnectionEvent) -> None:
+        async with self._connections.lock_connection(event.doc_source_id) as locked:
+            if locked is None:
                 return
-            learned = _learned(change.connection, event, self._clock())
-            if learned != change.connection:
-                log.info("connection_learned", doc_source_id=event.doc_source_id, kind=event.kind)
-                await change.save(learned)
+            after = _apply_event(locked.connection, event, self._clock())
+            if after != locked.connection:
+                log.info("connection_event_recorded", doc_source_id=event.doc_source_id, kind=event.kind)
+                await locked.save_connection(after)
 
 
-def _learned(connection: Connection, event: ConnectionEvent, now: datetime) -> Connection:
+def _apply_event(connection: Connection, event: ConnectionEvent, now: datetime) -> Connection:
     if event.kind is ConnectionKind.FORGOTTEN:
-        if connection.state is not State.DELETING:
+        if connection.state is not ConnectionState.DELETING:
             return connection
-        return transitions.gone_if_finished(transitions.forgotten(connection, now), now)
-    if event.grant_generation < connection.grant_generation or connection.state is State.PENDING:
-        # Of an older grant: its end is no news since somebody consented anew.
+        return transitions.soft_delete_if_finished(transitions.record_forgotten(connection, now), now)
+    if event.grant_generation < connection.grant_generation or connection.state is ConnectionState.PENDING:
+        # About an older grant: somebody has consented anew since, and the newer grant may be well.
         return connection
     if event.kind in (ConnectionKind.SYNCED, ConnectionKind.RECOVERED):
-        return _well(connection, event)
+        return _record_success(connection, event)
     reason = event.kind.value
-    return replace(connection, status=_TROUBLE[event.kind], reason=reason, last_error=event.detail or reason)
+    return replace(
+        connection,
+        connection_status=_STATUS_OF_TROUBLE[event.kind],
+        connection_reason=reason,
+        last_error=event.detail or reason,
+    )
 
 
-def _well(connection: Connection, event: ConnectionEvent) -> Connection:
+def _record_success(connection: Connection, event: ConnectionEvent) -> Connection:
     last = connection.last_successful_sync_at
+    # Events of one doc source come in order, and a consumer that died repeats some of them.
     if event.kind is ConnectionKind.SYNCED and (last is None or event.occurred_at > last):
         connection = replace(connection, last_successful_sync_at=event.occurred_at)
-    if connection.status is Status.SUBSCRIPTION_EXPIRED:
-        return connection  # syncs go well by the backstop, and pushes are missing all the same
-    return replace(connection, status=Status.ACTIVE, reason=None, last_error=None)
+    if connection.connection_status is ConnectionStatus.SUBSCRIPTION_EXPIRED:
+        return connection  # syncs succeed by the backstop, and pushes are missing all the same
+    return replace(connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, last_error=None)

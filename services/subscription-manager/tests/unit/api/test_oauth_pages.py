@@ -1,64 +1,47 @@
 """What a browser gets on the way to a connected mailbox."""
 
 import re
-from base64 import b64encode
 from collections.abc import AsyncIterator
-from datetime import timedelta
+from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from connection_fakes import Clock, FakeConnections, FakeFlows, FakeGrants, FakeLocks, FakeProvider, a_connection
+from connection_fakes import PUBLIC_URL, make_connection
+from consent_setup import ConsentSetup
 
 from mailroom_common.errors import ProviderUnavailable
-from mailroom_common.events import Provider
 from mailroom_common.process import Process
-from mailroom_common.tokens.sealing import SealingKeys
+from mailroom_common.providers.types import Folder
 from mailroom_common.web import build_service_app
-from subscription_manager.api.oauth_pages import Site, oauth_routes
-from subscription_manager.domain.connection import State
-from subscription_manager.handlers.connect_mailbox import ConnectMailbox
-from subscription_manager.handlers.make_doc_source import MakeDocSource, Timings
+from subscription_manager.api.oauth_pages import ConsentPageSettings, ConsentProvider, build_oauth_routes
+from subscription_manager.domain.connection import ConnectionState
 
-PUBLIC = "https://mailroom.example"
-TIMINGS = Timings(timedelta(minutes=15), timedelta(minutes=1), timedelta(hours=1), timedelta(minutes=10))
 EVIL = "<script>alert(1)</script>"
-
-
-class Wake:
-    def set(self) -> None:
-        pass
 
 
 class Pages:
     def __init__(self, tenant_id: str = "acme") -> None:
-        clock = Clock()
-        pending = a_connection(
-            state=State.PENDING, address=None, provider_user_id=None, status=None, tenant_id=tenant_id
+        pending = make_connection(
+            state=ConnectionState.PENDING,
+            address=None,
+            provider_user_id=None,
+            connection_status=None,
+            tenant_id=tenant_id,
         )
         self.id = pending.id
-        self.connections = FakeConnections(pending)
-        self.provider = FakeProvider(clock=clock)
-        flows = FakeFlows()
-        self.make = MakeDocSource(self.connections, flows, {}, lambda _p, _a: None, TIMINGS, Wake(), clock)
-        connect = ConnectMailbox(
-            self.connections,
-            flows,
-            FakeGrants(),
-            FakeLocks(),
-            {Provider.OUTLOOK: self.provider},
-            SealingKeys.parse("k:" + b64encode(bytes(32)).decode()),
-            PUBLIC,
-            TIMINGS,
-            Wake(),
-            clock,
+        self.setup = ConsentSetup(pending)
+        self.connections = self.setup.connections
+        self.provider = self.setup.provider
+        settings = ConsentPageSettings(
+            PUBLIC_URL, {"outlook": ConsentProvider("Outlook", "https://login.example")}, flow_lifetime_s=600
         )
         app = build_service_app(Process("test"), title="test")
-        app.include_router(oauth_routes(connect, Site(PUBLIC, {Provider.OUTLOOK: "https://login.example"}, 600)))
-        self.browser = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=PUBLIC)
+        app.include_router(build_oauth_routes(self.setup.connect, settings))
+        self.browser = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=PUBLIC_URL)
 
     async def link(self) -> str:
-        return f"/oauth/outlook/authorize?ticket={await self.make.ticket(self.id)}"
+        return f"/oauth/outlook/authorize?ticket={await self.setup.create.issue_ticket(self.id)}"
 
     async def press(self, link: str, **headers: str) -> httpx.Response:
         path, _, query = link.partition("?ticket=")
@@ -137,7 +120,7 @@ async def test_whole_way_ends_on_a_page_that_names_the_mailbox(pages: Pages) -> 
     done = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
     assert done.status_code == 200
     assert "ada@contoso.example" in done.text
-    assert pages.connections.only().state is State.ACTIVE
+    assert pages.connections.only_row().state is ConnectionState.ACTIVE
 
 
 async def test_callback_without_the_cookie_is_refused_readably(pages: Pages) -> None:
@@ -147,7 +130,7 @@ async def test_callback_without_the_cookie_is_refused_readably(pages: Pages) -> 
     assert refused.status_code == 400
     assert refused.headers["content-type"].startswith("text/html")
     assert "another browser" in refused.text
-    assert pages.connections.only().state is State.PENDING
+    assert pages.connections.only_row().state is ConnectionState.PENDING
 
 
 async def test_wrong_state_is_refused_readably(pages: Pages) -> None:
@@ -189,7 +172,7 @@ async def test_link_that_was_used_says_so(pages: Pages) -> None:
 async def test_no_other_page_can_press_our_button(pages: Pages, headers: dict[str, str]) -> None:
     link = await pages.link()
     assert (await pages.press(link, **headers)).status_code == 403
-    assert (await pages.press(link, origin=PUBLIC)).status_code == 303
+    assert (await pages.press(link, origin=PUBLIC_URL)).status_code == 303
 
 
 async def test_form_that_is_too_long_is_refused(pages: Pages) -> None:
@@ -198,9 +181,31 @@ async def test_form_that_is_too_long_is_refused(pages: Pages) -> None:
 
 
 async def test_provider_that_is_away_is_a_readable_page(pages: Pages) -> None:
-    pages.provider.fail["exchange"] = ProviderUnavailable("canary-detail")
+    pages.provider.errors["exchange"] = ProviderUnavailable("canary-detail")
     sent = await pages.sent()
     answer = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
     assert answer.status_code == 502
     assert "could not be reached" in answer.text
     assert "canary" not in answer.text
+
+
+async def test_folder_that_is_not_there_is_named_on_the_page_and_nothing_is_connected() -> None:
+    pages = Pages()
+    row = pages.connections.rows[pages.id]
+    pages.connections.rows[pages.id] = replace(row, folders=("inbox", f"Invocies{EVIL}"))
+    pages.provider.folders = [Folder("f1", "Inbox", "inbox")]
+    async with pages.browser:
+        sent = await pages.sent()
+        refused = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
+    assert refused.status_code == 400
+    assert "no folder or label named Invocies" in refused.text
+    assert EVIL not in refused.text
+    assert pages.connections.only_row().state is ConnectionState.PENDING
+
+
+@pytest.mark.parametrize("path", ["authorize", "callback"])
+async def test_unknown_provider_is_a_readable_page_that_names_the_known_ones(pages: Pages, path: str) -> None:
+    refused = await pages.browser.get(f"/oauth/yahoo/{path}", params={"ticket": "t", "state": "s", "code": "c"})
+    assert refused.status_code == 400
+    assert "Known are: outlook" in refused.text
+    assert "yahoo" not in refused.text

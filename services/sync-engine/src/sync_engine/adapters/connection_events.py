@@ -1,6 +1,6 @@
-"""Tells subscription-manager how connections fare: `connection-events`, through the outbox.
+"""Reports to subscription-manager how connections fare: `connection-events`, through the outbox.
 
-What was told stands in `sync_state`, whose row is locked first: it is the aggregate of these events.
+What was reported stands in `sync_state`, whose row is locked first: it is the aggregate of these events.
 """
 
 from collections.abc import Callable
@@ -12,77 +12,102 @@ from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, d
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
-from sync_engine.ports import Done
+from sync_engine.domain.run_outcomes import RunCompleted
 
-_SYNCED_EVERY = timedelta(minutes=1)
-# A single 503 is not worth a word: people are told what lasts.
-_FAILING_AFTER_ATTEMPTS = 3
+_SYNCED_INTERVAL = timedelta(minutes=1)
+# A single 503 is not worth an event: only failures that last are reported.
+_MIN_REPORTED_FAILURES = 3
+
+_LOCK_ROW = """
+select failure_reported_at, synced_reported_at, unannounced_messages, attempts, missing_folders
+from sync_engine.sync_state where doc_source_id = $1 and forgotten_at is null for update
+"""
+_UPDATE_ROW = """
+update sync_engine.sync_state
+set failure_reported_at = $2, synced_reported_at = $3, unannounced_messages = $4, missing_folders = $5
+where doc_source_id = $1
+"""
 
 
 class PgConnectionEvents:
+    """`ConnectionEventPublisher` of ports.py."""
+
     def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
         self._pool = pool
         self._outbox = outbox
         self._clock = clock
 
-    async def synced(self, source: DocSource, done: Done) -> None:
+    async def report_synced(self, source: DocSource, completed: RunCompleted) -> None:
         async with open_transaction(self._pool) as conn:
-            row = await _locked(conn, source)
+            row = await _lock_row(conn, source)
             if row is None:
                 return  # forgotten meanwhile
             now = self._clock()
-            if row["failing_told_at"] is not None:
-                await self._tell(conn, source, ConnectionKind.RECOVERED, now)
-            unannounced = row["unannounced"] + done.unannounced
-            told_at = row["synced_told_at"]
-            if told_at is None or now - told_at >= _SYNCED_EVERY:
-                await self._tell(conn, source, ConnectionKind.SYNCED, now, unannounced=unannounced)
-                told_at, unannounced = now, 0
-            await conn.execute(
-                "update sync_engine.sync_state set failing_told_at = null, synced_told_at = $2, unannounced = $3 "
-                "where doc_source_id = $1",
-                source.doc_source_id,
-                told_at,
-                unannounced,
-            )
+            missing = row["missing_folders"]
+            if completed.missing_folders is not None:
+                missing = list(completed.missing_folders)
+            failure_reported_at = await self._report_recovery(conn, source, row, missing, now)
+            unannounced = row["unannounced_messages"] + completed.unannounced_messages
+            synced_at = row["synced_reported_at"]
+            if synced_at is None or now - synced_at >= _SYNCED_INTERVAL:
+                await self._append_event(conn, source, ConnectionKind.SYNCED, now, unannounced=unannounced)
+                synced_at, unannounced = now, 0
+            await conn.execute(_UPDATE_ROW, source.doc_source_id, failure_reported_at, synced_at, unannounced, missing)
 
-    async def failing(self, source: DocSource, detail: str) -> None:
+    async def _report_recovery(
+        self, conn: DatabaseSession, source: DocSource, row: asyncpg.Record, missing: list[str], now: datetime
+    ) -> datetime | None:
+        """Since when a failure stands as reported after this run, None when none does."""
+        if missing:
+            # The other folders are synced, and yet the connection does not do what it was set up for.
+            if row["failure_reported_at"] is None or missing != row["missing_folders"]:
+                detail = f"not in the mailbox any more: {', '.join(missing)} (of `folders`)"
+                await self._append_event(conn, source, ConnectionKind.PROVIDER_FAILING, now, detail=detail)
+                return now
+            reported_at: datetime = row["failure_reported_at"]
+            return reported_at
+        if row["failure_reported_at"] is not None:
+            await self._append_event(conn, source, ConnectionKind.RECOVERED, now)
+        return None
+
+    async def report_failing(self, source: DocSource, detail: str) -> None:
         async with open_transaction(self._pool) as conn:
-            row = await _locked(conn, source)
-            if row is None or row["failing_told_at"] is not None or row["attempts"] < _FAILING_AFTER_ATTEMPTS:
+            row = await _lock_row(conn, source)
+            if row is None or row["failure_reported_at"] is not None or row["attempts"] < _MIN_REPORTED_FAILURES:
                 return
             now = self._clock()
-            await self._tell(conn, source, ConnectionKind.PROVIDER_FAILING, now, detail=detail)
+            await self._append_event(conn, source, ConnectionKind.PROVIDER_FAILING, now, detail=detail)
             await conn.execute(
-                "update sync_engine.sync_state set failing_told_at = $2 where doc_source_id = $1",
+                "update sync_engine.sync_state set failure_reported_at = $2 where doc_source_id = $1",
                 source.doc_source_id,
                 now,
             )
 
-    async def unsyncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None:
+    async def report_not_syncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None:
         async with open_transaction(self._pool) as conn:
-            row = await _locked(conn, source)
+            row = await _lock_row(conn, source)
             if row is not None:
-                # The same until the source has been synced in between, however often it is found.
-                last_synced_at = row["synced_told_at"]
-                since = last_synced_at.isoformat() if last_synced_at else "never synced"
-                await self._tell(conn, source, kind, self._clock(), since=since, detail=detail)
+                # One event until the source has been synced in between, however often a run finds it so.
+                last_synced_at = row["synced_reported_at"]
+                state_id = last_synced_at.isoformat() if last_synced_at else "never synced"
+                await self._append_event(conn, source, kind, self._clock(), state_id=state_id, detail=detail)
 
-    async def _tell(
+    async def _append_event(
         self,
         conn: DatabaseSession,
         source: DocSource,
         kind: ConnectionKind,
         now: datetime,
         *,
-        since: str | None = None,
+        state_id: str | None = None,
         detail: str | None = None,
         unannounced: int = 0,
     ) -> None:
-        """`since` makes a repeat of the same news the same event; without it each is news."""
-        told = since or now.isoformat()
+        """Events with the same `state_id` are repeats of one event; without it each is an event of its own."""
         event = ConnectionEvent(
-            event_id=derive_event_id("connection", source.doc_source_id, kind, source.grant_generation, told),
+            event_id=derive_event_id(
+                "connection", source.doc_source_id, kind, source.grant_generation, state_id or now.isoformat()
+            ),
             occurred_at=now,
             tenant_id=source.tenant_id,
             doc_source_id=source.doc_source_id,
@@ -96,9 +121,5 @@ class PgConnectionEvents:
         )
 
 
-async def _locked(conn: DatabaseSession, source: DocSource) -> asyncpg.Record | None:
-    return await conn.fetchrow(
-        "select failing_told_at, synced_told_at, unannounced, attempts from sync_engine.sync_state "
-        "where doc_source_id = $1 and forgotten_at is null for update",
-        source.doc_source_id,
-    )
+async def _lock_row(conn: DatabaseSession, source: DocSource) -> asyncpg.Record | None:
+    return await conn.fetchrow(_LOCK_ROW, source.doc_source_id)

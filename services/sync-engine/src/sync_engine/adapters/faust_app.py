@@ -1,8 +1,8 @@
-"""The Faust app, with the two repairs that it needs.
+"""The Faust app of the coalescer, with the two repairs that Faust 0.15.3 needs.
 
 **The changelog.** A table sends a change to its topic some time later and tells nobody whether it arrived; flushing the
-producer tells no more, since it returns when the sending has failed as well. So the table keeps what was promised, and
-who changed it can await that.
+producer tells no more, since it returns when the sending has failed as well. So the table keeps the future of its
+latest change, and whoever made the change can await it.
 
 **Rebalances.** At the end of one Faust 0.15.3 lets the fetcher read again, then seeks to what is committed, then
 empties the queues of its agents. Records that came in between were lost to this process: those in the queues, since
@@ -26,10 +26,10 @@ from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import COALESCER_APP_ID, PARTITIONS
 
 
-def faust_app(settings: KafkaSettings) -> faust.App:
+def build_faust_app(settings: KafkaSettings) -> faust.App:
     """Group, changelog and table names derive from the id, so the prefix of a site is part of it."""
     for library in ("faust", "mode"):
-        logging.getLogger(library).setLevel(logging.WARNING)  # they tell each step of each start, in tables
+        logging.getLogger(library).setLevel(logging.WARNING)  # they log each step of each start, in tables
     brokers = settings.kafka_bootstrap.split(",")
     return _App(
         settings.topic_prefix + COALESCER_APP_ID,
@@ -40,13 +40,13 @@ def faust_app(settings: KafkaSettings) -> faust.App:
         web_enabled=False,  # it would serve the table's contents to anybody
         key_serializer="raw",
         value_serializer="raw",
-        Table=ToldTable,
+        Table=AcknowledgedTable,
         consumer_auto_offset_reset="earliest",
         stream_wait_empty=True,
         topic_allow_declare=False,  # `mailroom topics apply` creates the changelog, compact only
         topic_disable_leader=True,  # nothing here is for one worker only
         topic_partitions=PARTITIONS,
-        table_standby_replicas=0,  # the windows of others are not ours to end, and the changelog is small
+        table_standby_replicas=0,  # a window is ended by the owner of its partition, and the changelog is small
         broker_commit_interval=1.0,
         broker_session_timeout=10.0,
         broker_heartbeat_interval=2.0,
@@ -55,41 +55,41 @@ def faust_app(settings: KafkaSettings) -> faust.App:
     )
 
 
-class ToldTable(faust.Table[bytes, bytes]):
-    """`sent` is the promise of the latest change: done once Kafka has it, or with the reason why Kafka has not."""
+class AcknowledgedTable(faust.Table[bytes, bytes]):
+    """`latest_send` is the future of the latest change: done once Kafka has acknowledged it, or with the error."""
 
-    sent: FutureMessage
+    latest_send: FutureMessage
 
-    def send_changelog(self, *arguments: Any, **named: Any) -> FutureMessage:  # Any: passed on as they are
-        self.sent = super().send_changelog(*arguments, **named)
-        return self.sent
+    def send_changelog(self, *args: Any, **kwargs: Any) -> FutureMessage:  # Any: passed on unchanged
+        self.latest_send = super().send_changelog(*args, **kwargs)
+        return self.latest_send
 
 
 class _Consumer(driver.Consumer):
-    _must_seek = False
+    _has_dropped_records = False
 
     async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> Any:  # Any: Faust's RecordMap
-        wanted = active_partitions or set()
+        requested = active_partitions or set()
         if self.app.rebalancing:
-            wanted = {partition for partition in wanted if self._is_changelog_tp(partition)}
-        elif self._must_seek:
-            await self._seek_again()
-        if not wanted:
+            requested = {partition for partition in requested if self._is_changelog_tp(partition)}
+        elif self._has_dropped_records:
+            await self._seek_to_dropped_records()
+        if not requested:
             await self.sleep(0.05)  # asking for none would ask for all
             return {}
-        records = await super()._getmany(active_partitions=wanted, timeout=timeout) or {}
+        records = await super()._getmany(active_partitions=requested, timeout=timeout) or {}
         if self.app.rebalancing:
             changelog = {partition: batch for partition, batch in records.items() if self._is_changelog_tp(partition)}
-            self._must_seek = self._must_seek or len(changelog) < len(records)
+            self._has_dropped_records = self._has_dropped_records or len(changelog) < len(records)
             records = changelog
         return records
 
-    async def _seek_again(self) -> None:
+    async def _seek_to_dropped_records(self) -> None:
         try:
             await self.perform_seek()
         except KafkaError:
             return  # the next rebalance has begun: once more after it
-        self._must_seek = False
+        self._has_dropped_records = False
 
     async def seek_to_committed(self) -> Mapping[TP, int]:
         committed = await super().seek_to_committed()

@@ -1,5 +1,5 @@
-"""Finds the Faust app that fell asleep: partitions that nobody fetches after a rebalance, agents dead after an outage
-(faust-streaming's issues 523 and 629). It looks healthy from inside, so Kafka is asked from outside."""
+"""Finds a stalled Faust app: partitions that are not fetched after a rebalance, agents that are dead after an outage
+(faust-streaming's issues 523 and 629). It looks healthy from inside, so Kafka is asked with a client of our own."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ from mailroom_common.kafka.client import KafkaAddress, close_client, connect_wit
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.topics import PARTITIONS
 
-_LOOK_EVERY_S = 10.0
+_CHECK_INTERVAL_S = 10.0
 _CLIENT_ID = "mailroom-coalescer-watch"
 
 
@@ -24,37 +24,38 @@ class FaustWatch:
         self._partitions = [TopicPartition(topic, number) for number in range(PARTITIONS)]
         self._stalls: StallDetector[TopicPartition] = StallDetector()
 
-    async def run(self) -> None:
+    async def watch_app(self) -> None:
         """Until cancelled.
 
         Raises:
             Fatal: Kafka has more for a partition that is ours, and nothing was read of it for a minute.
         """
-        consumer = await connect_with_retry(self._make, _CLIENT_ID)
+        consumer = await connect_with_retry(self._create_consumer, _CLIENT_ID)
         try:
             while True:
-                await asyncio.sleep(_LOOK_EVERY_S)
-                await self.look(consumer, asyncio.get_running_loop().time())
+                await asyncio.sleep(_CHECK_INTERVAL_S)
+                await self.check_progress(consumer, asyncio.get_running_loop().time())
         finally:
             await close_client(consumer)
 
-    async def look(self, consumer: AIOKafkaConsumer, now_s: float) -> None:
-        owned = self._app.assignor.assigned_actives()
-        ours = [partition for partition in self._partitions if TP(partition.topic, partition.partition) in owned]
+    async def check_progress(self, consumer: AIOKafkaConsumer, now_s: float) -> None:
+        assigned = self._app.assignor.assigned_actives()
+        owned = [partition for partition in self._partitions if TP(partition.topic, partition.partition) in assigned]
         try:
-            async with asyncio.timeout(_LOOK_EVERY_S):
-                ends = await consumer.end_offsets(ours) if ours else {}
-                starts = await consumer.beginning_offsets(ours) if ours else {}
+            async with asyncio.timeout(_CHECK_INTERVAL_S):
+                ends = await consumer.end_offsets(owned) if owned else {}
+                starts = await consumer.beginning_offsets(owned) if owned else {}
         except (TimeoutError, KafkaError, OSError):
-            return  # Kafka itself is away: that is nobody who fell asleep
-        positions = {partition: max(self._position(partition), starts[partition]) for partition in ours}
+            return  # Kafka itself is away: no stall of ours
+        # What retention took can never be read: the position counts from the beginning that the partition has now.
+        positions = {partition: max(self._read_position(partition), starts[partition]) for partition in owned}
         if stalled := self._stalls.find_stalled(now_s, positions, ends):
             raise Fatal(f"Faust reads nothing of {stalled[0].topic}/{stalled[0].partition}: restarting")
 
-    def _position(self, partition: TopicPartition) -> int:
+    def _read_position(self, partition: TopicPartition) -> int:
         # Not part of Faust's interface, which shows no position at all.
         last_read: int | None = self._app.consumer._read_offset[TP(partition.topic, partition.partition)]  # type: ignore[attr-defined]
         return 0 if last_read is None else last_read + 1
 
-    def _make(self) -> AIOKafkaConsumer:
+    def _create_consumer(self) -> AIOKafkaConsumer:
         return AIOKafkaConsumer(bootstrap_servers=self._settings.kafka_bootstrap, client_id=_CLIENT_ID)

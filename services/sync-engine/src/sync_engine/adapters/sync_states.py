@@ -1,4 +1,4 @@
-"""Rows of `sync_state`: whether a mailbox may be synced, when, and what it is owed."""
+"""Rows of `sync_state`: whether a mailbox may be synced, not before when, and what kind of run is due."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -11,18 +11,18 @@ from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, d
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
-from sync_engine.domain.records import Standing
+from sync_engine.domain.message_records import SyncState
 
 _FIRST_PAUSE_S = 2.0
-_LONGEST_PAUSE_S = 900.0
+_MAX_PAUSE_S = 900.0
 
-_STANDING = """
-select state, source_version, grant_generation, not_before, refused_generation, listed_until, last_full_at, full_due,
-       forgotten_at
+_SELECT = """
+select state, source_version, grant_generation, not_before, attempts, refused_generation, listed_until, last_full_at,
+       full_due, forgotten_at
 from sync_engine.sync_state where doc_source_id = $1
 """
-# Version, state and generation only rise; what an older grant did wrong is forgiven to a newer one.
-_RAISE = """
+# Version, state and generation only rise; the failures of an older grant do not count for a newer one.
+_UPSERT_VERSION = """
 insert into sync_engine.sync_state as old (doc_source_id, tenant_id, source_version, state, grant_generation)
 values ($1, $2, $3, $4, $5)
 on conflict (doc_source_id) do update set
@@ -41,16 +41,27 @@ select id, nextval('sync_engine.full_due_mark') from unnest($1::text[]) as id or
 on conflict (doc_source_id) do update set full_due = excluded.full_due
 """
 # The wait that a provider names lengthens ours and never shortens it: "after 0 seconds" would loop without a pause.
-_PUT_OFF = """
+# A throttle ($8 = 0) counts as no failure, so a backlog goes on at the pace of the quota instead of ever more slowly.
+_BACK_OFF = """
 insert into sync_engine.sync_state as old (doc_source_id, tenant_id, attempts, not_before)
-values ($1, $2, 1, $3::timestamptz + greatest($4::float8, least($6::float8, $5::float8) * $7) * interval '1 second')
+values ($1, $2, $8::int, $3::timestamptz
+    + greatest($4::float8, least($6::float8, $5::float8) * $7) * interval '1 second')
 on conflict (doc_source_id) do update set
-    attempts = old.attempts + 1,
+    attempts = old.attempts + $8,
     not_before = $3::timestamptz
-        + greatest($4::float8, least($6::float8, $5::float8 * 2 ^ least(old.attempts, 20)) * $7) * interval '1 second'
+        + greatest($4::float8, least($6::float8, $5::float8 * 2 ^ ($8 * least(old.attempts, 20))) * $7)
+        * interval '1 second'
 returning not_before
 """
-_FORGET = (
+_RECORD_SUCCESS = """
+update sync_engine.sync_state set
+    not_before = null, attempts = 0,
+    last_full_at = greatest(last_full_at, $3),
+    full_due = case when $3::timestamptz is not null and full_due = $4 then null else full_due end
+where doc_source_id = $1 and grant_generation <= $2
+  and (attempts > 0 or not_before is not null or $3::timestamptz is not null)
+"""
+_DELETE_ROWS = (
     """delete from sync_engine.blob_upload u using sync_engine.message_part p
        where p.doc_source_id = $1 and u.attachment_id = p.attachment_id""",
     "delete from sync_engine.message where doc_source_id = $1",
@@ -59,9 +70,10 @@ _FORGET = (
     "delete from sync_engine.parked_item where doc_source_id = $1",
     "delete from sync_engine.sync_run where doc_source_id = $1",
 )
-_GRAVE = """
+_SOFT_DELETE = """
 update sync_engine.sync_state
-set forgotten_at = $2, listed_until = null, last_full_at = null, full_due = null, not_before = null, attempts = 0
+set forgotten_at = $2, listed_until = null, last_full_at = null, full_due = null, not_before = null, attempts = 0,
+    missing_folders = '{}'
 where doc_source_id = $1 and forgotten_at is null
 returning doc_source_id
 """
@@ -75,44 +87,66 @@ class PgSyncStates:
         self._outbox = outbox
         self._clock = clock
 
+    async def read_state(self, source: DocSource) -> SyncState:
+        async with acquire_session(self._pool) as conn:
+            return await _raise_and_read(conn, source)
+
     async def mark_full_due(self, doc_source_ids: Iterable[str]) -> None:
         async with acquire_session(self._pool) as conn:
             await conn.execute(_MARK_FULL_DUE, list(doc_source_ids))
 
-    async def not_before(self, source: DocSource) -> datetime | None:
-        async with acquire_session(self._pool) as conn:
-            return (await raised(conn, source)).not_before
-
-    async def put_off(self, source: DocSource, *, detail: str, retry_after_s: float | None = None) -> datetime:  # noqa: ARG002
+    async def back_off(
+        self, source: DocSource, *, retry_after_s: float | None = None, is_throttled: bool = False
+    ) -> datetime:
         async with acquire_session(self._pool) as conn:
             not_before: datetime = await conn.fetchval(
-                _PUT_OFF,
+                _BACK_OFF,
                 source.doc_source_id,
                 source.tenant_id,
                 self._clock(),
                 retry_after_s,
                 _FIRST_PAUSE_S,
-                _LONGEST_PAUSE_S,
+                _MAX_PAUSE_S,
                 random.uniform(0.5, 1.0),  # noqa: S311  # jitter
+                0 if is_throttled else 1,
             )
             return not_before
 
-    async def observe(self, source: DocSource) -> None:
+    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None:
         async with acquire_session(self._pool) as conn:
-            await raised(conn, source)
+            await conn.execute(_RECORD_SUCCESS, source.doc_source_id, source.grant_generation, full_since, full_due)
 
-    async def forget(self, source: DocSource) -> None:
+    async def record_grant_refusal(self, source: DocSource, generation: int) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(
+                "update sync_engine.sync_state set refused_generation = greatest(refused_generation, $2) "
+                "where doc_source_id = $1",
+                source.doc_source_id,
+                generation,
+            )
+
+    async def record_listed_until(self, source: DocSource, until: datetime) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(
+                "update sync_engine.sync_state set listed_until = $2 "
+                "where doc_source_id = $1 and (listed_until is null or listed_until < $2)",
+                source.doc_source_id,
+                until,
+            )
+
+    async def forget_source(self, source: DocSource) -> None:
         async with open_transaction(self._pool) as conn:
-            await raised(conn, source)
-            # The row is locked before anything is removed: pages under way wait, and find a source that is deleting.
+            await _raise_and_read(conn, source)
+            # The row is locked before anything is deleted: pages under way are committed first and then deleted too,
+            # and those that come later find a source that is forgotten.
             now = self._clock()
-            if await conn.fetchval(_GRAVE, source.doc_source_id, now) is None:
+            if await conn.fetchval(_SOFT_DELETE, source.doc_source_id, now) is None:
                 return
-            for statement in _FORGET:
+            for statement in _DELETE_ROWS:
                 await conn.execute(statement, source.doc_source_id)
-            await self._say_forgotten(conn, source, now)
+            await self._report_forgotten(conn, source, now)
 
-    async def _say_forgotten(self, conn: DatabaseSession, source: DocSource, now: datetime) -> None:
+    async def _report_forgotten(self, conn: DatabaseSession, source: DocSource, now: datetime) -> None:
         event = ConnectionEvent(
             event_id=derive_event_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN),
             occurred_at=now,
@@ -126,24 +160,25 @@ class PgSyncStates:
         )
 
 
-async def raised(conn: DatabaseSession, source: DocSource) -> Standing:
-    """The row as it stands once it knows this version of the source. Written only when it did not."""
-    row = await conn.fetchrow(_STANDING, source.doc_source_id)
+async def _raise_and_read(conn: DatabaseSession, source: DocSource) -> SyncState:
+    """The row, raised to this version of the source. It is written only where it was below."""
+    row = await conn.fetchrow(_SELECT, source.doc_source_id)
     if row is None or row["source_version"] < source.version or row["grant_generation"] < source.grant_generation:
         await conn.execute(
-            _RAISE,
+            _UPSERT_VERSION,
             source.doc_source_id,
             source.tenant_id,
             source.version,
             str(source.state),
             source.grant_generation,
         )
-        row = await conn.fetchrow(_STANDING, source.doc_source_id)
+        row = await conn.fetchrow(_SELECT, source.doc_source_id)
     if row is None:
-        raise Fatal(f"the row of doc source {source.doc_source_id} was removed by other hands")
-    return Standing(
+        raise Fatal(f"the row of doc source {source.doc_source_id} was deleted by someone else")
+    return SyncState(
         state="deleting" if row["forgotten_at"] else row["state"],
         not_before=row["not_before"],
+        attempts=row["attempts"],
         refused_generation=row["refused_generation"],
         listed_until=row["listed_until"],
         last_full_at=row["last_full_at"],

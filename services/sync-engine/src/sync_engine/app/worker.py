@@ -1,9 +1,10 @@
-"""`python -m sync_engine worker`, on one page."""
+"""Composition of `python -m sync_engine worker`: owns partitions of `sync-requests` and syncs their mailboxes."""
 
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import mailroom_gmail
 import mailroom_outlook
@@ -11,7 +12,6 @@ from mailroom_common.blobs import open_blob_store
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
-from mailroom_common.kafka.folding import FoldingConsumer
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
@@ -27,22 +27,24 @@ from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import INGESTION_RESULTS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
-from sync_engine.adapters.housekeeping import Housekeeping
-from sync_engine.adapters.request_log import KafkaRequestLog
-from sync_engine.adapters.results import PgResults
-from sync_engine.adapters.run_tables import PgRunTables
-from sync_engine.adapters.sync_states import PgSyncStates
-from sync_engine.clock import utc_now
-from sync_engine.domain.plan import Timings
-from sync_engine.handlers.follow_sources import FollowSources
+from sync_engine.adapters.folding_consumer import FoldingConsumer
+from sync_engine.adapters.messages import PgMessages
+from sync_engine.adapters.repositories import open_repositories
+from sync_engine.adapters.sync_requests_topic import KafkaRequestLog
+from sync_engine.adapters.uploads import Housekeeping
+from sync_engine.domain.run_planning import SyncTimings
+from sync_engine.handlers.answer_claims import AnswerClaims
+from sync_engine.handlers.apply_source_states import ApplySourceStates
 from sync_engine.handlers.record_results import RecordResults
+from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.run_sync import RunSync
-from sync_engine.handlers.work_off_requests import WorkOffRequests
+from sync_engine.handlers.work_sync_requests import SyncRequestWorker
 from sync_engine.settings import WorkerSettings
 
 SCHEMA = "sync_engine"
 PROVIDERS: tuple[ProviderPackage, ...] = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
-_HOUSEKEEPING_EVERY_S = 3600.0
+_HOUSEKEEPING_INTERVAL_S = 3600.0
+_utc_now = partial(datetime.now, UTC)
 
 
 async def run(settings: WorkerSettings, process: Process, *, providers: Sequence[ProviderPackage] = PROVIDERS) -> None:
@@ -54,7 +56,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
     """
     codec = Codec()
     started = asyncio.Event()
-    process.health.add_readiness("start", lambda: None if started.is_set() else "what it needs is not all reached yet")
+    process.health.add_readiness("start", lambda: None if started.is_set() else "Kafka or Postgres is not reached yet")
     web = build_service_app(process, title="Mailroom sync-engine: worker")
     async with asyncio.TaskGroup() as serving, AsyncExitStack() as stack:
         serving.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
@@ -66,21 +68,21 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             open_pool(settings.token_database_url, application_name=f"{process.name}-tokens", max_size=4)
         )
         tokens = TokenStore(
-            token_pool, SealingKeys.parse(settings.token_keys.get_secret_value()), url=settings.token_database_url
+            token_pool, SealingKeys.parse_keys(settings.token_keys.get_secret_value()), url=settings.token_database_url
         )
         blobs = await stack.enter_async_context(open_blob_store(settings))
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
         dead_letters = DeadLetterWriter(producer, process.name)
         outbox = Outbox(SCHEMA, codec)
-        states = PgSyncStates(pool, outbox, utc_now)
+        repositories = open_repositories(pool, outbox, _utc_now)
 
         schemas = SchemaDirectory(settings, codec)
         stack.push_async_callback(schemas.close)
         directory = DocSourceDirectory(settings, codec, schemas=schemas)
         stack.push_async_callback(directory.close)
         process.health.add_readiness("doc-sources", directory.check_readiness)
-        follow = FollowSources(states)
-        directory.on_change(follow.changed)
+        apply_states = ApplySourceStates(repositories.states)
+        directory.on_change(apply_states.on_source_change)
         await schemas.load_schemas()
         await directory.load_sources()
 
@@ -90,28 +92,34 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         opened = await stack.enter_async_context(
             open_providers(providers, settings, tokens, count_sharers=count_sharers)
         )
-        work = WorkOffRequests(
+        partitions = RequestPartitions()
+        answers = AnswerClaims(
             runs=RunSync(
                 providers=opened.mail,
-                tables=PgRunTables(pool, outbox),
-                states=states,
+                repositories=repositories,
                 blobs=blobs,
-                clock=utc_now,
-                timings=Timings(backstop_interval=timedelta(seconds=settings.backstop_interval_s)),
+                clock=_utc_now,
+                timings=SyncTimings(backstop_interval=timedelta(seconds=settings.backstop_interval_s)),
             ),
-            states=states,
+            states=repositories.states,
             sources=directory,
+            connections=PgConnectionEvents(pool, outbox, _utc_now),
+            clock=_utc_now,
+        )
+        worker = SyncRequestWorker(
+            partitions=partitions,
+            answers=answers,
+            states=repositories.states,
             requests=KafkaRequestLog(producer),
-            connections=PgConnectionEvents(pool, outbox, utc_now),
-            clock=utc_now,
+            clock=_utc_now,
             max_concurrent=settings.max_concurrent_syncs,
         )
         requests = FoldingConsumer(
             settings,
             group="mailroom.sync-engine.worker",
             topics=(SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
-            opened=work.opened,
-            closed=work.closed,
+            open_fold=partitions.open_partition,
+            close_fold=partitions.close_partition,
             codec=codec,
             schemas=schemas,
             dead_letters=dead_letters,
@@ -120,7 +128,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             settings,
             group="mailroom.sync-engine.recorder",
             topics=(INGESTION_RESULTS,),
-            handle=RecordResults(PgResults(pool)).handle,
+            handle=RecordResults(PgMessages(pool)).handle_record,
             codec=codec,
             schemas=schemas,
             dead_letters=dead_letters,
@@ -137,9 +145,10 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(requests.consume_records(drained))
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(drained))
             tasks.create_task(results.consume_records(process.stopping))
-            tasks.create_task(Housekeeping(pool, blobs, utc_now).run(process.stopping, every_s=_HOUSEKEEPING_EVERY_S))
-            following = tasks.create_task(follow.run())
+            housekeeping = Housekeeping(pool, blobs, _utc_now)
+            tasks.create_task(housekeeping.sweep_repeatedly(process.stopping, interval_s=_HOUSEKEEPING_INTERVAL_S))
+            applying = tasks.create_task(apply_states.apply_changes())
             started.set()
-            await work.run(process.stopping, grace_s=settings.stop_grace_s)
-            following.cancel()
+            await worker.run_worker(process.stopping, grace_s=settings.stop_grace_s)
+            applying.cancel()
             drained.set()

@@ -5,39 +5,41 @@ from datetime import datetime, timedelta
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
-    """What a request will say: since when it is asked for. The tenant is empty where no notification told it."""
+class PendingRequest:
+    """What a sync request will say. `tenant_id` is empty where the notification could not be read."""
 
-    since: datetime
+    requested_at: datetime
     tenant_id: str
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """Opened by each request of a doc source. `held_back` is for the notifications that came since."""
+class CoalescingWindow:
+    """Opened by each request of a doc source. `held_back` stands for the notifications that came while it is open."""
 
     ends_at: datetime
-    held_back: Wish | None = None
+    held_back: PendingRequest | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """`request`: ask now. `window`: what to remember afterwards; None for a source that is idle again."""
+class CoalescingDecision:
+    """`request`: send it now. `window`: what to store afterwards; None for a source that is idle again."""
 
-    window: Window | None
-    request: Wish | None = None
-
-
-def on_notification(window: Window | None, wish: Wish, length: timedelta) -> Decision:
-    if window is None or (window.held_back is None and window.ends_at <= wish.since):
-        return Decision(Window(wish.since + length), request=wish)
-    return Decision(Window(window.ends_at, window.held_back or wish))
+    window: CoalescingWindow | None
+    request: PendingRequest | None = None
 
 
-def on_end(window: Window, now: datetime, length: timedelta) -> Decision:
+def decide_on_notification(
+    window: CoalescingWindow | None, pending: PendingRequest, length: timedelta
+) -> CoalescingDecision:
+    if window is None or (window.held_back is None and window.ends_at <= pending.requested_at):
+        return CoalescingDecision(CoalescingWindow(pending.requested_at + length), request=pending)
+    return CoalescingDecision(CoalescingWindow(window.ends_at, window.held_back or pending))
+
+
+def decide_on_window_end(window: CoalescingWindow, now: datetime, length: timedelta) -> CoalescingDecision:
     """The trailing request, which opens a window of its own; or nothing was held back, and the source is idle."""
     if window.ends_at > now:
-        return Decision(window)
+        return CoalescingDecision(window)
     if window.held_back is None:
-        return Decision(None)
-    return Decision(Window(now + length), request=window.held_back)
+        return CoalescingDecision(None)
+    return CoalescingDecision(CoalescingWindow(now + length), request=window.held_back)

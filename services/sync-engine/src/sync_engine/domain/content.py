@@ -1,18 +1,18 @@
-"""What the first bytes of a part are. Names and declared types lie, so this is what decides."""
+"""Detects what kind of file a part is by its first bytes, since names and declared types may be wrong."""
 
 import re
 from enum import StrEnum
 
 HEAD_BYTES = 4096
-"""As much as `sniff` wants to see; less is enough when the part is no longer."""
+"""How much `detect_content_kind` needs to see; less is enough when the part is shorter."""
 
 _PDF_HEADER = re.compile(rb"%PDF-\d")
-_PDF_WITHIN_BYTES = 1024
+_PDF_HEADER_WITHIN_BYTES = 1024
 _ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
-_SHORTEST_ZIP_BYTES = 22  # an end record and nothing else
-_ZIP_NAME_AT = 30
-# Office documents, e-books and programs are zips as well, but no folders of files that somebody sent.
-_FILES_THAT_ARE_ZIPS = (
+_MIN_ZIP_BYTES = 22  # an end record and nothing else
+_ZIP_NAME_OFFSET = 30
+# Office documents, e-books and programs are zip files too, but no archives of files that somebody packed.
+_ZIP_BASED_FORMATS = (
     b"[Content_Types].xml",
     b"_rels/",
     b"docProps/",
@@ -42,7 +42,7 @@ _OTHER_CONTAINERS = (
 )
 
 
-class Content(StrEnum):
+class ContentKind(StrEnum):
     PDF = "pdf"
     PNG = "png"
     JPEG = "jpeg"
@@ -54,35 +54,35 @@ class Content(StrEnum):
 
     @property
     def is_picture(self) -> bool:
-        return self in {Content.PNG, Content.JPEG, Content.TIFF}
+        return self in {ContentKind.PNG, ContentKind.JPEG, ContentKind.TIFF}
 
     @property
     def media_type(self) -> str:
-        return "application/pdf" if self is Content.PDF else f"image/{self.value}"
+        return "application/pdf" if self is ContentKind.PDF else f"image/{self.value}"
 
     @property
     def file_extension(self) -> str:
-        return {Content.JPEG: "jpg", Content.TIFF: "tif"}.get(self, self.value)
+        return {ContentKind.JPEG: "jpg", ContentKind.TIFF: "tif"}.get(self, self.value)
 
 
-def sniff(head: bytes) -> Content:
+def detect_content_kind(head: bytes) -> ContentKind:
     """`head` is the first HEAD_BYTES of the part, or all of it."""
     if not head:
-        return Content.EMPTY
+        return ContentKind.EMPTY
     # Archives come before PDF: `%PDF-` may well stand in the first kilobyte of one that holds a document.
     if head.startswith(_ZIP_STARTS):
-        return _zip_or_other(head)
+        return _zip_kind(head)
     if head.startswith(_TNEF):
-        return Content.TNEF
+        return ContentKind.TNEF
     for magic, name in _PICTURES:
         if head.startswith(magic):
-            return Content(name)
+            return ContentKind(name)
     if head.startswith(_OTHER_CONTAINERS):
-        return Content.OTHER
-    return Content.PDF if _PDF_HEADER.search(head[:_PDF_WITHIN_BYTES]) else Content.OTHER
+        return ContentKind.OTHER
+    return ContentKind.PDF if _PDF_HEADER.search(head[:_PDF_HEADER_WITHIN_BYTES]) else ContentKind.OTHER
 
 
-def _zip_or_other(head: bytes) -> Content:
-    if len(head) < _SHORTEST_ZIP_BYTES or head[_ZIP_NAME_AT:].startswith(_FILES_THAT_ARE_ZIPS):
-        return Content.OTHER
-    return Content.ZIP
+def _zip_kind(head: bytes) -> ContentKind:
+    if len(head) < _MIN_ZIP_BYTES or head[_ZIP_NAME_OFFSET:].startswith(_ZIP_BASED_FORMATS):
+        return ContentKind.OTHER
+    return ContentKind.ZIP

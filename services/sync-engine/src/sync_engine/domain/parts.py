@@ -1,6 +1,6 @@
-"""Which parts of a mail are taken, and why the others are left. Reasons are the words of the samples' index.
+"""Which parts of a mail are stored, and why the others are skipped. Reasons are the words of the samples' index.
 
-Two looks: at what the provider says of a part, which costs nothing, then at its first bytes.
+Judged twice: by what the provider says of a part, which costs nothing, then by its first bytes.
 """
 
 import re
@@ -8,15 +8,15 @@ from enum import StrEnum
 from urllib.parse import unquote
 
 from mailroom_common.providers.types import Part, PartKind
-from sync_engine.domain.content import Content
-from sync_engine.domain.filenames import extension
+from sync_engine.domain.content import ContentKind
+from sync_engine.domain.untrusted_text import file_extension
 
-LARGEST_BYTES = 25 * 1024 * 1024
+MAX_PART_BYTES = 25 * 1024 * 1024
 # Providers count the stored form, which is a little more than the bytes: near the limit only counting tells.
-_CLEARLY_TOO_LARGE_BYTES = LARGEST_BYTES * 21 // 20
+_CLEARLY_TOO_LARGE_BYTES = MAX_PART_BYTES * 21 // 20
 
 
-class Left(StrEnum):
+class SkipReason(StrEnum):
     NOT_A_DOCUMENT = "not_a_document"
     INLINE_PICTURE = "inline_picture"
     REFERENCED_BY_BODY = "referenced_by_body"
@@ -44,83 +44,83 @@ _SMIME_TYPES = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 _MESSAGE_TYPES = frozenset({"message/global", "message/rfc822"})
 _PICTURE_ENDINGS = frozenset({"bmp", "gif", "heic", "jfif", "jpe", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp"})
 
-# Type and name that agree are believed, and nobody fetches a video to see that it is no invoice. A lie in one of them
-# alone is looked into.
-_OTHER_TYPES = re.compile(
+# A declared type and a file name that agree are believed: no video is fetched to find that it is no invoice. Where only
+# one of them says so, the bytes decide.
+_NON_DOCUMENT_TYPES = re.compile(
     r"(text|audio|video|font|model)/|image/(bmp|gif|heic|heif|svg\+xml|webp|x-icon)"
     r"|application/(json|msword|rtf|xml|vnd\.(ms-|oasis|openxmlformats))"
 )
-_OTHER_ENDINGS = frozenset(
+_NON_DOCUMENT_ENDINGS = frozenset(
     {"avi", "bmp", "css", "csv", "doc", "docm", "docx", "gif", "heic", "heif", "htm", "html", "ico", "json", "log"}
     | {"m4a", "md", "mov", "mp3", "mp4", "odp", "ods", "odt", "ogg", "ppt", "pptx", "rtf", "svg", "text", "tsv", "txt"}
     | {"wav", "webm", "webp", "wmv", "xls", "xlsm", "xlsx", "xml", "yaml", "yml"}
 )
 
 
-def judge_by_name(part: Part) -> Left | None:
-    """The first look. None: only the bytes can tell."""
-    declared, ending = _media_type(part), extension(part.filename)
+def skip_reason_by_name(part: Part) -> SkipReason | None:
+    """None: only the bytes can tell."""
+    declared, ending = _declared_type(part), file_extension(part.filename)
     if part.kind is PartKind.LINK:
-        return Left.CLOUD_LINK
+        return SkipReason.CLOUD_LINK
     if part.kind is PartKind.FILE and part.size_bytes == 0:
-        return Left.EMPTY
+        return SkipReason.EMPTY
     if declared in _SIGNATURE_TYPES or ending in _SIGNATURE_ENDINGS:
-        return Left.SIGNATURE
+        return SkipReason.SIGNATURE
     if declared in _CALENDAR_TYPES or ending in _CALENDAR_ENDINGS:
-        return Left.CALENDAR_OR_CARD
+        return SkipReason.CALENDAR_OR_CARD
     if declared in _SMIME_TYPES or ending == "p7m":
-        return Left.UNOPENED_SMIME
+        return SkipReason.UNOPENED_SMIME
     if part.kind is PartKind.MESSAGE or declared in _MESSAGE_TYPES or ending == "eml":
-        return Left.UNOPENED_MESSAGE
-    if _OTHER_TYPES.match(declared) and ending in _OTHER_ENDINGS:
-        return Left.NOT_A_DOCUMENT
+        return SkipReason.UNOPENED_MESSAGE
+    if _NON_DOCUMENT_TYPES.match(declared) and ending in _NON_DOCUMENT_ENDINGS:
+        return SkipReason.NOT_A_DOCUMENT
     if part.is_inline and declared.startswith("image/") and ending in _PICTURE_ENDINGS:
-        return _picture_in_body(part, html="")
+        return _picture_skip_reason(part, html="")
     if part.size_bytes is not None and part.size_bytes > _CLEARLY_TOO_LARGE_BYTES:
-        return Left.TOO_LARGE
+        return SkipReason.TOO_LARGE
     return None
 
 
-def judge_by_content(part: Part, content: Content, *, html: str) -> Left | None:
-    """The second look, at what the first bytes are. None: it is taken.
+def skip_reason_by_content(part: Part, content: ContentKind, *, html: str) -> SkipReason | None:
+    """By the kind of the first bytes. None: the part is stored.
 
-    A PDF is taken wherever it stands: some programs send every document inline, and none sends a logo as PDF.
+    A PDF is stored wherever it stands: some programs send every document inline, and none sends a logo as PDF.
     """
     match content:
-        case Content.EMPTY:
-            return Left.EMPTY
-        case Content.ZIP:
-            return Left.UNOPENED_ZIP
-        case Content.TNEF:
-            return Left.UNOPENED_TNEF
-        case Content.OTHER:
-            return Left.NOT_A_DOCUMENT
-        case Content.PDF:
+        case ContentKind.EMPTY:
+            return SkipReason.EMPTY
+        case ContentKind.ZIP:
+            return SkipReason.UNOPENED_ZIP
+        case ContentKind.TNEF:
+            return SkipReason.UNOPENED_TNEF
+        case ContentKind.OTHER:
+            return SkipReason.NOT_A_DOCUMENT
+        case ContentKind.PDF:
             return None
         case _:
-            return _picture_in_body(part, html)
+            return _picture_skip_reason(part, html)
 
 
-def needs_html(part: Part) -> bool:
+def needs_html_body(part: Part) -> bool:
     """Whether the body decides on this part: a Content-ID by itself means nothing, on an attachment it is common."""
-    is_said_to_be_pdf = _media_type(part) == "application/pdf" and extension(part.filename) == "pdf"
+    is_said_to_be_pdf = _declared_type(part) == "application/pdf" and file_extension(part.filename) == "pdf"
     return part.content_id is not None and not part.is_inline and not is_said_to_be_pdf
 
 
-def _picture_in_body(part: Part, html: str) -> Left | None:
+def _picture_skip_reason(part: Part, html: str) -> SkipReason | None:
     if part.disposition == "inline":
-        return Left.INLINE_PICTURE
+        return SkipReason.INLINE_PICTURE
     if part.is_inline:
-        return Left.REFERENCED_BY_BODY if part.content_id else Left.INLINE_PICTURE
-    return Left.REFERENCED_BY_BODY if part.content_id and _shows(html, part.content_id) else None
+        return SkipReason.REFERENCED_BY_BODY if part.content_id else SkipReason.INLINE_PICTURE
+    return SkipReason.REFERENCED_BY_BODY if part.content_id and _body_references(html, part.content_id) else None
 
 
-def _shows(html: str, content_id: str) -> bool:
+def _body_references(html: str, content_id: str) -> bool:
     wanted = unquote(content_id.strip().strip("<>")).casefold()
     return any(
         unquote(shown).casefold() == wanted for shown in re.findall(r"""cid:([^"'\s<>)]+)""", html, re.IGNORECASE)
     )
 
 
-def _media_type(part: Part) -> str:
+def _declared_type(part: Part) -> str:
     return (part.content_type or "").partition(";")[0].strip().lower()

@@ -1,16 +1,17 @@
-"""The compacted topic as a work table: the protocol of one partition, without Kafka and without a clock.
+"""The compacted topic `sync-requests` as a work table: the protocol of one partition, without Kafka or a clock.
 
-A request only wakes; a tombstone with `resolves` closes it. Why each rule is needed is in docs/adr and was found by an
-exhaustive model; the tests break each of them here and see a change lost:
+A request asks for a sync; a tombstone with the header `resolves` closes it. An exhaustive model found that each rule
+is needed (docs/adr); the tests break each of them and see a change in a mailbox lost:
 
-- S, the pending offset, is taken when a key is claimed: before the first provider call of the run.
-- Done with S still pending: a tombstone that resolves S. Done with a newer request: round again, nothing is written.
+- S, the pending offset, is remembered when a key is claimed: before the first provider call of the run.
+- The run ends with S still pending: a tombstone resolves S. It ends with a newer request pending: the key is claimed
+  again, and nothing is written.
 - A tombstone clears only requests at or below what it resolves.
-- A tombstone that leaves a later request pending has made that one a prey of the cleaner: it is appended again.
+- A tombstone that leaves a later request pending makes that one eligible for compaction: it is appended again.
 - After an append of ours nothing is claimed for the key until that append has been read.
-- A request that asks for a full run is more than a wake-up: a newer one must not overwrite that wish, so it is made
-  durable before the key is claimed or the offset passes.
-- The committed offset is the lowest that is still needed, so a successor reads all that is still asked for.
+- A request for a full run says more than others, and a newer request takes its place in the log: so it is stored in
+  Postgres before the key is claimed or its offset is committed.
+- The committed offset is the lowest that is still needed, so that the next owner reads all that is still asked for.
 """
 
 import heapq
@@ -35,7 +36,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """A record that the owner must append, again and again until it is acknowledged: then `appended` is due."""
+    """A record that the owner appends until Kafka acknowledges it, and then calls `acknowledge_append`."""
 
     key: str
     request: SyncRequest
@@ -48,201 +49,204 @@ class _Row:
     request: SyncRequest
     pending: int | None = None
     reasons: set[SyncReason] = field(default_factory=set)
-    wish_at: int | None = None  # the first request for a full run that nobody is making durable yet
-    recording_at: int | None = None  # the same, and somebody is
+    full_sync_at: int | None = None  # offset of the first request for a full run that is not being stored yet
+    recording_at: int | None = None  # the same, of one that is being stored
     claim: Claim | None = None
     is_shadowed: bool = False
-    appends_under_way: int = 0
-    last_append: int = _NEVER
+    unacknowledged_appends: int = 0
+    last_append_offset: int = _NEVER
     not_before: datetime | None = None
 
-    def lowest_needed(self) -> int | None:
-        return min((at for at in (self.pending, self.wish_at, self.recording_at) if at is not None), default=None)
+    def lowest_needed_offset(self) -> int | None:
+        return min((at for at in (self.pending, self.full_sync_at, self.recording_at) if at is not None), default=None)
 
 
 class WorkTable:
-    """Not thread-safe. Keys are claimed in the order in which they became ready."""
+    """Not thread-safe. Keys are claimed in the order in which they became claimable."""
 
     def __init__(self) -> None:
         self.position = 0
         self._rows: dict[str, _Row] = {}
-        self._ready: dict[str, None] = {}
-        self._held: list[tuple[datetime, str]] = []
+        self._claimable: dict[str, None] = {}
+        self._resting: list[tuple[datetime, str]] = []
         self._shadowed: dict[str, None] = {}
-        self._wishes: dict[str, None] = {}
-        self._unread: list[tuple[int, str]] = []  # our own acknowledged appends, by offset
+        self._full_sync_keys: dict[str, None] = {}
+        self._unread_appends: list[tuple[int, str]] = []  # our own acknowledged appends, by offset
 
-    # What the log says, in offset order, also while runs are under way.
+    # Records of the log, in offset order, also while runs are under way.
 
     def read_request(self, offset: int, key: str, request: SyncRequest) -> None:
-        self.moved_to(offset + 1)
+        self.advance_position(offset + 1)
         row = self._rows.setdefault(key, _Row(request))
         row.request, row.pending = request, offset
         row.is_shadowed = False  # this record stands behind the tombstone that shadowed the one before
         row.reasons.update(request.reasons)
-        if row.wish_at is None and not FULL_RUN_REASONS.isdisjoint(request.reasons):
-            row.wish_at = offset
+        if row.full_sync_at is None and not FULL_RUN_REASONS.isdisjoint(request.reasons):
+            row.full_sync_at = offset
         if SyncReason.RETRY not in request.reasons:
-            row.not_before = None  # somebody asks anew, perhaps after mending it: look at the database's word again
-        self._settle(key, row)
+            row.not_before = None  # a new request, perhaps after a repair: the stored `not_before` is read again
+        self._update_indexes(key, row)
 
     def read_tombstone(self, offset: int, key: str, resolves: int | None) -> None:
-        """`resolves` is None on a tombstone of no run of ours: it clears nothing, and shadows what stood before it."""
-        self.moved_to(offset + 1)
+        """`resolves` is None on a tombstone of no run of ours: it clears nothing, and shadows the request before it."""
+        self.advance_position(offset + 1)
         row = self._rows.get(key)
         if row is None:
             return
         if resolves is not None:
+            # A late tombstone of a former owner answers only what that owner knew of.
             if row.pending is not None and row.pending <= resolves:
                 row.pending = None
                 row.reasons.clear()
-            if row.wish_at is not None and row.wish_at <= resolves:
-                row.wish_at = None  # its writer made that durable before it resolved
+            if row.full_sync_at is not None and row.full_sync_at <= resolves:
+                row.full_sync_at = None  # the writer had stored it before it resolved the request
         row.is_shadowed = row.pending is not None
-        self._settle(key, row)
+        self._update_indexes(key, row)
 
-    def moved_to(self, position: int) -> None:
-        """All below is read: also where the cleaner left a gap, or a record was set aside as undecodable."""
+    def advance_position(self, position: int) -> None:
+        """All offsets below are read, also where compaction left a gap or a record was dead-lettered as undecodable."""
         self.position = max(self.position, position)
-        while self._unread and self._unread[0][0] < self.position:
-            _, key = heapq.heappop(self._unread)
+        while self._unread_appends and self._unread_appends[0][0] < self.position:
+            _, key = heapq.heappop(self._unread_appends)
             if row := self._rows.get(key):
-                self._settle(key, row)
+                self._update_indexes(key, row)
 
-    def committable(self) -> int:
-        needed = (row.lowest_needed() for row in self._rows.values())
+    def committable_offset(self) -> int:
+        needed = (row.lowest_needed_offset() for row in self._rows.values())
         return min((at for at in needed if at is not None), default=self.position)
 
-    # What the owner does.
+    # Actions of the owner.
 
-    def rearms(self) -> list[Append]:
+    def take_rearms(self) -> list[Append]:
         """Requests that a tombstone has shadowed, to be appended again."""
-        owed = []
+        appends = []
         for key in self._shadowed:
             row = self._rows[key]
             row.is_shadowed = False
-            owed.append(self._append(row, Append(key, row.request, frozenset(row.reasons) | {SyncReason.RETRY})))
+            append = Append(key, row.request, frozenset(row.reasons) | {SyncReason.RETRY})
+            appends.append(self._count_append(row, append))
         self._shadowed.clear()
-        return owed
+        return appends
 
-    def wishes(self) -> list[str]:
-        """Keys of which somebody asked for a full run: make that durable, and say so by `recorded` or `not_recorded`.
+    def take_full_sync_keys(self) -> list[str]:
+        """Keys with a request for a full run: store that, then confirm the keys, or release them if it failed.
 
-        They are not claimed before that; what is asked for meanwhile is another wish.
+        They are not claimed before that. A request for a full run that is read meanwhile is stored after it.
         """
-        taken = list(self._wishes)
-        for key in taken:
+        keys = list(self._full_sync_keys)
+        for key in keys:
             row = self._rows[key]
-            row.recording_at, row.wish_at = row.wish_at, None
-            self._settle(key, row)
-        return taken
+            row.recording_at, row.full_sync_at = row.full_sync_at, None
+            self._update_indexes(key, row)
+        return keys
 
-    def recorded(self, keys: Iterable[str]) -> None:
+    def confirm_full_sync_keys(self, keys: Iterable[str]) -> None:
         for key in keys:
             row = self._rows[key]
             row.recording_at = None
-            self._settle(key, row)
+            self._update_indexes(key, row)
 
-    def not_recorded(self, keys: Iterable[str]) -> None:
+    def release_full_sync_keys(self, keys: Iterable[str]) -> None:
         for key in keys:
             row = self._rows[key]
-            row.wish_at, row.recording_at = row.recording_at, None
-            self._settle(key, row)
+            row.full_sync_at, row.recording_at = row.recording_at, None
+            self._update_indexes(key, row)
 
-    def wake_rested(self, now: datetime) -> None:
+    def wake_due_keys(self, now: datetime) -> None:
         """Keys whose `not_before` has come may be claimed again."""
-        while self._held and self._held[0][0] <= now:
-            _, key = heapq.heappop(self._held)
+        while self._resting and self._resting[0][0] <= now:
+            _, key = heapq.heappop(self._resting)
             if (row := self._rows.get(key)) and row.not_before and row.not_before <= now:
                 row.not_before = None
-                self._settle(key, row)
+                self._update_indexes(key, row)
 
-    def claim(self, *, busy: Container[str] = ()) -> Claim | None:
+    def claim_next(self, *, busy: Container[str] = ()) -> Claim | None:
         """The next key that may run and is not `busy` elsewhere. Its offset is S."""
-        key = next((key for key in self._ready if key not in busy), None)
+        key = next((key for key in self._claimable if key not in busy), None)
         if key is None:
             return None
         row = self._rows[key]
-        assert row.pending is not None  # noqa: S101  # that is what being ready means
+        assert row.pending is not None  # noqa: S101  # what makes a key claimable
         claim = Claim(key, row.request, row.pending, frozenset(row.reasons))
         row.claim, row.reasons = claim, set()
-        self._settle(key, row)
+        self._update_indexes(key, row)
         return claim
 
-    def finish(self, claim: Claim) -> Append | None:
-        """The run is done, or no run can help: a tombstone; None when something newer asks for another round."""
-        row = self._end(claim)
+    def complete_claim(self, claim: Claim) -> Append | None:
+        """The run ended, or no run can help: a tombstone; None when a newer request asks for another run."""
+        row = self._end_claim(claim)
         append = None
-        if row.pending == claim.offset and self._is_settled(row):
-            append = self._append(row, Append(claim.key, row.request, resolves=claim.offset))
-        self._settle(claim.key, row)
+        if row.pending == claim.offset and self._has_read_own_appends(row):
+            append = self._count_append(row, Append(claim.key, row.request, resolves=claim.offset))
+        self._update_indexes(claim.key, row)
         return append
 
-    def fail(self, claim: Claim, *, not_before: datetime) -> Append:
-        """The request again, so that the committed offset moves on while the key rests."""
-        row = self._end(claim)
-        row.reasons.update(claim.reasons - FULL_RUN_REASONS)  # those are durable by now
-        append = self._append(row, Append(claim.key, row.request, frozenset(row.reasons) | {SyncReason.RETRY}))
-        self._hold(claim.key, row, not_before)
-        self._settle(claim.key, row)
+    def back_off(self, claim: Claim, *, not_before: datetime) -> Append:
+        """After a failed run: the request again, so that the committed offset moves on while the key rests."""
+        row = self._end_claim(claim)
+        row.reasons.update(claim.reasons - FULL_RUN_REASONS)  # those are stored by now
+        append = self._count_append(row, Append(claim.key, row.request, frozenset(row.reasons) | {SyncReason.RETRY}))
+        self._rest(claim.key, row, not_before)
+        self._update_indexes(claim.key, row)
         return append
 
-    def put_back(self, claim: Claim, *, not_before: datetime) -> None:
-        """Nothing came of the claim and nothing is written: the key is as pending as before, but rests."""
-        row = self._end(claim)
+    def release(self, claim: Claim, *, not_before: datetime) -> None:
+        """The claim ends without a run and nothing is written: the key is as pending as before, but rests."""
+        row = self._end_claim(claim)
         if row.pending is not None:  # else a tombstone of another owner has answered it meanwhile
             row.reasons.update(claim.reasons)
-        self._hold(claim.key, row, not_before)
-        self._settle(claim.key, row)
+        self._rest(claim.key, row, not_before)
+        self._update_indexes(claim.key, row)
 
-    def appended(self, key: str, offset: int) -> None:
-        """Kafka acknowledged an append of ours; it may have been read before we heard of it."""
+    def acknowledge_append(self, key: str, offset: int) -> None:
+        """Kafka acknowledged an append of ours; it may have been read before the acknowledgement came."""
         row = self._rows[key]
-        row.appends_under_way -= 1
-        row.last_append = max(row.last_append, offset)
-        heapq.heappush(self._unread, (offset, key))
-        self._settle(key, row)
+        row.unacknowledged_appends -= 1
+        # Acknowledgements of two appends may come in any order.
+        row.last_append_offset = max(row.last_append_offset, offset)
+        heapq.heappush(self._unread_appends, (offset, key))
+        self._update_indexes(key, row)
 
     def next_due_at(self) -> datetime | None:
-        """When to call `wake_rested` next."""
-        return self._held[0][0] if self._held else None
+        """When to call `wake_due_keys` next."""
+        return self._resting[0][0] if self._resting else None
 
     @property
     def pending_count(self) -> int:
         return sum(row.pending is not None for row in self._rows.values())
 
-    def _end(self, claim: Claim) -> _Row:
+    def _end_claim(self, claim: Claim) -> _Row:
         row = self._rows[claim.key]
         row.claim = None
         return row
 
-    def _append(self, row: _Row, append: Append) -> Append:
-        row.appends_under_way += 1
+    def _count_append(self, row: _Row, append: Append) -> Append:
+        row.unacknowledged_appends += 1
         return append
 
-    def _hold(self, key: str, row: _Row, until: datetime) -> None:
+    def _rest(self, key: str, row: _Row, until: datetime) -> None:
         row.not_before = until
-        heapq.heappush(self._held, (until, key))
+        heapq.heappush(self._resting, (until, key))
 
-    def _is_settled(self, row: _Row) -> bool:
-        """Nothing of ours is on its way to the log or, once there, still unread."""
-        return not row.is_shadowed and row.appends_under_way == 0 and row.last_append < self.position
+    def _has_read_own_appends(self, row: _Row) -> bool:
+        """No append of ours is unacknowledged or, once in the log, unread."""
+        return not row.is_shadowed and row.unacknowledged_appends == 0 and row.last_append_offset < self.position
 
-    def _settle(self, key: str, row: _Row) -> None:
-        """Bring the indexes in line with the row; forget a row that says nothing any more."""
+    def _update_indexes(self, key: str, row: _Row) -> None:
+        """Bring the indexes in line with the row; drop a row that nothing depends on any more."""
         if row.is_shadowed:
             self._shadowed[key] = None
         else:
             self._shadowed.pop(key, None)
-        if row.wish_at is not None and row.recording_at is None:
-            self._wishes[key] = None
+        if row.full_sync_at is not None and row.recording_at is None:
+            self._full_sync_keys[key] = None
         else:
-            self._wishes.pop(key, None)
-        is_durable = row.wish_at is None and row.recording_at is None
-        is_free = row.claim is None and self._is_settled(row)
-        if row.pending is not None and is_free and is_durable and row.not_before is None:
-            self._ready.setdefault(key)
+            self._full_sync_keys.pop(key, None)
+        is_durable = row.full_sync_at is None and row.recording_at is None
+        is_idle = row.claim is None and self._has_read_own_appends(row)
+        if row.pending is not None and is_idle and is_durable and row.not_before is None:
+            self._claimable.setdefault(key)
         else:
-            self._ready.pop(key, None)
-        if row.pending is None and is_free and is_durable:
+            self._claimable.pop(key, None)
+        if row.pending is None and is_idle and is_durable:
             del self._rows[key]

@@ -1,4 +1,4 @@
-"""One sync run of one mailbox: decides what it does, does it, and says how it ended."""
+"""One sync run of one mailbox: decides what kind of run is due, runs it, and says how it ended."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -14,28 +14,41 @@ from mailroom_common.errors import (
     TokenRefused,
     Unavailable,
 )
-from mailroom_common.events import Access, ConnectionKind, DocSource, DocSourceState, Provider, SyncReason
+from mailroom_common.events import Access, ConnectionKind, DocSource, DocSourceState, SyncReason
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.ports import MailReader
-from sync_engine.domain.plan import Timings, kind_of_run
-from sync_engine.domain.records import HISTORY, RELIST, RunKind, Standing
-from sync_engine.domain.watched import Watch
+from mailroom_common.providers.ports import ChangeListing, MailReader
+from sync_engine.domain.message_records import RunKind, SyncState
+from sync_engine.domain.run_outcomes import (
+    CursorConflict,
+    NotSyncable,
+    RunCompleted,
+    RunDeferred,
+    RunOutcome,
+    RunReport,
+    SourceNotActive,
+)
+from sync_engine.domain.run_planning import SyncTimings, choose_run_kind
+from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.advance_cursor import AdvanceCursor
+from sync_engine.handlers.collect_messages import CollectMessages
+from sync_engine.handlers.commit_updates import CommitUpdates
 from sync_engine.handlers.observe_messages import ObserveMessages
-from sync_engine.handlers.retry_parked import RetryParked
-from sync_engine.handlers.run import Run, mailbox_of
-from sync_engine.handlers.take_hinted import TakeHinted
-from sync_engine.handlers.take_messages import TakeMessages
-from sync_engine.handlers.watch_folders import WatchFolders
-from sync_engine.ports import Done, NotSyncable, RetryAt, RunOutcome, SyncStates
-from sync_engine.run_ports import CursorMoved, NotToBeSynced, RunReport, RunTables
+from sync_engine.handlers.process_changes import ProcessChanges
+from sync_engine.handlers.retry_parked_items import RetryParkedItems
+from sync_engine.handlers.sync_folders import SyncFolders
+from sync_engine.handlers.sync_history import SyncHistory
+from sync_engine.handlers.sync_modified import SyncModified
+from sync_engine.handlers.sync_run import SyncRun, build_mailbox
+from sync_engine.handlers.watch_mailbox import WatchMailbox
+from sync_engine.ports import Repositories
 
 log = get_logger()
 
-# How often a run reads its cursors anew because somebody else had moved one: a zombie does so once or twice.
-_MOST_BEGINNINGS = 3
+# How often a run reads its cursors anew because another run had moved one: a worker that has lost its partition and
+# does not know it yet moves one or two.
+_MAX_CURSOR_CONFLICTS = 3
 
-_NEEDS_PEOPLE = {
+_CONNECTION_KINDS = {
     TokenRefused: ConnectionKind.TOKEN_REFUSED,
     AccessDenied: ConnectionKind.ACCESS_DENIED,
     MailboxGone: ConnectionKind.MAILBOX_GONE,
@@ -43,165 +56,183 @@ _NEEDS_PEOPLE = {
 
 
 class RunSync:
-    """`SyncsMailboxes`. A provider that has no client configured is missing in `providers`."""
+    """`MailboxSync` of ports.py. A provider that is not set up is missing in `providers`, which are by name."""
 
     def __init__(
         self,
         *,
         providers: Mapping[str, MailReader],
-        tables: RunTables,
-        states: SyncStates,
+        repositories: Repositories,
         blobs: BlobStore,
         clock: Callable[[], datetime],
-        timings: Timings,
-        messages_at_once: int = 3,
+        timings: SyncTimings,
+        max_concurrent_messages: int = 3,
     ) -> None:
         self._providers = providers
-        self._tables = tables
-        self._states = states
+        self._states = repositories.states
+        self._runs = repositories.runs
+        self._due_items = repositories.parked_items
         self._clock = clock
         self._timings = timings
-        take = TakeMessages(blobs, tables, at_once=messages_at_once)
-        observe = ObserveMessages(clock, at_once=messages_at_once)
-        self._folders = WatchFolders(tables)
-        self._advance = AdvanceCursor(tables, take, observe, clock)
-        self._hinted = TakeHinted(tables, self._folders, take, self._advance, clock)
-        self._parked = RetryParked(tables, take, observe, clock)
+        cursors, messages = repositories.cursors, repositories.messages
+        collect = CollectMessages(blobs, repositories.uploads, max_concurrent=max_concurrent_messages)
+        observe = ObserveMessages(clock, max_concurrent=max_concurrent_messages)
+        changes = ProcessChanges(messages, collect, observe)
+        commits = CommitUpdates(repositories.pages, clock)
+        advance = AdvanceCursor(cursors, messages, changes, commits, clock)
+        self._watches = WatchMailbox(repositories.folders)
+        self._folders = SyncFolders(
+            cursors=cursors,
+            messages=messages,
+            watches=self._watches,
+            advance=advance,
+            changes=changes,
+            commits=commits,
+            clock=clock,
+        )
+        self._history = SyncHistory(cursors, self._watches, advance)
+        self._modified = SyncModified(
+            states=self._states,
+            messages=messages,
+            watches=self._watches,
+            collect=collect,
+            folders=self._folders,
+            commits=commits,
+        )
+        self._parked = RetryParkedItems(messages, collect, observe, commits)
 
     async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
-        standing = await self._tables.enter(source)
+        state = await self._states.read_state(source)
         now = self._clock()
-        if refused := _why_not(source, standing):
-            return refused
-        if standing.not_before is not None and standing.not_before > now:
-            return RetryAt(standing.not_before, "the source rests after a failure", failing=False)
+        if refusal := _find_refusal(source, state):
+            return refusal
+        if state.not_before is not None and state.not_before > now:
+            return RunDeferred(state.not_before, "the source rests after a failure", is_failure=False)
         provider = self._providers.get(source.provider)
         if provider is None:
-            return await self._put_off(source, ProviderUnavailable(f"no client for {source.provider} is configured"))
-        kind = kind_of_run(standing, self._timings, now)
-        run = Run(
+            return await self._defer_run(source, ProviderUnavailable(f"{source.provider} is not set up"))
+        run = SyncRun(
             source=source,
-            mailbox=mailbox_of(source),
+            mailbox=build_mailbox(source),
             provider=provider,
             reasons=reasons,
-            standing=standing,
+            state=state,
             started_at=now,
             timings=self._timings,
         )
-        run_id = await self._tables.begin_run(source, kind, sorted(reasons), now)
+        return await self._run_recorded(run, choose_run_kind(state, self._timings, now))
+
+    async def _run_recorded(self, run: SyncRun, kind: RunKind) -> RunOutcome:
+        run_id = await self._runs.start_run(run.source, kind, sorted(run.reasons), run.started_at)
         try:
-            outcome = await self._outcome(run, kind)
+            outcome = await self._sync_to_outcome(run, kind)
         except Exception as error:
-            await self._tables.end_run(run_id, _report(run, "failed", type(error).__name__), self._clock())
+            await self._runs.finish_run(run_id, _build_report(run, "failed", type(error).__name__), self._clock())
             raise
-        await self._tables.end_run(run_id, _report(run, *_told(outcome)), self._clock())
+        await self._runs.finish_run(run_id, _build_report(run, *_describe_outcome(outcome)), self._clock())
         return outcome
 
-    async def _outcome(self, run: Run, kind: RunKind) -> RunOutcome:
+    async def _sync_to_outcome(self, run: SyncRun, kind: RunKind) -> RunOutcome:
         try:
-            await self._sync(run, kind)
-        except NotToBeSynced as error:
+            watch = await self._sync(run, kind)
+        except SourceNotActive as error:
             return NotSyncable(str(error))
         except ActionRequired as error:
-            return await self._rests(run, error)
+            return await self._require_action(run, error)
         except Unavailable:
-            raise
+            raise  # our own database or blob store: nothing is known of the mailbox
         except Retryable as error:
-            return await self._put_off(run.source, error)
-        full = kind is RunKind.FULL or run.source.provider is Provider.GMAIL
-        await self._tables.succeeded(
-            run.source, full_since=run.started_at if full else None, full_due=run.standing.full_due
+            return await self._defer_run(run.source, error)
+        is_full = kind is RunKind.FULL or _lists_history(run)
+        await self._states.record_success(
+            run.source, full_since=run.started_at if is_full else None, full_due=run.state.full_due
         )
-        return Done(found_new=run.tally.found_new, unannounced=run.tally.unannounced, full=full)
+        return RunCompleted(
+            new_messages=run.tally.new_messages,
+            unannounced_messages=run.tally.unannounced_messages,
+            is_full=is_full,
+            missing_folders=None if watch is None else watch.missing_names,
+        )
 
-    async def _sync(self, run: Run, kind: RunKind) -> None:
-        for beginning in range(1, _MOST_BEGINNINGS + 1):
+    async def _sync(self, run: SyncRun, kind: RunKind) -> Watch | None:
+        for attempt in range(1, _MAX_CURSOR_CONFLICTS + 1):
             try:
-                watch, unread = await self._sync_once(run, kind)
-                await self._retry_parked(run, watch)
-            except CursorMoved as error:
-                log.info("cursor_moved_by_another", doc_source_id=run.doc_source_id)
-                if beginning == _MOST_BEGINNINGS:
+                watch, failure = await self._sync_once(run, kind)
+                await self._retry_parked_items(run, watch)
+            except CursorConflict as error:
+                log.info("cursor_moved_by_other_run", doc_source_id=run.doc_source_id)
+                if attempt == _MAX_CURSOR_CONFLICTS:
                     raise Throttled("another worker syncs this mailbox", retry_after_s=5) from error
             else:
-                if unread:
-                    raise unread
-                return
+                if failure:
+                    raise failure
+                return watch
+        raise AssertionError("the last attempt returns or raises")
 
-    async def _sync_once(self, run: Run, kind: RunKind) -> tuple[Watch | None, ProviderUnavailable | None]:
-        """What is watched, where that had to be asked for; and what kept some folders from being read."""
-        if run.source.provider is Provider.GMAIL:
-            return await self._history(run, kind), None
+    async def _sync_once(self, run: SyncRun, kind: RunKind) -> tuple[Watch | None, ProviderUnavailable | None]:
+        """What is watched, where that was asked for; and the failure that kept some folders from being read."""
+        if _lists_history(run):
+            return await self._history.sync_mailbox(run, is_full=kind is RunKind.FULL), None
         if kind is RunKind.HINTED:
-            await self._hinted.run(run)
+            await self._modified.sync_modified(run)
             return None, None
-        watch = await self._folders.watch(run)
-        unread = await self._advance.advance_each(run, watch, watch.folders)
-        if run.observes:
-            await self._advance.end_gone_folders(run, watch)
-        return watch, unread
+        return await self._folders.sync_all_folders(run)
 
-    async def _history(self, run: Run, kind: RunKind) -> Watch:
-        """Gmail: new mail by the history; what was there before by a re-list beside it, while one is under way."""
-        watch = await self._folders.watch_labels(run, afresh=kind is RunKind.FULL)
-
-        async def new_mail() -> None:
-            await self._advance.advance(run, watch, HISTORY)
-
-        await new_mail()
-        if (await self._tables.cursor(run.doc_source_id, RELIST)).is_under_way:
-            await self._advance.advance(run, watch, RELIST, between=new_mail)
-        return watch
-
-    async def _retry_parked(self, run: Run, watch: Watch | None) -> None:
-        # The mark, not the reasons: those of a run that failed are not those of the next, and the mark outlives them.
-        wants_all = run.standing.full_due is not None
-        due = await self._tables.parked_due(run.doc_source_id, run.started_at, all_of_them=wants_all)
+    async def _retry_parked_items(self, run: SyncRun, watch: Watch | None) -> None:
+        # By the mark, not by the reasons: a run that fails is asked for again with other reasons, and the mark stays.
+        due = await self._due_items.list_due(
+            run.doc_source_id, run.started_at, include_resting=run.state.full_due is not None
+        )
         if due:
-            await self._parked.retry(run, watch or await self._folders.watch_for(run, ()), list(due))
+            await self._parked.retry_items(run, watch or await self._watches.watch_saved_folders(run, ()), due)
 
-    async def _rests(self, run: Run, error: ActionRequired) -> RunOutcome:
-        kind = next((kind for of, kind in _NEEDS_PEOPLE.items() if isinstance(error, of)), ConnectionKind.ACCESS_DENIED)
+    async def _require_action(self, run: SyncRun, error: ActionRequired) -> RunOutcome:
+        kinds = (kind for error_type, kind in _CONNECTION_KINDS.items() if isinstance(error, error_type))
         if isinstance(error, TokenRefused):
             if error.grant_generation < run.source.grant_generation:
-                # An old grant's refusal, come late: the newer one has not been tried yet.
-                return await self._put_off(run.source, Throttled(str(error), retry_after_s=1))
-            # An application's access has no grant that somebody could renew with us: it is tried again each time.
+                # The late refusal of an older grant: the newer one has not been tried yet.
+                return await self._defer_run(run.source, Throttled(str(error), retry_after_s=1))
+            # An application's access has no grant that a user could renew: it is tried again each time.
             if run.source.access is Access.DELEGATED:
-                await self._tables.refuse_grant(run.source, error.grant_generation)
-        return NotSyncable(str(error), kind)
+                await self._states.record_grant_refusal(run.source, error.grant_generation)
+        return NotSyncable(str(error), next(kinds, ConnectionKind.ACCESS_DENIED))
 
-    async def _put_off(self, source: DocSource, error: Retryable) -> RetryAt:
-        not_before = await self._states.put_off(source, detail=str(error), retry_after_s=error.retry_after_s)
-        return RetryAt(not_before, str(error), failing=not isinstance(error, Throttled))
+    async def _defer_run(self, source: DocSource, error: Retryable) -> RunDeferred:
+        is_throttled = isinstance(error, Throttled)
+        not_before = await self._states.back_off(source, retry_after_s=error.retry_after_s, is_throttled=is_throttled)
+        return RunDeferred(not_before, str(error), is_failure=not is_throttled)
 
 
-def _why_not(source: DocSource, standing: Standing) -> NotSyncable | None:
-    """The row may be ahead of the directory that the caller read."""
-    if standing.state != DocSourceState.ACTIVE:
-        return NotSyncable(f"the source is {standing.state}")
-    if standing.refused_generation is not None and standing.refused_generation >= source.grant_generation:
+def _lists_history(run: SyncRun) -> bool:
+    return run.provider.traits.change_listing is ChangeListing.MAILBOX_HISTORY
+
+
+def _find_refusal(source: DocSource, state: SyncState) -> NotSyncable | None:
+    """The row may be of a newer version than the source that the caller has read."""
+    if state.state != DocSourceState.ACTIVE:
+        return NotSyncable(f"the source is {state.state}")
+    if state.refused_generation is not None and state.refused_generation >= source.grant_generation:
         return NotSyncable("the grant was refused", ConnectionKind.TOKEN_REFUSED)
     return None
 
 
-def _told(outcome: RunOutcome) -> tuple[str, str | None]:
+def _describe_outcome(outcome: RunOutcome) -> tuple[str, str | None]:
     match outcome:
-        case Done():
+        case RunCompleted():
             return "done", None
-        case RetryAt(_, detail, _):
+        case RunDeferred(_, detail, _):
             return "retry", detail
         case NotSyncable(detail, _):
             return "not_syncable", detail
 
 
-def _report(run: Run, outcome: str, detail: str | None) -> RunReport:
+def _build_report(run: SyncRun, outcome: str, detail: str | None) -> RunReport:
     tally = run.tally
     return RunReport(
         outcome=outcome,
         detail=detail,
-        found_new=tally.found_new,
-        unannounced=tally.unannounced,
-        parts_taken=tally.parts_taken,
-        parked=tally.parked,
+        new_messages=tally.new_messages,
+        unannounced_messages=tally.unannounced_messages,
+        stored_parts=tally.stored_parts,
+        parked_items=tally.parked_items,
     )

@@ -5,39 +5,40 @@ create schema if not exists sync_engine;
 
 create sequence sync_engine.full_due_mark;
 
--- One row per doc source. It outlives the source as a grave, so that a late record of it wakes nothing.
+-- One row per doc source. It outlives the source as a soft-deleted row, so that a late record of it starts no run.
 create table sync_engine.sync_state (
     doc_source_id text primary key,
-    tenant_id text,                             -- null until the directory has shown us the source
+    tenant_id text,                             -- null until the worker has read the source from `doc-sources`
     source_version bigint not null default 0,   -- of `doc-sources`; it and `state` only rise
     state text not null default 'unknown' check (state in ('unknown', 'pending', 'active', 'paused', 'deleting')),
-    grant_generation bigint not null default 0, -- whose failures the next three are; a newer one clears them
-    refused_generation bigint,                  -- the grant is dead: no run before a newer one
+    grant_generation bigint not null default 0, -- of the grant that the next three are about; a newer one clears them
+    refused_generation bigint,                  -- this grant was refused: no run before a newer one
     not_before timestamptz,
     attempts integer not null default 0,        -- failed in a row
-    listed_until timestamptz,                   -- provider's clock: the hint list has shown all before it
+    listed_until timestamptz,                   -- provider's clock: the mailbox-wide list has shown all before it
     last_full_at timestamptz,                   -- start of the last full run, written at its end
     full_due bigint,                            -- a mark of `full_due_mark`: a run clears only the one it began with
-    synced_told_at timestamptz,                 -- the last `synced` event
-    unannounced integer not null default 0,     -- found unannounced and not told yet
-    failing_told_at timestamptz,                -- `provider_failing` was told and `recovered` not yet
-    forgotten_at timestamptz
+    synced_reported_at timestamptz,             -- the last `synced` event
+    unannounced_messages integer not null default 0, -- found without a notification, not reported yet
+    failure_reported_at timestamptz,            -- `provider_failing` was reported and `recovered` not yet
+    missing_folders text[] not null default '{}', -- names of `folders` that the last full run did not find
+    forgotten_at timestamptz                    -- the source was deleted, and its rows with it
 );
 
--- Where the sync of one folder (Graph) or of the mailbox (Gmail: `history`, `relist`) stands. Tokens are the provider's
--- and are never parsed. `version` is what a writer must have read: a zombie's page finds another one.
+-- Where the sync of one folder, or of a mailbox with a history (`history`, `relist`), stands. Tokens are the provider's
+-- and are never parsed. `version` is what a writer must have read: a worker that lost its partition finds another one.
 create table sync_engine.cursor (
     doc_source_id text not null,
     scope text not null,
-    position text,                              -- none before the first round is through
-    page_token text,                            -- the round under way goes on here
-    round_began_at timestamptz,                 -- set while a round from nothing is under way
+    position text,                              -- null before the first round has ended
+    page_token text,                            -- where the round under way goes on
+    round_started_at timestamptz,               -- set while a round from nothing is under way
     version bigint not null default 1,
-    moved_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
     primary key (doc_source_id, scope)
 );
 
--- The folders of a Graph mailbox as the last full run saw them: a hinted run asks no provider which are watched.
+-- The folders or labels of a mailbox as the last full run saw them: a hinted run need not ask which are watched.
 create table sync_engine.folder (
     doc_source_id text not null,
     folder_id text not null,
@@ -46,16 +47,17 @@ create table sync_engine.folder (
     primary key (doc_source_id, folder_id)
 );
 
--- One row per message that was judged; the primary key is what makes a mail that shows twice one mail.
+-- One row per message that was processed; the primary key makes a mail that is listed twice one mail.
 create table sync_engine.message (
     doc_source_id text not null,
     message_id text not null,
     tenant_id text not null,
     seq bigint generated always as identity,    -- pages of the API
-    -- open: a taken part has no result yet. closed: each has one, or none was taken. parked: see parked_item.
-    -- observed, removed: `observation` sources take nothing.
+    -- open: a stored part has no result yet. closed: each has one, or none was stored. parked: see parked_item.
+    -- observed, removed: of `observation` sources, whose parts are never stored.
     state text not null check (state in ('open', 'closed', 'parked', 'observed', 'removed')),
-    reason text,                                -- why nothing of it was taken, where no part says it
+    skip_reason text,                           -- why no part was stored, where no single part says it
+    parked_reason text,                         -- why it rests as parked
     folder_id text,
     folder text,
     internet_message_id text,
@@ -64,26 +66,26 @@ create table sync_engine.message (
     subject text,
     sender_address text,
     sender_name text,
-    seen_at timestamptz not null default now(), -- last time a delta showed it
-    taken_at timestamptz not null default now(),
+    last_seen_at timestamptz not null default now(), -- last time a round from nothing listed it
+    processed_at timestamptz not null default now(),
     closed_at timestamptz,
     primary key (doc_source_id, message_id)
 );
 create index message_by_tenant on sync_engine.message (tenant_id, seq desc);
 create index message_by_source on sync_engine.message (doc_source_id, seq desc);
-create index message_seen on sync_engine.message (doc_source_id, folder_id, seen_at) where state = 'observed';
+create index message_last_seen on sync_engine.message (doc_source_id, folder_id, last_seen_at) where state = 'observed';
 
--- Every part of a judged message, taken or left. `reason` has the words of the samples' index; null when taken.
+-- Every part of a processed message, stored or skipped. `skip_reason` has the words of the samples' index.
 create table sync_engine.message_part (
     doc_source_id text not null,
     message_id text not null,
     part_path text not null,
     position integer not null,
-    taken boolean not null,
-    reason text,
+    stored boolean not null,
+    skip_reason text,
     attachment_id text unique,
     filename text,
-    content_type text,                          -- what the bytes are when taken, else what the mail says
+    content_type text,                          -- by the bytes where stored, else as the mail declares it
     size_bytes bigint,
     content_sha256 text,
     blob_key text,
@@ -93,7 +95,7 @@ create table sync_engine.message_part (
     result_at timestamptz,
     primary key (doc_source_id, message_id, part_path),
     foreign key (doc_source_id, message_id) references sync_engine.message on delete cascade,
-    check (taken = (attachment_id is not null) and taken = (reason is null))
+    check (stored = (attachment_id is not null) and stored = (skip_reason is null))
 );
 
 -- Announces an upload in a transaction of its own before the first byte is written; the page transaction clears it.
@@ -105,7 +107,8 @@ create table sync_engine.blob_upload (
 );
 create index blob_upload_by_age on sync_engine.blob_upload (announced_at);
 
--- Messages that could not be taken. The cursor has moved past them; they are tried again until `next_attempt_at` is null.
+-- Messages that could not be processed. The cursor has moved past them; they are tried again until `next_attempt_at` is
+-- null.
 create table sync_engine.parked_item (
     doc_source_id text not null,
     message_id text not null,
@@ -130,12 +133,12 @@ create table sync_engine.sync_run (
     reasons text[] not null,
     started_at timestamptz not null,
     finished_at timestamptz,
-    outcome text check (outcome in ('done', 'retry', 'not_syncable', 'failed')), -- null: under way, or cut off
+    outcome text check (outcome in ('done', 'retry', 'not_syncable', 'failed')), -- null: under way, or its process was killed
     detail text,
-    found_new integer not null default 0,
-    unannounced integer not null default 0,
-    parts_taken integer not null default 0,
-    parked integer not null default 0
+    new_messages integer not null default 0,
+    unannounced_messages integer not null default 0,
+    stored_parts integer not null default 0,
+    parked_items integer not null default 0
 );
 create index sync_run_by_tenant on sync_engine.sync_run (tenant_id, seq desc);
 create index sync_run_by_source on sync_engine.sync_run (doc_source_id, seq desc);
@@ -149,4 +152,26 @@ create table sync_engine.outbox (
     headers jsonb not null default '{}',
     aggregate text not null,
     created_at timestamptz not null default now()
+);
+
+-- Shared with an outside backstop job by contract: these columns and no others, whatever we would like to add.
+create schema if not exists bo_airflow;
+
+create table if not exists bo_airflow.email_ingestion_state (
+    id bigint generated always as identity primary key,
+    app_name text not null,
+    message_id text not null,
+    mailbox_email text,
+    sender_email text,
+    received_at timestamptz,
+    subject text,
+    status text not null check (status in ('processing', 'success', 'failed', 'skipped')),
+    error_message text,
+    attachments_processed integer not null default 0,
+    trades_extracted integer not null default 0,
+    archive_gcs_paths jsonb not null default '[]',
+    worker_id text,
+    created_at timestamptz not null default now(),
+    updated_at timestamptz not null default now(),
+    unique (app_name, message_id)
 );

@@ -68,7 +68,7 @@ class Watched:
 
     async def look(self, *at_s: float) -> None:
         for now_s in at_s:
-            await self._watch.look(cast("Any", self.kafka), now_s)
+            await self._watch.check_progress(cast("Any", self.kafka), now_s)
 
     async def finds_a_stall(self, *at_s: float) -> bool:
         try:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync_engine.domain.content import HEAD_BYTES, Content, sniff
+from sync_engine.domain.content import HEAD_BYTES, ContentKind, detect_content_kind
 
 _ZIP_OF_A_PDF = b"PK\x03\x04" + b"\x00" * 22 + b"\x0b\x00\x00\x00" + b"invoice.pdf" + b"%PDF-1.4\n..."
 
@@ -12,45 +12,45 @@ _ZIP_OF_A_PDF = b"PK\x03\x04" + b"\x00" * 22 + b"\x0b\x00\x00\x00" + b"invoice.p
 @pytest.mark.parametrize(
     ("head", "content"),
     [
-        pytest.param(b"", Content.EMPTY, id="nothing"),
-        pytest.param(b"%PDF-1.7\n", Content.PDF, id="pdf"),
-        pytest.param(b"\r\n" * 500 + b"%PDF-1.4", Content.PDF, id="pdf header within the first kilobyte"),
-        pytest.param(b" " * 1024 + b"%PDF-1.4", Content.OTHER, id="pdf header beyond the first kilobyte"),
-        pytest.param(b"please send a %PDF- file", Content.OTHER, id="text that only speaks of one"),
-        pytest.param(_ZIP_OF_A_PDF, Content.ZIP, id="zip whose first kilobyte holds a pdf header"),
-        pytest.param(b"\x78\x9f\x3e\x22" + b"%PDF-1.4", Content.TNEF, id="tnef whose first kilobyte holds one"),
-        pytest.param(b"PK\x05\x06" + b"\x00" * 18, Content.ZIP, id="empty zip"),
-        pytest.param(b"PK\x03\x04" + b"\x00" * 12, Content.OTHER, id="too short for a zip"),
-        pytest.param(b"PK\x03\x04" + b"\x00" * 26 + b"[Content_Types].xml", Content.OTHER, id="office document"),
+        pytest.param(b"", ContentKind.EMPTY, id="nothing"),
+        pytest.param(b"%PDF-1.7\n", ContentKind.PDF, id="pdf"),
+        pytest.param(b"\r\n" * 500 + b"%PDF-1.4", ContentKind.PDF, id="pdf header within the first kilobyte"),
+        pytest.param(b" " * 1024 + b"%PDF-1.4", ContentKind.OTHER, id="pdf header beyond the first kilobyte"),
+        pytest.param(b"please send a %PDF- file", ContentKind.OTHER, id="text that only speaks of one"),
+        pytest.param(_ZIP_OF_A_PDF, ContentKind.ZIP, id="zip whose first kilobyte holds a pdf header"),
+        pytest.param(b"\x78\x9f\x3e\x22" + b"%PDF-1.4", ContentKind.TNEF, id="tnef whose first kilobyte holds one"),
+        pytest.param(b"PK\x05\x06" + b"\x00" * 18, ContentKind.ZIP, id="empty zip"),
+        pytest.param(b"PK\x03\x04" + b"\x00" * 12, ContentKind.OTHER, id="too short for a zip"),
+        pytest.param(b"PK\x03\x04" + b"\x00" * 26 + b"[Content_Types].xml", ContentKind.OTHER, id="office document"),
         pytest.param(
-            b"PK\x03\x04" + b"\x00" * 26 + b"mimetypeapplication/vnd.oasis", Content.OTHER, id="open document"
+            b"PK\x03\x04" + b"\x00" * 26 + b"mimetypeapplication/vnd.oasis", ContentKind.OTHER, id="open document"
         ),
         pytest.param(
-            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"%PDF-1.4", Content.OTHER, id="doc or msg with a pdf inside"
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"%PDF-1.4", ContentKind.OTHER, id="doc or msg with a pdf inside"
         ),
-        pytest.param(b"\x00\x05\x16\x07" + b"%PDF-1.4", Content.OTHER, id="resource fork of a pdf"),
-        pytest.param(b"\x89PNG\r\n\x1a\n....", Content.PNG, id="png"),
-        pytest.param(b"PNG", Content.OTHER, id="three letters called png"),
-        pytest.param(b"\xff\xd8\xff\xe0..", Content.JPEG, id="jpeg"),
-        pytest.param(b"II*\x00....", Content.TIFF, id="little-endian tiff"),
-        pytest.param(b"MM\x00*....", Content.TIFF, id="big-endian tiff"),
-        pytest.param(b"MM\x00+....", Content.TIFF, id="big tiff"),
-        pytest.param(b"GIF89a", Content.OTHER, id="gif"),
-        pytest.param(b"BM....", Content.OTHER, id="bmp"),
-        pytest.param(b"<html>", Content.OTHER, id="html"),
-        pytest.param(b"BEGIN:VCALENDAR", Content.OTHER, id="calendar entry"),
+        pytest.param(b"\x00\x05\x16\x07" + b"%PDF-1.4", ContentKind.OTHER, id="resource fork of a pdf"),
+        pytest.param(b"\x89PNG\r\n\x1a\n....", ContentKind.PNG, id="png"),
+        pytest.param(b"PNG", ContentKind.OTHER, id="three letters called png"),
+        pytest.param(b"\xff\xd8\xff\xe0..", ContentKind.JPEG, id="jpeg"),
+        pytest.param(b"II*\x00....", ContentKind.TIFF, id="little-endian tiff"),
+        pytest.param(b"MM\x00*....", ContentKind.TIFF, id="big-endian tiff"),
+        pytest.param(b"MM\x00+....", ContentKind.TIFF, id="big tiff"),
+        pytest.param(b"GIF89a", ContentKind.OTHER, id="gif"),
+        pytest.param(b"BM....", ContentKind.OTHER, id="bmp"),
+        pytest.param(b"<html>", ContentKind.OTHER, id="html"),
+        pytest.param(b"BEGIN:VCALENDAR", ContentKind.OTHER, id="calendar entry"),
     ],
 )
-def test_the_first_bytes_decide(head: bytes, content: Content) -> None:
-    assert sniff(head) is content
+def test_the_first_bytes_decide(head: bytes, content: ContentKind) -> None:
+    assert detect_content_kind(head) is content
 
 
 @given(st.binary(max_size=HEAD_BYTES))
 def test_any_bytes_are_something(head: bytes) -> None:
-    assert (sniff(head) is Content.EMPTY) is (head == b"")
+    assert (detect_content_kind(head) is ContentKind.EMPTY) is (head == b"")
 
 
 def test_what_is_taken_has_a_type_and_an_ending_of_its_own() -> None:
-    taken = (Content.PDF, Content.PNG, Content.JPEG, Content.TIFF)
+    taken = (ContentKind.PDF, ContentKind.PNG, ContentKind.JPEG, ContentKind.TIFF)
     assert [content.media_type for content in taken] == ["application/pdf", "image/png", "image/jpeg", "image/tiff"]
     assert [content.file_extension for content in taken] == ["pdf", "png", "jpg", "tif"]

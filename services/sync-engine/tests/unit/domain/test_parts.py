@@ -3,8 +3,14 @@
 import pytest
 
 from mailroom_common.providers.types import Part, PartKind
-from sync_engine.domain.content import HEAD_BYTES, sniff
-from sync_engine.domain.parts import LARGEST_BYTES, Left, judge_by_content, judge_by_name, needs_html
+from sync_engine.domain.content import HEAD_BYTES, detect_content_kind
+from sync_engine.domain.parts import (
+    MAX_PART_BYTES,
+    SkipReason,
+    needs_html_body,
+    skip_reason_by_content,
+    skip_reason_by_name,
+)
 
 PDF, PNG, JPEG, TIFF = b"%PDF-1.4", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"II*\x00"
 GIF, TEXT, HTML = b"GIF89a", b"hello", b"<html>"
@@ -34,9 +40,11 @@ def part(
     )
 
 
-def judge(subject: Part, content: bytes, html: str = "") -> Left | None:
+def judge(subject: Part, content: bytes, html: str = "") -> SkipReason | None:
     """Both looks, as a run takes them."""
-    return judge_by_name(subject) or judge_by_content(subject, sniff(content[:HEAD_BYTES]), html=html)
+    return skip_reason_by_name(subject) or skip_reason_by_content(
+        subject, detect_content_kind(content[:HEAD_BYTES]), html=html
+    )
 
 
 @pytest.mark.parametrize(
@@ -67,90 +75,109 @@ def test_documents_are_taken(subject: Part, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("subject", "content", "reason"),
     [
-        pytest.param(part("invoice.pdf", "application/pdf"), TEXT, Left.NOT_A_DOCUMENT, id="text called pdf"),
+        pytest.param(part("invoice.pdf", "application/pdf"), TEXT, SkipReason.NOT_A_DOCUMENT, id="text called pdf"),
         pytest.param(
-            part("test.pdf", "application/pdf", disposition="inline"), TEXT, Left.NOT_A_DOCUMENT, id="and inline"
+            part("test.pdf", "application/pdf", disposition="inline"), TEXT, SkipReason.NOT_A_DOCUMENT, id="and inline"
         ),
-        pytest.param(part("test.txt", "text/plain", disposition="inline"), TEXT, Left.NOT_A_DOCUMENT, id="inline text"),
-        pytest.param(part("test.csv", "text/plain"), TEXT, Left.NOT_A_DOCUMENT, id="csv"),
-        pytest.param(part("test.html", "text/html"), HTML, Left.NOT_A_DOCUMENT, id="html"),
-        pytest.param(part("a.zip", "application/x-zip-compressed"), HTML, Left.NOT_A_DOCUMENT, id="html called zip"),
-        pytest.param(part("some.doc", "application/msword"), HTML, Left.NOT_A_DOCUMENT, id="office document"),
-        pytest.param(part("rzkly.gif", "image/gif", disposition=None), GIF, Left.NOT_A_DOCUMENT, id="gif"),
-        pytest.param(part("clock.bmp", "application/riscos"), b"BM..", Left.NOT_A_DOCUMENT, id="bmp"),
         pytest.param(
-            part("LOGO.png", "application/octetstream"), b"abc", Left.NOT_A_DOCUMENT, id="three letters called png"
+            part("test.txt", "text/plain", disposition="inline"), TEXT, SkipReason.NOT_A_DOCUMENT, id="inline text"
         ),
-        pytest.param(part("test.bin", OCTETS), ZIP[:16], Left.NOT_A_DOCUMENT, id="too short for a zip"),
+        pytest.param(part("test.csv", "text/plain"), TEXT, SkipReason.NOT_A_DOCUMENT, id="csv"),
+        pytest.param(part("test.html", "text/html"), HTML, SkipReason.NOT_A_DOCUMENT, id="html"),
+        pytest.param(
+            part("a.zip", "application/x-zip-compressed"), HTML, SkipReason.NOT_A_DOCUMENT, id="html called zip"
+        ),
+        pytest.param(part("some.doc", "application/msword"), HTML, SkipReason.NOT_A_DOCUMENT, id="office document"),
+        pytest.param(part("rzkly.gif", "image/gif", disposition=None), GIF, SkipReason.NOT_A_DOCUMENT, id="gif"),
+        pytest.param(part("clock.bmp", "application/riscos"), b"BM..", SkipReason.NOT_A_DOCUMENT, id="bmp"),
+        pytest.param(
+            part("LOGO.png", "application/octetstream"),
+            b"abc",
+            SkipReason.NOT_A_DOCUMENT,
+            id="three letters called png",
+        ),
+        pytest.param(part("test.bin", OCTETS), ZIP[:16], SkipReason.NOT_A_DOCUMENT, id="too short for a zip"),
         pytest.param(
             part(None, "image/jpeg", disposition="inline", content_id="q@w"),
             TEXT,
-            Left.NOT_A_DOCUMENT,
+            SkipReason.NOT_A_DOCUMENT,
             id="no picture at all",
         ),
         pytest.param(
-            part("invoice.pdf", "application/applefile"), b"\x00\x05\x16\x07..", Left.NOT_A_DOCUMENT, id="resource fork"
+            part("invoice.pdf", "application/applefile"),
+            b"\x00\x05\x16\x07..",
+            SkipReason.NOT_A_DOCUMENT,
+            id="resource fork",
         ),
-        pytest.param(part(None, "text/plain"), b"", Left.EMPTY, id="nothing"),
+        pytest.param(part(None, "text/plain"), b"", SkipReason.EMPTY, id="nothing"),
         pytest.param(
-            part("calendar.ics", "text/calendar", size_bytes=0), b"", Left.EMPTY, id="calendar entry without bytes"
+            part("calendar.ics", "text/calendar", size_bytes=0),
+            b"",
+            SkipReason.EMPTY,
+            id="calendar entry without bytes",
         ),
-        pytest.param(part("invite.ics", "text/calendar"), TEXT, Left.CALENDAR_OR_CARD, id="calendar entry"),
-        pytest.param(part("billing.vcf", "text/vcard"), TEXT, Left.CALENDAR_OR_CARD, id="visiting card"),
-        pytest.param(part("invite.ics", OCTETS), TEXT, Left.CALENDAR_OR_CARD, id="calendar entry by its name alone"),
+        pytest.param(part("invite.ics", "text/calendar"), TEXT, SkipReason.CALENDAR_OR_CARD, id="calendar entry"),
+        pytest.param(part("billing.vcf", "text/vcard"), TEXT, SkipReason.CALENDAR_OR_CARD, id="visiting card"),
         pytest.param(
-            part("smime.p7s", "application/pkcs7-signature"), b"\x30\x82", Left.SIGNATURE, id="s/mime signature"
+            part("invite.ics", OCTETS), TEXT, SkipReason.CALENDAR_OR_CARD, id="calendar entry by its name alone"
         ),
-        pytest.param(part("signature.asc", "application/pgp-signature"), TEXT, Left.SIGNATURE, id="pgp signature"),
-        pytest.param(part("x.sig", OCTETS), TEXT, Left.SIGNATURE, id="signature by its name alone"),
-        pytest.param(part("smime.p7m", "application/pkcs7-mime"), b"\x30\x82", Left.UNOPENED_SMIME, id="s/mime mail"),
-        pytest.param(part("winmail.dat", "application/ms-tnef"), TNEF, Left.UNOPENED_TNEF, id="winmail.dat"),
-        pytest.param(part("invoices.zip", "application/zip"), ZIP, Left.UNOPENED_ZIP, id="zip"),
-        pytest.param(part("invoice.pdf", "application/pdf"), ZIP, Left.UNOPENED_ZIP, id="zip called pdf"),
-        pytest.param(part("Facture.eml", "message/rfc822"), TEXT, Left.UNOPENED_MESSAGE, id="forwarded message"),
-        pytest.param(part(None, None, kind=PartKind.MESSAGE), b"", Left.UNOPENED_MESSAGE, id="attached item"),
         pytest.param(
-            part("a", "text/calendar", kind=PartKind.MESSAGE), b"", Left.CALENDAR_OR_CARD, id="attached event"
+            part("smime.p7s", "application/pkcs7-signature"), b"\x30\x82", SkipReason.SIGNATURE, id="s/mime signature"
         ),
-        pytest.param(part("Report.pdf", None, kind=PartKind.LINK), b"", Left.CLOUD_LINK, id="cloud link"),
+        pytest.param(
+            part("signature.asc", "application/pgp-signature"), TEXT, SkipReason.SIGNATURE, id="pgp signature"
+        ),
+        pytest.param(part("x.sig", OCTETS), TEXT, SkipReason.SIGNATURE, id="signature by its name alone"),
+        pytest.param(
+            part("smime.p7m", "application/pkcs7-mime"), b"\x30\x82", SkipReason.UNOPENED_SMIME, id="s/mime mail"
+        ),
+        pytest.param(part("winmail.dat", "application/ms-tnef"), TNEF, SkipReason.UNOPENED_TNEF, id="winmail.dat"),
+        pytest.param(part("invoices.zip", "application/zip"), ZIP, SkipReason.UNOPENED_ZIP, id="zip"),
+        pytest.param(part("invoice.pdf", "application/pdf"), ZIP, SkipReason.UNOPENED_ZIP, id="zip called pdf"),
+        pytest.param(part("Facture.eml", "message/rfc822"), TEXT, SkipReason.UNOPENED_MESSAGE, id="forwarded message"),
+        pytest.param(part(None, None, kind=PartKind.MESSAGE), b"", SkipReason.UNOPENED_MESSAGE, id="attached item"),
+        pytest.param(
+            part("a", "text/calendar", kind=PartKind.MESSAGE), b"", SkipReason.CALENDAR_OR_CARD, id="attached event"
+        ),
+        pytest.param(part("Report.pdf", None, kind=PartKind.LINK), b"", SkipReason.CLOUD_LINK, id="cloud link"),
     ],
 )
-def test_everything_else_is_left_with_its_reason(subject: Part, content: bytes, reason: Left) -> None:
+def test_everything_else_is_left_with_its_reason(subject: Part, content: bytes, reason: SkipReason) -> None:
     assert judge(subject, content) is reason
 
 
 @pytest.mark.parametrize(
     ("subject", "html", "reason"),
     [
-        pytest.param(part("a.png", "image/png", disposition="inline"), "", Left.INLINE_PICTURE, id="said inline"),
+        pytest.param(part("a.png", "image/png", disposition="inline"), "", SkipReason.INLINE_PICTURE, id="said inline"),
         pytest.param(
             part("a.png", "image/png", disposition="inline", content_id="x"),
             "cid:x",
-            Left.INLINE_PICTURE,
+            SkipReason.INLINE_PICTURE,
             id="and shown",
         ),
         pytest.param(
             part("logo.png", "image/png", disposition=None, is_inline=True, content_id="logo@s"),
             "",
-            Left.REFERENCED_BY_BODY,
+            SkipReason.REFERENCED_BY_BODY,
             id="related part with a content id and no disposition",
         ),
         pytest.param(
             part("logo.png", "image/png", disposition=None, is_inline=True),
             "",
-            Left.INLINE_PICTURE,
+            SkipReason.INLINE_PICTURE,
             id="inline by the provider's word alone",
         ),
         pytest.param(
             part("logo.png", "image/png", content_id="<logo@s>"),
             '<img src="cid:logo@s">',
-            Left.REFERENCED_BY_BODY,
+            SkipReason.REFERENCED_BY_BODY,
             id="attached, and shown by the body all the same",
         ),
         pytest.param(
             part("logo.png", "image/png", content_id="a b@s"),
             "<img src='CID:a%20b@S'>",
-            Left.REFERENCED_BY_BODY,
+            SkipReason.REFERENCED_BY_BODY,
             id="escaped, and in other letters",
         ),
         pytest.param(
@@ -161,7 +188,7 @@ def test_everything_else_is_left_with_its_reason(subject: Part, content: bytes, 
         ),
     ],
 )
-def test_pictures_of_the_body_are_no_documents(subject: Part, html: str, reason: Left | None) -> None:
+def test_pictures_of_the_body_are_no_documents(subject: Part, html: str, reason: SkipReason | None) -> None:
     assert judge(subject, PNG, html) is reason
 
 
@@ -171,23 +198,25 @@ def test_a_pdf_is_taken_even_where_the_body_refers_to_it() -> None:
 
 
 def test_the_body_is_needed_only_for_a_content_id_that_may_be_a_pictures() -> None:
-    assert needs_html(part("photo.png", "image/png", content_id="x"))
-    assert needs_html(part("photo", OCTETS, content_id="x"))
-    assert not needs_html(part("photo.png", "image/png"))
-    assert not needs_html(part("invoice.pdf", "application/pdf", content_id="x"))
-    assert not needs_html(part("logo.png", "image/png", disposition="inline", content_id="x"))
+    assert needs_html_body(part("photo.png", "image/png", content_id="x"))
+    assert needs_html_body(part("photo", OCTETS, content_id="x"))
+    assert not needs_html_body(part("photo.png", "image/png"))
+    assert not needs_html_body(part("invoice.pdf", "application/pdf", content_id="x"))
+    assert not needs_html_body(part("logo.png", "image/png", disposition="inline", content_id="x"))
 
 
 def test_what_is_clearly_too_large_is_not_even_opened() -> None:
-    assert judge_by_name(part("film.pdf", "application/pdf", size_bytes=2 * LARGEST_BYTES)) is Left.TOO_LARGE
+    assert (
+        skip_reason_by_name(part("film.pdf", "application/pdf", size_bytes=2 * MAX_PART_BYTES)) is SkipReason.TOO_LARGE
+    )
 
 
 def test_near_the_limit_only_counting_tells() -> None:
-    assert judge_by_name(part("big.pdf", "application/pdf", size_bytes=LARGEST_BYTES + 1)) is None
+    assert skip_reason_by_name(part("big.pdf", "application/pdf", size_bytes=MAX_PART_BYTES + 1)) is None
 
 
 def test_reasons_are_the_words_that_people_know() -> None:
-    assert {str(reason) for reason in Left} == {
+    assert {str(reason) for reason in SkipReason} == {
         "not_a_document",
         "inline_picture",
         "referenced_by_body",

@@ -27,7 +27,7 @@ def read(table: WorkTable, offset: int, key: str = "a", *reasons: SyncReason) ->
 
 
 def claimed(table: WorkTable) -> Claim:
-    claim = table.claim()
+    claim = table.claim_next()
     assert claim is not None
     return claim
 
@@ -36,34 +36,34 @@ def test_a_request_for_all_holds_the_offset_until_it_is_durable() -> None:
     table = WorkTable()
     read(table, 3, "a", SyncReason.LIFECYCLE)
     read(table, 4)  # takes its place as the pending request
-    table.moved_to(9)
-    assert table.committable() == 3, "nobody has begun to record it"
-    keys = table.wishes()
-    assert table.committable() == 3, "it is being recorded"
-    table.recorded(keys)
-    assert table.committable() == 4, "only the newest request is still needed"
+    table.advance_position(9)
+    assert table.committable_offset() == 3, "nobody has begun to record it"
+    keys = table.take_full_sync_keys()
+    assert table.committable_offset() == 3, "it is being confirm_full_sync_keys"
+    table.confirm_full_sync_keys(keys)
+    assert table.committable_offset() == 4, "only the newest request is still needed"
 
 
 def test_a_request_for_all_that_could_not_be_recorded_is_asked_for_again_from_its_own_offset() -> None:
     table = WorkTable()
     read(table, 3, "a", SyncReason.MANUAL)
-    keys = table.wishes()
+    keys = table.take_full_sync_keys()
     read(table, 5, "a", SyncReason.CONNECT)
-    table.not_recorded(keys)
-    assert table.committable() == 3
-    assert table.claim() is None
-    assert table.wishes() == ["a"]
+    table.release_full_sync_keys(keys)
+    assert table.committable_offset() == 3
+    assert table.claim_next() is None
+    assert table.take_full_sync_keys() == ["a"]
 
 
 def test_a_request_for_all_that_comes_while_another_is_recorded_is_recorded_too() -> None:
     table = WorkTable()
     read(table, 3, "a", SyncReason.MANUAL)
-    first = table.wishes()
+    first = table.take_full_sync_keys()
     read(table, 5, "a", SyncReason.CONNECT)
-    assert table.wishes() == [], "one at a time"
-    table.recorded(first)
-    assert table.wishes() == ["a"]
-    table.recorded(["a"])
+    assert table.take_full_sync_keys() == [], "one at a time"
+    table.confirm_full_sync_keys(first)
+    assert table.take_full_sync_keys() == ["a"]
+    table.confirm_full_sync_keys(["a"])
     assert claimed(table).offset == 5
 
 
@@ -71,7 +71,7 @@ def test_the_oldest_of_two_requests_for_all_is_what_holds_the_offset() -> None:
     table = WorkTable()
     read(table, 3, "a", SyncReason.MANUAL)
     read(table, 5, "a", SyncReason.MANUAL)
-    assert table.committable() == 3
+    assert table.committable_offset() == 3
 
 
 def test_s_is_the_offset_at_the_claim_whatever_is_read_later() -> None:
@@ -80,25 +80,25 @@ def test_s_is_the_offset_at_the_claim_whatever_is_read_later() -> None:
     claim = claimed(table)
     read(table, 7)
     assert claim.offset == 3
-    assert table.finish(claim) is None, "a newer request goes round again"
+    assert table.complete_claim(claim) is None, "a newer request goes round again"
     assert claimed(table).offset == 7
 
 
 def test_an_answered_key_is_claimed_again_only_after_its_own_answer_was_read() -> None:
     table = WorkTable()
     read(table, 3)
-    append = table.finish(claimed(table))
+    append = table.complete_claim(claimed(table))
     assert append is not None
     assert append.resolves == 3
     read(table, 4)
-    assert table.claim() is None, "the answer is on its way"
-    table.appended("a", 5)
-    assert table.claim() is None, "it is in the log and not read"
+    assert table.claim_next() is None, "the answer is on its way"
+    table.acknowledge_append("a", 5)
+    assert table.claim_next() is None, "it is in the log and not read"
     table.read_tombstone(5, "a", 3)
-    (again,) = table.rearms()
+    (again,) = table.take_rearms()
     assert again.resolves is None
-    assert table.claim() is None, "the request is on its way again"
-    table.appended("a", 6)
+    assert table.claim_next() is None, "the request is on its way again"
+    table.acknowledge_append("a", 6)
     read(table, 6)
     assert claimed(table).offset == 6
 
@@ -106,21 +106,21 @@ def test_an_answered_key_is_claimed_again_only_after_its_own_answer_was_read() -
 def test_an_append_that_is_read_before_its_acknowledgement_counts_once_both_are_there() -> None:
     table = WorkTable()
     read(table, 3)
-    table.finish(claimed(table))
+    table.complete_claim(claimed(table))
     table.read_tombstone(4, "a", 3)
     read(table, 5)
-    assert table.claim() is None
-    table.appended("a", 4)
+    assert table.claim_next() is None
+    table.acknowledge_append("a", 4)
     assert claimed(table).offset == 5
 
 
 def test_a_gap_where_an_append_stood_counts_as_read() -> None:
     table = WorkTable()
     read(table, 3)
-    table.fail(claimed(table), not_before=NOON)
-    table.appended("a", 4)
+    table.back_off(claimed(table), not_before=NOON)
+    table.acknowledge_append("a", 4)
     read(table, 6)
-    table.wake_rested(NOON)
+    table.wake_due_keys(NOON)
     assert claimed(table).offset == 6
 
 
@@ -130,7 +130,7 @@ def test_a_tombstone_clears_only_requests_at_or_below_what_it_resolves(resolves:
     read(table, 3)
     table.read_tombstone(5, "a", resolves)
     assert table.pending_count == pending
-    assert len(table.rearms()) == pending
+    assert len(table.take_rearms()) == pending
 
 
 @pytest.mark.parametrize(("resolves", "wished"), [(2, ["a"]), (3, []), (None, ["a"])])
@@ -140,7 +140,7 @@ def test_a_tombstone_ends_only_the_wish_that_its_writer_had_made_durable(
     table = WorkTable()
     read(table, 3, "a", SyncReason.RESUME)
     table.read_tombstone(5, "a", resolves)
-    assert table.wishes() == wished
+    assert table.take_full_sync_keys() == wished
 
 
 def test_a_request_behind_a_tombstone_is_not_shadowed_by_it() -> None:
@@ -148,7 +148,7 @@ def test_a_request_behind_a_tombstone_is_not_shadowed_by_it() -> None:
     read(table, 3)
     table.read_tombstone(4, "a", None)
     read(table, 5)
-    assert table.rearms() == []
+    assert table.take_rearms() == []
     assert claimed(table).offset == 5
 
 
@@ -156,26 +156,26 @@ def test_a_shadowed_request_is_not_claimed_before_it_was_appended_again() -> Non
     table = WorkTable()
     read(table, 3)
     table.read_tombstone(4, "a", 1)
-    assert table.claim() is None
-    (append,) = table.rearms()
+    assert table.claim_next() is None
+    (append,) = table.take_rearms()
     assert append.reasons == {SyncReason.NOTIFICATION, SyncReason.RETRY}
-    assert table.rearms() == [], "once"
-    assert table.committable() == 3, "it is still needed where it stands"
+    assert table.take_rearms() == [], "once"
+    assert table.committable_offset() == 3, "it is still needed where it stands"
 
 
 def test_a_failed_run_rests_and_is_asked_for_again_without_the_reasons_that_are_durable() -> None:
     table = WorkTable()
     read(table, 3, "a", SyncReason.MANUAL, SyncReason.NOTIFICATION)
-    table.recorded(table.wishes())
+    table.confirm_full_sync_keys(table.take_full_sync_keys())
     until = NOON + timedelta(seconds=5)
-    append = table.fail(claimed(table), not_before=until)
+    append = table.back_off(claimed(table), not_before=until)
     assert append.reasons == {SyncReason.NOTIFICATION, SyncReason.RETRY}
-    table.appended("a", 4)
+    table.acknowledge_append("a", 4)
     read(table, 4, "a", SyncReason.RETRY)
     assert table.next_due_at() == until
-    table.wake_rested(until - timedelta(microseconds=1))
-    assert table.claim() is None
-    table.wake_rested(until)
+    table.wake_due_keys(until - timedelta(microseconds=1))
+    assert table.claim_next() is None
+    table.wake_due_keys(until)
     assert claimed(table).offset == 4
 
 
@@ -183,17 +183,17 @@ def test_a_new_request_ends_the_rest_and_a_repeated_one_does_not() -> None:
     for reason, is_claimed in ((SyncReason.RETRY, False), (SyncReason.NOTIFICATION, True)):
         table = WorkTable()
         read(table, 3)
-        table.put_back(claimed(table), not_before=NOON + timedelta(hours=1))
+        table.release(claimed(table), not_before=NOON + timedelta(hours=1))
         read(table, 4, "a", reason)
-        assert (table.claim() is not None) is is_claimed
+        assert (table.claim_next() is not None) is is_claimed
 
 
 def test_a_claim_that_was_put_back_keeps_its_reasons_and_its_offset() -> None:
     table = WorkTable()
     read(table, 3, "a", SyncReason.BACKSTOP)
-    table.put_back(claimed(table), not_before=NOON)
-    assert table.committable() == 3
-    table.wake_rested(NOON)
+    table.release(claimed(table), not_before=NOON)
+    assert table.committable_offset() == 3
+    table.wake_due_keys(NOON)
     again = claimed(table)
     assert (again.offset, again.reasons) == (3, frozenset({SyncReason.BACKSTOP}))
 
@@ -203,8 +203,8 @@ def test_a_claim_that_another_owner_answered_meanwhile_is_put_back_without_its_r
     read(table, 3, "a", SyncReason.BACKSTOP)
     claim = claimed(table)
     table.read_tombstone(4, "a", 3)
-    table.put_back(claim, not_before=NOON)
-    table.wake_rested(NOON)
+    table.release(claim, not_before=NOON)
+    table.wake_due_keys(NOON)
     read(table, 5)
     assert claimed(table).reasons == {SyncReason.NOTIFICATION}
 
@@ -214,8 +214,8 @@ def test_an_answer_of_another_owner_leaves_nothing_to_answer() -> None:
     read(table, 3)
     claim = claimed(table)
     table.read_tombstone(4, "a", 3)
-    assert table.finish(claim) is None
-    assert table.committable() == 5
+    assert table.complete_claim(claim) is None
+    assert table.committable_offset() == 5
 
 
 def test_the_reasons_of_a_request_that_another_owner_answered_are_not_those_of_the_next() -> None:
@@ -225,41 +225,43 @@ def test_the_reasons_of_a_request_that_another_owner_answered_are_not_those_of_t
     read(table, 5, "a", SyncReason.BACKSTOP)
     table.read_tombstone(6, "a", 5)
     read(table, 7)
-    assert table.finish(claim) is None
+    assert table.complete_claim(claim) is None
     assert claimed(table).reasons == {SyncReason.NOTIFICATION}
 
 
 def test_a_later_rest_is_not_ended_by_an_earlier_one() -> None:
     table = WorkTable()
     read(table, 3)
-    table.put_back(claimed(table), not_before=NOON)
-    table.wake_rested(NOON)
-    table.put_back(claimed(table), not_before=NOON + timedelta(minutes=1))
-    table.wake_rested(NOON + timedelta(seconds=59))
-    assert table.claim() is None
+    table.release(claimed(table), not_before=NOON)
+    table.wake_due_keys(NOON)
+    table.release(claimed(table), not_before=NOON + timedelta(minutes=1))
+    table.wake_due_keys(NOON + timedelta(seconds=59))
+    assert table.claim_next() is None
 
 
 def test_keys_are_claimed_in_order_and_busy_ones_are_passed_over() -> None:
     table = WorkTable()
     for offset, key in enumerate("abc"):
         read(table, offset, key)
-    assert [claim.key for _ in range(3) if (claim := table.claim(busy={"a"}))] == ["b", "c"]
+    assert [claim.key for _ in range(3) if (claim := table.claim_next(busy={"a"}))] == ["b", "c"]
     assert claimed(table).key == "a"
 
 
-@pytest.mark.parametrize("finish", [lambda t, c: t.finish(c), lambda t, c: t.fail(c, not_before=NOON)])
-def test_a_key_that_says_nothing_any_more_is_forgotten(finish: Callable[[WorkTable, Claim], object]) -> None:
+@pytest.mark.parametrize(
+    "complete_claim", [lambda t, c: t.complete_claim(c), lambda t, c: t.back_off(c, not_before=NOON)]
+)
+def test_a_key_that_says_nothing_any_more_is_forgotten(complete_claim: Callable[[WorkTable, Claim], object]) -> None:
     table = WorkTable()
     read(table, 3)
-    finish(table, claimed(table))
-    table.appended("a", 4)
+    complete_claim(table, claimed(table))
+    table.acknowledge_append("a", 4)
     table.read_tombstone(4, "a", 3)
     assert table._rows == {}
-    assert table.committable() == 5
+    assert table.committable_offset() == 5
 
 
 def test_the_position_never_goes_back() -> None:
     table = WorkTable()
-    table.moved_to(9)
-    table.moved_to(4)
-    assert table.committable() == 9
+    table.advance_position(9)
+    table.advance_position(4)
+    assert table.committable_offset() == 9

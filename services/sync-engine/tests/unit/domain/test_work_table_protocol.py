@@ -88,7 +88,7 @@ class Mailroom(RuleBasedStateMachine):
     @rule()
     def time_passes(self) -> None:
         self.now += timedelta(seconds=1)
-        self.owner.table.wake_rested(self.now)
+        self.owner.table.wake_due_keys(self.now)
 
     def the_cleaner_may_run(self) -> bool:
         # The lag is longer than any takeover: it touches only what the live owner has read and answered.
@@ -116,22 +116,22 @@ class Mailroom(RuleBasedStateMachine):
             table.read_tombstone(record.offset, record.key, record.resolves)
         else:
             table.read_request(record.offset, record.key, record.request)
-        self.owner.on_the_way += table.rearms()
+        self.owner.on_the_way += table.take_rearms()
 
     @precondition(lambda self: self._has_wishes())
     @rule(in_vain=st.booleans())
     def a_wish_is_made_durable(self, in_vain: bool = False) -> None:
         owner = self.owner
         if not owner.recording:
-            owner.recording = owner.table.wishes()
+            owner.recording = owner.table.take_full_sync_keys()
             return
         if in_vain:
-            owner.table.not_recorded(owner.recording)
+            owner.table.release_full_sync_keys(owner.recording)
         else:
             for key in owner.recording:
                 self.marks += 1
                 self.full_due[key] = self.marks
-            owner.table.recorded(owner.recording)
+            owner.table.confirm_full_sync_keys(owner.recording)
         owner.recording = []
 
     @rule()
@@ -140,8 +140,8 @@ class Mailroom(RuleBasedStateMachine):
 
     @rule()
     def the_owner_puts_a_claim_back(self) -> None:
-        if claim := self.owner.table.claim():
-            self.owner.table.put_back(claim, not_before=self.now + timedelta(seconds=2))
+        if claim := self.owner.table.claim_next():
+            self.owner.table.release(claim, not_before=self.now + timedelta(seconds=2))
 
     @precondition(lambda self: self.owner.runs)
     @rule(data=st.data(), to_the_end=st.booleans())
@@ -166,7 +166,7 @@ class Mailroom(RuleBasedStateMachine):
     def the_run_fails(self, key: str) -> None:
         run = self.owner.runs.pop(key)
         rests_until = self.now + timedelta(seconds=2)
-        self.owner.on_the_way.append(self.owner.table.fail(run.claim, not_before=rests_until))
+        self.owner.on_the_way.append(self.owner.table.back_off(run.claim, not_before=rests_until))
 
     @precondition(lambda self: self.owner.on_the_way)
     @rule()
@@ -176,18 +176,18 @@ class Mailroom(RuleBasedStateMachine):
     @precondition(lambda self: self.owner.acks)
     @rule()
     def an_ack_arrives(self) -> None:
-        self.owner.table.appended(*self.owner.acks.pop(0))
+        self.owner.table.acknowledge_append(*self.owner.acks.pop(0))
 
     @rule()
     def the_owner_commits(self) -> None:
-        self.owner.table.moved_to(self.end if self._is_all_read() else self.owner.table.position)
-        self.committed = self.owner.table.committable()
+        self.owner.table.advance_position(self.end if self._is_all_read() else self.owner.table.position)
+        self.committed = self.owner.table.committable_offset()
 
     @rule()
     def the_partition_moves(self) -> None:
         self.zombies.append(self.owner)
         self.owner = Owner(self.make_table())
-        self.owner.table.moved_to(self.committed)
+        self.owner.table.advance_position(self.committed)
 
     # Zombies.
 
@@ -249,10 +249,10 @@ class Mailroom(RuleBasedStateMachine):
         self._step(self.owner, key)
 
     def _has_wishes(self) -> bool:
-        return bool(self.owner.recording or self.owner.table._wishes)
+        return bool(self.owner.recording or self.owner.table._full_sync_keys)
 
     def _claim(self, owner: Owner) -> str | None:
-        claim = owner.table.claim()
+        claim = owner.table.claim_next()
         if claim is None:
             return None
         assert claim.key not in owner.runs
@@ -270,7 +270,7 @@ class Mailroom(RuleBasedStateMachine):
         del owner.runs[key]
         if run.full_mark is not None and self.full_due.get(key) == run.full_mark:
             del self.full_due[key]
-        if append := owner.table.finish(run.claim):
+        if append := owner.table.complete_claim(run.claim):
             owner.on_the_way.append(append)
 
     def _land(self, owner: Owner) -> None:
@@ -317,11 +317,11 @@ class NaiveTombstone(WorkTable):
 class LateS(WorkTable):
     """S is what is pending when the run ends, not when it began."""
 
-    def finish(self, claim: Claim) -> Append | None:
+    def complete_claim(self, claim: Claim) -> Append | None:
         row = self._rows[claim.key]
         at_the_end = row.pending if row.pending is not None else claim.offset
         row.claim = Claim(claim.key, claim.request, at_the_end, claim.reasons)
-        return super().finish(row.claim)
+        return super().complete_claim(row.claim)
 
 
 class NoRearm(WorkTable):
@@ -331,20 +331,20 @@ class NoRearm(WorkTable):
         super().read_tombstone(offset, key, resolves)
         if row := self._rows.get(key):
             row.is_shadowed = False
-            self._settle(key, row)
+            self._update_indexes(key, row)
 
 
 class CommitsItsPosition(WorkTable):
     """What is read counts as done."""
 
-    def committable(self) -> int:
+    def committable_offset(self) -> int:
         return self.position
 
 
 class CommitsPastAWish(WorkTable):
     """A newer request takes the place of one that asked for a full run, before that wish is durable."""
 
-    def committable(self) -> int:
+    def committable_offset(self) -> int:
         pending = (row.pending for row in self._rows.values())
         return min((at for at in pending if at is not None), default=self.position)
 
@@ -352,45 +352,45 @@ class CommitsPastAWish(WorkTable):
 class CommitsPastAWishBeingRecorded(WorkTable):
     """A wish that somebody is about to make durable counts as durable."""
 
-    def committable(self) -> int:
-        needed = [at for row in self._rows.values() for at in (row.pending, row.wish_at) if at is not None]
+    def committable_offset(self) -> int:
+        needed = [at for row in self._rows.values() for at in (row.pending, row.full_sync_at) if at is not None]
         return min(needed, default=self.position)
 
 
 class ForgetsAWishThatWasNotRecorded(WorkTable):
     """What could not be made durable is not tried again."""
 
-    def not_recorded(self, keys: Iterable[str]) -> None:
-        self.recorded(keys)
+    def release_full_sync_keys(self, keys: Iterable[str]) -> None:
+        self.confirm_full_sync_keys(keys)
 
 
 class ClaimsBeforeAWishIsDurable(WorkTable):
     """The run that somebody wanted to be a full one begins as if nobody had."""
 
-    def _settle(self, key: str, row: _Row) -> None:
-        wish_at, row.wish_at = row.wish_at, None
-        super()._settle(key, row)
-        row.wish_at = wish_at
-        if wish_at is not None and key in self._rows:
-            self._wishes[key] = None
+    def _update_indexes(self, key: str, row: _Row) -> None:
+        full_sync_at, row.full_sync_at = row.full_sync_at, None
+        super()._update_indexes(key, row)
+        row.full_sync_at = full_sync_at
+        if full_sync_at is not None and key in self._rows:
+            self._full_sync_keys[key] = None
 
 
 class AnswersWithoutLooking(WorkTable):
     """Done is done, also where a newer request was read meanwhile."""
 
-    def finish(self, claim: Claim) -> Append | None:
-        row = self._end(claim)
+    def complete_claim(self, claim: Claim) -> Append | None:
+        row = self._end_claim(claim)
         row.pending = None
-        append = self._append(row, Append(claim.key, row.request, resolves=claim.offset))
-        self._settle(claim.key, row)
+        append = self._count_append(row, Append(claim.key, row.request, resolves=claim.offset))
+        self._update_indexes(claim.key, row)
         return append
 
 
 class ForgetsToAskAgain(WorkTable):
-    """After a failure the request is not appended again, though it counts as handled."""
+    """After a failure the request is not acknowledge_append again, though it counts as handled."""
 
-    def fail(self, claim: Claim, *, not_before: datetime) -> Append:
-        append = super().fail(claim, not_before=not_before)
+    def back_off(self, claim: Claim, *, not_before: datetime) -> Append:
+        append = super().back_off(claim, not_before=not_before)
         return Append(append.key, append.request, resolves=claim.offset)
 
 

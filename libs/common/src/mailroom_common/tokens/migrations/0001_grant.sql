@@ -4,14 +4,14 @@ create schema if not exists mailroom_tokens;
 create table mailroom_tokens."grant" (
     doc_source_id uuid primary key,
     provider text not null,
-    account_id text not null,
+    provider_user_id text not null,    -- who consented; empty once forgotten
     sealed_tokens text,                -- key id and AES-256-GCM box (tokens/sealing.py); null once forgotten
-    generation bigint not null,        -- rises with each consent; an older one's result means nothing to a newer
-    scopes text[] not null default '{}',
-    expires_at timestamptz not null,   -- of the access token
-    refreshed_at timestamptz not null,
+    generation bigint not null,        -- rises with each consent; the result of an older one must not change a newer one
+    scopes text[] not null default '{}',  -- what the user consented to
+    access_expires_at timestamptz not null,  -- when the access token expires, by the provider's word
+    refreshed_at timestamptz not null,  -- last time that the provider issued an access token
     refused_at timestamptz,            -- the provider refused this generation
     created_at timestamptz not null default now()
 );
 
-create index grant_by_account on mailroom_tokens."grant" (provider, account_id);
+create index grant_by_provider_user on mailroom_tokens."grant" (provider, provider_user_id);

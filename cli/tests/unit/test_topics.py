@@ -1,0 +1,24 @@
+import pytest
+from typer.testing import CliRunner
+
+from mailroom_cli.__main__ import app, main
+from mailroom_common.topics import list_deployed_topics
+
+
+def test_list_shows_each_topic_of_the_site_and_needs_no_kafka() -> None:
+    environment = {"MAILROOM_KAFKA_BOOTSTRAP": "nowhere.invalid:9092", "MAILROOM_TOPIC_PREFIX": "staging."}
+    result = CliRunner().invoke(app, ["topics", "list"], env=environment)
+    assert result.exit_code == 0
+    shown = [line.split()[0] for line in result.stdout.splitlines()]
+    assert shown == [topic.name for topic in list_deployed_topics("staging.", 3)]
+
+
+def test_a_missing_setting_ends_with_a_sentence_instead_of_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("MAILROOM_KAFKA_BOOTSTRAP", raising=False)
+    monkeypatch.setattr("sys.argv", ["mailroom", "topics", "list"])
+    with pytest.raises(SystemExit) as exit_info:
+        main()
+    assert exit_info.value.code == 78
+    assert capsys.readouterr().err == "mailroom: MAILROOM_KAFKA_BOOTSTRAP is not set.\n"

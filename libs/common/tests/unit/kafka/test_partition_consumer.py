@@ -1,0 +1,100 @@
+"""What consumers share, on aiokafka's own order of events: commits that are refused or do not get through.
+
+On real Kafka `tests/integration/kafka/test_frozen_member.py` has the same; there nobody chooses who wakes first.
+"""
+
+import asyncio
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import pytest
+from aiokafka.errors import KafkaError
+from fake_aiokafka import (
+    PARTITIONS,
+    FakeAiokafka,
+    FakeDeadLetterSender,
+    FakeSettings,
+    run_consumer,
+    wait_until,
+)
+
+from mailroom_common.kafka import partition_consumer
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
+from mailroom_common.kafka.membership import GroupMember
+from mailroom_common.kafka.record import IncomingRecord
+from mailroom_common.kafka.schemas_topic import SchemaDirectory
+from mailroom_common.kafka.windowed import WindowedConsumer
+from mailroom_common.topics import SYNC_REQUESTS
+
+
+@dataclass
+class Bench:
+    kafka: FakeAiokafka
+    handled: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    def __post_init__(self) -> None:
+        codec = Codec()
+        self.consumer = WindowedConsumer(
+            FakeSettings(),
+            group="g",
+            topics=[SYNC_REQUESTS],
+            handle=self.handle_record,
+            codec=codec,
+            schemas=SchemaDirectory(FakeSettings(), codec),
+            dead_letters=DeadLetterWriter(FakeDeadLetterSender(), "test"),
+        )
+
+    async def handle_record(self, record: IncomingRecord) -> None:
+        self.handled[record.partition].append(record.offset)
+
+    def has_handled(self, count: int) -> bool:
+        return all(set(self.handled[number]) == set(range(count)) for number in PARTITIONS)
+
+
+@pytest.fixture
+async def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    kafka = FakeAiokafka()
+    monkeypatch.setattr(GroupMember, "_create_client", lambda _: kafka)
+    monkeypatch.setattr(partition_consumer, "_COMMIT_INTERVAL_S", 0.05)
+    return Bench(kafka)
+
+
+@pytest.mark.parametrize("who_notices", ["commit", "heartbeat", "heartbeat after the commit"])
+async def test_partitions_that_come_back_after_a_refused_commit_are_read_and_committed(
+    bench: Bench, who_notices: str
+) -> None:
+    bench.kafka.who_notices = who_notices
+    bench.kafka.forgets_after_join = 1
+    bench.kafka.write_requests(3)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.kafka.joins == 2)
+        bench.kafka.write_requests(2)
+        await wait_until(lambda: bench.has_handled(5))
+        await wait_until(lambda: bench.kafka.committed_offsets() == {5})
+    # The three were not committed, so they came again; nothing came a third time, and order held.
+    assert dict(bench.handled) == {number: [0, 1, 2, 0, 1, 2, 3, 4] for number in PARTITIONS}
+
+
+@pytest.mark.parametrize("failure", [KafkaError("not now"), TimeoutError()])
+async def test_a_commit_that_failed_is_sent_again_though_no_new_record_came(bench: Bench, failure: Exception) -> None:
+    bench.kafka.failure = failure
+    bench.kafka.write_requests(3)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.kafka.failed_commits > 0)
+        assert bench.kafka.committed_offsets() == {None}
+        bench.kafka.failure = None
+        await wait_until(lambda: bench.kafka.committed_offsets() == {3})
+
+
+async def test_a_commit_that_failed_is_sent_again_when_the_partitions_are_released(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.kafka.failure = KafkaError("not now")
+    bench.kafka.write_requests(3)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.has_handled(3) and bench.kafka.failed_commits > 0)
+        monkeypatch.setattr(partition_consumer, "_COMMIT_INTERVAL_S", 60)
+        await asyncio.sleep(0.06)  # the round of commits that has begun with the short interval
+        bench.kafka.failure = None
+    assert bench.kafka.committed_offsets() == {3}

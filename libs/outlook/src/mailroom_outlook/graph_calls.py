@@ -1,0 +1,55 @@
+"""How every call to Graph is made: with immutable ids, on paths of one user, and lists page by page.
+
+Source: providers/graph.md 8 and 9.
+"""
+
+from collections.abc import AsyncIterator
+from urllib.parse import quote
+
+import httpx
+
+from mailroom_common.providers.calls import ProviderCall, ProviderCalls, RefusalMapper
+from mailroom_common.providers.http import BaseURL
+from mailroom_common.providers.ports import AccessTokenSource
+from mailroom_common.providers.quota import Quota
+from mailroom_common.providers.types import Mailbox
+from mailroom_outlook.errors import map_refusal
+from mailroom_outlook.mapping import Payload
+from mailroom_outlook.settings import TRAITS
+
+# The `Prefer` of every call, subscriptions included: an id then survives a move within the mailbox, and the ids of
+# notifications are those of deltas, lists and fetches.
+IMMUTABLE_IDS = 'IdType="ImmutableId"'
+
+
+def open_graph_calls(http: httpx.AsyncClient, base: BaseURL, tokens: AccessTokenSource, quota: Quota) -> ProviderCalls:
+    return ProviderCalls(TRAITS.name, http, base, tokens, quota, map_refusal, headers={"Prefer": IMMUTABLE_IDS})
+
+
+async def follow_pages(
+    calls: ProviderCalls,
+    base: BaseURL,
+    mailbox: Mailbox,
+    call: ProviderCall,
+    *,
+    map_refusal: RefusalMapper | None = None,
+) -> AsyncIterator[Payload]:
+    """Each page of the list, the first by `call`; what its headers ask for is asked of every page."""
+    while True:
+        page = await calls.fetch_json(mailbox, call, map_refusal=map_refusal)
+        yield page
+        link = page.get("@odata.nextLink")
+        if not isinstance(link, str):
+            return
+        # A link that leads to another host is refused: the token would go there.
+        call = ProviderCall(name=call.name, path=base.relativize_link(link), headers=call.headers)
+
+
+def build_user_path(mailbox: Mailbox) -> str:
+    # `/users/{id}` and not `/me`: it means the same for a delegated token, and is the only one for an application's.
+    return f"/users/{quote_segment(mailbox.provider_user_id or mailbox.address)}"
+
+
+def quote_segment(text: str) -> str:
+    """Ids hold `=`, and older ones `/` and `+`."""
+    return quote(text, safe="@")

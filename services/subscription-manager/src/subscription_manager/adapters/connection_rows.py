@@ -1,0 +1,122 @@
+"""Connections to the columns of the service's tables and back."""
+
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from mailroom_common.events import Access, ClientState, Profile
+from subscription_manager.domain.connection import (
+    Connection,
+    ConnectionState,
+    ConnectionStatus,
+    CurrentSubscription,
+    SubscriptionStatus,
+)
+
+# Any below: what asyncpg writes to columns.
+
+
+def parse_connection(row: asyncpg.Record) -> Connection:
+    status = row["connection_status"]
+    return Connection(
+        id=str(row["id"]),
+        tenant_id=row["tenant_id"],
+        provider=row["provider"],
+        profile=Profile(row["profile"]),
+        access=Access(row["access"]),
+        state=ConnectionState(row["state"]),
+        created_at=row["created_at"],
+        version=row["version"],
+        address=row["address"],
+        aliases=tuple(row["aliases"]),
+        provider_user_id=row["provider_user_id"],
+        provider_tenant=row["provider_tenant"],
+        folders=tuple(row["folders"]),
+        start_at=row["start_at"],
+        grant_generation=row["grant_generation"],
+        connection_status=None if status is None else ConnectionStatus(status),
+        connection_reason=row["connection_reason"],
+        last_error=row["last_error"],
+        last_successful_sync_at=row["last_successful_sync_at"],
+        client_states=tuple(
+            ClientState(sha256=known["sha256"], valid_until=datetime.fromisoformat(known["valid_until"]))
+            for known in row["client_states"]
+        ),
+        subscription=None if row["subscription_id"] is None else _parse_subscription(row),
+        next_check_at=row["next_check_at"],
+        failed_attempts=row["failed_attempts"],
+        next_backstop_at=row["next_backstop_at"],
+        provider_ended_at=row["provider_ended_at"],
+        forgotten_at=row["forgotten_at"],
+    )
+
+
+def _parse_subscription(row: asyncpg.Record) -> CurrentSubscription:
+    return CurrentSubscription(
+        subscription_id=row["subscription_id"],
+        resource=row["resource"],
+        expires_at=row["expires_at"],
+        renewed_at=row["renewed_at"],
+        notification_url=row["notification_url"],
+        lifecycle_url=row["lifecycle_url"],
+        status=SubscriptionStatus(row["status"]),
+        client_state_sha256=row["client_state_sha256"],
+        renewal_requested_at=row["renewal_requested_at"],
+        renewal_count=row["renewal_count"],
+    )
+
+
+def doc_source_values(connection: Connection) -> tuple[Any, ...]:
+    return (
+        connection.id,
+        connection.tenant_id,
+        connection.provider,
+        connection.profile.value,
+        connection.access.value,
+        connection.state.value,
+        connection.version,
+        connection.provider_user_id,
+        connection.provider_tenant,
+        list(connection.folders),
+        connection.start_at,
+        connection.grant_generation,
+        [{"sha256": known.sha256, "valid_until": known.valid_until.isoformat()} for known in connection.client_states],
+        connection.next_check_at,
+        connection.failed_attempts,
+        connection.next_backstop_at,
+        connection.provider_ended_at,
+        connection.forgotten_at,
+        connection.created_at,
+    )
+
+
+def email_values(connection: Connection) -> tuple[Any, ...]:
+    status = connection.connection_status
+    return (
+        connection.id,
+        connection.provider,
+        connection.address,
+        list(connection.aliases),
+        connection.provider_user_id,
+        None if status is None else status.value,
+        connection.connection_reason,
+        connection.last_error,
+        connection.last_successful_sync_at,
+    )
+
+
+def subscription_values(doc_source_id: str, subscription: CurrentSubscription) -> tuple[Any, ...]:
+    return (
+        doc_source_id,
+        subscription.subscription_id,
+        subscription.resource,
+        subscription.notification_url,
+        subscription.lifecycle_url,
+        subscription.expires_at,
+        subscription.status.value,
+        subscription.client_state_sha256,
+        subscription.renewed_at,
+        subscription.renewal_requested_at,
+        subscription.renewal_count,
+    )

@@ -1,0 +1,172 @@
+"""Which step is taken, and what a failure leaves in the row."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+import pytest
+from connection_fakes import (
+    NOW,
+    OTHER_ID,
+    SubscriptionSetup,
+    make_connection,
+    make_provider_subscription,
+    make_setup_due_for_renewal,
+    make_subscription,
+)
+
+from mailroom_common.errors import AccessDenied, MailboxGone, ProviderUnavailable, Throttled, TokenRefused
+from subscription_manager.domain import transitions
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
+
+
+async def test_subscription_that_lives_long_is_left_alone() -> None:
+    setup = SubscriptionSetup(make_connection(subscription=make_subscription()))
+    after = await setup.advance_subscription()
+    assert setup.provider.calls == []
+    assert after.next_check_at is not None
+    assert after.next_check_at > NOW
+
+
+async def test_renewal_that_the_provider_asked_for_is_made_now() -> None:
+    setup = SubscriptionSetup(make_connection(subscription=make_subscription(renewal_requested_at=NOW)))
+    setup.provider.subscriptions["sub-old"] = make_provider_subscription(make_subscription())
+    after = await setup.advance_subscription()
+    assert setup.provider.calls == ["renew sub-old"]
+    assert after.subscription is not None
+    assert after.subscription.renewal_requested_at is None
+
+
+async def test_no_subscription_is_touched_twice_within_ten_minutes() -> None:
+    touched = make_subscription(renewed_at=NOW - timedelta(minutes=3), renewal_requested_at=NOW - timedelta(minutes=1))
+    setup = SubscriptionSetup(make_connection(subscription=touched))
+    setup.provider.subscriptions["sub-old"] = make_provider_subscription(touched)
+    after = await setup.advance_subscription()
+    assert setup.provider.calls == []
+    assert after.next_check_at == NOW + timedelta(minutes=7)
+    setup.clock.advance(timedelta(minutes=7))
+    await setup.advance_subscription()
+    assert setup.provider.calls == ["renew sub-old"]
+
+
+@pytest.mark.parametrize("error", [ProviderUnavailable("503"), Throttled("no", retry_after_s=900), AccessDenied("no")])
+async def test_delete_during_a_step_that_fails_does_not_wait_for_what_failed(error: Exception) -> None:
+    setup = make_setup_due_for_renewal()
+    setup.provider.during["renew"] = setup.delete_row
+    setup.provider.errors["renew"] = error
+    after = await setup.advance_subscription()
+    assert (after.state, after.next_check_at) == (ConnectionState.DELETING, NOW)
+    assert (await setup.advance_subscription()).provider_ended_at == NOW
+
+
+@pytest.mark.parametrize("change", [transitions.begin_deletion, transitions.mark_subscription_removed])
+async def test_what_is_told_between_our_look_and_our_leaving_is_looked_at_now(
+    change: Callable[[Connection, datetime], Connection],
+) -> None:
+    setup = SubscriptionSetup(make_connection(subscription=make_subscription()))
+    setup.connections.before_lock = lambda: setup.change_row(lambda row: change(row, NOW))
+    assert (await setup.advance_subscription()).next_check_at == NOW
+    assert setup.provider.calls == []
+    await setup.advance_subscription()
+    assert setup.provider.calls
+
+
+async def test_consent_between_our_look_and_our_leaving_is_looked_at_now() -> None:
+    setup = SubscriptionSetup(
+        make_connection(state=ConnectionState.PENDING, address=None, provider_user_id=None, next_check_at=None)
+    )
+    setup.connections.before_lock = setup.record_new_consent
+    assert (await setup.advance_subscription()).next_check_at == NOW
+
+
+async def test_denial_of_an_older_grant_does_not_hold_up_the_consent_that_came_meanwhile() -> None:
+    setup = make_setup_due_for_renewal()
+    setup.provider.during["renew"] = setup.record_new_consent
+    setup.provider.errors["renew"] = AccessDenied("of the older grant")
+    after = await setup.advance_subscription()
+    assert (after.connection_status, after.grant_generation) == (ConnectionStatus.ACTIVE, 2)
+    assert after.next_check_at == NOW + timedelta(seconds=5)
+
+
+async def test_failures_are_retried_later_and_later_from_what_the_row_remembers() -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.errors["create"] = ProviderUnavailable("503")
+    waits = []
+    for _ in range(12):
+        after = await setup.advance_subscription()
+        assert after.next_check_at is not None
+        waits.append(after.next_check_at - setup.clock())
+        setup.clock.advance(waits[-1])
+    assert waits[:3] == [timedelta(seconds=5), timedelta(seconds=10), timedelta(seconds=20)]
+    assert waits[-1] == timedelta(hours=1)
+    assert setup.connections.only_row().connection_status is ConnectionStatus.ACTIVE
+    setup.provider.errors.clear()
+    after = await setup.advance_subscription()
+    assert (after.failed_attempts, after.last_error) == (0, None)
+
+
+async def test_providers_own_word_on_when_to_come_again_is_kept() -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.errors["create"] = Throttled("slow down", retry_after_s=77)
+    assert (await setup.advance_subscription()).next_check_at == NOW + timedelta(seconds=77)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "reason"),
+    [
+        (TokenRefused("no", grant_generation=1), ConnectionStatus.TOKEN_REFRESH_FAILED, "token_refused"),
+        (AccessDenied("no"), ConnectionStatus.PROVIDER_ERROR, "access_denied"),
+        (MailboxGone("no"), ConnectionStatus.PROVIDER_ERROR, "mailbox_gone"),
+    ],
+)
+async def test_what_people_must_mend_is_the_status(error: Exception, status: ConnectionStatus, reason: str) -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.errors["list"] = error
+    after = await setup.advance_subscription()
+    assert (after.connection_status, after.connection_reason) == (status, reason)
+    assert after.next_check_at is not None
+    assert after.next_check_at > NOW + timedelta(hours=1)
+
+
+async def test_refusal_of_an_older_grant_does_not_condemn_the_newer() -> None:
+    setup = SubscriptionSetup(make_connection(grant_generation=2))
+    setup.provider.errors["list"] = TokenRefused("late", grant_generation=1)
+    after = await setup.advance_subscription()
+    assert after.connection_status is ConnectionStatus.ACTIVE
+    assert after.next_check_at == NOW + timedelta(seconds=5)
+
+
+async def test_subscription_that_ran_out_shows_as_expired() -> None:
+    over = make_subscription(renewed_at=NOW - timedelta(days=7), expires_at=NOW - timedelta(minutes=1))
+    setup = SubscriptionSetup(make_connection(subscription=over))
+    setup.provider.errors["create"] = ProviderUnavailable("503")
+    after = await setup.advance_subscription()
+    assert after.connection_status is ConnectionStatus.SUBSCRIPTION_EXPIRED
+    setup.provider.errors.clear()
+    assert (await setup.advance_subscription()).connection_status is ConnectionStatus.ACTIVE
+
+
+async def test_refused_grant_stays_shown_though_an_access_token_still_served() -> None:
+    refused = make_connection(
+        connection_status=ConnectionStatus.TOKEN_REFRESH_FAILED, connection_reason="token_refused"
+    )
+    after = await SubscriptionSetup(refused).advance_subscription()
+    assert after.subscription is not None
+    assert (after.connection_status, after.connection_reason) == (
+        ConnectionStatus.TOKEN_REFRESH_FAILED,
+        "token_refused",
+    )
+
+
+async def test_paused_one_keeps_its_subscription_alive() -> None:
+    soon = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    setup = SubscriptionSetup(make_connection(state=ConnectionState.PAUSED, subscription=soon))
+    setup.provider.subscriptions["sub-old"] = make_provider_subscription(soon)
+    await setup.advance_subscription()
+    assert setup.provider.calls == ["renew sub-old"]
+
+
+async def test_pending_and_unknown_ones_need_nothing() -> None:
+    setup = SubscriptionSetup(make_connection(state=ConnectionState.PENDING, address=None, provider_user_id=None))
+    await setup.advance_subscription()
+    await setup.advance.advance_subscription(OTHER_ID)
+    assert setup.provider.calls == []

@@ -1,0 +1,85 @@
+from datetime import timedelta
+
+import pytest
+from connection_fakes import ID, NOW, Clock, FakeConnectionStore, WakeCounter, make_connection, make_subscription
+
+from mailroom_common.events import LifecycleEvent, LifecycleKind, Provider, SyncReason
+from subscription_manager.domain.connection import Connection, ConnectionState, SubscriptionStatus
+from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycleEvent
+
+CURRENT = make_subscription(
+    subscription_id="sub-1", expires_at=NOW + timedelta(days=5), renewed_at=NOW - timedelta(days=1)
+)
+SUBSCRIBED = make_connection(subscription=CURRENT, next_check_at=NOW + timedelta(days=4))
+
+
+def lifecycle(kind: LifecycleKind, *, subscription_id: str = "sub-1", doc_source_id: str = ID) -> LifecycleEvent:
+    return LifecycleEvent(
+        event_id="e",
+        occurred_at=NOW,
+        tenant_id="acme",
+        doc_source_id=doc_source_id,
+        provider=Provider.OUTLOOK,
+        subscription_id=subscription_id,
+        kind=kind,
+        raw_kind=kind.value,
+    )
+
+
+async def act(connection: Connection, *events: LifecycleEvent) -> tuple[FakeConnectionStore, WakeCounter]:
+    connections, wake = FakeConnectionStore(connection), WakeCounter()
+    for event in events:
+        await HandleLifecycleEvent(connections, wake, Clock()).handle_event(event)
+    return connections, wake
+
+
+async def test_reauthorization_is_asked_of_the_keeper_and_is_no_sync() -> None:
+    connections, wake = await act(SUBSCRIBED, lifecycle(LifecycleKind.REAUTHORIZATION_REQUIRED))
+    row = connections.only_row()
+    assert row.subscription is not None
+    assert (row.subscription.renewal_requested_at, row.next_check_at) == (NOW, NOW)
+    assert connections.sync_requests == []
+    assert wake.count == 1
+
+
+async def test_removed_is_recreated_and_synced_once_however_often_it_is_told() -> None:
+    removed = lifecycle(LifecycleKind.SUBSCRIPTION_REMOVED)
+    connections, _ = await act(SUBSCRIBED, removed, removed)
+    row = connections.only_row()
+    assert row.subscription is not None
+    assert (row.subscription.status, row.next_check_at) == (SubscriptionStatus.REMOVED, NOW)
+    assert connections.sync_requests == [(ID, SyncReason.LIFECYCLE)]
+
+
+async def test_missed_is_a_sync_and_nothing_else() -> None:
+    connections, _ = await act(SUBSCRIBED, lifecycle(LifecycleKind.MISSED))
+    assert connections.only_row() == SUBSCRIBED
+    assert connections.sync_requests == [(ID, SyncReason.LIFECYCLE)]
+
+
+async def test_other_kinds_are_noted_and_change_nothing() -> None:
+    connections, _ = await act(SUBSCRIBED, lifecycle(LifecycleKind.OTHER))
+    assert (connections.only_row(), connections.sync_requests) == (SUBSCRIBED, [])
+
+
+@pytest.mark.parametrize("kind", list(LifecycleKind))
+async def test_word_on_a_replaced_subscription_changes_nothing(kind: LifecycleKind) -> None:
+    connections, wake = await act(SUBSCRIBED, lifecycle(kind, subscription_id="sub-0"))
+    assert (connections.only_row(), connections.sync_requests, wake.count) == (SUBSCRIBED, [], 0)
+
+
+async def test_deleting_and_unknown_doc_sources_are_left_alone() -> None:
+    deleting = make_connection(state=ConnectionState.DELETING, subscription=CURRENT)
+    connections, _ = await act(
+        deleting,
+        lifecycle(LifecycleKind.SUBSCRIPTION_REMOVED),
+        lifecycle(LifecycleKind.MISSED, doc_source_id="33333333-3333-4333-8333-333333333333"),
+    )
+    assert (connections.only_row(), connections.sync_requests) == (deleting, [])
+
+
+async def test_paused_one_is_recreated_and_its_resume_will_sync() -> None:
+    paused = make_connection(state=ConnectionState.PAUSED, subscription=CURRENT)
+    connections, _ = await act(paused, lifecycle(LifecycleKind.SUBSCRIPTION_REMOVED))
+    assert connections.only_row().next_check_at == NOW
+    assert connections.sync_requests == []

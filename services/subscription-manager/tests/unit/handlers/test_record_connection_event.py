@@ -1,0 +1,106 @@
+from datetime import datetime, timedelta
+
+import pytest
+from connection_fakes import ID, NOW, Clock, FakeConnectionStore, make_connection, make_subscription
+
+from mailroom_common.events import ConnectionEvent, ConnectionKind
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
+from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
+
+CURRENT = make_subscription(
+    subscription_id="sub-1", expires_at=NOW + timedelta(days=5), renewed_at=NOW - timedelta(days=1)
+)
+SUBSCRIBED = make_connection(subscription=CURRENT, next_check_at=NOW + timedelta(days=4))
+
+
+def learned(kind: ConnectionKind, *, generation: int = 1, at: datetime = NOW) -> ConnectionEvent:
+    return ConnectionEvent(
+        event_id=f"{kind}-{at}",
+        occurred_at=at,
+        tenant_id="acme",
+        doc_source_id=ID,
+        kind=kind,
+        detail="why",
+        grant_generation=generation,
+    )
+
+
+async def record(connection: Connection, *events: ConnectionEvent) -> FakeConnectionStore:
+    connections = FakeConnectionStore(connection)
+    for event in events:
+        await RecordConnectionEvent(connections, Clock()).record_event(event)
+    return connections
+
+
+async def test_synced_is_the_last_successful_sync_and_ends_trouble() -> None:
+    troubled = make_connection(
+        connection_status=ConnectionStatus.PROVIDER_ERROR, connection_reason="provider_failing", last_error="x"
+    )
+    row = (await record(troubled, learned(ConnectionKind.SYNCED))).only_row()
+    assert (row.last_successful_sync_at, row.connection_status, row.connection_reason, row.last_error) == (
+        NOW,
+        ConnectionStatus.ACTIVE,
+        None,
+        None,
+    )
+
+
+async def test_older_sync_that_is_told_late_does_not_turn_the_clock_back() -> None:
+    earlier = learned(ConnectionKind.SYNCED, at=NOW - timedelta(hours=1))
+    row = (await record(SUBSCRIBED, learned(ConnectionKind.SYNCED), earlier)).only_row()
+    assert row.last_successful_sync_at == NOW
+
+
+async def test_status_is_no_news_for_doc_sources() -> None:
+    connections = await record(SUBSCRIBED, learned(ConnectionKind.SYNCED), learned(ConnectionKind.TOKEN_REFUSED))
+    assert connections.published == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        (ConnectionKind.TOKEN_REFUSED, ConnectionStatus.TOKEN_REFRESH_FAILED),
+        (ConnectionKind.MAILBOX_GONE, ConnectionStatus.PROVIDER_ERROR),
+        (ConnectionKind.ACCESS_DENIED, ConnectionStatus.PROVIDER_ERROR),
+        (ConnectionKind.PROVIDER_FAILING, ConnectionStatus.PROVIDER_ERROR),
+    ],
+)
+async def test_trouble_is_a_status_with_its_reason_and_recovery_ends_it(
+    kind: ConnectionKind, status: ConnectionStatus
+) -> None:
+    connections = await record(SUBSCRIBED, learned(kind))
+    row = connections.only_row()
+    assert (row.connection_status, row.connection_reason, row.last_error) == (status, kind.value, "why")
+    await RecordConnectionEvent(connections, Clock()).record_event(learned(ConnectionKind.RECOVERED))
+    assert connections.only_row().connection_status is ConnectionStatus.ACTIVE
+
+
+async def test_late_refusal_of_an_older_grant_does_not_condemn_the_newer() -> None:
+    reconnected = make_connection(grant_generation=2)
+    assert (await record(reconnected, learned(ConnectionKind.TOKEN_REFUSED, generation=1))).only_row() == reconnected
+    row = (await record(reconnected, learned(ConnectionKind.TOKEN_REFUSED, generation=2))).only_row()
+    assert row.connection_status is ConnectionStatus.TOKEN_REFRESH_FAILED
+
+
+async def test_sync_by_the_backstop_does_not_hide_that_pushes_are_missing() -> None:
+    expired = make_connection(
+        connection_status=ConnectionStatus.SUBSCRIPTION_EXPIRED, connection_reason="renewal_failed"
+    )
+    row = (await record(expired, learned(ConnectionKind.SYNCED))).only_row()
+    assert (row.connection_status, row.last_successful_sync_at) == (ConnectionStatus.SUBSCRIPTION_EXPIRED, NOW)
+
+
+async def test_forgotten_ends_a_deletion_whose_provider_side_is_over() -> None:
+    ended = make_connection(state=ConnectionState.DELETING, provider_ended_at=NOW, version=5)
+    connections = await record(ended, learned(ConnectionKind.FORGOTTEN), learned(ConnectionKind.FORGOTTEN))
+    assert connections.only_row().state is ConnectionState.DELETED
+    assert connections.published == [(ID, 6, None)]
+
+
+async def test_forgotten_before_the_provider_side_is_over_is_remembered() -> None:
+    row = (await record(make_connection(state=ConnectionState.DELETING), learned(ConnectionKind.FORGOTTEN))).only_row()
+    assert (row.state, row.forgotten_at) == (ConnectionState.DELETING, NOW)
+
+
+async def test_forgotten_means_nothing_to_a_living_one() -> None:
+    assert (await record(SUBSCRIBED, learned(ConnectionKind.FORGOTTEN))).only_row() == SUBSCRIBED

@@ -1,0 +1,70 @@
+"""What an answer of the provider changes in a row that may have changed meanwhile."""
+
+from datetime import timedelta
+
+from connection_fakes import (
+    ID,
+    NOW,
+    SubscriptionSetup,
+    make_connection,
+    make_provider_subscription,
+    make_setup_due_for_renewal,
+    make_subscription,
+)
+
+from subscription_manager.domain import transitions
+from subscription_manager.domain.connection import ConnectionState, SubscriptionStatus
+
+
+async def test_subscription_that_expires_within_a_day_is_renewed_with_its_hash() -> None:
+    soon = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    setup = SubscriptionSetup(
+        transitions.add_client_state(
+            make_connection(subscription=soon), "old", expires_at=NOW + timedelta(hours=20), now=NOW
+        )
+    )
+    setup.provider.subscriptions["sub-old"] = make_provider_subscription(soon)
+    after = await setup.advance_subscription()
+    assert setup.provider.calls == ["renew sub-old"]
+    assert after.subscription is not None
+    assert after.subscription.expires_at == NOW + timedelta(minutes=10_000)
+    assert after.subscription.renewal_count == 1
+    assert [known.valid_until for known in after.client_states] == [after.subscription.expires_at + timedelta(days=1)]
+    assert after.next_check_at is not None
+    assert after.next_check_at < after.subscription.expires_at - timedelta(hours=23)
+
+
+async def test_removal_that_is_told_during_a_renewal_wins() -> None:
+    soon = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    setup = SubscriptionSetup(make_connection(subscription=soon))
+    setup.provider.subscriptions["sub-old"] = make_provider_subscription(soon)
+
+    async def removed() -> None:
+        setup.connections.rows[ID] = transitions.mark_subscription_removed(setup.connections.rows[ID], NOW)
+
+    setup.provider.during["renew"] = removed
+    after = await setup.advance_subscription()
+    assert after.subscription is not None
+    assert after.subscription.status is SubscriptionStatus.REMOVED
+    assert after.next_check_at == NOW
+
+
+async def test_delete_during_a_renewal_is_acted_on_when_the_renewal_ends() -> None:
+    setup = make_setup_due_for_renewal()
+    setup.provider.during["renew"] = setup.delete_row
+    after = await setup.advance_subscription()
+    assert (after.state, after.next_check_at) == (ConnectionState.DELETING, NOW)
+    assert setup.connections.sync_requests == []
+    ended = await setup.advance_subscription()
+    assert (ended.provider_ended_at, setup.provider.subscriptions) == (NOW, {})
+    assert setup.grants.forgotten == [ID]
+
+
+async def test_pause_and_resume_during_a_renewal_change_nothing_of_it() -> None:
+    setup = make_setup_due_for_renewal()
+    setup.provider.during["renew"] = lambda: setup.change_row(transitions.pause_connection)
+    after = await setup.advance_subscription()
+    assert after.subscription is not None
+    assert (after.state, after.subscription.renewal_count) == (ConnectionState.PAUSED, 1)
+    assert after.next_check_at is not None
+    assert after.next_check_at > NOW

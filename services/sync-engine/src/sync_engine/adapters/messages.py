@@ -1,0 +1,193 @@
+"""Rows of `message` and `message_part`: what became of each mail and of each of its parts."""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+import asyncpg
+
+from mailroom_common.events import DocSource, IngestionResult
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+from sync_engine.domain.message_records import KnownMessage, MessageState, ProcessedMessage, StoredPart
+
+_FIND_KNOWN = """
+select m.message_id, m.state, m.folder_id, m.version, p.message_id is not null as is_parked
+from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
+where m.doc_source_id = $1 and m.message_id = any($2)
+union all
+select p.message_id, 'parked', null, null, true from sync_engine.parked_item p
+where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
+    select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
+"""
+_LIST_NOT_SEEN = """
+select message_id, state, folder_id, version, false as is_parked from sync_engine.message
+where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
+"""
+# A row that exists stays as it is, but for an observed mail that changed and a parked one that could be processed now.
+_UPSERT_MESSAGES = """
+insert into sync_engine.message as old (
+    doc_source_id, message_id, tenant_id, state, skip_reason, folder_id, folder, internet_message_id, version,
+    received_at, subject, sender_address, sender_name, last_seen_at, processed_at, closed_at)
+select $1, m.message_id, $2, m.state, m.skip_reason, m.folder_id, m.folder, m.internet_message_id, m.version,
+       m.received_at, m.subject, m.sender_address, m.sender_name, $4, $4,
+       case when m.state = 'closed' then $4::timestamptz end
+from jsonb_to_recordset($3::jsonb) as m(
+    message_id text, state text, skip_reason text, folder_id text, folder text, internet_message_id text, version text,
+    received_at timestamptz, subject text, sender_address text, sender_name text)
+order by m.message_id
+on conflict (doc_source_id, message_id) do update set
+    state = excluded.state,
+    skip_reason = excluded.skip_reason,
+    parked_reason = null,
+    folder_id = coalesce(excluded.folder_id, old.folder_id),
+    folder = coalesce(excluded.folder, old.folder),
+    internet_message_id = coalesce(excluded.internet_message_id, old.internet_message_id),
+    version = coalesce(excluded.version, old.version),
+    received_at = coalesce(excluded.received_at, old.received_at),
+    subject = coalesce(excluded.subject, old.subject),
+    sender_address = coalesce(excluded.sender_address, old.sender_address),
+    sender_name = coalesce(excluded.sender_name, old.sender_name),
+    last_seen_at = excluded.last_seen_at,
+    processed_at = case when old.state = 'parked' then excluded.processed_at else old.processed_at end,
+    closed_at = excluded.closed_at
+where old.state = 'parked'
+   or (excluded.state in ('observed', 'removed')
+       and (old.state, old.version, old.folder_id)
+           is distinct from (excluded.state, coalesce(excluded.version, old.version), excluded.folder_id))
+returning message_id
+"""
+_INSERT_PARTS = """
+insert into sync_engine.message_part (
+    doc_source_id, message_id, part_path, position, stored, skip_reason, attachment_id, filename, content_type,
+    size_bytes, content_sha256, blob_key)
+select $1, p.message_id, p.part_path, p.position, p.attachment_id is not null, p.skip_reason, p.attachment_id,
+       p.filename, p.content_type, p.size_bytes, p.content_sha256, p.blob_key
+from jsonb_to_recordset($2::jsonb) as p(
+    message_id text, part_path text, position integer, skip_reason text, attachment_id text, filename text,
+    content_type text, size_bytes bigint, content_sha256 text, blob_key text)
+"""
+_LOCK_MESSAGE = """
+select m.doc_source_id, m.message_id from sync_engine.message m
+join sync_engine.message_part p using (doc_source_id, message_id)
+where p.attachment_id = $1 for update of m
+"""
+_RECORD_RESULT = """
+update sync_engine.message_part
+set document_id = $2, result_status = $3, result_reason = $4, result_at = $5
+where attachment_id = $1 and (result_at is null or result_at <= $5)
+"""
+_CLOSE_MESSAGE = """
+update sync_engine.message m set state = 'closed', closed_at = now()
+where m.doc_source_id = $1 and m.message_id = $2 and m.state = 'open' and not exists (
+    select from sync_engine.message_part p
+    where p.doc_source_id = $1 and p.message_id = $2 and p.stored and p.result_at is null)
+"""
+
+
+class PgMessages:
+    """`Messages` and `MessageResults` of ports.py."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def find_known(self, doc_source_id: str, message_ids: Collection[str]) -> Mapping[str, KnownMessage]:
+        if not message_ids:
+            return {}
+        async with acquire_session(self._pool) as conn:
+            rows = await conn.fetch(_FIND_KNOWN, doc_source_id, list(message_ids))
+        return {row["message_id"]: _to_known_message(row) for row in rows}
+
+    async def list_not_seen_since(
+        self, doc_source_id: str, folder_id: str | None, since: datetime
+    ) -> Sequence[KnownMessage]:
+        async with acquire_session(self._pool) as conn:
+            return [_to_known_message(row) for row in await conn.fetch(_LIST_NOT_SEEN, doc_source_id, folder_id, since)]
+
+    async def record_result(self, result: IngestionResult) -> None:
+        async with open_transaction(self._pool) as conn:
+            # The message is locked first: of two parts whose results come at the same time, each transaction would
+            # otherwise see the other part without a result, and nobody would close the message.
+            message = await conn.fetchrow(_LOCK_MESSAGE, result.attachment_id)
+            if message is None:
+                return  # uploaded by hand, or of a source that is forgotten
+            await conn.execute(
+                _RECORD_RESULT,
+                result.attachment_id,
+                result.document_id,
+                result.status,
+                result.reason,
+                result.occurred_at,
+            )
+            await conn.execute(_CLOSE_MESSAGE, message["doc_source_id"], message["message_id"])
+
+
+async def upsert_messages(
+    conn: DatabaseSession, source: DocSource, messages: Sequence[ProcessedMessage], now: datetime
+) -> frozenset[str]:
+    """Within the page transaction; returns the ids of the rows that are new or changed."""
+    if not messages:
+        return frozenset()
+    rows = [_to_message_row(message) for message in messages]
+    written = await conn.fetch(_UPSERT_MESSAGES, source.doc_source_id, source.tenant_id, rows, now)
+    return frozenset(row["message_id"] for row in written)
+
+
+async def insert_parts(conn: DatabaseSession, source: DocSource, messages: Sequence[ProcessedMessage]) -> None:
+    rows = [row for message in messages for row in _to_part_rows(message)]
+    if rows:
+        await conn.execute(_INSERT_PARTS, source.doc_source_id, rows)
+
+
+async def mark_seen(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
+    if message_ids:
+        await conn.execute(
+            "update sync_engine.message set last_seen_at = $3 where doc_source_id = $1 and message_id = any($2)",
+            source.doc_source_id,
+            list(message_ids),
+            now,
+        )
+
+
+def _to_message_row(message: ProcessedMessage) -> dict[str, object]:
+    summary = message.summary
+    return {
+        "message_id": summary.message_id,
+        "state": message.state,
+        "skip_reason": message.skip_reason,
+        "folder_id": message.folder_id,
+        "folder": message.folder,
+        "internet_message_id": summary.internet_message_id,
+        "version": summary.version,
+        "received_at": summary.received_at,
+        "subject": summary.subject,
+        "sender_address": summary.sender_address,
+        "sender_name": summary.sender_name,
+    }
+
+
+def _to_part_rows(message: ProcessedMessage) -> list[dict[str, object]]:
+    rows: list[dict[str, object]] = []
+    for position, part in enumerate(message.parts):
+        row: dict[str, object] = {
+            "message_id": message.message_id,
+            "part_path": part.part_path,
+            "position": position,
+            "filename": part.filename,
+            "content_type": part.content_type,
+            "size_bytes": part.size_bytes,
+        }
+        if isinstance(part, StoredPart):
+            row |= {
+                "attachment_id": part.attachment_id,
+                "content_sha256": part.content_sha256,
+                "blob_key": part.blob_key,
+            }
+        else:
+            row["skip_reason"] = part.skip_reason
+        rows.append(row)
+    return rows
+
+
+def _to_known_message(row: asyncpg.Record) -> KnownMessage:
+    return KnownMessage(
+        row["message_id"], MessageState(row["state"]), row["folder_id"], row["version"], row["is_parked"]
+    )

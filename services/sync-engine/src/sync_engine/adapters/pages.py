@@ -1,0 +1,77 @@
+"""The page transaction (design 5.3, 5.4): all of a batch of a page commits together, or nothing of it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import asyncpg
+
+from mailroom_common.events import DocSource, DocSourceState, Profile
+from mailroom_common.outbox import Outbox
+from mailroom_common.postgres import DatabaseSession, open_transaction
+from mailroom_common.topics import ATTACHMENTS, MAIL_EVENTS
+from sync_engine.adapters.cursors import move_cursor
+from sync_engine.adapters.messages import insert_parts, mark_seen, upsert_messages
+from sync_engine.adapters.parked_items import park_messages, resolve_items
+from sync_engine.adapters.uploads import clear_announcements
+from sync_engine.domain.event_mapping import map_attachment_event
+from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage
+from sync_engine.domain.run_outcomes import SourceNotActive
+
+
+class PgPages:
+    """`Pages` of ports.py."""
+
+    def __init__(self, pool: asyncpg.Pool, outbox: Outbox) -> None:
+        self._pool = pool
+        self._outbox = outbox
+
+    async def commit_page(self, source: DocSource, update: PageUpdate, now: datetime) -> CommittedPage:
+        async with open_transaction(self._pool) as conn:
+            await _lock_source(conn, source, update)
+            await move_cursor(conn, source, update, now)
+            new_ids = await upsert_messages(conn, source, update.messages, now)
+            written = [message for message in update.messages if message.message_id in new_ids]
+            await insert_parts(conn, source, written)
+            await clear_announcements(conn, update.messages)
+            await self._append_events(conn, source, written, now)
+            await resolve_items(conn, source, update)
+            await park_messages(conn, source, update.failed, now)
+            await mark_seen(conn, source, update.seen_message_ids, now)
+            if update.resets_back_off and new_ids:
+                await conn.execute(
+                    "update sync_engine.sync_state set attempts = 0 where doc_source_id = $1", source.doc_source_id
+                )
+        return CommittedPage(new_ids, sum(len(message.stored_parts) for message in written))
+
+    async def _append_events(
+        self, conn: DatabaseSession, source: DocSource, messages: Sequence[ProcessedMessage], now: datetime
+    ) -> None:
+        for message in messages:
+            key = f"{source.doc_source_id}:{message.message_id}"
+            for part in message.stored_parts:
+                event = map_attachment_event(source, message, part, now)
+                await self._outbox.append_record(conn, ATTACHMENTS, key, event, aggregate=key)
+            for mail_event in message.mail_events:
+                await self._outbox.append_record(
+                    conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
+                )
+
+
+async def _lock_source(conn: DatabaseSession, source: DocSource, update: PageUpdate) -> None:
+    """The source stays as it is until the page is committed: a pause or a deletion that comes meanwhile waits, and a
+    page that comes after one is refused."""
+    # Exclusive where the row itself is written: two transactions that share the lock and then both write would
+    # deadlock. And for an observed mailbox, whose events have one order: its pages follow one another, also those of a
+    # worker that has lost the partition.
+    is_exclusive = source.profile is Profile.OBSERVATION or update.resets_back_off
+    row = await conn.fetchrow(
+        "select state, refused_generation, forgotten_at from sync_engine.sync_state "  # noqa: S608  # one of two words
+        f"where doc_source_id = $1 for {'no key update' if is_exclusive else 'share'}",
+        source.doc_source_id,
+    )
+    if row is None or row["forgotten_at"] is not None:
+        raise SourceNotActive("forgotten")
+    if row["state"] != DocSourceState.ACTIVE:
+        raise SourceNotActive(row["state"])
+    if row["refused_generation"] is not None and row["refused_generation"] >= source.grant_generation:
+        raise SourceNotActive("without a grant")

@@ -1,0 +1,52 @@
+"""Rows of `sync_run`: when each run began, why, and how it ended."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from uuid import uuid4
+
+import asyncpg
+
+from mailroom_common.events import DocSource
+from mailroom_common.postgres import acquire_session
+from sync_engine.domain.message_records import RunKind
+from sync_engine.domain.run_outcomes import RunReport
+
+_START = """
+insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at)
+values ($1, $2, $3, $4, $5, $6)
+"""
+_FINISH = """
+update sync_engine.sync_run
+set finished_at = $2, outcome = $3, detail = $4, new_messages = $5, unannounced_messages = $6, stored_parts = $7,
+    parked_items = $8
+where run_id = $1
+"""
+
+
+class PgSyncRuns:
+    """`SyncRuns` of ports.py."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def start_run(self, source: DocSource, kind: RunKind, reasons: Iterable[str], started_at: datetime) -> str:
+        run_id = str(uuid4())
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(
+                _START, run_id, source.doc_source_id, source.tenant_id, str(kind), list(map(str, reasons)), started_at
+            )
+        return run_id
+
+    async def finish_run(self, run_id: str, report: RunReport, finished_at: datetime) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(
+                _FINISH,
+                run_id,
+                finished_at,
+                report.outcome,
+                report.detail,
+                report.new_messages,
+                report.unannounced_messages,
+                report.stored_parts,
+                report.parked_items,
+            )

@@ -1,0 +1,103 @@
+"""Rows of `blob_upload`, which announce what is written to the blob store, and the sweeper of what nobody named."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import asyncpg
+
+from mailroom_common.blobs import BlobStore
+from mailroom_common.errors import Unavailable
+from mailroom_common.logs import get_logger
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+from sync_engine.domain.message_records import ProcessedMessage
+
+log = get_logger()
+
+_MAX_UPLOAD_DURATION = timedelta(days=1)
+_RUN_RETENTION = timedelta(days=30)
+_IDLE_RUN_RETENTION = timedelta(days=1)  # a mailbox is synced a hundred times a day, and mostly nothing is new
+
+# What a part names already needs no announcement: it is ingestion's.
+_ANNOUNCE = """
+insert into sync_engine.blob_upload (attachment_id, doc_source_id, blob_key)
+select $1, $2, $3
+where not exists (select from sync_engine.message_part where attachment_id = $1)
+on conflict (attachment_id) do update set announced_at = now()
+"""
+# The row's lock is the uploader's too: who announces the same upload again waits until the blob is gone, then writes.
+_LOCK_OLDEST = """
+select u.attachment_id, u.blob_key, exists (
+    select from sync_engine.message_part p where p.attachment_id = u.attachment_id) as is_named
+from sync_engine.blob_upload u where u.announced_at < $1
+order by u.announced_at limit 1 for update of u skip locked
+"""
+_DELETE_OLD_RUNS = """
+delete from sync_engine.sync_run
+where started_at < $1 or (started_at < $2 and outcome = 'done' and new_messages = 0 and parked_items = 0)
+"""
+
+
+class PgUploads:
+    """`Uploads` of ports.py."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def announce_upload(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(_ANNOUNCE, attachment_id, doc_source_id, blob_key)
+
+    async def withdraw_upload(self, attachment_id: str) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute("delete from sync_engine.blob_upload where attachment_id = $1", attachment_id)
+
+
+async def clear_announcements(conn: DatabaseSession, messages: Sequence[ProcessedMessage]) -> None:
+    """Within the page transaction. Of all, also where another run was first: its blob has the same name and bytes."""
+    announced = [part.attachment_id for message in messages for part in message.stored_parts]
+    if announced:
+        await conn.execute("delete from sync_engine.blob_upload where attachment_id = any($1)", announced)
+
+
+class Housekeeping:
+    """Removes blobs that a crash left behind, and old sync runs."""
+
+    def __init__(self, pool: asyncpg.Pool, blobs: BlobStore, clock: Callable[[], datetime]) -> None:
+        self._pool = pool
+        self._blobs = blobs
+        self._clock = clock
+
+    async def sweep_repeatedly(self, stopping: asyncio.Event, *, interval_s: float) -> None:
+        while not stopping.is_set():
+            try:
+                await self.sweep_once()
+            except Unavailable as error:
+                log.warning("housekeeping_postponed", reason=str(error))
+            except Exception:  # one blob that cannot be removed must not end the syncing of mail
+                log.exception("housekeeping_failed")
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stopping.wait(), interval_s)
+
+    async def sweep_once(self) -> int:
+        """How many blobs were removed."""
+        removed = 0
+        while (is_removed := await self._sweep_upload()) is not None:
+            removed += is_removed
+        async with acquire_session(self._pool) as conn:
+            now = self._clock()
+            await conn.execute(_DELETE_OLD_RUNS, now - _RUN_RETENTION, now - _IDLE_RUN_RETENTION)
+        return removed
+
+    async def _sweep_upload(self) -> bool | None:
+        async with open_transaction(self._pool) as conn:
+            row = await conn.fetchrow(_LOCK_OLDEST, self._clock() - _MAX_UPLOAD_DURATION)
+            if row is None:
+                return None
+            # What a part names is ingestion's, announced or not.
+            if not row["is_named"]:
+                await self._blobs.delete_blob(row["blob_key"])
+                log.info("orphaned_blob_removed", attachment_id=row["attachment_id"])
+            await conn.execute("delete from sync_engine.blob_upload where attachment_id = $1", row["attachment_id"])
+            return not row["is_named"]

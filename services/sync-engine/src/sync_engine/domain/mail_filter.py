@@ -1,0 +1,106 @@
+"""Whether a mail may carry a document at all. In doubt it may: a wrong yes costs a fetch, a wrong no an invoice."""
+
+import re
+from collections.abc import Iterable
+from enum import StrEnum
+
+from mailroom_common.events import Profile, SourceFilter
+from mailroom_common.providers.types import MessageSummary, Part
+from sync_engine.domain.document_words import mentions_document
+from sync_engine.domain.parts import SkipReason, skip_reason_by_name
+
+REJECTED_MAIL_REASON = "rejected_mail:{}"
+"""The skip reason of a part that would have been stored, had it come in another mail."""
+
+
+class MailRejection(StrEnum):
+    NEWSLETTER = "newsletter"
+    INVITATION = "invitation"
+    BOUNCE = "bounce"
+    NO_DOCUMENT_WORDS = "no_document_words"
+    SENDER_DENIED = "sender_denied"
+
+
+_MAILER_DAEMON = re.compile(r"(mailer[-_.]?daemon|microsoftexchange[0-9a-f]{8,}|mail-?delivery)", re.IGNORECASE)
+_POSTMASTER = re.compile(r"postmaster@", re.IGNORECASE)
+_BOUNCE_SUBJECT = re.compile(
+    r"\s*(undeliver|delivery (status|failure)|mail delivery|returned mail|failure notice|unzustellbar|nicht zustellbar"
+    r"|non remis|echec de|échec de|non recapitabile|no se puede entregar|onbestelbaar|kan niet worden|olevererbar"
+    r"|niedostarczon|não entregue|не доставлено)",
+    re.IGNORECASE,
+)
+_BULK_PRECEDENCE = frozenset({"bulk", "junk", "list"})
+_BULK_HEADERS = ("list-unsubscribe", "list-id", "list-post")
+
+
+def reject_mail(
+    summary: MessageSummary, parts: Iterable[Part], profile: Profile, rules: SourceFilter, *, html: str | None = None
+) -> MailRejection | None:
+    """None accepts the mail. `html` is needed only where `needs_html_to_judge` says so."""
+    if is_sender_listed(summary, rules.sender_deny):
+        return MailRejection.SENDER_DENIED
+    if is_sender_listed(summary, rules.sender_allow):
+        return None
+    if is_bounce(summary):
+        return MailRejection.BOUNCE
+    parts = tuple(parts)
+    mentions = mentions_document(profile, summary.subject, *(part.filename for part in parts))
+    if not mentions and is_newsletter(summary):
+        return MailRejection.NEWSLETTER
+    if not mentions and any(skip_reason_by_name(part) is SkipReason.CALENDAR_OR_CARD for part in parts):
+        return MailRejection.INVITATION
+    if mentions or mentions_document(profile, summary.sender_address, summary.sender_name):
+        return None
+    is_strict = rules.strictness == "strict"
+    if not is_strict and any(skip_reason_by_name(part) is None for part in parts):
+        return None  # something that may be a document: its bytes decide
+    return None if "<table" in (html or "").lower() else MailRejection.NO_DOCUMENT_WORDS
+
+
+def needs_html_to_judge(summary: MessageSummary, parts: Iterable[Part], profile: Profile, rules: SourceFilter) -> bool:
+    """Whether only a `<table>` in the body can still have the mail accepted, as a strict source asks for."""
+    return rules.strictness == "strict" and (
+        reject_mail(summary, parts, profile, rules) is MailRejection.NO_DOCUMENT_WORDS
+    )
+
+
+def may_have_hidden_parts(summary: MessageSummary, profile: Profile, rules: SourceFilter) -> bool:
+    """Where a provider reports "no attachments" of a mail with inline parts only, listing them is worth a call here."""
+    return mentions_document(profile, summary.subject, summary.sender_address, summary.sender_name) or is_sender_listed(
+        summary, rules.sender_allow
+    )
+
+
+def is_bounce(summary: MessageSummary) -> bool:
+    headers = summary.headers or {}
+    if "report-type=delivery-status" in headers.get("content-type", "").replace('"', "").lower():
+        return True
+    address = summary.sender_address or ""
+    if _MAILER_DAEMON.search(address):
+        return True
+    return bool(_POSTMASTER.match(address) and _BOUNCE_SUBJECT.match(summary.subject or ""))
+
+
+def is_newsletter(summary: MessageSummary) -> bool:
+    headers = summary.headers or {}
+    return (
+        any(name in headers for name in _BULK_HEADERS)
+        or headers.get("precedence", "").strip().lower() in _BULK_PRECEDENCE
+    )
+
+
+def is_automated(summary: MessageSummary) -> bool:
+    headers = summary.headers or {}
+    submitted = headers.get("auto-submitted", "no").partition(";")[0].strip().lower()
+    return submitted != "no" or is_bounce(summary)
+
+
+def is_sender_listed(summary: MessageSummary, entries: Iterable[str]) -> bool:
+    """`entries` are addresses (`a@b.example`) and domains (`b.example` or `@b.example`, subdomains too)."""
+    address = (summary.sender_address or "").strip().lower()
+    domain = address.rpartition("@")[2]
+    for entry in (item.strip().lower() for item in entries):
+        wanted = entry.removeprefix("@")
+        if address == entry or (domain and "@" not in wanted and (domain == wanted or domain.endswith("." + wanted))):
+            return True
+    return False

@@ -1,0 +1,148 @@
+"""What a sync run knows of messages and writes of them, and the update that one transaction commits."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from mailroom_common.events import MailEvent
+from mailroom_common.providers.types import MessageSummary
+from sync_engine.domain.cursor import Cursor
+
+
+class MessageState(StrEnum):
+    OPEN = "open"
+    CLOSED = "closed"
+    PARKED = "parked"
+    OBSERVED = "observed"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownMessage:
+    """Our record of a message that a page shows. An observed message may be parked beside its state."""
+
+    message_id: str
+    state: MessageState
+    folder_id: str | None
+    version: str | None
+    is_parked: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredPart:
+    """An attachment whose bytes are in the blob store."""
+
+    part_path: str
+    attachment_id: str
+    filename: str | None
+    content_type: str
+    size_bytes: int
+    content_sha256: str
+    blob_key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedPart:
+    part_path: str
+    filename: str | None
+    content_type: str | None
+    size_bytes: int | None
+    skip_reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessedMessage:
+    """A message to be written: with its parts, or as observed. `mail_events` go out only if its row is new or changes.
+
+    `skip_reason` says why no part was stored, where no single part says it.
+    """
+
+    summary: MessageSummary
+    state: MessageState
+    folder_id: str | None = None
+    folder: str | None = None
+    skip_reason: str | None = None
+    parts: tuple[StoredPart | SkippedPart, ...] = ()
+    mail_events: tuple[MailEvent, ...] = ()
+
+    @property
+    def message_id(self) -> str:
+        return self.summary.message_id
+
+    @property
+    def stored_parts(self) -> tuple[StoredPart, ...]:
+        return tuple(part for part in self.parts if isinstance(part, StoredPart))
+
+
+@dataclass(frozen=True, slots=True)
+class FailedMessage:
+    """A message that could not be processed. `reason` is a constant word, `detail` has nothing of the mail in it."""
+
+    message_id: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedItem:
+    message_id: str
+    reason: str
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageUpdate:
+    """What one transaction writes: a batch of a page with its cursor, or messages alone.
+
+    `read_cursor` is the cursor with which the page was read: the commit succeeds only while the stored one has its
+    version. `next_cursor` takes its place. Both are None where no cursor moves (hinted runs, retries of parked items).
+    """
+
+    read_cursor: Cursor | None = None
+    next_cursor: Cursor | None = None
+    messages: tuple[ProcessedMessage, ...] = ()
+    failed: tuple[FailedMessage, ...] = ()
+    seen_message_ids: tuple[str, ...] = ()
+    resolved_item_ids: tuple[str, ...] = ()  # parked items that no longer are
+    starts_relist: bool = False
+    resets_back_off: bool = False  # if a message is new: failures before it count no more
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.messages or self.failed or self.resolved_item_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedPage:
+    """What the transaction found new: a message that another run wrote first is not among it."""
+
+    new_message_ids: frozenset[str] = frozenset()
+    stored_parts: int = 0
+
+
+@dataclass(slots=True)
+class RunTally:
+    """What a run has committed so far."""
+
+    new_messages: int = 0
+    unannounced_messages: int = 0
+    stored_parts: int = 0
+    parked_items: int = 0
+
+
+class RunKind(StrEnum):
+    FULL = "full"
+    HINTED = "hinted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncState:
+    """The row of `sync_state` as a run finds it. `full_due` is a mark: clearing it clears no later one."""
+
+    state: str
+    not_before: datetime | None = None
+    attempts: int = 0
+    refused_generation: int | None = None
+    listed_until: datetime | None = None
+    last_full_at: datetime | None = None
+    full_due: int | None = None

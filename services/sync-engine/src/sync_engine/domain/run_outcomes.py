@@ -1,0 +1,71 @@
+"""How a sync run of one mailbox ends, and what keeps one from writing anything."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from mailroom_common.events import ConnectionKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCompleted:
+    """`unannounced_messages` counts what was found new though no notification had asked for it.
+
+    `missing_folders` are names of the source's `folders` that the mailbox does not have; None where no folders were
+    listed.
+    """
+
+    new_messages: int = 0
+    unannounced_messages: int = 0
+    is_full: bool = False
+    missing_folders: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunDeferred:
+    """The run failed in a way that passes; `not_before` is in `sync_state` already. `detail` may be logged.
+
+    `is_failure` is False where the provider only asked for patience (429): nothing is wrong with it.
+    """
+
+    not_before: datetime
+    detail: str
+    is_failure: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class NotSyncable:
+    """No run can help until somebody acts; whoever ends that state asks for a sync again.
+
+    `kind` is what subscription-manager must learn, each time it is found so (the event's id is derived, a repeat does
+    no harm); None when it knows by itself: the source is paused, being deleted, or not ours.
+    """
+
+    detail: str
+    kind: ConnectionKind | None = None
+
+
+RunOutcome = RunCompleted | RunDeferred | NotSyncable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReport:
+    """The end of a run as `sync_run` keeps it; `detail` may be logged."""
+
+    outcome: str
+    detail: str | None = None
+    new_messages: int = 0
+    unannounced_messages: int = 0
+    stored_parts: int = 0
+    parked_items: int = 0
+
+
+class SourceNotActive(Exception):
+    """The source was paused, deleted or lost its grant while the run was under way: nothing was written."""
+
+    def __init__(self, state: str) -> None:
+        super().__init__(f"the source is {state}")
+        self.state = state
+
+
+class CursorConflict(Exception):
+    """Another run moved the cursor since it was read: nothing was written, and the page has to be read again."""

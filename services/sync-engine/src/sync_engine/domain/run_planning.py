@@ -1,0 +1,53 @@
+"""What a run does, decided by `sync_state` alone: a request only wakes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from mailroom_common.events import SyncReason
+from sync_engine.domain.message_records import RunKind, SyncState
+
+# How long a parked item rests, by the number of its failures; after the last, until a full run is asked for.
+RETRY_DELAYS = (timedelta(seconds=30), timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=3))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncTimings:
+    backstop_interval: timedelta = timedelta(minutes=15)
+    list_overlap: timedelta = timedelta(minutes=2)
+    # Before the first list there is no provider's time to go on from: ours, less what clocks may differ by.
+    max_clock_difference: timedelta = timedelta(minutes=5)
+    # Younger mail may simply be ahead of its notification.
+    announcement_delay: timedelta = timedelta(minutes=2)
+
+
+def choose_run_kind(state: SyncState, timings: SyncTimings, now: datetime) -> RunKind:
+    if state.full_due is not None or state.last_full_at is None:
+        return RunKind.FULL
+    return RunKind.FULL if now - state.last_full_at > timings.backstop_interval * 2 / 3 else RunKind.HINTED
+
+
+def choose_list_start(state: SyncState, timings: SyncTimings) -> datetime | None:
+    """From when the hint list is asked for; None when there has been neither a list nor a full run.
+
+    A mailbox that no list was asked of for a month need not list that month: the last full run has read it.
+    """
+    listed = state.listed_until and state.listed_until - timings.list_overlap
+    full = state.last_full_at and state.last_full_at - timings.max_clock_difference
+    return max((at for at in (listed, full) if at is not None), default=None)
+
+
+def is_unannounced(
+    received_at: datetime | None,
+    reasons: Iterable[SyncReason],
+    state: SyncState,
+    timings: SyncTimings,
+    started_at: datetime,
+) -> bool:
+    """Whether a push should have told us of this mail long ago: only the backstop came, and an earlier run had been."""
+    return (
+        frozenset(reasons) == {SyncReason.BACKSTOP}
+        and received_at is not None
+        and state.last_full_at is not None
+        and state.last_full_at < received_at < started_at - timings.announcement_delay
+    )

@@ -1,0 +1,116 @@
+"""Collects the attachments of a message: fetched in the least calls, filtered, its parts judged and stored."""
+
+from collections.abc import Sequence
+
+from mailroom_common.blobs import BlobStore
+from mailroom_common.providers.types import Message, MessageSummary
+from sync_engine.domain.mail_filter import MailRejection, may_have_hidden_parts, needs_html_to_judge, reject_mail
+from sync_engine.domain.message_records import MessageState, ProcessedMessage, SkippedPart, StoredPart
+from sync_engine.domain.parts import needs_html_body
+from sync_engine.domain.untrusted_text import clean_summary
+from sync_engine.domain.watched_folders import MessageLocation, Watch
+from sync_engine.handlers.process_messages import MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.store_part import StorePart
+from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.ports import Uploads
+
+
+class CollectMessages:
+    """Writes nothing but blobs and their announcements: the rows are the caller's to commit."""
+
+    def __init__(self, blobs: BlobStore, uploads: Uploads, *, max_concurrent: int) -> None:
+        self._parts = StorePart(blobs, uploads)
+        self._max_concurrent = max_concurrent
+
+    async def collect_messages(self, run: SyncRun, watch: Watch, refs: Sequence[MessageRef]) -> ProcessedBatch:
+        """Those of `refs` that are watched, and not from before the start."""
+        return await process_each(
+            run, refs, lambda ref: self._collect_message(run, watch, ref), max_concurrent=self._max_concurrent
+        )
+
+    async def _collect_message(self, run: SyncRun, watch: Watch, ref: MessageRef) -> ProcessedMessage | None:
+        if ref.summary is not None:
+            if _is_passed_over(run, watch, ref.summary):
+                return None
+            if processed := _judge_without_fetch(run, watch, ref.summary):
+                return processed
+        message = await self._fetch_message(run, ref)
+        location = watch.locate(message.summary)
+        if location is None or run.is_before_start(message.summary):
+            return None
+        return await self._process_parts(run, await self._complete_message(run, message), location)
+
+    async def _fetch_message(self, run: SyncRun, ref: MessageRef) -> Message:
+        lists_parts = True if ref.summary is not None and ref.summary.has_attachments is False else None
+        return await run.provider.fetch_message(run.mailbox, ref.message_id, ref.summary, with_parts=lists_parts)
+
+    async def _complete_message(self, run: SyncRun, message: Message) -> Message:
+        """With hidden parts, where only now it shows that they are worth a call, and with the body where it decides."""
+        summary, profile, rules = message.summary, run.source.profile, run.source.filter
+        if (
+            # "No attachments" then may be a mail all of whose parts are inline, a PDF among them.
+            not run.provider.traits.reports_inline_parts
+            and summary.has_attachments is False
+            and not message.parts
+            and may_have_hidden_parts(summary, profile, rules)
+        ):
+            message = await run.provider.fetch_message(run.mailbox, summary.message_id, summary, with_parts=True)
+        needs_body = any(needs_html_body(part) for part in message.parts) or needs_html_to_judge(
+            summary, message.parts, profile, rules
+        )
+        if not needs_body or message.html_body is not None:
+            return message
+        # The parts again too: their handles are good only right after the fetch.
+        return await run.provider.fetch_message(
+            run.mailbox, summary.message_id, summary, with_body=True, with_parts=True
+        )
+
+    async def _process_parts(self, run: SyncRun, message: Message, location: MessageLocation) -> ProcessedMessage:
+        html = message.html_body or ""
+        rejection = reject_mail(message.summary, message.parts, run.source.profile, run.source.filter, html=html)
+        # One after the other: a message with a hundred parts must not hold a hundred streams open.
+        parts = [
+            await self._parts.store_part(run, message, part, html=html, rejection=rejection) for part in message.parts
+        ]
+        if not any(isinstance(part, StoredPart) for part in parts):
+            return _build_closed_message(message.summary, location, rejection, parts)
+        return ProcessedMessage(
+            summary=clean_summary(message.summary),
+            state=MessageState.OPEN,
+            folder_id=location.folder_id,
+            folder=location.name,
+            parts=tuple(parts),
+        )
+
+
+def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool:
+    return run.is_before_start(summary) or (watch.knows_location(summary) and watch.locate(summary) is None)
+
+
+def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) -> ProcessedMessage | None:
+    """A mail without attachments that mentions no document costs no call at all."""
+    location = watch.locate(summary) if watch.knows_location(summary) else None
+    if location is None or summary.received_at is None or summary.has_attachments is not False:
+        return None
+    profile, rules = run.source.profile, run.source.filter
+    if may_have_hidden_parts(summary, profile, rules):
+        return None
+    rejection = reject_mail(summary, (), profile, rules) or MailRejection.NO_DOCUMENT_WORDS
+    return _build_closed_message(summary, location, rejection)
+
+
+def _build_closed_message(
+    summary: MessageSummary,
+    location: MessageLocation,
+    rejection: MailRejection | None,
+    parts: Sequence[StoredPart | SkippedPart] = (),
+) -> ProcessedMessage:
+    """No part is stored, so there is no result to wait for."""
+    return ProcessedMessage(
+        summary=clean_summary(summary),
+        state=MessageState.CLOSED,
+        folder_id=location.folder_id,
+        folder=location.name,
+        skip_reason=None if rejection is None else str(rejection),
+        parts=tuple(parts),
+    )

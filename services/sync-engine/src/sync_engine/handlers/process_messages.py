@@ -1,0 +1,107 @@
+"""Processes the messages of a batch, some at once: one that fails costs itself, and what was done before is kept."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected
+from mailroom_common.logs import get_logger
+from mailroom_common.providers.types import MessageSummary
+from sync_engine.domain.message_records import FailedMessage, ProcessedMessage
+from sync_engine.handlers.sync_run import SyncRun
+
+log = get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class MessageRef:
+    """A message to be processed. `may_be_gone`: it was listed as removed, so its absence is no failure."""
+
+    message_id: str
+    summary: MessageSummary | None = None
+    may_be_gone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessedBatch:
+    """`interruption` is what the run has to end with, once the rest of this is committed: a throttle, say."""
+
+    messages: tuple[ProcessedMessage, ...] = ()
+    failed: tuple[FailedMessage, ...] = ()
+    interruption: MailroomError | None = None
+
+
+class MessageUnavailable(ProviderUnavailable):
+    """The provider failed over one message: it may be the message's fault, or the provider's. The run ends, and the
+    message is parked, so that the next run passes over it."""
+
+    def __init__(self, failed: FailedMessage, *, retry_after_s: float | None) -> None:
+        super().__init__(failed.detail, retry_after_s=retry_after_s)
+        self.failed = failed
+
+
+ProcessMessage = Callable[[MessageRef], Awaitable[ProcessedMessage | None]]
+
+
+async def process_each(
+    run: SyncRun, refs: Sequence[MessageRef], process_message: ProcessMessage, *, max_concurrent: int
+) -> ProcessedBatch:
+    """What `process_message` made of each, in the order of `refs`, up to an error that concerns the whole run."""
+    waiting = deque(enumerate(refs))
+    results: dict[int, ProcessedMessage | FailedMessage | None] = {}
+    interruptions: list[MailroomError] = []
+
+    async def work_queue() -> None:
+        # After an interruption nothing new is begun, and what is under way may come to its end: its calls are spent.
+        while waiting and not interruptions:
+            index, ref = waiting.popleft()
+            try:
+                results[index] = await _process_alone(run, ref, process_message)
+            except MailroomError as error:
+                interruptions.append(error)
+
+    tasks = [asyncio.create_task(work_queue()) for _ in range(min(max_concurrent, len(refs)))]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        # Cancelled with the run: what was stored is announced, and will be stored again.
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    return _collect_results([results[index] for index in sorted(results)], interruptions)
+
+
+def _collect_results(
+    results: Sequence[ProcessedMessage | FailedMessage | None], interruptions: Sequence[MailroomError]
+) -> ProcessedBatch:
+    failed = [result for result in results if isinstance(result, FailedMessage)]
+    first = interruptions[0] if interruptions else None
+    if isinstance(first, MessageUnavailable):
+        failed.append(first.failed)
+    messages = tuple(result for result in results if isinstance(result, ProcessedMessage))
+    return ProcessedBatch(messages, tuple(failed), first)
+
+
+async def _process_alone(
+    run: SyncRun, ref: MessageRef, process_message: ProcessMessage
+) -> ProcessedMessage | FailedMessage | None:
+    """An error that is this message's own becomes a FailedMessage, so that the batch goes on without it."""
+    try:
+        return await process_message(ref)
+    except ItemGone:
+        return None if ref.may_be_gone else FailedMessage(ref.message_id, "gone", "it was listed and cannot be fetched")
+    except AccessDenied as error:
+        # The mailbox as a whole is readable: a page of it listed this message a moment ago.
+        return FailedMessage(ref.message_id, "access_denied", str(error))
+    except Rejected as error:
+        return FailedMessage(ref.message_id, "rejected", str(error))
+    except ProviderUnavailable as error:
+        failed = FailedMessage(ref.message_id, "provider_unavailable", str(error))
+        raise MessageUnavailable(failed, retry_after_s=error.retry_after_s) from error
+    except MailroomError:
+        raise
+    except Exception as error:
+        # Untrusted input finds every bug: one mail that crashes us must not keep the others from being processed.
+        log.exception("message_crashed", doc_source_id=run.doc_source_id, message_id=ref.message_id)
+        return FailedMessage(ref.message_id, "crashed", type(error).__name__)

@@ -1,0 +1,63 @@
+"""Tries parked messages again, at the end of a run: by then the provider has shown that it answers."""
+
+from collections.abc import Sequence
+
+from mailroom_common.logs import get_logger
+from sync_engine.domain.message_records import FailedMessage, MessageState, PageUpdate, ParkedItem
+from sync_engine.domain.watched_folders import Watch
+from sync_engine.handlers.collect_messages import CollectMessages
+from sync_engine.handlers.commit_updates import CommitUpdates
+from sync_engine.handlers.observe_messages import ObserveMessages
+from sync_engine.handlers.process_messages import MessageRef, MessageUnavailable, ProcessedBatch
+from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.ports import Messages
+
+log = get_logger()
+
+# A message may be announced before it can be read; one that is gone so many times is gone for good.
+_MAX_GONE_ATTEMPTS = 3
+
+
+class RetryParkedItems:
+    def __init__(
+        self, messages: Messages, collect: CollectMessages, observe: ObserveMessages, commits: CommitUpdates
+    ) -> None:
+        self._messages = messages
+        self._collect = collect
+        self._observe = observe
+        self._commits = commits
+
+    async def retry_items(self, run: SyncRun, watch: Watch, items: Sequence[ParkedItem]) -> None:
+        """One at a time, a transaction each: an item that fails must not take another with it."""
+        for item in items:
+            batch = await self._process_item(run, watch, item)
+            if batch.interruption is not None and not isinstance(batch.interruption, MessageUnavailable):
+                raise batch.interruption
+            await self._commit_item(run, item, batch)
+
+    async def _process_item(self, run: SyncRun, watch: Watch, item: ParkedItem) -> ProcessedBatch:
+        if not run.is_observing:
+            return await self._collect.collect_messages(run, watch, [MessageRef(item.message_id)])
+        known = await self._messages.find_known(run.doc_source_id, [item.message_id])
+        recorded = {key: message for key, message in known.items() if message.state is not MessageState.PARKED}
+        # A mail that was reported as received and cannot be fetched any more is removed, which is to be reported too.
+        refs = [MessageRef(item.message_id, may_be_gone=bool(recorded))]
+        return await self._observe.observe_messages(run, watch, refs, recorded)
+
+    async def _commit_item(self, run: SyncRun, item: ParkedItem, batch: ProcessedBatch) -> None:
+        failed = tuple(failure for failure in batch.failed if not _is_gone_for_good(item, failure))
+        if not failed:
+            log.info(
+                "parked_item_resolved",
+                doc_source_id=run.doc_source_id,
+                message_id=item.message_id,
+                is_processed=bool(batch.messages),
+            )
+        resolved = () if failed else (item.message_id,)
+        await self._commits.commit_update(
+            run, PageUpdate(messages=batch.messages, failed=failed, resolved_item_ids=resolved)
+        )
+
+
+def _is_gone_for_good(item: ParkedItem, failure: FailedMessage) -> bool:
+    return failure.reason == "gone" and item.reason == "gone" and item.attempts + 1 >= _MAX_GONE_ATTEMPTS

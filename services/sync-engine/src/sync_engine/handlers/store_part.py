@@ -1,0 +1,100 @@
+"""Stores one part of a mail: judged by its name, then by its first bytes, then streamed to the blob store."""
+
+from collections.abc import AsyncIterator
+
+from mailroom_common.blobs import BlobStore
+from mailroom_common.errors import ItemGone
+from mailroom_common.events import derive_attachment_id
+from mailroom_common.providers.types import Message, Part
+from sync_engine.domain.content import HEAD_BYTES, ContentKind, detect_content_kind
+from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON, MailRejection
+from sync_engine.domain.message_records import SkippedPart, StoredPart
+from sync_engine.domain.parts import MAX_PART_BYTES, SkipReason, skip_reason_by_content, skip_reason_by_name
+from sync_engine.domain.untrusted_text import clean_filename, clean_text
+from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.ports import Uploads
+
+
+class _PartTooLarge(Exception):
+    pass
+
+
+class StorePart:
+    def __init__(self, blobs: BlobStore, uploads: Uploads) -> None:
+        self._blobs = blobs
+        self._uploads = uploads
+
+    async def store_part(
+        self, run: SyncRun, message: Message, part: Part, *, html: str, rejection: MailRejection | None
+    ) -> StoredPart | SkippedPart:
+        if reason := skip_reason_by_name(part):
+            return _skip_part(part, reason)
+        if rejection:
+            return _skip_part(part, REJECTED_MAIL_REASON.format(rejection))
+        try:
+            async with run.provider.open_part(run.mailbox, message.summary.message_id, part) as chunks:
+                head = await _read_head(chunks)
+                kind = detect_content_kind(head)
+                # Leaving here abandons the rest of the part: its first bytes were enough.
+                if reason := skip_reason_by_content(part, kind, html=html):
+                    return _skip_part(part, reason)
+                return await self._upload_part(run, message.summary.message_id, part, kind, _limit_size(head, chunks))
+        except ItemGone:
+            return _skip_part(part, SkipReason.UNAVAILABLE)
+        except _PartTooLarge:
+            return _skip_part(part, SkipReason.TOO_LARGE)
+
+    async def _upload_part(
+        self, run: SyncRun, message_id: str, part: Part, kind: ContentKind, chunks: AsyncIterator[bytes]
+    ) -> StoredPart:
+        attachment_id = derive_attachment_id(run.doc_source_id, message_id, part.part_path)
+        key = f"documents/{attachment_id}.{kind.file_extension}"
+        # Before the first byte: a crash in between leaves a blob that the sweeper finds by its announcement.
+        await self._uploads.announce_upload(run.doc_source_id, attachment_id, key)
+        try:
+            stored = await self._blobs.write_blob(key, chunks, content_type=kind.media_type)
+        except _PartTooLarge:
+            await self._uploads.withdraw_upload(attachment_id)
+            raise
+        return StoredPart(
+            part_path=part.part_path,
+            attachment_id=attachment_id,
+            filename=clean_filename(part.filename),
+            content_type=kind.media_type,
+            size_bytes=stored.size_bytes,
+            content_sha256=stored.sha256,
+            blob_key=key,
+        )
+
+
+def _skip_part(part: Part, reason: str) -> SkippedPart:
+    return SkippedPart(
+        part_path=part.part_path,
+        filename=clean_filename(part.filename),
+        content_type=clean_text(part.content_type),
+        size_bytes=part.size_bytes,
+        skip_reason=str(reason),
+    )
+
+
+async def _read_head(chunks: AsyncIterator[bytes]) -> bytes:
+    """At least HEAD_BYTES, less only where the part is shorter."""
+    head = bytearray()
+    async for chunk in chunks:
+        head += chunk
+        if len(head) >= HEAD_BYTES:
+            break
+    return bytes(head)
+
+
+async def _limit_size(head: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """The part from its beginning; counted, since the sizes that providers report are not exact."""
+    size_bytes = len(head)
+    if size_bytes > MAX_PART_BYTES:
+        raise _PartTooLarge
+    yield head
+    async for chunk in rest:
+        size_bytes += len(chunk)
+        if size_bytes > MAX_PART_BYTES:
+            raise _PartTooLarge
+        yield chunk

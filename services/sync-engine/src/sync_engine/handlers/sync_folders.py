@@ -1,0 +1,111 @@
+"""The full run of a mailbox that lists its changes by folder: the changes of each watched folder."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+
+from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected
+from mailroom_common.logs import get_logger
+from mailroom_common.providers.types import Change, ChangeKind, MessageSummary
+from sync_engine.domain.watched_folders import FolderWatch, Watch
+from sync_engine.handlers.advance_cursor import AdvanceCursor
+from sync_engine.handlers.commit_updates import MAX_BATCH_MESSAGES, CommitUpdates
+from sync_engine.handlers.process_changes import ProcessChanges
+from sync_engine.handlers.process_messages import MessageUnavailable
+from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.handlers.watch_mailbox import WatchMailbox
+from sync_engine.ports import Cursors, Messages
+
+log = get_logger()
+
+
+class SyncFolders:
+    def __init__(
+        self,
+        *,
+        cursors: Cursors,
+        messages: Messages,
+        watches: WatchMailbox,
+        advance: AdvanceCursor,
+        changes: ProcessChanges,
+        commits: CommitUpdates,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._cursors = cursors
+        self._messages = messages
+        self._watches = watches
+        self._advance = advance
+        self._changes = changes
+        self._commits = commits
+        self._clock = clock
+
+    async def sync_all_folders(self, run: SyncRun) -> tuple[FolderWatch, ProviderUnavailable | None]:
+        """What is watched, and the failure that kept some folders from being read."""
+        watch = await self._watches.watch_current_folders(run)
+        failure = await self.sync_folders(run, watch, watch.folders)
+        if run.is_observing:
+            # Only after the folders were listed anew: those that were deleted since are in no list, and no list of
+            # changes says what became of their mails.
+            for scope in await self._cursors.list_scopes_without_folder(run.doc_source_id):
+                await self._close_deleted_folder(run, watch, scope)
+        return watch, failure
+
+    async def sync_folders(
+        self,
+        run: SyncRun,
+        watch: Watch,
+        folder_ids: Iterable[str],
+        *,
+        hints: Mapping[str, MessageSummary] | None = None,
+    ) -> ProviderUnavailable | None:
+        """Each folder to the end of its round; one that cannot be read keeps no other from being read.
+
+        Returns what the run has to end with when some could not be read. Raises what is not about one folder, and
+        where none at all could be read.
+        """
+        failures: list[MailroomError] = []
+        read_count = 0
+        for folder_id in folder_ids:
+            try:
+                await self._sync_folder(run, watch, folder_id, hints)
+                read_count += 1
+            except MessageUnavailable:
+                raise  # the message is parked: the next run passes over it
+            except (Rejected, AccessDenied, ProviderUnavailable) as error:
+                log.warning("folder_read_failed", doc_source_id=run.doc_source_id, scope=folder_id, reason=str(error))
+                if isinstance(error, ProviderUnavailable) and error.retry_after_s:
+                    raise  # a pause is the mailbox's: no other folder of it is asked for either
+                failures.append(error)
+        return _summarize_failures(failures, read_count)
+
+    async def _sync_folder(
+        self, run: SyncRun, watch: Watch, folder_id: str, hints: Mapping[str, MessageSummary] | None
+    ) -> None:
+        try:
+            await self._advance.advance_cursor(run, watch, folder_id, hints=hints)
+        except ItemGone:
+            await self._close_deleted_folder(run, watch, folder_id)
+
+    async def _close_deleted_folder(self, run: SyncRun, watch: Watch, scope: str) -> None:
+        if run.is_observing:
+            known = await self._messages.list_not_seen_since(run.doc_source_id, scope, self._clock())
+            changes = [Change(ChangeKind.REMOVED, message.message_id) for message in known]
+            for start in range(0, len(changes), MAX_BATCH_MESSAGES):
+                batch = changes[start : start + MAX_BATCH_MESSAGES]
+                processed = await self._changes.process_changes(run, watch, scope, batch)
+                await self._commits.commit_batch(run, processed)
+        # The cursor goes last: while it stands, a run that was cut off looks for these mails again.
+        await self._cursors.delete_cursor(run.doc_source_id, scope)
+
+
+def _summarize_failures(failures: list[MailroomError], read_count: int) -> ProviderUnavailable | None:
+    if not failures:
+        return None
+    if not read_count and all(isinstance(error, AccessDenied) for error in failures):
+        raise failures[0]
+    # What is denied for one folder is not denied for the mailbox, and a folder's 400 is no crash of ours.
+    count = len(failures)
+    failure = ProviderUnavailable(f"{count} of {count + read_count} folders could not be read: {failures[0]}")
+    failure.__cause__ = failures[0]
+    if not read_count:
+        raise failure
+    return failure

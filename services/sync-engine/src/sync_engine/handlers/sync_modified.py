@@ -1,0 +1,85 @@
+"""The hinted run of a mailbox that lists its changes by folder: one mailbox-wide list of what was modified lately."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from mailroom_common.providers.types import MessageSummary
+from sync_engine.domain.message_records import KnownMessage
+from sync_engine.domain.run_planning import choose_list_start
+from sync_engine.handlers.collect_messages import CollectMessages
+from sync_engine.handlers.commit_updates import MAX_BATCH_MESSAGES, CommitUpdates
+from sync_engine.handlers.process_messages import MessageRef
+from sync_engine.handlers.sync_folders import SyncFolders
+from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.handlers.watch_mailbox import WatchMailbox
+from sync_engine.ports import Messages, SyncStates
+
+
+class SyncModified:
+    def __init__(
+        self,
+        *,
+        states: SyncStates,
+        messages: Messages,
+        watches: WatchMailbox,
+        collect: CollectMessages,
+        folders: SyncFolders,
+        commits: CommitUpdates,
+    ) -> None:
+        self._states = states
+        self._messages = messages
+        self._watches = watches
+        self._collect = collect
+        self._folders = folders
+        self._commits = commits
+
+    async def sync_modified(self, run: SyncRun) -> None:
+        """The list moves no cursor: so changes that lag lose nothing, and what the list leaves out comes later only."""
+        since: datetime | None = choose_list_start(run.state, run.timings) or run.start_at
+        hints: dict[str, MessageSummary] = {}
+        while since is not None:
+            page = await run.provider.list_modified(run.mailbox, since)
+            await self._process_page(run, page.summaries, hints)
+            if until := max((summary.modified_at for summary in page.summaries if summary.modified_at), default=None):
+                await self._states.record_listed_until(run.source, until)
+            # Paged by value: where a page brings us no further, the next full run is what reads the rest.
+            has_more = page.resume_after is not None and page.resume_after > since
+            since = page.resume_after if has_more else None
+        if hints:
+            await self._sync_listed_folders(run, hints)
+
+    async def _process_page(
+        self, run: SyncRun, summaries: Sequence[MessageSummary], hints: dict[str, MessageSummary]
+    ) -> None:
+        listed = {summary.message_id: summary for summary in summaries}
+        known = await self._messages.find_known(run.doc_source_id, list(listed))
+        if run.is_observing:
+            hints |= {key: summary for key, summary in listed.items() if _is_changed(run, summary, known.get(key))}
+            return
+        unknown = [summary for key, summary in listed.items() if key not in known and not run.is_before_start(summary)]
+        if unknown:
+            await self._collect_unknown(run, unknown)
+
+    async def _collect_unknown(self, run: SyncRun, unknown: Sequence[MessageSummary]) -> None:
+        folder_ids = {summary.folder_id for summary in unknown if summary.folder_id}
+        watch = await self._watches.watch_saved_folders(run, folder_ids)
+        refs = [MessageRef(summary.message_id, summary) for summary in unknown]
+        for start in range(0, len(refs), MAX_BATCH_MESSAGES):
+            batch = await self._collect.collect_messages(run, watch, refs[start : start + MAX_BATCH_MESSAGES])
+            await self._commits.commit_batch(run, batch)
+
+    async def _sync_listed_folders(self, run: SyncRun, hints: Mapping[str, MessageSummary]) -> None:
+        """Changes of an observed mailbox are reported in order, so they come from cursors; the list says from which."""
+        listed = {summary.folder_id for summary in hints.values() if summary.folder_id}
+        watch = await self._watches.watch_saved_folders(run, listed)
+        folder_ids = [folder_id for folder_id in watch.folders if folder_id in listed]
+        if failure := await self._folders.sync_folders(run, watch, folder_ids, hints=hints):
+            raise failure
+
+
+def _is_changed(run: SyncRun, summary: MessageSummary, known: KnownMessage | None) -> bool:
+    if known is None:
+        return not run.is_before_start(summary)
+    if known.is_parked:
+        return False
+    return (known.version, known.folder_id) != (summary.version, summary.folder_id)

@@ -1,0 +1,66 @@
+"""What belongs to one sync run of one mailbox."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from mailroom_common.events import DocSource, Profile, SyncReason
+from mailroom_common.providers.ports import MailReader
+from mailroom_common.providers.types import Mailbox, MessageSummary
+from sync_engine.domain.message_records import CommittedPage, PageUpdate, RunTally, SyncState
+from sync_engine.domain.run_planning import SyncTimings, is_unannounced
+
+_EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SyncRun:
+    """`state` is the source's row as the run found it."""
+
+    source: DocSource
+    mailbox: Mailbox
+    provider: MailReader
+    reasons: frozenset[SyncReason]
+    state: SyncState
+    started_at: datetime
+    timings: SyncTimings
+    tally: RunTally = field(default_factory=RunTally)
+
+    @property
+    def doc_source_id(self) -> str:
+        return self.source.doc_source_id
+
+    @property
+    def is_observing(self) -> bool:
+        """Whether the run reports what happens to each mail, instead of collecting attachments."""
+        return self.source.profile is Profile.OBSERVATION
+
+    @property
+    def start_at(self) -> datetime:
+        return self.source.start_at or _EPOCH
+
+    def is_before_start(self, summary: MessageSummary) -> bool:
+        """By the provider's clock, whichever list shows the mail. An unknown time is not before."""
+        return summary.received_at is not None and summary.received_at < self.start_at
+
+    def add_to_tally(self, update: PageUpdate, committed: CommittedPage) -> None:
+        new = [message for message in update.messages if message.message_id in committed.new_message_ids]
+        self.tally.new_messages += len(new)
+        self.tally.stored_parts += committed.stored_parts
+        self.tally.parked_items += len(update.failed)
+        self.tally.unannounced_messages += sum(
+            is_unannounced(message.summary.received_at, self.reasons, self.state, self.timings, self.started_at)
+            for message in new
+        )
+
+
+def build_mailbox(source: DocSource) -> Mailbox:
+    return Mailbox(
+        doc_source_id=source.doc_source_id,
+        provider=source.provider,
+        access=source.access,
+        profile=source.profile,
+        address=source.address or "",
+        provider_user_id=source.provider_user_id,
+        provider_tenant=source.provider_tenant,
+        grant_generation=source.grant_generation,
+    )

@@ -1,0 +1,166 @@
+"""Schedules sync runs: claims requests from the work tables of the owned partitions while slots are free."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from time import perf_counter
+
+from mailroom_common.errors import Retryable
+from mailroom_common.logs import get_logger
+from mailroom_common.metrics import SYNC_REQUESTS_REARMED, SYNC_RUN_S
+from mailroom_common.tracing import bind_traceparent
+from sync_engine.domain.work_table import Append, Claim
+from sync_engine.handlers.answer_claims import REST_AFTER_CRASH_S, REST_S, AnswerClaims
+from sync_engine.handlers.request_partitions import RequestPartition, RequestPartitions, cancel_tasks
+from sync_engine.ports import RequestLog, SyncStates
+
+log = get_logger()
+
+# Backfill requests have slots of their own, one in five: they neither starve nor hold up live mail.
+_BACKFILL_SHARE = 5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _ClaimedRun:
+    """A claim being worked on. It is compared by identity: a later run of the same source is another one."""
+
+    owned: RequestPartition
+    claim: Claim
+
+
+class SyncRequestWorker:
+    """Runs at most one claim per doc source, and at most `max_concurrent` in all."""
+
+    def __init__(
+        self,
+        *,
+        partitions: RequestPartitions,
+        answers: AnswerClaims,
+        states: SyncStates,
+        requests: RequestLog,
+        clock: Callable[[], datetime],
+        max_concurrent: int,
+        append_pauses_s: Sequence[float] = (0.1, 0.5, 2.0),
+    ) -> None:
+        self._partitions = partitions
+        self._answers = answers
+        self._states = states
+        self._requests = requests
+        self._clock = clock
+        self._max_concurrent = max_concurrent
+        self._max_backfill = max(1, max_concurrent // _BACKFILL_SHARE)
+        self._append_pauses_s = append_pauses_s
+        self._running: dict[str, _ClaimedRun] = {}  # by doc source, whichever topic the request was claimed from
+
+    async def run_worker(self, stopping: asyncio.Event, *, grace_s: float) -> None:
+        stop_watch = asyncio.create_task(_forward_event(stopping, self._partitions.changed))
+        try:
+            while not stopping.is_set():
+                self._partitions.changed.clear()
+                self._start_due_work()
+                await self._wait_for_change()
+        finally:
+            stop_watch.cancel()
+        # The runs under way get a moment to end; what is cancelled is run again by the next owner of the partition.
+        if tasks := {task for owned in self._partitions for task in owned.tasks}:
+            await asyncio.wait(tasks, timeout=grace_s)
+            await cancel_tasks(tasks)
+
+    def _start_due_work(self) -> None:
+        for owned in self._partitions:
+            for append in owned.table.take_rearms():
+                SYNC_REQUESTS_REARMED.inc()
+                owned.start_task(self._append_until_acknowledged(owned, append))
+            if not owned.is_recording_full_syncs and (keys := owned.table.take_full_sync_keys()):
+                owned.is_recording_full_syncs = True
+                owned.start_task(self._record_full_syncs(owned, keys))
+            owned.table.wake_due_keys(self._clock())
+        while len(self._running) < self._max_concurrent and (run := self._claim_next()):
+            self._start_run(run)
+
+    def _claim_next(self) -> _ClaimedRun | None:
+        """The next claim, backfill first while its share has room."""
+        backfill_count = sum(run.owned.is_backfill for run in self._running.values())
+        kinds = (True, False) if backfill_count < self._max_backfill else (False,)
+        for is_backfill in kinds:
+            for owned in self._partitions:
+                if owned.is_backfill is not is_backfill or not owned.is_caught_up:
+                    continue
+                if claim := owned.table.claim_next(busy=self._running):
+                    self._partitions.move_to_end(owned)
+                    return _ClaimedRun(owned, claim)
+        return None
+
+    def _start_run(self, run: _ClaimedRun) -> None:
+        self._running[run.claim.key] = run
+        task = run.owned.start_task(self._execute_run(run))
+        # `_execute_run` frees the slot earlier, but it is never entered when the task is cancelled before its first
+        # step.
+        task.add_done_callback(lambda _: self._free_slot(run))
+
+    def _free_slot(self, run: _ClaimedRun) -> None:
+        # Once only: the source may have been claimed again while the answer of this run was being appended.
+        if self._running.get(run.claim.key) is run:
+            del self._running[run.claim.key]
+
+    async def _execute_run(self, run: _ClaimedRun) -> None:
+        owned, claim = run.owned, run.claim
+        started = perf_counter()
+        try:
+            with bind_traceparent(owned.traceparents.get(claim.key)):
+                outcome, append = await self._answers.answer_claim(owned.table, claim)
+        finally:
+            self._free_slot(run)
+        SYNC_RUN_S.labels(outcome).observe(perf_counter() - started)
+        if append:
+            self._partitions.changed.set()  # the slot is free, however long the append takes
+            await self._append_until_acknowledged(owned, append)
+
+    async def _wait_for_change(self) -> None:
+        due = [at for owned in self._partitions if (at := owned.table.next_due_at())]
+        timeout_s = (min(due) - self._clock()).total_seconds() if due else None
+        try:
+            async with asyncio.timeout(timeout_s if timeout_s is None else max(0.01, timeout_s)):
+                await self._partitions.changed.wait()
+        except TimeoutError:
+            return  # a key has rested long enough
+
+    async def _append_until_acknowledged(self, owned: RequestPartition, append: Append) -> None:
+        """A repeated record is harmless, a missing one is not: a source whose append is lost is never claimed again."""
+        attempt = 0
+        while True:
+            try:
+                offset = await self._requests.append_record(owned.topic, append, occurred_at=self._clock())
+            except Retryable as error:
+                log.warning("append_failed", topic=owned.topic.name, doc_source_id=append.key, reason=str(error))
+                await asyncio.sleep(self._append_pauses_s[min(attempt, len(self._append_pauses_s) - 1)])
+                attempt += 1
+            else:
+                owned.table.acknowledge_append(append.key, offset)
+                return
+
+    async def _record_full_syncs(self, owned: RequestPartition, keys: list[str]) -> None:
+        """Make it durable that these need a full run: a newer request takes the place of the one that said so, in the
+        table and for compaction."""
+        try:
+            # Of a source that is unknown even then nothing is stored: its request ends at the next claim.
+            if known := await self._answers.find_known_keys(keys):
+                await self._states.mark_full_due(known)
+        except Retryable as error:
+            log.warning("full_sync_record_failed", count=len(keys), reason=str(error))
+            await asyncio.sleep(error.retry_after_s or REST_S)
+            owned.table.release_full_sync_keys(keys)
+        except Exception:
+            log.exception("full_sync_record_failed", count=len(keys))
+            await asyncio.sleep(REST_AFTER_CRASH_S)
+            owned.table.release_full_sync_keys(keys)
+        else:
+            owned.table.confirm_full_sync_keys(keys)
+        finally:
+            owned.is_recording_full_syncs = False
+
+
+async def _forward_event(source: asyncio.Event, target: asyncio.Event) -> None:
+    await source.wait()
+    target.set()

@@ -1,0 +1,128 @@
+"""Blobs follow rows: what no page came to name is removed, a day later and not before."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from fake_mailbox import File
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.errors import Rejected
+from sync_engine.adapters.uploads import Housekeeping
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
+        await engine.pool.execute("delete from sync_engine.blob_upload")
+        yield engine
+
+
+async def _upload(engine: Engine, attachment_id: str) -> str:
+    async def chunks() -> AsyncIterator[bytes]:
+        yield b"%PDF-1.4"
+
+    key = f"documents/{attachment_id}.pdf"
+    await engine.repositories.uploads.announce_upload(engine.source.doc_source_id, attachment_id, key)
+    await engine.blobs.write_blob(key, chunks(), content_type="application/pdf")
+    return key
+
+
+def _sweeper(engine: Engine, later: timedelta) -> Housekeeping:
+    return Housekeeping(engine.pool, engine.blobs, lambda: datetime.now(UTC) + later)
+
+
+async def test_an_upload_that_no_page_named_is_removed_after_a_day(engine: Engine) -> None:
+    key = await _upload(engine, "orphan")
+    assert await _sweeper(engine, timedelta(hours=23)).sweep_once() == 0
+    assert engine.stored_blobs() == {key}
+    assert await _sweeper(engine, timedelta(hours=25)).sweep_once() == 1
+    assert engine.stored_blobs() == set()
+    assert await engine.read_rows("blob_upload") == []
+
+
+async def test_a_blob_that_a_part_names_stays_whoever_announces_it_again(engine: Engine) -> None:
+    engine.mailbox.deliver("m1", File())  # type: ignore[attr-defined]
+    await engine.complete_run()
+    (event,) = await engine.read_attachments()
+    await engine.repositories.uploads.announce_upload(engine.source.doc_source_id, event.attachment_id, event.blob_key)
+    assert await engine.read_rows("blob_upload") == [], "what is taken needs no announcement"
+    await engine.pool.execute(
+        "insert into sync_engine.blob_upload (attachment_id, doc_source_id, blob_key) values ($1, $2, $3)",
+        event.attachment_id,
+        engine.source.doc_source_id,
+        event.blob_key,
+    )
+    assert await _sweeper(engine, timedelta(days=2)).sweep_once() == 0
+    assert engine.stored_blobs() == {event.blob_key}
+    assert await engine.read_rows("blob_upload") == []
+
+
+async def test_an_upload_begun_again_is_young_again(engine: Engine) -> None:
+    await _upload(engine, "again")
+    await engine.pool.execute("update sync_engine.blob_upload set announced_at = now() - interval '2 days'")
+    await _upload(engine, "again")
+    assert await _sweeper(engine, timedelta(0)).sweep_once() == 0
+
+
+async def test_two_sweepers_at_once_do_not_wait_for_each_other(engine: Engine) -> None:
+    for number in range(6):
+        await _upload(engine, f"orphan-{number}")
+    later = timedelta(days=2)
+    removed = await asyncio.gather(_sweeper(engine, later).sweep_once(), _sweeper(engine, later).sweep_once())
+    assert sum(removed) == 6
+    assert engine.stored_blobs() == set()
+
+
+async def test_old_runs_are_forgotten_and_idle_ones_sooner(engine: Engine) -> None:
+    engine.mailbox.deliver("m1", File())  # type: ignore[attr-defined]
+    await engine.complete_run()
+    await engine.complete_run()
+    began_at = engine.clock.now
+    left = []
+    for days in (0.9, 2, 29, 31):
+        now = began_at + timedelta(days=days)
+        await Housekeeping(engine.pool, engine.blobs, lambda now=now: now).sweep_once()  # type: ignore[misc]
+        left.append(sorted(row["new_messages"] for row in await engine.read_rows("sync_run")))
+    assert left == [[0, 1], [1], [1], []]
+
+
+async def test_it_goes_on_until_it_is_stopped(engine: Engine) -> None:
+    stopping = asyncio.Event()
+    looks = 0
+
+    def clock() -> datetime:
+        nonlocal looks
+        looks += 1
+        if looks == 10:  # some sweeps, each of which looks at the clock a few times
+            stopping.set()
+        return datetime.now(UTC) + timedelta(days=2)
+
+    await _upload(engine, "orphan")
+    async with asyncio.timeout(10):
+        await Housekeeping(engine.pool, engine.blobs, clock).sweep_repeatedly(stopping, interval_s=0.01)
+    assert engine.stored_blobs() == set()
+
+
+async def test_a_blob_that_cannot_be_removed_ends_neither_the_sweeper_nor_its_process(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = await _upload(engine, "stuck")
+    delete, refused = engine.blobs.delete_blob, asyncio.Event()
+
+    async def refuse(_key: str) -> None:
+        refused.set()
+        monkeypatch.setattr(engine.blobs, "delete_blob", delete)
+        raise Rejected("the store does not take this key")  # what is no shortage, and so is not Unavailable
+
+    monkeypatch.setattr(engine.blobs, "delete_blob", refuse)
+    stopping = asyncio.Event()
+    sweeping = asyncio.create_task(_sweeper(engine, timedelta(hours=25)).sweep_repeatedly(stopping, interval_s=0.05))
+    async with asyncio.timeout(20):
+        await refused.wait()
+        while key in engine.stored_blobs():  # noqa: ASYNC110  # the sweeper has no event for it
+            await asyncio.sleep(0.05)
+    stopping.set()
+    await sweeping

@@ -1,0 +1,174 @@
+"""What is asked of the provider for a mail, what is stored of it, and what is written down of the rest."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from fake_mailbox import PDF, FakeOutlook, File
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.errors import ItemGone
+from mailroom_common.events import Profile, SourceFilter
+from sync_engine.domain.parts import MAX_PART_BYTES
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 100
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
+        yield engine
+
+
+@pytest.fixture
+def outlook(engine: Engine) -> FakeOutlook:
+    assert isinstance(engine.mailbox, FakeOutlook)
+    return engine.mailbox
+
+
+def logo(**changes: str) -> File:
+    return File(
+        PNG, "logo.png", "image/png", is_inline=True, disposition=changes.get("disposition"), content_id="logo@s"
+    )
+
+
+async def test_every_part_is_written_down_taken_or_left_with_its_reason(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver(
+        "m1",
+        File(filename="invoice.pdf"),
+        File(b"hello", "notes.txt", "text/plain"),
+        File(b"BEGIN", "invite.ics", "text/calendar"),
+        File(b"", "nothing.pdf", "application/pdf"),
+        logo(),
+    )
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {
+        "invoice.pdf": None,
+        "notes.txt": "not_a_document",
+        "invite.ics": "calendar_or_card",
+        "nothing.pdf": "empty",
+        "logo.png": "referenced_by_body",
+    }
+    assert (await engine.read_row("message"))["state"] == "open"
+
+
+async def test_a_mail_of_which_nothing_is_taken_is_closed_at_once(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(b"hello", "notes.txt", "text/plain"), subject="Hello", sender_address="a@b.example")
+    await engine.complete_run()
+    message = await engine.read_row("message")
+    assert (message["state"], message["skip_reason"]) == ("closed", "no_document_words")
+    assert message["closed_at"] is not None
+    assert await engine.read_skip_reasons() == {"notes.txt": "not_a_document"}
+
+
+async def test_a_mail_without_attachments_that_speaks_of_nothing_costs_no_call(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.complete_run()
+    engine.clock.pass_by(seconds=10)
+    outlook.deliver("m1", logo(), subject="Re: lunch", sender_address="anna@friend.example")
+    outlook.calls.clear()
+    await engine.complete_run()
+    assert outlook.calls == {"list": 1}
+    assert (await engine.read_row("message"))["skip_reason"] == "no_document_words"
+
+
+async def test_hidden_parts_are_asked_for_when_the_subject_speaks_of_a_document(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    """Graph says "no attachments" of a mail whose PDF is inline, as Apple Mail sends it."""
+    outlook.deliver("m1", File(filename="facture.pdf", is_inline=True), subject="Facture 12")
+    assert outlook.mails["m1"].summary.has_attachments is False
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"facture.pdf": None}
+
+
+async def test_a_rejected_mails_files_are_not_even_opened(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(filename="catalogue.pdf"), logo(), subject="Spring!", headers={"list-id": "<shop>"})
+    await engine.complete_run()
+    assert outlook.calls["open_part"] == 0
+    assert await engine.read_skip_reasons() == {
+        "catalogue.pdf": "rejected_mail:newsletter",
+        "logo.png": "referenced_by_body",
+    }
+    assert (await engine.read_row("message"))["skip_reason"] == "newsletter"
+
+
+async def test_a_denied_senders_mail_is_left_and_says_so(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.change_source(filter=SourceFilter(sender_deny=["supplier.example"]))
+    outlook.deliver("m1", File())
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"invoice.pdf": "rejected_mail:sender_denied"}
+
+
+async def test_the_body_is_fetched_only_where_it_decides(engine: Engine, outlook: FakeOutlook) -> None:
+    shown = File(PNG, "shown.png", "image/png", content_id="shown@s", disposition="attachment")
+    attached = File(PNG, "photo.png", "image/png", content_id="photo@s", disposition="attachment")
+    outlook.deliver("m1", shown, attached, html='<img src="cid:shown@s">')
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"shown.png": "referenced_by_body", "photo.png": None}
+    assert outlook.calls["fetch"] == 2
+
+
+async def test_a_large_part_passes_in_chunks_and_keeps_its_digest(engine: Engine, outlook: FakeOutlook) -> None:
+    content = PDF + b"\x01" * (MAX_PART_BYTES - len(PDF))
+    outlook.deliver("m1", File(content, "exactly-at-the-limit.pdf"))
+    await engine.complete_run()
+    (event,) = await engine.read_attachments()
+    assert event.size_bytes == MAX_PART_BYTES
+    assert event.content_sha256 == hashlib.sha256(content).hexdigest()
+
+
+async def test_a_part_that_turns_out_too_large_leaves_neither_blob_nor_announcement(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1", File(PDF + b"\x01" * MAX_PART_BYTES, "huge.pdf", size_bytes=1000))
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"huge.pdf": "too_large"}
+    assert engine.stored_blobs() == set()
+    assert await engine.read_rows("blob_upload") == []
+
+
+async def test_a_part_that_is_no_document_is_left_after_its_first_bytes(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(b"plain" * 1_000_000, "invoice.pdf"))
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"invoice.pdf": "not_a_document"}
+    assert outlook.chunks_read == 1
+
+
+async def test_a_part_that_is_gone_is_unavailable_and_the_others_are_taken(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1", File(filename="gone.pdf"), File(filename="there.pdf"))
+    outlook.errors["open_part"] = [ItemGone("404")]
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"gone.pdf": "unavailable", "there.pdf": None}
+
+
+async def test_what_strangers_write_into_headers_can_be_stored(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(filename="in\x00voice.pdf"), subject="Invoice \x00 and \ud800 and 🧾")
+    outlook.deliver("m2", File(), subject="Invoice " + "x" * 2_000_000)
+    await engine.complete_run()
+    subjects = {row["message_id"]: row["subject"] for row in await engine.read_rows("message")}
+    assert subjects["m1"] == "Invoice  and ? and 🧾"
+    assert len(subjects["m2"]) == 1000, "a header may be megabytes; a Kafka record may not"
+    assert len(await engine.read_attachments()) == 2
+
+
+async def test_a_strict_source_takes_a_file_when_the_body_has_a_table(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.change_source(filter=SourceFilter(strictness="strict"))
+    nobody = "anna@friend.example"
+    outlook.deliver("m1", File(filename="1.pdf"), subject="Hi", sender_address=nobody, html="<table>")
+    outlook.deliver("m2", File(filename="2.pdf"), subject="Hi", sender_address=nobody, html="<p>")
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"1.pdf": None, "2.pdf": "rejected_mail:no_document_words"}
+
+
+async def test_a_contract_note_source_looks_for_words_of_trades(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.change_source(profile=Profile.CONTRACT_NOTE)
+    outlook.deliver(
+        "m1", File(filename="a.pdf", is_inline=True), subject="Wertpapierkauf", sender_address="info@bank.example"
+    )
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"a.pdf": None}

@@ -1,0 +1,251 @@
+"""Observation: what happens to mails is told, by metadata alone."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fake_mailbox import FakeGmail, FakeOutlook, File
+from sync_harness import START, Engine, doc_source, open_engine
+
+from mailroom_common.errors import CursorRefused, ProviderUnavailable, Rejected, Throttled
+from mailroom_common.events import MailKind, Profile, Provider, SyncReason
+from sync_engine.domain.run_outcomes import RunDeferred
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source(profile=Profile.OBSERVATION)) as engine:
+        yield engine
+
+
+@pytest.fixture
+def outlook(engine: Engine) -> FakeOutlook:
+    assert isinstance(engine.mailbox, FakeOutlook)
+    return engine.mailbox
+
+
+@pytest.fixture
+async def observed_gmail(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source(Provider.GMAIL, Profile.OBSERVATION)) as engine:
+        yield engine
+
+
+async def _told(engine: Engine) -> list[tuple[MailKind, str]]:
+    return [(event.kind, event.message_id) for event in await engine.read_mail_events()]
+
+
+async def _full(engine: Engine) -> None:
+    engine.clock.pass_by(minutes=11)
+    assert (await engine.complete_run(SyncReason.BACKSTOP)).is_full
+
+
+async def test_no_attachment_is_opened_and_none_is_told(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(), headers={"list-id": "<news>"})
+    await engine.complete_run()
+    (event,) = await engine.read_mail_events()
+    assert (event.kind, event.newsletter, event.automated) == (MailKind.RECEIVED, True, False)
+    assert (event.from_domain, event.folder, event.folder_id) == ("supplier.example", "Posteingang", "f-inbox")
+    assert outlook.calls["open_part"] == 0
+    assert await engine.read_attachments() == []
+    assert (await engine.read_row("message"))["state"] == "observed"
+
+
+async def test_every_folder_is_observed_but_nothing_from_before_the_start(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("junk", folder_id="f-junk")
+    outlook.deliver("old", received_at=START - timedelta(days=1))
+    await engine.complete_run()
+    outlook.touch("old", is_read=True)
+    await _full(engine)
+    assert await _told(engine) == [(MailKind.RECEIVED, "junk")]
+
+
+async def test_the_life_of_a_mail_is_told_in_order_and_once(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1")
+    await engine.complete_run()
+    outlook.touch("m1", is_read=True)
+    await _full(engine)
+    outlook.move("m1", "f-deleted")
+    await _full(engine)
+    outlook.delete("m1")
+    await _full(engine)
+    await _full(engine)
+    assert await _told(engine) == [
+        (MailKind.RECEIVED, "m1"),
+        (MailKind.CHANGED, "m1"),
+        (MailKind.MOVED, "m1"),
+        (MailKind.REMOVED, "m1"),
+    ]
+    moved = (await engine.read_mail_events())[2]
+    assert (moved.previous_folder_id, moved.folder_id) == ("f-inbox", "f-deleted")
+    removed = (await engine.read_mail_events())[3]
+    assert (removed.previous_folder_id, removed.folder_id) == ("f-deleted", None)
+    assert (await engine.read_row("message"))["state"] == "removed"
+
+
+async def test_a_removal_is_believed_only_when_the_mail_cannot_be_fetched(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1")
+    await engine.complete_run()
+    outlook.lose_additions.add("m1")
+    outlook.move("m1", "f-invoices")
+    await _full(engine)
+    assert await _told(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.MOVED, "m1")]
+
+
+async def test_a_hinted_run_reads_only_the_folders_that_the_list_shows(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1")
+    await engine.complete_run()
+    engine.clock.pass_by(minutes=3)
+    outlook.deliver("m2", folder_id="f-junk")
+    outlook.calls.clear()
+    await engine.complete_run()
+    assert outlook.calls == {"list": 1, "delta": 1}
+    assert (MailKind.RECEIVED, "m2") in await _told(engine)
+
+
+async def test_a_woken_mailbox_with_nothing_new_costs_one_call(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1")
+    await engine.complete_run()
+    engine.clock.pass_by(seconds=20)
+    outlook.calls.clear()
+    await engine.complete_run()
+    assert outlook.calls == {"list": 1}, "what the overlap shows again is no news"
+
+
+async def test_what_was_deleted_while_the_cursor_was_lost_is_told_after_the_re_list(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    for message_id in ("stays", "goes"):
+        outlook.deliver(message_id)
+    await engine.complete_run()
+    outlook.delete("goes")
+    outlook.errors["delta"] = [CursorRefused("410")]
+    await _full(engine)
+    assert (await _told(engine))[2:] == [(MailKind.REMOVED, "goes")]
+
+
+@pytest.mark.parametrize("in_the_middle", [False, True])
+async def test_what_was_in_a_folder_that_is_purged_is_told_once_it_is_nowhere(
+    engine: Engine, outlook: FakeOutlook, in_the_middle: bool
+) -> None:
+    for message_id in ("goes", "stays"):
+        outlook.deliver(message_id, folder_id="f-invoices")
+    await engine.complete_run()
+    del outlook.mails["goes"]
+    outlook.lose_additions.add("stays")
+    outlook.move("stays", "f-inbox")
+
+    async def purged(_: str) -> None:
+        outlook.tree = [folder for folder in outlook.tree if folder.folder_id != "f-invoices"]
+
+    if in_the_middle:
+        outlook.meanwhile["delta"] = purged
+    else:
+        await purged("f-invoices")
+    await _full(engine)
+    await _full(engine)
+    assert sorted((await _told(engine))[2:]) == [(MailKind.MOVED, "stays"), (MailKind.REMOVED, "goes")]
+    assert "f-invoices" not in {row["scope"] for row in await engine.read_rows("cursor")}
+
+
+async def test_a_purged_folder_is_looked_through_again_when_the_provider_failed_over_it(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    for message_id in ("m1", "m2"):
+        outlook.deliver(message_id, folder_id="f-invoices")
+    await engine.complete_run()
+    outlook.tree = [folder for folder in outlook.tree if folder.folder_id != "f-invoices"]
+    outlook.mails.clear()
+    outlook.errors["fetch"] = [Throttled("patience")]
+    engine.clock.pass_by(minutes=11)
+    outcome = await engine.run_sync(SyncReason.BACKSTOP)
+    assert isinstance(outcome, RunDeferred)
+    engine.clock.now = outcome.not_before
+    await engine.complete_run()
+    assert sorted((await _told(engine))[2:]) == [(MailKind.REMOVED, "m1"), (MailKind.REMOVED, "m2")]
+
+
+async def test_a_change_that_could_not_be_read_is_told_as_a_change_when_it_can(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1")
+    await engine.complete_run()
+    outlook.touch("m1", received_at=None)  # a delta that says too little, so that the mail is fetched
+    outlook.item_errors["m1"] = Rejected("400")
+    await _full(engine)
+    assert (await engine.read_row("parked_item"))["message_id"] == "m1"
+    outlook.item_errors.clear()
+    await _full(engine)
+    assert await _told(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.CHANGED, "m1")]
+    assert await engine.read_rows("parked_item") == []
+
+
+async def test_a_removal_that_cannot_be_confirmed_holds_the_mailbox_up_for_one_run(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1")
+    await engine.complete_run()
+    outlook.delete("m1")
+    outlook.deliver("m2")
+    outlook.item_errors["m1"] = ProviderUnavailable("500")
+    engine.clock.pass_by(minutes=11)
+    outcome = await engine.run_sync(SyncReason.BACKSTOP)
+    assert isinstance(outcome, RunDeferred)
+    engine.clock.now = outcome.not_before
+    await engine.complete_run()
+    assert await _told(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.RECEIVED, "m2")]
+    outlook.item_errors.clear()
+    await _full(engine)
+    assert (await _told(engine))[2:] == [(MailKind.REMOVED, "m1")]
+    assert await engine.read_rows("parked_item") == []
+
+
+async def test_labels_are_the_folders_of_a_gmail_mailbox(observed_gmail: Engine) -> None:
+    gmail = observed_gmail.mailbox
+    assert isinstance(gmail, FakeGmail)
+    await observed_gmail.complete_run()
+    gmail.deliver("m1")
+    await observed_gmail.complete_run()
+    gmail.relabel("m1", frozenset({"INBOX", "STARRED"}))
+    await observed_gmail.complete_run()
+    gmail.relabel("m1", frozenset({"TRASH"}))
+    await observed_gmail.complete_run()
+    gmail.delete("m1")
+    await observed_gmail.complete_run()
+    await observed_gmail.complete_run()
+    assert await _told(observed_gmail) == [
+        (MailKind.RECEIVED, "m1"),
+        (MailKind.CHANGED, "m1"),
+        (MailKind.MOVED, "m1"),
+        (MailKind.REMOVED, "m1"),
+    ]
+
+
+async def test_what_was_deleted_while_gmails_history_was_lost_is_told_after_the_re_list(
+    observed_gmail: Engine,
+) -> None:
+    gmail = observed_gmail.mailbox
+    assert isinstance(gmail, FakeGmail)
+    for message_id in ("stays", "goes"):
+        gmail.deliver(message_id)
+    await observed_gmail.complete_run()
+    observed_gmail.clock.pass_by(minutes=1)
+    gmail.delete("goes")
+    gmail.errors["history"] = [CursorRefused("404")]
+    await observed_gmail.complete_run()
+    assert (await _told(observed_gmail))[2:] == [(MailKind.REMOVED, "goes")]
+
+
+async def test_what_gmail_says_is_deleted_is_told_at_once_though_it_is_parked(observed_gmail: Engine) -> None:
+    gmail = observed_gmail.mailbox
+    assert isinstance(gmail, FakeGmail)
+    gmail.deliver("m1")
+    await observed_gmail.complete_run()
+    gmail.relabel("m1", frozenset({"TRASH"}))
+    gmail.item_errors["m1"] = Rejected("400")
+    await observed_gmail.complete_run()
+    assert (await observed_gmail.read_row("parked_item"))["message_id"] == "m1"
+    gmail.delete("m1")
+    await observed_gmail.complete_run()
+    assert await _told(observed_gmail) == [(MailKind.RECEIVED, "m1"), (MailKind.REMOVED, "m1")]
+    assert await observed_gmail.read_rows("parked_item") == []

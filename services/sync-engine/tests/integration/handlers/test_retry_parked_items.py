@@ -1,0 +1,160 @@
+"""One mail that fails: tried again, parked with its reason, in nobody's way and not passed over in silence."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from fake_mailbox import FakeOutlook, File
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, Rejected, Throttled
+from mailroom_common.events import SyncReason
+from sync_engine.domain.run_outcomes import RunDeferred
+from sync_engine.domain.run_planning import RETRY_DELAYS
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
+        yield engine
+
+
+@pytest.fixture
+def outlook(engine: Engine) -> FakeOutlook:
+    assert isinstance(engine.mailbox, FakeOutlook)
+    return engine.mailbox
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(Rejected("400"), "rejected"), (AccessDenied("403"), "access_denied"), (ValueError("what is this"), "crashed")],
+)
+async def test_an_item_that_fails_for_itself_is_parked_and_the_page_goes_on(
+    engine: Engine, outlook: FakeOutlook, error: Exception, reason: str
+) -> None:
+    outlook.deliver("bad", File())
+    outlook.deliver("good", File())
+    outlook.item_errors["bad"] = error
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["good"]
+    parked = await engine.read_row("parked_item")
+    assert (parked["message_id"], parked["reason"], parked["attempts"]) == ("bad", reason, 1)
+    assert all(row["position"] for row in await engine.read_rows("cursor"))
+
+
+async def test_a_provider_that_fails_over_one_item_holds_the_mailbox_up_for_one_run(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("bad", File())
+    outlook.deliver("good", File())
+    outlook.item_errors["bad"] = ProviderUnavailable("500")
+    outcome = await engine.run_sync()
+    assert isinstance(outcome, RunDeferred)
+    engine.clock.now = outcome.not_before
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["good"]
+    assert (await engine.read_row("parked_item"))["reason"] == "provider_unavailable"
+
+
+async def test_a_throttled_item_is_no_failure_of_that_item(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File())
+    outlook.item_errors["m1"] = Throttled("patience", retry_after_s=7)
+    assert isinstance(await engine.run_sync(), RunDeferred)
+    assert await engine.read_rows("parked_item") == []
+    del outlook.item_errors["m1"]
+    engine.clock.pass_by(seconds=8)
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["m1"]
+
+
+async def test_a_parked_item_is_tried_again_in_time_and_taken_when_it_can_be(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("late", File())
+    outlook.item_errors["late"] = ItemGone("announced, and not readable yet")
+    await engine.complete_run()
+    assert (await engine.read_row("parked_item"))["reason"] == "gone"
+    del outlook.item_errors["late"]
+    outlook.calls.clear()
+    await engine.complete_run()
+    assert outlook.calls["fetch"] == 0, "not before its time"
+    engine.clock.pass_by(seconds=31)
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["late"]
+    assert await engine.read_rows("parked_item") == []
+
+
+async def test_a_mail_that_stays_gone_is_done(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("gone", File())
+    outlook.item_errors["gone"] = ItemGone("announced, and then deleted")
+    await engine.complete_run()
+    for wait in RETRY_DELAYS[:2]:
+        engine.clock.now += wait
+        await engine.complete_run(SyncReason.BACKSTOP)
+    assert await engine.read_rows("parked_item") == []
+    assert await engine.read_rows("message") == []
+
+
+async def test_an_item_that_fails_always_comes_to_rest_visibly(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("bad", File())
+    outlook.item_errors["bad"] = Rejected("400")
+    await engine.complete_run()
+    for wait in RETRY_DELAYS:
+        engine.clock.now += wait
+        await engine.complete_run(SyncReason.BACKSTOP)
+    parked = await engine.read_row("parked_item")
+    assert (parked["attempts"], parked["next_attempt_at"]) == (len(RETRY_DELAYS) + 1, None)
+    message = await engine.read_row("message")
+    assert (message["state"], message["parked_reason"]) == ("parked", "rejected")
+    engine.clock.pass_by(days=30)
+    outlook.calls.clear()
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert outlook.calls["fetch"] == 0
+
+
+async def test_a_request_for_all_tries_what_rests_once_more(engine: Engine, outlook: FakeOutlook) -> None:
+    await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
+    del outlook.item_errors["bad"]
+    await _asked_for_all(engine)
+    await engine.complete_run(SyncReason.MANUAL)
+    assert await engine.collected_mails() == ["bad"]
+    assert (await engine.read_row("message"))["state"] == "open"
+    assert await engine.read_rows("parked_item") == []
+
+
+async def test_a_request_for_all_is_not_forgotten_when_its_first_run_fails(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
+    del outlook.item_errors["bad"]
+    await _asked_for_all(engine)
+    outlook.errors["folders"] = [ProviderUnavailable("503")]
+    outcome = await engine.run_sync(SyncReason.MANUAL)
+    assert isinstance(outcome, RunDeferred)
+    engine.clock.now = outcome.not_before
+    await engine.complete_run(SyncReason.RETRY)  # all that the work table says of a request whose run has failed
+    assert await engine.collected_mails() == ["bad"]
+    outlook.calls.clear()
+    await engine.complete_run(SyncReason.RETRY)
+    assert outlook.calls["folders"] == 0, "it was asked for once"
+
+
+async def test_a_mail_at_rest_that_nobody_watched_when_it_was_retried_is_taken_where_it_is_watched(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
+    outlook.move("bad", "f-junk")
+    del outlook.item_errors["bad"]
+    await _asked_for_all(engine)
+    await engine.complete_run(SyncReason.MANUAL)
+    assert await engine.collected_mails() == []
+    assert await engine.read_rows("parked_item") == await engine.read_rows("message") == []
+    outlook.move("bad", "f-inbox")
+    engine.clock.pass_by(minutes=11)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert await engine.collected_mails() == ["bad"]
+
+
+async def _asked_for_all(engine: Engine) -> None:
+    """The worker makes that wish durable before it claims the request."""
+    await engine.states.mark_full_due([engine.source.doc_source_id])

@@ -1,0 +1,165 @@
+"""Runs of a Gmail mailbox: always the history, and beside it a re-list where the history does not reach back."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from fake_mailbox import FakeGmail, File
+from sync_harness import START, Engine, doc_source, open_engine
+
+from mailroom_common.errors import CursorRefused, ProviderUnavailable
+from mailroom_common.events import Provider, SyncReason
+from mailroom_common.providers.types import Folder
+from sync_engine.domain.run_outcomes import RunDeferred
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source(Provider.GMAIL)) as engine:
+        yield engine
+
+
+@pytest.fixture
+def gmail(engine: Engine) -> FakeGmail:
+    assert isinstance(engine.mailbox, FakeGmail)
+    return engine.mailbox
+
+
+async def test_first_run_takes_the_history_id_and_then_lists_what_is_there(engine: Engine, gmail: FakeGmail) -> None:
+    gmail.deliver("since-consent", File())
+    gmail.deliver("before-the-start", File(), received_at=START - timedelta(seconds=1))
+    await engine.complete_run(SyncReason.CONNECT)
+    assert await engine.collected_mails() == ["since-consent"]
+    assert {row["scope"]: row["position"] for row in await engine.read_rows("cursor")} == {
+        "history": "2",
+        "relist": "done",
+    }
+
+
+async def test_a_woken_mailbox_with_nothing_new_costs_one_call(engine: Engine, gmail: FakeGmail) -> None:
+    gmail.deliver("m1", File())
+    await engine.complete_run()
+    gmail.calls.clear()
+    await engine.complete_run()
+    assert gmail.calls == {"history": 1}
+
+
+async def test_new_mail_does_not_wait_for_a_re_list(engine: Engine, gmail: FakeGmail) -> None:
+    gmail.page_size = 30
+    for number in range(25):
+        gmail.deliver(f"old-{number:02}", File())
+    order: list[str] = []
+
+    async def more_mail(message_id: str) -> None:
+        order.append(message_id)
+        if len(order) == 5:
+            gmail.deliver("new", File())
+
+    gmail.meanwhile["fetch"] = more_mail
+    await engine.complete_run(SyncReason.CONNECT)
+    assert order.index("new") < 20, "it came while the first page of the list was under way"
+    assert len(await engine.collected_mails()) == 26
+
+
+async def test_a_re_list_that_was_cut_off_goes_on_beside_the_history(engine: Engine, gmail: FakeGmail) -> None:
+    for number in range(7):
+        gmail.deliver(f"m{number}", File(), in_history=False)
+    gmail.item_errors["m2"] = ProviderUnavailable("500")
+    first = await engine.run_sync(SyncReason.CONNECT)
+    assert isinstance(first, RunDeferred)
+    gmail.deliver("new", File())
+    engine.clock.now = first.not_before
+    await engine.complete_run()
+    assert await engine.collected_mails() == sorted(["new", *(f"m{number}" for number in range(7) if number != 2)])
+    del gmail.item_errors["m2"]
+    engine.clock.pass_by(minutes=5)
+    await engine.complete_run()
+    assert "m2" in await engine.collected_mails()
+
+
+async def test_refused_history_id_forces_a_re_list_that_takes_nothing_twice(engine: Engine, gmail: FakeGmail) -> None:
+    gmail.deliver("m1", File())
+    await engine.complete_run()
+    gmail.deliver("m2", File(), in_history=False)
+    gmail.errors["history"] = [CursorRefused("404")]
+    gmail.calls.clear()
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["m1", "m2"]
+    assert gmail.calls["relist"] == 1
+    await engine.complete_run()
+    assert gmail.calls["relist"] == 1, "one re-list per refused history"
+
+
+@pytest.mark.parametrize(
+    ("labels", "taken"),
+    [
+        ({"INBOX"}, True),
+        (set(), True),  # archived
+        ({"SENT"}, False),
+        ({"SENT", "INBOX"}, True),  # to oneself
+        ({"DRAFT"}, False),
+        ({"TRASH"}, False),
+        ({"SPAM"}, False),
+        ({"CHAT"}, False),
+    ],
+)
+async def test_labels_that_the_message_has_now_decide(
+    engine: Engine, gmail: FakeGmail, labels: set[str], taken: bool
+) -> None:
+    await engine.complete_run()
+    gmail.deliver("m1", File(), labels=frozenset(labels))
+    await engine.complete_run()
+    assert (await engine.collected_mails() == ["m1"]) is taken
+
+
+async def test_a_mail_that_comes_out_of_spam_is_taken(engine: Engine, gmail: FakeGmail) -> None:
+    gmail.deliver("m1", File(), labels=frozenset({"SPAM"}))
+    await engine.complete_run()
+    gmail.relabel("m1", frozenset({"INBOX"}))
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["m1"]
+
+
+async def test_mail_deleted_between_history_and_fetch_is_no_failure(engine: Engine, gmail: FakeGmail) -> None:
+    await engine.complete_run()
+    gmail.deliver("m1", File())
+    gmail.delete("m1")
+    await engine.complete_run()
+    assert await engine.read_rows("parked_item") == []
+
+
+async def test_a_label_of_the_users_own_is_watched_by_its_name(engine: Engine, gmail: FakeGmail) -> None:
+    gmail.labels = [Folder("Label_7", "Rechnungen/2026")]
+    await engine.change_source(folders=["rechnungen/2026"])
+    gmail.deliver("in", File(), labels=frozenset({"Label_7"}))
+    gmail.deliver("out", File())
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["in"]
+    gmail.calls.clear()
+    await engine.complete_run()
+    assert gmail.calls == {"history": 1}, "what the label's id is, is known by now"
+
+
+_QUOTA = 6_000  # units a minute, as new projects have them
+_COSTS = {"history": 2, "relist": 5, "profile": 1, "fetch": 20, "open_part": 20}
+
+
+@pytest.mark.parametrize("is_new_mail", [True, False], ids=["history", "re-list"])
+async def test_a_backlog_drains_at_the_pace_of_the_quota(engine: Engine, gmail: FakeGmail, is_new_mail: bool) -> None:
+    """450 mails of one PDF each, 18,000 units: three minutes' worth."""
+    gmail.page_size = 500
+    if is_new_mail:
+        await engine.complete_run(SyncReason.CONNECT)
+        engine.clock.pass_by(minutes=2)
+    mails = sorted(f"m{number:03}" for number in range(450))
+    for message_id in mails:
+        gmail.deliver(message_id, File(), in_history=is_new_mail)
+    gmail.limit_units(_QUOTA, _COSTS)
+    began_at = engine.clock.now
+    while isinstance(outcome := await engine.run_sync(), RunDeferred):
+        assert outcome.not_before - engine.clock.now <= timedelta(seconds=5), "a throttle does not double the pause"
+        engine.clock.now = outcome.not_before
+        assert engine.clock.now - began_at < timedelta(minutes=5), await engine.collected_mails()
+    assert await engine.collected_mails() == mails
+    assert gmail.units_spent < 450 * 40 * 1.15, "what was fetched is kept"

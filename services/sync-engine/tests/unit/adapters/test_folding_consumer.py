@@ -1,0 +1,164 @@
+"""What the folding consumer commits, and when a fold is closed, on aiokafka's own order of events."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+import pytest
+from fake_aiokafka import (
+    PARTITIONS,
+    FakeAiokafka,
+    FakeDeadLetterSender,
+    FakeSettings,
+    run_consumer,
+    wait_until,
+)
+
+from mailroom_common.errors import Rejected
+from mailroom_common.kafka import partition_consumer
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
+from mailroom_common.kafka.membership import GroupMember
+from mailroom_common.kafka.record import IncomingRecord, Partition
+from mailroom_common.kafka.schemas_topic import SchemaDirectory
+from mailroom_common.topics import SYNC_REQUESTS
+from sync_engine.adapters.folding_consumer import FoldingConsumer
+
+
+@dataclass(eq=False)
+class Fold:
+    """Everything that it reads is settled at once."""
+
+    offsets: list[int]
+    ends: int = 0
+
+    def read(self, record: IncomingRecord) -> None:
+        self.offsets.append(record.offset)
+
+    def committable(self, position: int) -> int:
+        return position
+
+    def reached_end(self) -> None:
+        self.ends += 1
+
+
+@dataclass
+class Bench:
+    kafka: FakeAiokafka
+    letters: FakeDeadLetterSender = field(default_factory=FakeDeadLetterSender)
+    read: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    folds: dict[int, Fold] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        codec = Codec()
+        self.consumer = FoldingConsumer(
+            FakeSettings(),
+            group="g",
+            topics=[SYNC_REQUESTS],
+            open_fold=self.open_fold,
+            close_fold=self.close_fold,
+            codec=codec,
+            schemas=SchemaDirectory(FakeSettings(), codec),
+            dead_letters=DeadLetterWriter(self.letters, "test"),
+        )
+
+    def open_fold(self, partition: Partition) -> Fold:
+        assert partition.number not in self.folds, "opened again while the last owner still works on it"
+        fold = self.folds[partition.number] = Fold(self.read[partition.number])
+        return fold
+
+    async def close_fold(self, partition: Partition) -> None:
+        await asyncio.sleep(0.02 if partition.number == 0 else 0.01)
+        del self.folds[partition.number]
+
+    def has_read(self, offsets: set[int]) -> bool:
+        return all(set(self.read[number]) == offsets for number in PARTITIONS)
+
+
+@pytest.fixture
+async def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    kafka = FakeAiokafka()
+    monkeypatch.setattr(GroupMember, "_create_client", lambda _: kafka)
+    monkeypatch.setattr(partition_consumer, "_COMMIT_INTERVAL_S", 0.02)
+    return Bench(kafka)
+
+
+async def let_commits_run(bench: Bench) -> None:
+    """Long enough for several rounds of commits, each of which may not move what is asserted afterwards."""
+    await asyncio.sleep(0.1)
+
+
+async def stop_while(bench: Bench, holds: Callable[[], bool]) -> None:
+    async with run_consumer(bench.consumer):
+        await wait_until(holds)
+        await let_commits_run(bench)
+
+
+async def rebalance_while(bench: Bench, holds: Callable[[], bool]) -> None:
+    async with run_consumer(bench.consumer):
+        await wait_until(holds)
+        bench.kafka.begin_rebalance()
+        await wait_until(lambda: bench.kafka.joins == 2)
+        assert bench.kafka.committed_offsets() == {1}
+
+
+@pytest.mark.parametrize("leave", [stop_while, rebalance_while])
+async def test_no_offset_past_an_undecodable_record_is_committed_before_its_dead_letter_is_acknowledged(
+    bench: Bench, leave: Callable[..., Awaitable[None]]
+) -> None:
+    bench.letters.is_away = True
+    bench.kafka.write_requests(1)
+    bench.kafka.write_undecodable()
+    bench.kafka.write_requests(1)
+    await leave(bench, lambda: bench.letters.attempts >= 2 and bench.has_read({0, 2}))
+    assert bench.kafka.committed_offsets() == {1}
+
+
+async def test_offsets_past_an_undecodable_record_are_committed_once_its_dead_letter_is_acknowledged(
+    bench: Bench,
+) -> None:
+    bench.letters.is_away = True
+    bench.kafka.write_undecodable()
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.has_read({1}) and bench.letters.attempts >= 2)
+        bench.letters.is_away = False
+        await wait_until(lambda: bench.kafka.committed_offsets() == {2})
+    assert bench.letters.values == [b"garbage", b"garbage"]
+
+
+async def test_a_dead_letter_that_kafka_can_never_take_ends_the_consumer(bench: Bench) -> None:
+    async def refuse(*_: object, **__: object) -> object:
+        raise Rejected("larger than the topic allows")
+
+    bench.letters.send_raw = refuse  # type: ignore[method-assign]  # this one test's Kafka
+    bench.kafka.write_undecodable()
+    with pytest.raises(ExceptionGroup) as failed:
+        await asyncio.wait_for(bench.consumer.consume_records(asyncio.Event()), 5)
+    assert failed.group_contains(Rejected)
+    assert bench.kafka.committed_offsets() <= {0, None}
+
+
+@pytest.mark.parametrize("who_notices", ["commit", "heartbeat", "heartbeat after the commit"])
+async def test_partitions_that_come_back_after_a_refused_commit_are_read_again_and_their_folds_opened_once(
+    bench: Bench, who_notices: str
+) -> None:
+    bench.kafka.who_notices = who_notices
+    bench.kafka.forgets_after_join = 1
+    bench.kafka.write_requests(3)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.kafka.joins == 2)
+        bench.kafka.write_requests(2)
+        await wait_until(lambda: bench.has_read({0, 1, 2, 3, 4}))
+        await wait_until(lambda: bench.kafka.committed_offsets() == {5})
+    assert dict(bench.read) == {number: [0, 1, 2, 0, 1, 2, 3, 4] for number in PARTITIONS}
+    assert bench.folds == {}
+
+
+async def test_the_end_is_reported_once_and_again_after_more_records(bench: Bench) -> None:
+    bench.kafka.write_requests(2)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: [fold.ends for fold in bench.folds.values()] == [1, 1])
+        bench.kafka.write_requests(1)
+        await wait_until(lambda: [fold.ends for fold in bench.folds.values()] == [2, 2])

@@ -1,0 +1,167 @@
+"""Which mails may carry a document: in doubt, all."""
+
+import pytest
+
+from mailroom_common.events import Profile, SourceFilter
+from mailroom_common.providers.types import MessageSummary, Part, PartKind
+from sync_engine.domain.document_words import mentions_document
+from sync_engine.domain.mail_filter import (
+    MailRejection,
+    is_automated,
+    is_bounce,
+    is_newsletter,
+    is_sender_listed,
+    may_have_hidden_parts,
+    needs_html_to_judge,
+    reject_mail,
+)
+
+LENIENT, STRICT = SourceFilter(), SourceFilter(strictness="strict")
+PDF = Part(part_path="1", kind=PartKind.FILE, filename="4711.pdf", content_type="application/pdf")
+NAMED_PDF = Part(part_path="1", kind=PartKind.FILE, filename="Rechnung 4711.pdf", content_type="application/pdf")
+CALENDAR = Part(part_path="2", kind=PartKind.FILE, filename="invite.ics", content_type="text/calendar")
+TEXT = Part(part_path="3", kind=PartKind.FILE, filename="notes.txt", content_type="text/plain")
+BULK = {"list-unsubscribe": "<mailto:leave@shop.example>", "precedence": "bulk"}
+
+
+def mail(subject: str | None = "Hello", sender: str = "anna@friend.example", **headers: str) -> MessageSummary:
+    return MessageSummary(
+        message_id="m",
+        subject=subject,
+        sender_address=sender,
+        headers={name.replace("_", "-"): value for name, value in headers.items()},
+    )
+
+
+def bulk(subject: str) -> MessageSummary:
+    return MessageSummary(message_id="m", subject=subject, sender_address="news@shop.example", headers=BULK)
+
+
+def judge(summary: MessageSummary, *parts: Part, rules: SourceFilter = LENIENT, html: str = "") -> MailRejection | None:
+    return reject_mail(summary, parts, Profile.INVOICE, rules, html=html)
+
+
+def test_a_file_that_may_be_a_document_lets_a_mail_in_whatever_it_says() -> None:
+    assert judge(mail(None), PDF) is None
+
+
+def test_a_mail_with_neither_words_nor_files_is_rejected() -> None:
+    assert judge(mail("Lunch?")) is MailRejection.NO_DOCUMENT_WORDS
+    assert judge(mail("Lunch?"), TEXT) is MailRejection.NO_DOCUMENT_WORDS
+
+
+@pytest.mark.parametrize("summary", [mail("Your invoice"), mail("Hello", "billing@supplier.example")])
+def test_words_in_subject_or_sender_let_a_mail_in(summary: MessageSummary) -> None:
+    assert judge(summary) is None
+
+
+def test_a_newsletter_is_rejected_though_a_file_hangs_on_it() -> None:
+    assert judge(bulk("Spring catalogue"), PDF) is MailRejection.NEWSLETTER
+
+
+def test_bulk_mail_that_speaks_of_a_document_is_no_newsletter() -> None:
+    assert judge(bulk("Ihre Rechnung"), PDF) is None
+    assert judge(bulk("Your parcel"), NAMED_PDF) is None
+
+
+def test_an_invitation_is_rejected_unless_it_speaks_of_a_document() -> None:
+    assert judge(mail("Meeting"), CALENDAR, PDF) is MailRejection.INVITATION
+    assert judge(mail("Booking and receipt"), CALENDAR, PDF) is None
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        mail("Undelivered Mail Returned to Sender", "MAILER-DAEMON@mx.example"),
+        mail("Undeliverable: Invoice 7", "MicrosoftExchange329e71ec88ae4615bbc36ab6ce41109e@acme.example"),
+        mail("Unzustellbar: Rechnung", "postmaster@acme.example"),
+        mail("Whatever", content_type='multipart/report; report-type="delivery-status"; boundary=x'),
+    ],
+)
+def test_a_bounce_is_rejected_whatever_it_brings_back(summary: MessageSummary) -> None:
+    assert judge(summary, NAMED_PDF) is MailRejection.BOUNCE
+    assert is_automated(summary)
+
+
+def test_a_postmaster_may_write_as_well() -> None:
+    assert not is_bounce(mail("Invoice for hosting", "postmaster@hoster.example"))
+
+
+def test_a_denied_sender_is_rejected_and_an_allowed_one_never() -> None:
+    rules = SourceFilter(sender_deny=["friend.example"], sender_allow=["news@shop.example"])
+    assert judge(mail("Invoice"), PDF, rules=rules) is MailRejection.SENDER_DENIED
+    assert judge(bulk("Spring catalogue"), PDF, rules=rules) is None
+
+
+def test_a_strict_source_wants_words_or_a_table() -> None:
+    assert judge(mail("Hello"), PDF, rules=STRICT) is MailRejection.NO_DOCUMENT_WORDS
+    assert judge(mail("Hello"), PDF, rules=STRICT, html="<p><TABLE border=1>") is None
+    assert judge(mail("Hello"), NAMED_PDF, rules=STRICT) is None
+
+
+def test_the_body_is_asked_for_only_where_a_table_decides() -> None:
+    assert needs_html_to_judge(mail("Hello"), [PDF], Profile.INVOICE, STRICT)
+    assert not needs_html_to_judge(mail("Invoice"), [PDF], Profile.INVOICE, STRICT)
+    assert not needs_html_to_judge(mail("Hello"), [PDF], Profile.INVOICE, LENIENT)
+
+
+def test_hidden_parts_are_worth_a_call_only_where_words_speak_of_a_document() -> None:
+    assert may_have_hidden_parts(mail("Facture 12"), Profile.INVOICE, LENIENT)
+    assert may_have_hidden_parts(mail("Hello", "rechnung@firma.example"), Profile.INVOICE, LENIENT)
+    assert not may_have_hidden_parts(mail("Re: lunch"), Profile.INVOICE, LENIENT)
+
+
+@pytest.mark.parametrize(
+    "text",
+    """
+    Invoice|Your receipt|Stromrechnung März|Facture n°12|Reçu|Fattura|Factura|Recibo|Fatura|Faktúra|Rachunek|Factuur
+    Kvittering|Lasku|Számla|Τιμολόγιο|Счёт на оплату|Рахунок|請求書|领收 发票|청구서|חשבונית|فاتورة|Hóa đơn
+    INV-2026_7|2026_Rechnung_7.pdf|RG 4711|bill
+    """.strip()
+    .replace("\n", "|")
+    .split("|"),
+)
+def test_documents_are_spoken_of_in_many_languages(text: str) -> None:
+    assert mentions_document(Profile.INVOICE, text)
+
+
+@pytest.mark.parametrize("text", ["Re: lunch", "harvest festival", "invited", "Billy", "border", "", None])
+def test_other_words_are_not(text: str | None) -> None:
+    assert not mentions_document(Profile.INVOICE, text)
+
+
+def test_trades_are_spoken_of_to_a_contract_note_source_only() -> None:
+    assert mentions_document(Profile.CONTRACT_NOTE, "Wertpapierkauf")
+    assert not mentions_document(Profile.INVOICE, "Wertpapierkauf")
+
+
+@pytest.mark.parametrize(
+    ("entry", "matches"),
+    [
+        ("anna@friend.example", True),
+        ("ANNA@Friend.example", True),
+        ("friend.example", True),
+        ("@friend.example", True),
+        ("example", True),  # a domain's subdomains are its own
+        ("end.example", False),
+        ("bob@friend.example", False),
+        ("", False),
+    ],
+)
+def test_senders_are_listed_by_address_or_domain(entry: str, matches: bool) -> None:
+    assert is_sender_listed(mail(), [entry]) is matches
+
+
+@pytest.mark.parametrize(
+    ("headers", "newsletter", "automated"),
+    [
+        ({"list-id": "<x>"}, True, False),
+        ({"precedence": "Bulk"}, True, False),
+        ({"auto-submitted": "auto-generated"}, False, True),
+        ({"auto-submitted": "no"}, False, False),
+        ({}, False, False),
+    ],
+)
+def test_headers_tell_newsletters_and_machines(headers: dict[str, str], newsletter: bool, automated: bool) -> None:
+    summary = MessageSummary(message_id="m", sender_address="a@b.example", headers=headers)
+    assert (is_newsletter(summary), is_automated(summary)) == (newsletter, automated)

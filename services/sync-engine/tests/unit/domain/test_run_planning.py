@@ -1,0 +1,69 @@
+"""What a run does follows from `sync_state` alone."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mailroom_common.events import SyncReason
+from sync_engine.domain.message_records import RunKind, SyncState
+from sync_engine.domain.run_planning import SyncTimings, choose_list_start, choose_run_kind, is_unannounced
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+TIMINGS = SyncTimings()
+
+
+def state(
+    last_full: timedelta | None = None, listed: timedelta | None = None, full_due: int | None = None
+) -> SyncState:
+    return SyncState(
+        state="active",
+        last_full_at=None if last_full is None else NOW - last_full,
+        listed_until=None if listed is None else NOW - listed,
+        full_due=full_due,
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "kind"),
+    [
+        (state(), RunKind.FULL),
+        (state(last_full=timedelta(minutes=10)), RunKind.HINTED),
+        (state(last_full=timedelta(minutes=10, seconds=1)), RunKind.FULL),
+        (state(last_full=timedelta(0), full_due=7), RunKind.FULL),
+    ],
+)
+def test_a_run_is_full_when_due_or_after_two_thirds_of_the_backstop_interval(row: SyncState, kind: RunKind) -> None:
+    assert choose_run_kind(row, TIMINGS, NOW) is kind
+
+
+@pytest.mark.parametrize(
+    ("row", "since"),
+    [
+        (state(), None),
+        (state(listed=timedelta(minutes=1)), timedelta(minutes=3)),
+        (state(last_full=timedelta(minutes=5)), timedelta(minutes=10)),
+        (state(last_full=timedelta(minutes=5), listed=timedelta(minutes=1)), timedelta(minutes=3)),
+        (state(last_full=timedelta(minutes=5), listed=timedelta(days=30)), timedelta(minutes=10)),
+    ],
+)
+def test_a_list_overlaps_and_reaches_back_no_further_than_the_last_full_run(
+    row: SyncState, since: timedelta | None
+) -> None:
+    assert choose_list_start(row, TIMINGS) == (None if since is None else NOW - since)
+
+
+@pytest.mark.parametrize(
+    ("age", "reasons", "unannounced"),
+    [
+        (timedelta(minutes=5), {SyncReason.BACKSTOP}, True),
+        (timedelta(minutes=1), {SyncReason.BACKSTOP}, False),  # its push may be on the way
+        (timedelta(minutes=5), {SyncReason.BACKSTOP, SyncReason.NOTIFICATION}, False),
+        (timedelta(minutes=5), {SyncReason.MANUAL}, False),
+        (timedelta(minutes=20), {SyncReason.BACKSTOP}, False),  # from before the last full run: moved here, say
+    ],
+)
+def test_silence_is_mail_that_only_the_backstop_found(
+    age: timedelta, reasons: set[SyncReason], unannounced: bool
+) -> None:
+    row = state(last_full=timedelta(minutes=15))
+    assert is_unannounced(NOW - age, reasons, row, TIMINGS, NOW) is unannounced

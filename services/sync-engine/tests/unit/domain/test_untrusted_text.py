@@ -1,0 +1,54 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sync_engine.domain.untrusted_text import clean_filename, file_extension
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        ("invoice.pdf", "invoice.pdf"),
+        ("../../etc/invoice.pdf", "invoice.pdf"),
+        ("C:\\Temp\\rechnung.pdf", "rechnung.pdf"),
+        ("folder/sub\\mixed.pdf", "mixed.pdf"),
+        ("folder/", "folder"),
+        ("Facture n° 10 – pièce jointe de l’été.pdf", "Facture n° 10 – pièce jointe de l’été.pdf"),
+        ("  many\t \r\n blanks .pdf ", "many blanks .pdf"),
+        ("nul\x00l.pdf", "null.pdf"),
+        ("invoice\u202efdp.exe", "invoicefdp.exe"),
+        ("lone\ud800surrogate.pdf", "lonesurrogate.pdf"),
+        ("..", None),
+        ("///", None),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_a_name_is_the_last_piece_of_what_was_sent(raw: str | None, name: str | None) -> None:
+    assert clean_filename(raw) == name
+
+
+def test_a_long_name_keeps_its_ending() -> None:
+    name = clean_filename("x" * 5000 + ".pdf")
+    assert name is not None
+    assert len(name) == 200
+    assert name.endswith("x.pdf")
+
+
+@given(st.text())
+def test_no_name_can_leave_a_folder_or_hide_characters(raw: str) -> None:
+    name = clean_filename(raw)
+    if name is not None:
+        assert not set(name) & {"/", "\\", "\x00", "\n", "\u202e"}
+        assert name not in {".", ".."}
+        assert 0 < len(name) <= 200
+        assert clean_filename(name) == name
+        name.encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "ending"),
+    [("a.PDF", "pdf"), ("a.b.tif", "tif"), (".profile", ""), ("none", ""), ("a.", ""), ("a. pdf", "pdf"), (None, "")],
+)
+def test_an_extension_is_what_follows_the_last_dot(name: str | None, ending: str) -> None:
+    assert file_extension(name) == ending

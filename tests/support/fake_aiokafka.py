@@ -1,0 +1,205 @@
+"""A stand-in for aiokafka's consumer with its order of events, and what else a consumer's unit test needs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Collection
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any
+
+from aiokafka import ConsumerRebalanceListener, TopicPartition
+from aiokafka.errors import CommitFailedError, UnknownMemberIdError
+
+from mailroom_common.errors import Unavailable
+from mailroom_common.events import SyncReason, SyncRequest
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.headers import RawHeaders
+from mailroom_common.kafka.partition_consumer import PartitionConsumer
+from mailroom_common.topics import SYNC_REQUESTS, Topic
+
+AT = datetime(2026, 11, 28, tzinfo=UTC)
+PARTITIONS = (0, 1)
+
+
+@dataclass(frozen=True)
+class FakeSettings:
+    kafka_bootstrap: str = "nowhere:9092"
+    topic_prefix: str = "t."
+    instance_id: str | None = None
+
+
+@dataclass(frozen=True)
+class FakeRecord:
+    topic: str
+    partition: int
+    offset: int
+    key: bytes
+    value: bytes
+    timestamp: int = 1_795_000_000_000
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+class FakeAiokafka:
+    """As much of AIOKafkaConsumer as `GroupMember` uses, and its coordinator with the awaits that it has (0.14):
+    a commit is shielded; its refusal asks for the rejoin first and is raised then; the coordination waits for that.
+    """
+
+    def __init__(self, partitions: Collection[int] = PARTITIONS) -> None:
+        self.names = {FakeSettings.topic_prefix + SYNC_REQUESTS.name}
+        self.owned = {TopicPartition(name, number) for name in self.names for number in partitions}
+        self.records: dict[TopicPartition, list[FakeRecord]] = {partition: [] for partition in self.owned}
+        self.committed: dict[TopicPartition, int] = {}
+        self.positions: dict[TopicPartition, int] = {}
+        self.joins = 0
+        self.failed_commits = 0
+        self.is_forgotten = False  # the session has run out, and this member does not know yet
+        self.forgets_after_join: int | None = None
+        self.who_notices = "commit"
+        self.failure: Exception | None = None
+        self._fetcher = SimpleNamespace(_fetch_max_wait_ms=0)
+        self._rejoin_is_needed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._is_rejoining = False
+        self._coordination: asyncio.Task[None] | None = None
+
+    def write_requests(self, count: int, *, key: bytes | None = None) -> None:
+        """`count` requests in each partition, each with a key of its own unless one is given."""
+        for partition, records in self.records.items():
+            for _ in range(count):
+                offset = len(records)
+                value = Codec().encode(sync_request(f"ds-{offset}"))
+                record_key = b"ds-%d" % offset if key is None else key
+                records.append(FakeRecord(partition.topic, partition.partition, offset, record_key, value))
+
+    def write_undecodable(self) -> None:
+        for partition, records in self.records.items():
+            records.append(FakeRecord(partition.topic, partition.partition, len(records), b"bad", b"garbage"))
+
+    def begin_rebalance(self) -> None:
+        self._request_rejoin()
+
+    def committed_offsets(self) -> set[int | None]:
+        """Over the partitions: one value when they stand alike."""
+        return {self.committed.get(partition) for partition in self.owned}
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None:
+        if self._coordination is not None:
+            self._coordination.cancel()
+
+    async def topics(self) -> set[str]:
+        return self.names
+
+    def subscribe(self, topics: Collection[str], listener: ConsumerRebalanceListener) -> None:
+        self._coordination = asyncio.create_task(self._coordinate(listener))
+
+    def assignment(self) -> set[TopicPartition]:
+        return self.owned
+
+    async def getmany(
+        self, *wanted: TopicPartition, timeout_ms: int, max_records: int
+    ) -> dict[TopicPartition, list[FakeRecord]]:
+        await asyncio.sleep(0.002)
+        found = {}
+        if self.joins and not self._is_rejoining:
+            for partition in wanted or self.owned:
+                if records := self.records[partition][self.positions[partition] :]:
+                    found[partition] = records
+                    self.positions[partition] += len(records)
+        return found
+
+    def highwater(self, partition: TopicPartition) -> int:
+        return len(self.records[partition])
+
+    async def position(self, partition: TopicPartition) -> int:
+        return self.positions[partition]
+
+    async def commit(self, offsets: dict[TopicPartition, int]) -> None:
+        try:
+            await asyncio.shield(self._do_commit(offsets))
+        except UnknownMemberIdError as error:
+            raise CommitFailedError from error
+
+    async def _do_commit(self, offsets: dict[TopicPartition, int]) -> None:
+        if self.is_forgotten and self.who_notices == "heartbeat":
+            self._request_rejoin()
+        await asyncio.sleep(0.005)  # the broker's answer
+        if self.failure is not None:
+            self.failed_commits += 1
+            raise self.failure
+        if not self.is_forgotten:
+            self.committed.update(offsets)
+            return
+        if self.who_notices == "commit":
+            self._request_rejoin()
+        elif self.who_notices == "heartbeat after the commit" and not self._is_rejoining:
+            asyncio.get_running_loop().call_later(0.005, self._request_rejoin)
+        raise UnknownMemberIdError
+
+    def _request_rejoin(self) -> None:
+        if not self._rejoin_is_needed.done():
+            self._rejoin_is_needed.set_result(None)
+
+    async def _coordinate(self, listener: ConsumerRebalanceListener) -> None:
+        while True:
+            self._is_rejoining = True
+            await listener.on_partitions_revoked(self.owned if self.joins else set())
+            await asyncio.sleep(0.002)  # JoinGroup, SyncGroup
+            self._rejoin_is_needed = asyncio.get_running_loop().create_future()
+            self.positions = {partition: self.committed.get(partition, 0) for partition in self.owned}
+            self._is_rejoining = False
+            self.joins += 1
+            self.is_forgotten = self.joins == self.forgets_after_join
+            await listener.on_partitions_assigned(self.owned)
+            await asyncio.wait([self._rejoin_is_needed], return_when=asyncio.FIRST_COMPLETED)
+
+
+def sync_request(key: str) -> SyncRequest:
+    return SyncRequest(
+        event_id=f"e-{key}",
+        occurred_at=AT,
+        tenant_id="acme",
+        doc_source_id=key,
+        reasons=[SyncReason.MANUAL],
+        first_requested_at=AT,
+    )
+
+
+@dataclass
+class FakeDeadLetterSender:
+    """Kafka's dead-letter topics; while `is_away` nothing is acknowledged."""
+
+    is_away: bool = False
+    attempts: int = 0
+    values: list[bytes | None] = field(default_factory=list)
+
+    def dead_letter_topic_name(self, topic: Topic) -> str:
+        return topic.dead_letter_topic
+
+    async def send_raw(
+        self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float
+    ) -> object:
+        self.attempts += 1
+        if self.is_away:
+            raise Unavailable("not acknowledged")
+        self.values.append(value)
+        return None
+
+
+@asynccontextmanager
+async def run_consumer(consumer: PartitionConsumer[Any]) -> AsyncIterator[asyncio.Task[None]]:
+    """Runs the consumer for the block, then stops it gracefully."""
+    stopping = asyncio.Event()
+    task = asyncio.create_task(consumer.consume_records(stopping))
+    try:
+        yield task
+    finally:
+        stopping.set()
+        await task
+
+
+async def wait_until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not holds():  # noqa: ASYNC110  # what is waited for is in the records of the stubs
+            await asyncio.sleep(0.002)
