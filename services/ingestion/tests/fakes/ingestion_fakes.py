@@ -16,7 +16,7 @@ from ingestion.domain.transcript import Transcript, detect_content_type
 from ingestion.ports import FetchedFile
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Unavailable
-from mailroom_common.events import AttachmentStored, Profile, Provider, derive_attachment_id, derive_event_id
+from mailroom_common.events import AttachmentStored, Profile, derive_attachment_id, derive_event_id
 
 NOW = datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
 PDF = b"%PDF-1.7 a document"
@@ -60,7 +60,7 @@ def build_record(
         "tenant_id": tenant,
         "doc_source_id": source,
         "attachment_id": identity,
-        "provider": Provider.OUTLOOK,
+        "provider": "outlook",
         "profile": Profile.INVOICE,
         "message_id": message,
         "internet_message_id": f"<{message}@x.example>",
