@@ -35,7 +35,7 @@ import httpx
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from wrk import Measured, Wrk, is_installed
 
-from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Profile, Provider
+from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, PARTITIONS, SCHEMAS
@@ -255,7 +255,7 @@ def _create_source(doc_source_id: str) -> DocSource:
         tenant_id="bench",
         doc_source_id=doc_source_id,
         version=1,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         profile=Profile.INVOICE,
         access=Access.DELEGATED,
         address=f"{doc_source_id}@example.com",

@@ -19,7 +19,6 @@ from mailroom_common.events import (
     DocSource,
     LifecycleEvent,
     LifecycleKind,
-    Provider,
     SyncReason,
     SyncRequest,
 )
@@ -354,7 +353,7 @@ def _lifecycle(doc_source_id: str, subscription_id: str, kind: LifecycleKind) ->
         occurred_at=datetime.now(UTC),
         tenant_id="acme",
         doc_source_id=doc_source_id,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         subscription_id=subscription_id,
         kind=kind,
         raw_kind=kind.value,

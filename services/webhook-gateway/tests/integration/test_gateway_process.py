@@ -18,7 +18,7 @@ import pytest
 from gateway_fakes import GATEWAY_TOPICS, make_change, make_client_state, make_source
 from kafka_site import KafkaSite, create_kafka_site, eventually
 
-from mailroom_common.events import DocSource, Event, Provider
+from mailroom_common.events import DocSource, Event
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, Topic
@@ -155,7 +155,7 @@ async def test_a_source_that_was_acknowledged_before_the_push_is_known_to_it(
             response = await gateway.http.post("/webhooks/outlook", json=make_body(make_change_of(doc_source_id)))
             assert response.status_code == 202
 
-        gmail = make_current_source("ds-gmail", provider=Provider.GMAIL, address="me@example.com")
+        gmail = make_current_source("ds-gmail", provider="gmail", address="me@example.com")
         await producer.send_event(DOC_SOURCES, "ds-gmail", gmail)
         push = {"emailAddress": "me@example.com", "historyId": 7}
         response = await gateway.http.post("/webhooks/gmail?token=canary-of-the-token", json=push)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kafka_site import KafkaSite
 
-from mailroom_common.events import Access, DocSource, DocSourceState, Profile, Provider
+from mailroom_common.events import Access, DocSource, DocSourceState, Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.producer import EventProducer
@@ -34,7 +34,7 @@ def source(number: int, version: int = 1) -> DocSource:
         tenant_id="acme",
         doc_source_id=f"ds-{number}",
         version=version,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         profile=Profile.INVOICE,
         access=Access.DELEGATED,
         state=DocSourceState.ACTIVE,

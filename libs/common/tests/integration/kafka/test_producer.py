@@ -11,7 +11,7 @@ from aiokafka.errors import OutOfOrderSequenceNumber
 from kafka_site import KafkaSite
 
 from mailroom_common.errors import Rejected, Unavailable
-from mailroom_common.events import Notification, Provider
+from mailroom_common.events import Notification
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schema_files import load_packaged_schemas
@@ -26,7 +26,7 @@ def notification(number: int, source: str = "ds-1") -> Notification:
         occurred_at=datetime(2026, 11, 28, tzinfo=UTC),
         tenant_id="acme",
         doc_source_id=source,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         provider_event=str(number),
     )
 
