@@ -13,11 +13,6 @@ _EVENT_NAMESPACE = UUID("6f1d3f0a-5b0e-5c7e-9f3e-6d61696c726d").bytes
 _ATTACHMENT_NAMESPACE = UUID("0b7c2f64-77a5-5b43-8a0f-617474616368")
 
 
-class Provider(StrEnum):
-    OUTLOOK = "outlook"  # Microsoft Graph
-    GMAIL = "gmail"  # Gmail API and Pub/Sub
-
-
 class Access(StrEnum):
     DELEGATED = "delegated"  # a user consented in a browser
     APPLICATION = "application"  # an administrator let the application in; no user, no refresh token
@@ -73,7 +68,7 @@ class DocSource(Event):
     """A doc source as the directory shows it. Readers keep the highest `version` per id, tombstones included."""
 
     version: int
-    provider: Provider
+    provider: str
     profile: Profile
     access: Access
     address: str | None = None
@@ -97,7 +92,7 @@ class Notification(Event):
     address and history id on Gmail.
     """
 
-    provider: Provider
+    provider: str
     subscription_id: str | None = None
     change_type: str | None = None
     message_id: str | None = None
@@ -117,7 +112,7 @@ class LifecycleKind(StrEnum):
 class LifecycleEvent(Event):
     """A provider's statement on the subscription itself; `raw_kind` is its own spelling."""
 
-    provider: Provider
+    provider: str
     subscription_id: str
     kind: LifecycleKind
     raw_kind: str
@@ -182,7 +177,7 @@ class AttachmentStored(Event):
     """An eligible part was stored in the blob store. `from_` is `from` on the wire."""
 
     attachment_id: str
-    provider: Provider
+    provider: str
     profile: Profile
     message_id: str
     internet_message_id: str | None = None

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime, timedelta
 
-from mailroom_common.events import Access, DocSource, DocSourceState, Profile, Provider
+from mailroom_common.events import Access, DocSource, DocSourceState, Profile
 from webhook_gateway.domain.event_mapping import build_lifecycle_event
 from webhook_gateway.domain.pushes import GraphItem
 
@@ -11,7 +11,7 @@ SOURCE = DocSource(
     tenant_id="acme",
     doc_source_id="ds-1",
     version=1,
-    provider=Provider.OUTLOOK,
+    provider="outlook",
     profile=Profile.INVOICE,
     access=Access.DELEGATED,
     state=DocSourceState.ACTIVE,
