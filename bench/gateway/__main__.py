@@ -35,12 +35,12 @@ import httpx
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from wrk import Measured, Wrk, is_installed
 
-from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Profile, Provider
+from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, PARTITIONS, SCHEMAS
 from mailroom_sandbox.site.stack import jars
-from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.home import find_home
 from mailroom_sandbox.site.stack.kafka import Kafka
 from mailroom_sandbox.site.stack.ports import free_port
 
@@ -188,7 +188,7 @@ async def _run_kafka(folder: Path) -> AsyncIterator[str]:
     port = free_port()
     kafka = Kafka(
         folder / "kafka",
-        await jars.provide(home().jars),
+        await jars.provide_jars(find_home().jars),
         port=port,
         controller_port=free_port(avoid=[port]),
         log=folder / "kafka.log",
@@ -196,7 +196,7 @@ async def _run_kafka(folder: Path) -> AsyncIterator[str]:
     )
     kafka.start()
     try:
-        await kafka.ready()
+        await kafka.wait_until_ready()
         yield kafka.bootstrap
     finally:
         await kafka.stop()
@@ -255,7 +255,7 @@ def _create_source(doc_source_id: str) -> DocSource:
         tenant_id="bench",
         doc_source_id=doc_source_id,
         version=1,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         profile=Profile.INVOICE,
         access=Access.DELEGATED,
         address=f"{doc_source_id}@example.com",

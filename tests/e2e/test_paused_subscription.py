@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from connection_fakes import DURATIONS, ID, SubscriptionSetup, make_connection
 
-from mailroom_common.events import DocSource, LifecycleEvent, Notification, Provider, SyncReason
+from mailroom_common.events import DocSource, LifecycleEvent, Notification, SyncReason
 from subscription_manager.handlers.change_connection_state import ChangeConnectionState
 from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycleEvent
 from webhook_gateway.domain.pushes import GraphItem
@@ -33,7 +33,7 @@ class Site:
         published = [event for key, _, event in self.connections.published if key == doc_source_id]
         return published[-1] if published else None
 
-    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         return ()
 
     async def catch_up(self) -> None:

@@ -86,6 +86,7 @@ def warn_of_unchecked_subscription(settings: Settings) -> None:
     """Without a path to compare with, a push with the right token is accepted from any Pub/Sub subscription."""
     accepts_gmail_pushes = settings.pubsub_token is not None or settings.pubsub_audience is not None
     if accepts_gmail_pushes and settings.pubsub_subscription is None:
+        # A push with the right token is accepted whichever Pub/Sub subscription sent it.
         log.warning("pubsub_subscription_unchecked", setting="MAILROOM_PUBSUB_SUBSCRIPTION")
 
 

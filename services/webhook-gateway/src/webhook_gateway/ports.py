@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from mailroom_common.events import DocSource, Event, Provider
+from mailroom_common.events import DocSource, Event
 from mailroom_common.topics import Topic
 
 
@@ -18,7 +18,7 @@ class DocSourceLookup(Protocol):
 
     def get_source(self, doc_source_id: str) -> DocSource | None: ...
 
-    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         """All doc sources of a mailbox: one mailbox can belong to several."""
         ...
 

@@ -17,16 +17,21 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
 
     # Of the token and the audience, what is set is required of every push of Gmail; with neither, all are refused.
     pubsub_token: SecretStr | None = None
+    # Audience that the signed token of a push must name.
     pubsub_audience: str | None = None
+    # E-mail of the service account that the signed token of a push must be of.
     pubsub_service_account: str | None = None
     # `projects/…/subscriptions/…`; pushes of other subscriptions are refused.
     pubsub_subscription: str | None = None
+    # Google's public keys as a JWK set, which prove the tokens of pushes.
     google_certs_url: str = "https://www.googleapis.com/oauth2/v3/certs"
 
+    # Largest body of a push; a larger one gets 413.
     max_body_bytes: int = Field(default=1024 * 1024, ge=1024)
     # How long Kafka may take to acknowledge a push. Graph counts responses after 3 s as slow, and drops notifications
     # when many are; ours are due after 2.5 s, and the difference is for a busy machine.
     push_timeout_s: float = Field(default=1.8, gt=0, lt=2.5)
+    # How long a push may wait for the directory to read what `doc-sources` has by now.
     catch_up_timeout_s: float = Field(default=1.0, gt=0)
     # How many pushes may wait for the directory to catch up at one time; further ones get a 503.
     max_catch_ups: int = Field(default=200, ge=1)

@@ -13,7 +13,7 @@ import httpx
 from fastapi import FastAPI
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Event, Profile, Provider
+from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Event, Profile
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS
 from mailroom_common.tracing import current_traceparent
 from webhook_gateway.adapters.doc_source_lookup import BoundedDocSourceLookup
@@ -38,7 +38,7 @@ def make_source(doc_source_id: str = "ds-1", **changes: Any) -> DocSource:
         "tenant_id": "acme",
         "doc_source_id": doc_source_id,
         "version": 1,
-        "provider": Provider.OUTLOOK,
+        "provider": "outlook",
         "profile": Profile.INVOICE,
         "access": Access.DELEGATED,
         "state": DocSourceState.ACTIVE,
@@ -49,7 +49,7 @@ def make_source(doc_source_id: str = "ds-1", **changes: Any) -> DocSource:
 
 
 def make_gmail_source(doc_source_id: str = "ds-1", **changes: Any) -> DocSource:
-    defaults: dict[str, Any] = {"provider": Provider.GMAIL, "address": GMAIL_ADDRESS, "client_states": []}
+    defaults: dict[str, Any] = {"provider": "gmail", "address": GMAIL_ADDRESS, "client_states": []}
     return make_source(doc_source_id, **{**defaults, **changes})
 
 
@@ -105,7 +105,7 @@ class FakeSourceDirectory:
     def get_source(self, doc_source_id: str) -> DocSource | None:
         return self.sources.get(doc_source_id)
 
-    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         return tuple(
             source
             for source in self.sources.values()

@@ -19,12 +19,12 @@ from fake_google import AUDIENCE, SERVICE_ACCOUNT, make_bearer
 from gateway_fakes import GATEWAY_TOPICS, make_change, make_client_state, make_gmail_push, make_source
 from kafka_site import KafkaSite, create_kafka_site, eventually
 
-from mailroom_common.events import DocSource, Event, Provider
+from mailroom_common.events import DocSource, Event
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, Topic
 from mailroom_sandbox.site.stack import jars
-from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.home import find_home
 from mailroom_sandbox.site.stack.kafka import Kafka
 from mailroom_sandbox.site.stack.ports import free_port
 
@@ -156,7 +156,7 @@ async def test_a_source_that_was_acknowledged_before_the_push_is_known_to_it(
             response = await gateway.http.post("/webhooks/outlook", json=make_body(make_change_of(doc_source_id)))
             assert response.status_code == 202
 
-        gmail = make_current_source("ds-gmail", provider=Provider.GMAIL, address="me@example.com")
+        gmail = make_current_source("ds-gmail", provider="gmail", address="me@example.com")
         await producer.send_event(DOC_SOURCES, "ds-gmail", gmail)
         push = {"emailAddress": "me@example.com", "historyId": 7}
         response = await gateway.http.post("/webhooks/gmail?token=canary-of-the-token", json=push)
@@ -198,7 +198,7 @@ async def test_no_secret_of_a_push_reaches_the_log(site: KafkaSite, start: Start
 
     text = gateway.log.read_text()
     assert "canary" not in text
-    kinds = [json.loads(line).get("kind") for line in text.splitlines() if "security_event" in line]
+    kinds = [json.loads(line).get("kind") for line in text.splitlines() if "security_event_detected" in line]
     assert kinds == ["pubsub_token_refused", "client_state_mismatch"]
 
 
@@ -265,14 +265,14 @@ def own_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
     port = free_port()
     kafka = Kafka(
         folder / "kafka",
-        asyncio.run(jars.provide(home().jars)),
+        asyncio.run(jars.provide_jars(find_home().jars)),
         port=port,
         controller_port=free_port(avoid=[port]),
         log=folder / "kafka.log",
     )
     kafka.start()
     try:
-        asyncio.run(kafka.ready())
+        asyncio.run(kafka.wait_until_ready())
         yield kafka
     finally:
         os.kill(kafka.child.pid, signal.SIGCONT)

@@ -63,6 +63,7 @@ class EventProducer:
 
     async def _announce(self) -> None:
         """Before the first record, however long it takes: a reader could not decode what comes without."""
+        # No record is sent before the schemas are in `schemas`, since no reader could decode it.
         await retry_forever(Unavailable, log_event="schemas_announcement_failed", client_id=self._client_id)(
             announce_schemas, self
         )
@@ -173,6 +174,7 @@ class EventProducer:
 
     async def _replace(self, dead: KafkaClient, error: KafkaError) -> None:
         """After a fatal error (fenced, out of sequence) every later send on the same client fails as well."""
+        # Fenced or out of sequence: the old producer can never send again.
         log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
         KAFKA_PRODUCERS_REPLACED.inc()
         self._client = await connect_with_retry(self._create_client, self._client_id)

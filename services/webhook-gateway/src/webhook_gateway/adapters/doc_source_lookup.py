@@ -3,14 +3,14 @@
 from typing import Protocol
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.events import DocSource, Provider
+from mailroom_common.events import DocSource
 
 
 class SourceDirectory(Protocol):
     """The methods of `DocSourceDirectory` that are used here."""
 
     def get_source(self, doc_source_id: str) -> DocSource | None: ...
-    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]: ...
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]: ...
     async def catch_up(self, timeout_s: float) -> bool: ...
 
 
@@ -23,7 +23,7 @@ class BoundedDocSourceLookup:
     def get_source(self, doc_source_id: str) -> DocSource | None:
         return self._directory.get_source(doc_source_id)
 
-    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         return self._directory.find_by_address(provider, address)
 
     async def catch_up(self) -> None:

@@ -42,6 +42,7 @@ class GooglePublicKeys:
             except (httpx.HTTPError, jwt.PyJWTError, ValueError, KeyError) as error:
                 wait_s, retry_s = retry_s, min(retry_s * 2, _MAX_RETRY_S)
                 GATEWAY_KEY_FETCHES.labels("failed").inc()
+                # Keys that are at hand stay valid; without any, pushes that need a signature get 503.
                 log.warning("google_key_fetch_failed", error=type(error).__name__, retry_in_s=wait_s)
             finally:
                 self._fetch_attempted.set()

@@ -144,6 +144,7 @@ class WebhookRoutes:
         except (TimeoutError, ClientDisconnect):
             return build_problem(408, "The body did not arrive in time", connection="close")
         except Exception:
+            # A bug of ours: the provider got 500 and repeats the push.
             log.exception("push_failed", path=_get_path(request))
             return build_problem(500, "Something failed here")
 
@@ -154,7 +155,8 @@ class WebhookRoutes:
             request.headers.getlist("x-forwarded-for"),
             self._trusted_proxies,
         )
-        log.warning("security_event", kind=kind, path=_get_path(request), source_address=address, **fields)
+        # A push without valid proof: one event per request, however many items it had.
+        log.warning("security_event_detected", kind=kind, path=_get_path(request), source_address=address, **fields)
 
 
 def _get_path(request: Request) -> str:

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from mailroom_common.events import DocSource, LifecycleEvent, LifecycleKind, Notification, Provider, derive_event_id
+from mailroom_common.events import DocSource, LifecycleEvent, LifecycleKind, Notification, derive_event_id
 from webhook_gateway.domain.pushes import GmailPush, GraphItem
 
 _LIFECYCLE_KINDS = {
@@ -25,7 +25,7 @@ def build_change_notification(item: GraphItem, source: DocSource, received_at: d
         occurred_at=received_at,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         subscription_id=item.subscription_id,
         change_type=item.change_type,
         message_id=item.message_id,
@@ -41,7 +41,7 @@ def build_lifecycle_event(item: GraphItem, source: DocSource, received_at: datet
         occurred_at=received_at,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         subscription_id=item.subscription_id or "",
         kind=_LIFECYCLE_KINDS.get(raw_kind, LifecycleKind.OTHER),
         raw_kind=raw_kind,
@@ -55,7 +55,7 @@ def build_gmail_notification(push: GmailPush, source: DocSource, received_at: da
         occurred_at=received_at,
         tenant_id=source.tenant_id,
         doc_source_id=source.doc_source_id,
-        provider=Provider.GMAIL,
+        provider="gmail",
         subscription_id=source.subscription_id,
         history_id=push.history_id,
         provider_event=provider_event,

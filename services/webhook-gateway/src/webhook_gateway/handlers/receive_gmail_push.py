@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from mailroom_common.events import Provider
 from mailroom_common.topics import NOTIFICATIONS
 from webhook_gateway.domain.client_state import is_paused_or_deleting
 from webhook_gateway.domain.event_mapping import build_gmail_notification
@@ -24,11 +23,11 @@ class GmailPushReceiver:
             Unavailable: Kafka did not acknowledge the events, or could not be asked for the address: Pub/Sub has to
                 repeat the push.
         """
-        sources = self._sources.find_by_address(Provider.GMAIL, push.address)
+        sources = self._sources.find_by_address("gmail", push.address)
         if not sources:
             # The mailbox may have been connected after the last record of `doc-sources` that was read.
             await self._sources.catch_up()
-            sources = self._sources.find_by_address(Provider.GMAIL, push.address)
+            sources = self._sources.find_by_address("gmail", push.address)
         if not sources:
             return PushResult(PushOutcome.UNKNOWN_ADDRESS)
         received_at = self._clock()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from kafka_site import KafkaSite
 
-from mailroom_common.events import Notification, Provider
+from mailroom_common.events import Notification
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import NOTIFICATIONS
@@ -24,7 +24,7 @@ def make_notification(number: int, source: str = "ds-1") -> Notification:
         occurred_at=datetime(2026, 11, 28, tzinfo=UTC),
         tenant_id="acme",
         doc_source_id=source,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         provider_event=str(number),
     )
 

@@ -178,7 +178,7 @@ async def test_a_mismatch_is_a_security_event_with_its_source_address_and_no_sec
     with capture_logs() as logs:
         await gateway.post_items(make_change("ds-1:guessed"), make_change("nobody:guessed"))
 
-    [event] = [line for line in logs if line["event"] == "security_event"]
+    [event] = [line for line in logs if line["event"] == "security_event_detected"]
     assert event["kind"] == "client_state_mismatch"
     assert event["source_address"] == "203.0.113.9"
     assert event["items"] == 2
@@ -193,14 +193,14 @@ async def test_behind_a_trusted_proxy_the_forwarded_address_is_logged() -> None:
     with capture_logs() as logs:
         await gateway.post_items(make_change("nobody:x"), headers=headers)
 
-    assert [line["source_address"] for line in logs if line["event"] == "security_event"] == ["198.51.100.7"]
+    assert [line["source_address"] for line in logs if line["event"] == "security_event_detected"] == ["198.51.100.7"]
 
 
 async def test_a_client_that_is_no_trusted_proxy_cannot_forge_the_source_address(gateway: GatewayHarness) -> None:
     with capture_logs() as logs:
         await gateway.post_items(make_change("nobody:x"), headers={"X-Forwarded-For": "198.51.100.7"})
 
-    assert [line["source_address"] for line in logs if line["event"] == "security_event"] == ["203.0.113.9"]
+    assert [line["source_address"] for line in logs if line["event"] == "security_event_detected"] == ["203.0.113.9"]
 
 
 async def test_the_token_may_come_in_a_header(gmail_gateway: GatewayHarness) -> None:

@@ -1,7 +1,7 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from mailroom_common.events import Access, DocSource, DocSourceState, Profile, Provider
+from mailroom_common.events import Access, DocSource, DocSourceState, Profile
 from webhook_gateway.domain.event_mapping import build_change_notification, build_lifecycle_event
 from webhook_gateway.domain.pushes import GraphItem
 
@@ -12,7 +12,7 @@ SOURCE = DocSource(
     tenant_id="acme",
     doc_source_id="ds-1",
     version=1,
-    provider=Provider.OUTLOOK,
+    provider="outlook",
     profile=Profile.INVOICE,
     access=Access.DELEGATED,
     state=DocSourceState.ACTIVE,

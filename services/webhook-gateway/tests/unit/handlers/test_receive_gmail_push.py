@@ -8,7 +8,7 @@ from gateway_fakes import (
     make_gmail_source,
 )
 
-from mailroom_common.events import DocSourceState, Notification, Provider
+from mailroom_common.events import DocSourceState, Notification
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ async def test_a_push_becomes_a_notification_and_202(gateway: GatewayHarness) ->
     topic, key, event = gateway.writer.get_single_event()
     assert (topic, key) == ("notifications", "ds-1")
     assert isinstance(event, Notification)
-    assert (event.provider, event.history_id, event.tenant_id) == (Provider.GMAIL, "9876543210", "acme")
+    assert (event.provider, event.history_id, event.tenant_id) == ("gmail", "9876543210", "acme")
     assert event.provider_event == "billing@example.com|9876543210"
     assert event.occurred_at == NOW
 

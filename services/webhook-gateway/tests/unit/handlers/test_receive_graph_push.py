@@ -1,7 +1,7 @@
 import pytest
 from gateway_fakes import NOW, GatewayHarness, make_change, make_client_state, make_lifecycle_item, make_source
 
-from mailroom_common.events import LifecycleEvent, LifecycleKind, Notification, Provider
+from mailroom_common.events import LifecycleEvent, LifecycleKind, Notification
 from webhook_gateway.api.webhooks import GRAPH_PATHS
 
 
@@ -13,7 +13,7 @@ async def test_a_genuine_change_is_written_and_answered_202(gateway: GatewayHarn
     topic, key, event = gateway.writer.get_single_event()
     assert (topic, key) == ("notifications", "ds-1")
     assert isinstance(event, Notification)
-    assert (event.tenant_id, event.doc_source_id, event.provider) == ("acme", "ds-1", Provider.OUTLOOK)
+    assert (event.tenant_id, event.doc_source_id, event.provider) == ("acme", "ds-1", "outlook")
     assert (event.subscription_id, event.change_type, event.message_id) == ("sub-1", "created", "AAMk")
     assert event.occurred_at == NOW
     assert event.provider_event == 'sub-1|AAMk|created|W/"1"'

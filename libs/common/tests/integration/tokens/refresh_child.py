@@ -11,7 +11,7 @@ import orjson
 
 import mailroom_gmail
 import mailroom_outlook
-from mailroom_common.events import Access, Profile, Provider
+from mailroom_common.events import Access, Profile
 from mailroom_common.postgres import open_pool
 from mailroom_common.provider_clients import open_providers
 from mailroom_common.providers.types import Mailbox
@@ -27,7 +27,7 @@ async def run(database_url: str, keys: str, described: str) -> None:
     mailbox = Mailbox(
         **fields
         | {
-            "provider": Provider(fields["provider"]),
+            "provider": (fields["provider"]),
             "access": Access(fields["access"]),
             "profile": Profile(fields["profile"]),
         }

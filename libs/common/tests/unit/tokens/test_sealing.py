@@ -64,6 +64,19 @@ def test_box_of_one_key_does_not_pass_for_anothers() -> None:
         both.unseal_secret(f"new:{box}", bound_to="row 1")
 
 
+def test_the_key_id_is_sealed_too_and_cannot_be_exchanged_for_another_of_the_same_key() -> None:
+    both = SealingKeys.parse_keys(f"{OLD},copy:{OLD.partition(':')[2]}")
+    _, _, box = both.seal_secret(b"secret", bound_to="row 1").partition(":")
+    with pytest.raises(CannotUnseal):
+        both.unseal_secret(f"copy:{box}", bound_to="row 1")
+
+
+@pytest.mark.parametrize("size", [16, 24, 31, 33, 64])
+def test_a_key_of_another_size_is_refused_though_the_cipher_would_take_some(size: int) -> None:
+    with pytest.raises(SettingsError, match="entry 1"):
+        SealingKeys.parse_keys(f"k:{b64encode(bytes(size)).decode()}")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -4,8 +4,8 @@ import asyncio
 import subprocess
 import sys
 import uuid
-from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,12 +13,18 @@ from pathlib import Path
 import asyncpg
 import orjson
 import pytest
+from provider_client_fixtures import KEYS
 
 from mailroom_common.errors import AccessDenied, ProviderUnavailable, TokenRefused, Unavailable
-from mailroom_common.events import Access, Profile, Provider
+from mailroom_common.events import Access, Profile
+from mailroom_common.metrics import TOKEN_REFRESHES
+from mailroom_common.postgres import open_pool
+from mailroom_common.provider_clients import Providers
 from mailroom_common.providers.types import Grant, Mailbox
+from mailroom_common.tokens import access
 from mailroom_common.tokens.access import AccessTokens
-from mailroom_common.tokens.store import StoredTokens, TokenStore
+from mailroom_common.tokens.sealing import SealingKeys
+from mailroom_common.tokens.store import StoredGrant, StoredTokens, TokenStore
 from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 pytestmark = pytest.mark.stack
@@ -68,7 +74,7 @@ def refresher() -> Refresher:
 
 @pytest.fixture
 def tokens(store: TokenStore, refresher: Refresher) -> AccessTokens:
-    return AccessTokens(store, {Provider.OUTLOOK: refresher}, {}, clock=Clock())
+    return AccessTokens(store, {"outlook": refresher}, {}, clock=Clock())
 
 
 @pytest.fixture
@@ -76,7 +82,7 @@ async def mailbox(store: TokenStore) -> Mailbox:
     """Connected, with an access token that has one more minute."""
     described = Mailbox(
         doc_source_id=str(uuid.uuid4()),
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         access=Access.DELEGATED,
         profile=Profile.INVOICE,
         address="ap@contoso.example",
@@ -248,10 +254,10 @@ async def test_application_token_is_shared_by_its_key_until_two_minutes_before_i
             asked.append(mailbox.provider_tenant)
             return Grant(f"app-{len(asked)}", None, clock() + HOUR, frozenset())
 
-    tokens = AccessTokens(store, {}, {Provider.OUTLOOK: Issuer()}, clock=clock)
+    tokens = AccessTokens(store, {}, {"outlook": Issuer()}, clock=clock)
     one = Mailbox(
         doc_source_id=str(uuid.uuid4()),
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         access=Access.APPLICATION,
         profile=Profile.CONTRACT_NOTE,
         address="trades@contoso.example",
@@ -267,7 +273,144 @@ async def test_application_token_is_shared_by_its_key_until_two_minutes_before_i
     assert await tokens.get_access_token(other, rejected="app-2") == "app-3"
     assert await tokens.get_access_token(replace(one, provider_tenant="tenant-2")) == "app-4"
     with pytest.raises(AccessDenied):
-        await tokens.get_access_token(replace(one, provider=Provider.GMAIL))
+        await tokens.get_access_token(replace(one, provider="gmail"))
+
+
+@dataclass
+class ApplicationIssuer:
+    """Issues `app-1`, `app-2` …; one for each mailbox."""
+
+    clock: Clock
+    is_down: bool = False
+    asked: list[str] = field(default_factory=list)
+
+    def build_cache_key(self, mailbox: Mailbox) -> str:
+        return mailbox.address
+
+    async def issue_token(self, mailbox: Mailbox) -> Grant:
+        if self.is_down:
+            raise ProviderUnavailable("the token endpoint answered 503")
+        self.asked.append(mailbox.address)
+        return Grant(f"app-{len(self.asked)}", None, self.clock() + HOUR, frozenset())
+
+
+async def test_a_rejected_token_is_forgotten_though_no_other_could_be_had(store: TokenStore, mailbox: Mailbox) -> None:
+    issuer = ApplicationIssuer(clock := Clock())
+    tokens = AccessTokens(store, {}, {"outlook": issuer}, clock=clock)
+    application = replace(mailbox, access=Access.APPLICATION)
+    assert await tokens.get_access_token(application) == "app-1"
+    issuer.is_down = True
+    with pytest.raises(ProviderUnavailable):
+        await tokens.get_access_token(application, rejected="app-1")
+    issuer.is_down = False
+    assert await tokens.get_access_token(application) == "app-2"
+
+
+async def test_the_oldest_of_too_many_tokens_is_dropped_and_no_other(
+    store: TokenStore, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "_MAX_CACHED", 2)
+    issuer = ApplicationIssuer(clock := Clock())
+    tokens = AccessTokens(store, {}, {"outlook": issuer}, clock=clock)
+    boxes = [replace(mailbox, access=Access.APPLICATION, address=f"{name}@contoso.example") for name in "abc"]
+    for box in boxes:
+        await tokens.get_access_token(box)
+    assert await tokens.get_access_token(boxes[1]) == "app-2"
+    assert await tokens.get_access_token(boxes[2]) == "app-3"
+    assert await tokens.get_access_token(boxes[0]) == "app-4"
+
+
+async def test_a_grant_without_a_refresh_token_needs_consent_and_nobody_is_asked(
+    store: TokenStore, tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox
+) -> None:
+    stored = StoredTokens("access-0", None, NOW + timedelta(minutes=1))
+    generation = await store.put_grant(mailbox.doc_source_id, "outlook", "user-1", stored, frozenset())
+    with pytest.raises(TokenRefused) as refused:
+        await tokens.get_access_token(replace(mailbox, grant_generation=generation))
+    assert refused.value.grant_generation == generation
+    assert refresher.presented == []
+    grant = await store.read_grant(mailbox.doc_source_id)
+    assert grant is not None
+    assert grant.refused_at is not None
+
+
+async def test_a_refused_grant_is_not_used_though_its_access_token_lives_on(
+    store: TokenStore, tokens: AccessTokens, mailbox: Mailbox
+) -> None:
+    await put(store, mailbox, NOW + HOUR)
+    async with store.lock_for_refresh(mailbox.doc_source_id) as locked:
+        assert locked is not None
+        await locked.mark_refused()
+    with pytest.raises(TokenRefused):
+        await tokens.get_access_token(mailbox)
+
+
+async def test_a_process_that_waited_for_the_lock_believes_the_refusal_that_another_was_given(
+    store: TokenStore, tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox
+) -> None:
+    refresher.refuses = True
+    refresher.hold.clear()
+    elsewhere = AccessTokens(store, {"outlook": refresher}, {}, clock=Clock())
+    asking = [asyncio.create_task(one.get_access_token(mailbox)) for one in (tokens, elsewhere)]
+    await refresher.asked.wait()
+    await asyncio.sleep(0.2)  # the second one waits in Postgres, which gives no sign of it
+    refresher.hold.set()
+    for outcome in await asyncio.gather(*asking, return_exceptions=True):
+        assert isinstance(outcome, TokenRefused)
+        assert outcome.grant_generation == mailbox.grant_generation
+    assert refresher.presented == ["refresh-0"]
+
+
+async def test_a_provider_that_is_not_set_up_condemns_no_grant(store: TokenStore, mailbox: Mailbox) -> None:
+    with pytest.raises(AccessDenied, match="outlook"):
+        await AccessTokens(store, {}, {}, clock=Clock()).get_access_token(mailbox)
+    grant = await store.read_grant(mailbox.doc_source_id)
+    assert grant is not None
+    assert grant.refused_at is None
+
+
+async def test_a_grant_that_is_forgotten_before_the_lock_is_had_needs_consent(
+    pool_store: "ForgettingStore", refresher: Refresher, mailbox: Mailbox
+) -> None:
+    tokens = AccessTokens(pool_store, {"outlook": refresher}, {}, clock=Clock())
+    with pytest.raises(TokenRefused) as refused:
+        await tokens.get_access_token(mailbox)
+    assert refused.value.grant_generation == mailbox.grant_generation
+    assert refresher.presented == []
+
+
+class ForgettingStore(TokenStore):
+    """Somebody disconnects between the look at a grant and its lock."""
+
+    async def read_grant(self, doc_source_id: str) -> StoredGrant | None:
+        grant = await super().read_grant(doc_source_id)
+        await self.forget_grant(doc_source_id)
+        return grant
+
+
+@pytest.fixture
+async def pool_store(postgres_url: str, store: TokenStore) -> AsyncIterator[ForgettingStore]:
+    async with open_pool(postgres_url, application_name="forgetting", max_size=2) as pool:
+        yield ForgettingStore(pool, SealingKeys.parse_keys(KEYS), url=postgres_url)
+
+
+@pytest.mark.parametrize("outcome", ["fresh", "refused", "failed"])
+async def test_each_refresh_is_counted_by_its_outcome(
+    tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox, outcome: str
+) -> None:
+    async def down() -> None:
+        raise ProviderUnavailable("the token endpoint answered 503")
+
+    refresher.refuses = outcome == "refused"
+    refresher.before_answer = down if outcome == "failed" else None
+    counts = {one: count_refreshes(one) for one in ("fresh", "refused", "failed")}
+    with suppress(TokenRefused, ProviderUnavailable):
+        await tokens.get_access_token(mailbox)
+    assert {one: count_refreshes(one) for one in counts} == counts | {outcome: counts[outcome] + 1}
+
+
+def count_refreshes(outcome: str) -> float:
+    return float(TOKEN_REFRESHES.labels("outlook", outcome)._value.get())
 
 
 async def test_two_processes_that_refresh_at_once_make_one_refresh(
@@ -276,7 +419,7 @@ async def test_two_processes_that_refresh_at_once_make_one_refresh(
     store: TokenStore,
     postgres_url: str,
 ) -> None:
-    connected = await connect(Provider.OUTLOOK, "ap@contoso.example", str(uuid.uuid4()))
+    connected = await connect("outlook", "ap@contoso.example", str(uuid.uuid4()))
     grant = await store.read_grant(connected.doc_source_id)
     assert grant is not None
     rejected, rounds = grant.tokens.access_token, 5
@@ -294,7 +437,7 @@ async def test_two_processes_that_refresh_at_once_make_one_refresh(
             first, second = [await line(one) for one in children]
             assert first == second != rejected
             rejected = first
-    refreshes = [call for call in await sandbox.control.calls() if call["path"].endswith("/token")]
+    refreshes = [call for call in await sandbox.control.list_calls() if call["path"].endswith("/token")]
     assert [call["status"] for call in refreshes] == [200] * rounds
 
 
@@ -327,3 +470,9 @@ async def end_sessions(postgres_url: str) -> None:
         )
     finally:
         await conn.close()
+
+
+async def test_doc_source_without_a_grant_needs_consent(providers: Providers, outlook: Mailbox) -> None:
+    stranger = replace(outlook, doc_source_id=str(uuid.uuid4()))
+    with pytest.raises(TokenRefused):
+        await providers.tokens.get_access_token(stranger)
