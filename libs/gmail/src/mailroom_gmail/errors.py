@@ -84,7 +84,7 @@ def _map_failed_precondition(error: Any, sentence: str) -> MailroomError:
 
 
 def _iter_reasons(error: Any) -> Iterator[str]:
-    """From the most telling to the least. Any: an error body, which may be anything."""
+    """From the most specific to the least. Any: an error body, which may be anything."""
     if not isinstance(error, dict):
         return
     for name in ("details", "errors"):

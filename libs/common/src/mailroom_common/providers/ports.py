@@ -80,7 +80,7 @@ class FolderLister(Protocol):
 
 
 class MailReader(FolderLister, Protocol):
-    """What a sync run reads. The scope of a cursor is told by `traits.change_listing`."""
+    """What a sync run reads. `traits.change_listing` says what the scope of a cursor is."""
 
     @property
     def traits(self) -> ProviderTraits: ...
