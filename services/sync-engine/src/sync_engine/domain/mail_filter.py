@@ -21,7 +21,7 @@ class MailRejection(StrEnum):
     SENDER_DENIED = "sender_denied"
 
 
-_MAILER_DAEMON = re.compile(r"(mailer[-_.]?daemon|microsoftexchange[0-9a-f]{8,}|mail-?delivery)", re.IGNORECASE)
+_MAILER_DAEMON = re.compile(r"(mailer[-_.]?daemon|[a-z]+exchange[0-9a-f]{8,}|mail-?delivery)", re.IGNORECASE)
 _POSTMASTER = re.compile(r"postmaster@", re.IGNORECASE)
 _BOUNCE_SUBJECT = re.compile(
     r"\s*(undeliver|delivery (status|failure)|mail delivery|returned mail|failure notice|unzustellbar|nicht zustellbar"

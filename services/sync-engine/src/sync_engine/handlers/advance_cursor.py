@@ -11,7 +11,7 @@ from mailroom_common.providers.types import Change, ChangeKind, ChangePage, Mess
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.watched_folders import Watch
-from sync_engine.handlers.commit_updates import MAX_BATCH_MESSAGES, CommitUpdates
+from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Cursors, Messages

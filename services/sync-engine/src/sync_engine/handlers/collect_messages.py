@@ -9,7 +9,7 @@ from sync_engine.domain.message_records import MessageState, ProcessedMessage, S
 from sync_engine.domain.parts import needs_html_body
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
-from sync_engine.handlers.process_messages import MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch, process_each
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Uploads

@@ -11,7 +11,7 @@ from sync_engine.domain.event_mapping import map_mail_event
 from sync_engine.domain.message_records import KnownMessage, MessageState, ProcessedMessage
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
-from sync_engine.handlers.process_messages import MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch, process_each
 from sync_engine.handlers.sync_run import SyncRun
 
 

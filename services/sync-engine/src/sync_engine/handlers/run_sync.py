@@ -31,7 +31,7 @@ from sync_engine.domain.run_planning import SyncTimings, choose_run_kind
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.advance_cursor import AdvanceCursor
 from sync_engine.handlers.collect_messages import CollectMessages
-from sync_engine.handlers.commit_updates import CommitUpdates
+from sync_engine.handlers.message_batches import CommitUpdates
 from sync_engine.handlers.observe_messages import ObserveMessages
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.retry_parked_items import RetryParkedItems
