@@ -54,17 +54,17 @@ class Bench:
     async def kinds(self, source: DocSource) -> list[ConnectionKind]:
         return [event.kind for event in await self.read_outbox(source)]
 
-    async def message(self, source: DocSource, message_id: str, *taken: str, left: int = 0) -> None:
-        """A message of whose parts those named are taken."""
+    async def message(self, source: DocSource, message_id: str, *stored: str, skipped: int = 0) -> None:
+        """A message with these parts stored, and so many skipped."""
         await self.pool.execute(
             "insert into sync_engine.message (doc_source_id, message_id, tenant_id, state, subject, sender_address) "
             "values ($1, $2, $3, $4, 'Invoice 7', 'billing@supplier.example')",
             source.doc_source_id,
             message_id,
             source.tenant_id,
-            "open" if taken else "closed",
+            "open" if stored else "closed",
         )
-        rows = [(attachment_id, None) for attachment_id in taken] + [(None, "inline_picture")] * left
+        rows = [(attachment_id, None) for attachment_id in stored] + [(None, "inline_picture")] * skipped
         for position, (attachment_id, reason) in enumerate(rows):
             await self.pool.execute(
                 "insert into sync_engine.message_part (doc_source_id, message_id, part_path, position, stored, "

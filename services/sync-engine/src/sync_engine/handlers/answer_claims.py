@@ -55,6 +55,7 @@ class AnswerClaims:
         if source is None:
             log.info("unknown_source_requested", doc_source_id=claim.key)
             return "not_syncable", table.complete_claim(claim)
+        # The stored time counts, whatever the request says: another worker may have had the failure.
         not_before = (await self._states.read_state(source)).not_before
         if not_before is not None and not_before > self._clock():
             table.release(claim, not_before=not_before)
@@ -62,6 +63,7 @@ class AnswerClaims:
         outcome, source = await self._run_source(source, claim)
         match outcome:
             case RunCompleted():
+                # Before the answer: when this fails the request stays pending, and the run is repeated.
                 await self._connections.report_synced(source, outcome)
                 return "done", table.complete_claim(claim)
             case RunDeferred(not_before, detail, is_failure):

@@ -44,6 +44,7 @@ class CoalesceNotifications:
     async def wait_until_due(self) -> None:
         """Until the time of the next window is over; for ever while none is open."""
         while True:
+            # Cleared before the queue is read: a window that is queued after that sets it again.
             self._ends_changed.clear()
             timeout_s = (self._ends[0][0] - self._clock()).total_seconds() if self._ends else None
             if timeout_s is not None and timeout_s <= 0:
@@ -56,6 +57,7 @@ class CoalesceNotifications:
 
     async def close_due_windows(self) -> None:
         """End the windows whose time is over. Raises Unavailable: then what was not sent is due again."""
+        # Taken out of the queue first: a notification that comes while these are sent may queue a window anew.
         now, due = self._clock(), []
         while self._ends and self._ends[0][0] <= now:
             due.append(heapq.heappop(self._ends))
@@ -73,6 +75,7 @@ class CoalesceNotifications:
         self._ends_changed.set()
 
     async def _close_window(self, doc_source_id: str, now: datetime) -> None:
+        # Looked up again: the window may have been prolonged, or its partition moved, since its end was queued.
         window = self._windows.get(doc_source_id)
         if window is not None and self._windows.owns(doc_source_id):
             await self._apply_decision(doc_source_id, window, decide_on_window_end(window, now, self._length))
@@ -80,6 +83,7 @@ class CoalesceNotifications:
     async def _apply_decision(
         self, doc_source_id: str, before: CoalescingWindow | None, decision: CoalescingDecision
     ) -> None:
+        # Sent before the window is stored: a crash in between repeats a request, the other order would lose one.
         if decision.request is not None:
             await self._requests.send_request(doc_source_id, decision.request)
             COALESCER_REQUESTS.labels("trailing" if before and before.held_back else "first").inc()

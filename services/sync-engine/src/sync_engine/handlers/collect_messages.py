@@ -35,6 +35,7 @@ class CollectMessages:
             if processed := _judge_without_fetch(run, watch, ref.summary):
                 return processed
         message = await self._fetch_message(run, ref)
+        # Judged by what the fetch says: the message may have been moved since the page was listed.
         location = watch.locate(message.summary)
         if location is None or run.is_before_start(message.summary):
             return None

@@ -123,6 +123,7 @@ class RunSync:
         return await self._run_recorded(run, choose_run_kind(state, self._timings, now))
 
     async def _run_recorded(self, run: SyncRun, kind: RunKind) -> RunOutcome:
+        # Stored before the first provider call, so that a run that is killed is seen too.
         run_id = await self._runs.start_run(run.source, kind, sorted(run.reasons), run.started_at)
         try:
             outcome = await self._sync_to_outcome(run, kind)
@@ -158,6 +159,7 @@ class RunSync:
         for attempt in range(1, _MAX_CURSOR_CONFLICTS + 1):
             try:
                 watch, failure = await self._sync_once(run, kind)
+                # Also where some folders failed: what is parked may lie in the others.
                 await self._retry_parked_items(run, watch)
             except CursorConflict as error:
                 log.info("cursor_moved_by_other_run", doc_source_id=run.doc_source_id)

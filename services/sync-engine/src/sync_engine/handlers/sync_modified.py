@@ -39,6 +39,7 @@ class SyncModified:
         while since is not None:
             page = await run.provider.list_modified(run.mailbox, since)
             await self._process_page(run, page.summaries, hints)
+            # After the page is committed: a crash before this lists it again.
             if until := max((summary.modified_at for summary in page.summaries if summary.modified_at), default=None):
                 await self._states.record_listed_until(run.source, until)
             # Paged by value: where a page brings us no further, the next full run is what reads the rest.
@@ -62,6 +63,7 @@ class SyncModified:
     async def _collect_unknown(self, run: SyncRun, unknown: Sequence[MessageSummary]) -> None:
         folder_ids = {summary.folder_id for summary in unknown if summary.folder_id}
         watch = await self._watches.watch_saved_folders(run, folder_ids)
+        # A folder that was made since the last full run is not saved yet: then the folders are listed anew.
         refs = [MessageRef(summary.message_id, summary) for summary in unknown]
         for start in range(0, len(refs), MAX_BATCH_MESSAGES):
             batch = await self._collect.collect_messages(run, watch, refs[start : start + MAX_BATCH_MESSAGES])

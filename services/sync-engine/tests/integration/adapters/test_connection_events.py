@@ -28,7 +28,7 @@ def key(tenant: str) -> dict[str, str]:
     return {"Authorization": f"Bearer key-{tenant}"}
 
 
-async def test_synced_is_told_at_most_once_a_minute_and_sums_up_what_nobody_announced(bench: Bench) -> None:
+async def test_synced_is_reported_at_most_once_a_minute_and_sums_up_what_nobody_announced(bench: Bench) -> None:
     s = await known(bench)
     await bench.connections.report_synced(s, RunCompleted(new_messages=1, unannounced_messages=1))
     bench.pass_by(30)
@@ -47,7 +47,7 @@ async def test_synced_is_told_at_most_once_a_minute_and_sums_up_what_nobody_anno
     assert {event.grant_generation for event in told} == {3}
 
 
-async def test_a_provider_that_keeps_failing_is_told_once_and_its_recovery_too(bench: Bench) -> None:
+async def test_a_provider_that_keeps_failing_is_reported_once_and_its_recovery_too(bench: Bench) -> None:
     s = await known(bench)
     for _ in range(5):
         await bench.states.back_off(s)
@@ -78,7 +78,7 @@ async def test_a_refusal_found_twice_is_one_event_until_a_sync_has_worked_in_bet
     assert len({event.event_id for event in denied}) == 2
 
 
-async def test_of_a_forgotten_source_nothing_is_told_any_more(bench: Bench) -> None:
+async def test_of_a_forgotten_source_nothing_is_reported_any_more(bench: Bench) -> None:
     s = await known(bench, state=DocSourceState.DELETING)
     await bench.states.forget_source(s)
     await bench.states.forget_source(s)

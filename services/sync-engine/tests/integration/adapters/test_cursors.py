@@ -25,7 +25,7 @@ def _page(read: Cursor, message_id: str, position: str) -> PageUpdate:
     return PageUpdate(read_cursor=read, next_cursor=read.finish_round(position), messages=(message,))
 
 
-async def test_a_zombies_page_finds_the_cursor_moved_and_writes_nothing(engine: Engine) -> None:
+async def test_a_former_owners_page_finds_the_cursor_moved_and_writes_nothing(engine: Engine) -> None:
     await engine.complete_run()
     stale = await engine.repositories.cursors.read_cursor(engine.source.doc_source_id, "f-inbox")
     first, second = (_page(stale, message_id, "9") for message_id in ("by-owner", "by-zombie"))

@@ -30,7 +30,7 @@ def outlook(engine: Engine) -> FakeOutlook:
 
 
 @pytest.mark.parametrize("retry_after_s", [None, 0.0, 0.01])
-async def test_failures_in_a_row_are_put_off_longer_and_longer_however_little_the_provider_asks(
+async def test_failures_in_a_row_are_deferred_longer_and_longer_however_little_the_provider_asks(
     engine: Engine, outlook: FakeOutlook, retry_after_s: float | None
 ) -> None:
     pauses = []
@@ -55,7 +55,7 @@ async def test_a_newer_grant_clears_what_the_older_one_failed_at(engine: Engine,
     await engine.complete_run()
 
 
-async def test_forgetting_leaves_a_grave_and_says_so_once(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_forgetting_leaves_a_soft_deleted_row_and_says_so_once(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("m1", File())
     outlook.deliver("m2", File())
     outlook.item_errors["m2"] = Rejected("400")

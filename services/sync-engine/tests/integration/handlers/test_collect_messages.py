@@ -30,7 +30,9 @@ def logo(**changes: str) -> File:
     )
 
 
-async def test_every_part_is_written_down_taken_or_left_with_its_reason(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_every_part_is_recorded_as_stored_or_skipped_with_its_reason(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
     outlook.deliver(
         "m1",
         File(filename="invoice.pdf"),
@@ -50,7 +52,7 @@ async def test_every_part_is_written_down_taken_or_left_with_its_reason(engine: 
     assert (await engine.read_row("message"))["state"] == "open"
 
 
-async def test_a_mail_of_which_nothing_is_taken_is_closed_at_once(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_a_mail_of_which_nothing_is_collected_is_closed_at_once(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("m1", File(b"hello", "notes.txt", "text/plain"), subject="Hello", sender_address="a@b.example")
     await engine.complete_run()
     message = await engine.read_row("message")
@@ -108,7 +110,7 @@ async def test_the_body_is_fetched_only_where_it_decides(engine: Engine, outlook
     assert outlook.calls["fetch"] == 2
 
 
-async def test_what_strangers_write_into_headers_can_be_stored(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_what_senders_write_into_headers_can_be_stored(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("m1", File(filename="in\x00voice.pdf"), subject="Invoice \x00 and \ud800 and 🧾")
     outlook.deliver("m2", File(), subject="Invoice " + "x" * 2_000_000)
     await engine.complete_run()

@@ -35,7 +35,7 @@ async def test_a_mail_that_shows_in_list_delta_and_again_is_one_mail(engine: Eng
     assert len({event.attachment_id for event in await engine.read_attachments()}) == 2
 
 
-async def test_a_mail_that_is_moved_out_of_junk_is_taken(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_a_mail_that_is_moved_out_of_junk_is_collected(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("m1", File(), folder_id="f-junk")
     await engine.complete_run()
     engine.clock.pass_by(seconds=30)
@@ -44,7 +44,7 @@ async def test_a_mail_that_is_moved_out_of_junk_is_taken(engine: Engine, outlook
     assert await engine.collected_mails() == ["m1"]
 
 
-async def test_a_removed_id_that_was_never_taken_is_fetched_by_its_id(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_a_removed_id_that_was_never_collected_is_fetched_by_its_id(engine: Engine, outlook: FakeOutlook) -> None:
     """Deltas lose messages that move about: removed here, and shown nowhere else."""
     await engine.complete_run()
     engine.clock.pass_by(minutes=11)

@@ -28,10 +28,10 @@ def key(tenant: str) -> dict[str, str]:
     return {"Authorization": f"Bearer key-{tenant}"}
 
 
-async def test_a_message_is_closed_when_each_taken_part_has_a_result(bench: Bench) -> None:
+async def test_a_message_is_closed_when_each_collected_part_has_a_result(bench: Bench) -> None:
     s = await known(bench)
     a, b = str(uuid4()), str(uuid4())
-    await bench.message(s, "m", a, b, left=1)
+    await bench.message(s, "m", a, b, skipped=1)
     await bench.result(a)
     assert await bench.state(s, "m") == "open"
     await bench.result(b, ResultStatus.FAILED)

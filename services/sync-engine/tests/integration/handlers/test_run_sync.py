@@ -76,7 +76,7 @@ async def test_the_late_refusal_of_an_old_grant_does_not_condemn_a_newer_one(
         (MailboxGone("no mailbox"), ConnectionKind.MAILBOX_GONE),
     ],
 )
-async def test_what_only_people_can_mend_is_told_as_such(
+async def test_what_only_users_can_mend_is_reported_as_such(
     engine: Engine, outlook: FakeOutlook, error: AccessDenied | MailboxGone, kind: ConnectionKind
 ) -> None:
     outlook.errors["folders"] = [error]
@@ -99,7 +99,7 @@ async def test_the_providers_wait_is_kept_whatever_a_request_says(engine: Engine
     await engine.complete_run()
 
 
-async def test_a_provider_without_a_client_is_put_off_and_says_so(engine: Engine) -> None:
+async def test_a_provider_without_a_client_is_deferred_and_says_so(engine: Engine) -> None:
     run = engine.sync_engine(is_configured=False)
     outcome = await run.run(engine.source, reasons=frozenset({SyncReason.BACKSTOP}))
     assert isinstance(outcome, RunDeferred)

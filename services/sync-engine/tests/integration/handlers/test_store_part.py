@@ -50,7 +50,7 @@ async def test_a_part_that_is_no_document_is_left_after_its_first_bytes(engine: 
     assert outlook.chunks_read == 1
 
 
-async def test_a_part_that_is_gone_is_unavailable_and_the_others_are_taken(
+async def test_a_part_that_is_gone_is_unavailable_and_the_others_are_collected(
     engine: Engine, outlook: FakeOutlook
 ) -> None:
     outlook.deliver("m1", File(filename="gone.pdf"), File(filename="there.pdf"))

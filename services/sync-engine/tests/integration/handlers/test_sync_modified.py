@@ -1,4 +1,4 @@
-"""Runs of an Outlook mailbox on real tables: what is taken, when a run is full, and what it costs."""
+"""Runs of a mailbox with a cursor per folder: what is collected, when a run is full, and how many calls it costs."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -46,7 +46,7 @@ async def test_a_stored_attachment_is_announced_as_it_lies_in_the_blob_store(
     assert await engine.read_rows("blob_upload") == []
 
 
-async def test_a_mail_during_a_first_sync_that_takes_long_is_taken(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_a_mail_during_a_first_sync_that_takes_long_is_collected(engine: Engine, outlook: FakeOutlook) -> None:
     for number in range(8):
         outlook.deliver(f"m{number}", File())
 

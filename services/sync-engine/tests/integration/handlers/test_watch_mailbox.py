@@ -24,7 +24,7 @@ def outlook(engine: Engine) -> FakeOutlook:
     return engine.mailbox
 
 
-async def test_only_watched_folders_are_taken_from(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_only_watched_folders_are_collected_from(engine: Engine, outlook: FakeOutlook) -> None:
     for folder in ("f-inbox", "f-invoices", "f-junk", "f-deleted", "f-sent"):
         outlook.deliver(f"in-{folder}", File(), folder_id=folder)
     await engine.complete_run()

@@ -134,7 +134,7 @@ def test_a_tombstone_clears_only_requests_at_or_below_what_it_resolves(resolves:
 
 
 @pytest.mark.parametrize(("resolves", "wished"), [(2, ["a"]), (3, []), (None, ["a"])])
-def test_a_tombstone_ends_only_the_wish_that_its_writer_had_made_durable(
+def test_a_tombstone_ends_only_the_request_that_its_writer_had_made_durable(
     resolves: int | None, wished: list[str]
 ) -> None:
     table = WorkTable()

@@ -55,7 +55,7 @@ async def test_an_unknown_source_is_resolved_and_leaves_no_row() -> None:
     assert bench.states.full_due == []
 
 
-async def test_a_refused_token_is_told_and_resolved() -> None:
+async def test_a_refused_token_is_reported_and_resolved() -> None:
     bench = Bench()
     bench.knows(doc_source("s"))
 

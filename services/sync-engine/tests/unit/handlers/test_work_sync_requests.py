@@ -62,7 +62,7 @@ async def test_a_reason_that_asks_for_all_is_durable_before_the_run(reason: Sync
     assert due_at_run == [["s"]]
 
 
-async def test_a_wish_for_a_full_run_is_durable_at_once_however_long_a_run_takes() -> None:
+async def test_a_request_for_a_full_run_is_durable_at_once_however_long_a_run_takes() -> None:
     bench = Bench()
     bench.knows(doc_source("s"))
     hold = asyncio.Event()

@@ -40,10 +40,10 @@ def key(tenant: str) -> dict[str, str]:
     return {"Authorization": f"Bearer key-{tenant}"}
 
 
-async def test_messages_show_every_part_taken_or_left_and_why(bench: Bench, client: httpx.AsyncClient) -> None:
+async def test_messages_show_every_part_collected_or_left_and_why(bench: Bench, client: httpx.AsyncClient) -> None:
     s = await known(bench, tenant_id="t1")
     a = str(uuid4())
-    await bench.message(s, "m", a, left=1)
+    await bench.message(s, "m", a, skipped=1)
     await bench.result(a)
     answer = await client.get("/messages", params={"doc_source_id": s.doc_source_id}, headers=key("t1"))
     (message,) = answer.json()["items"]
