@@ -1,19 +1,15 @@
-"""The measure: a bare ASGI app that reads the body and sends it back, on the server and settings of the gateway.
+"""The baseline: a bare ASGI app that reads the body and sends it back, on the server and settings of the gateway."""
 
-usage: bare.py PORT
-"""
-
-import asyncio
-import signal
 import sys
 
-import uvloop
 from starlette.types import Receive, Scope, Send
 
+from mailroom_common.process import Process, run_process
 from mailroom_common.web import serve_app
+from webhook_gateway.settings import Settings
 
 
-async def echo(_scope: Scope, receive: Receive, send: Send) -> None:
+async def echo_body(_scope: Scope, receive: Receive, send: Send) -> None:
     chunks = []
     more = True
     while more:
@@ -26,12 +22,9 @@ async def echo(_scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": body})
 
 
-async def main(port: int) -> None:
-    stopping = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    await serve_app(echo, host="127.0.0.1", port=port, stopping=stopping)
+async def run(settings: Settings, process: Process) -> None:
+    await serve_app(echo_body, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main(int(sys.argv[1])))
+    sys.exit(run_process("bench_bare", Settings, run))

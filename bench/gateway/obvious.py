@@ -1,14 +1,10 @@
 """The obvious way (kafka.md 4.1): a bare ASGI app that does what a gateway must at least, each step by its library.
 
-orjson takes the body apart, `compare_digest` proves each item by the directory, fastavro encodes it, aiokafka's `send`
-is awaited for each record, and then its acknowledgement. No limits, ids, headers, counters, refusals, other routes.
-
-usage: obvious.py PORT
+orjson parses the body, `compare_digest` verifies each item against the directory, fastavro encodes it, aiokafka's
+`send` is awaited for each record, and then its acknowledgement. No limits, ids, headers, counters, refusals, other
+routes.
 """
 
-import asyncio
-import gc
-import signal
 import sys
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -17,35 +13,32 @@ from io import BytesIO
 
 import fastavro
 import orjson
-import uvloop
 from aiokafka import AIOKafkaProducer
 from starlette.types import Receive, Scope, Send
 
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.schema_files import load_packaged_schemas
-from mailroom_common.settings import load_settings
+from mailroom_common.process import Process, run_process
 from mailroom_common.topics import NOTIFICATIONS
 from mailroom_common.web import serve_app
+from webhook_gateway.app import freeze_heap
 from webhook_gateway.settings import Settings
 
 
-async def main(port: int) -> None:
-    stopping = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
-    settings = load_settings(Settings)
+async def run(settings: Settings, process: Process) -> None:
     sources = DocSourceDirectory(settings, Codec())
     await sources.load_sources()
     topic = settings.topic_prefix + NOTIFICATIONS.name
     schema = load_packaged_schemas()["notifications"][-1].parsed
 
-    async def push(_scope: Scope, receive: Receive, send: Send) -> None:
+    async def receive_push(_scope: Scope, receive: Receive, send: Send) -> None:
         now, sent = datetime.now(UTC), []
         for item in orjson.loads((await receive())["body"])["value"]:
             doc_source_id = item["clientState"].partition(":")[0]
             source = sources.get_source(doc_source_id)
-            shown = sha256(item["clientState"].encode()).hexdigest()
-            if source is None or not compare_digest(shown, source.client_states[0].sha256):
+            received_hash = sha256(item["clientState"].encode()).hexdigest()
+            if source is None or not compare_digest(received_hash, source.client_states[0].sha256):
                 raise ValueError("the bench sends genuine items only")
             value = BytesIO()
             provider_event = f"{item['subscriptionId']}|{item['resourceData']['id']}|{item['changeType']}"
@@ -72,12 +65,9 @@ async def main(port: int) -> None:
         bootstrap_servers=settings.kafka_bootstrap, acks="all", enable_idempotence=True
     ) as producer:
         await producer.partitions_for(topic)
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(50_000, 20, 20)
-        await serve_app(push, host="127.0.0.1", port=port, stopping=stopping)
+        freeze_heap()
+        await serve_app(receive_push, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
 
 
 if __name__ == "__main__":
-    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(main(int(sys.argv[1])))
+    sys.exit(run_process("bench_obvious", Settings, run))

@@ -10,17 +10,17 @@ from pathlib import Path
 
 # wrk calls `request` for each; the requests are made once, so that this costs it nothing.
 _SCRIPT = """
-local ready = {}
+local requests = {}
 local next_one = 0
 function init(args)
   for line in io.lines("%(bodies)s") do
-    ready[#ready + 1] = wrk.format("POST", "/webhooks/outlook", {["Content-Type"] = "application/json"}, line)
+    requests[#requests + 1] = wrk.format("POST", "/webhooks/outlook", {["Content-Type"] = "application/json"}, line)
   end
 end
 function request()
   next_one = next_one + 1
-  if next_one > #ready then next_one = 1 end
-  return ready[next_one]
+  if next_one > #requests then next_one = 1 end
+  return requests[next_one]
 end
 """
 
@@ -45,32 +45,32 @@ class Wrk:
         self._script = folder / "push.lua"
         self._script.write_text(_SCRIPT % {"bodies": file})
 
-    def run(self, port: int, *, connections: int, seconds: int) -> Measured:
+    def measure(self, port: int, *, connections: int, seconds: int) -> Measured:
         load = ["wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "--latency", "-s", str(self._script)]
-        said = subprocess.run(
+        output = subprocess.run(
             [*load, f"http://127.0.0.1:{port}/webhooks/outlook"],
             capture_output=True,
             text=True,
             check=True,
         ).stdout
-        refused = re.search(r"Non-2xx or 3xx responses: (\d+)", said)
-        broken = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", said)
+        refused = re.search(r"Non-2xx or 3xx responses: (\d+)", output)
+        broken = re.search(r"Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)", output)
         return Measured(
-            float(_found(r"Requests/sec:\s+([\d.]+)", said)),
-            _ms(_found(r"(?m)^ +50% +(\S+)", said)),
-            _ms(_found(r"(?m)^ +99% +(\S+)", said)),
+            float(_find_value(r"Requests/sec:\s+([\d.]+)", output)),
+            _parse_ms(_find_value(r"(?m)^ +50% +(\S+)", output)),
+            _parse_ms(_find_value(r"(?m)^ +99% +(\S+)", output)),
             (int(refused[1]) if refused else 0) + (sum(map(int, broken.groups())) if broken else 0),
-            int(_found(r"(\d+) requests in", said)),
+            int(_find_value(r"(\d+) requests in", output)),
         )
 
 
-def _found(pattern: str, said: str) -> str:
-    found = re.search(pattern, said)
-    if found is None:
-        raise RuntimeError(f"wrk did not print what was expected:\n{said}")
-    return found[1]
+def _find_value(pattern: str, output: str) -> str:
+    match = re.search(pattern, output)
+    if match is None:
+        raise RuntimeError(f"wrk did not print what was expected:\n{output}")
+    return match[1]
 
 
-def _ms(text: str) -> float:
+def _parse_ms(text: str) -> float:
     number, unit = re.fullmatch(r"([\d.]+)(us|ms|s)", text).groups()  # type: ignore[union-attr]  # wrk's own format
     return float(number) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[unit]

@@ -19,7 +19,7 @@ import psutil
 
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo.api import MailroomAPI
-from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.demo.connect import connect_mailbox
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import Home, read_json
 from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
@@ -76,7 +76,7 @@ def _read_cpu(name: str, process: psutil.Process) -> float:
 async def connect_mailboxes(harness: SiteHarness) -> None:
     endpoints = harness.endpoints
     assert endpoints.api_key is not None  # the sandbox makes its own
-    trusted = ca.provide(harness.home.tls).client_context()
+    trusted = ca.load_or_create_certificates(harness.home.tls).client_context()
     control_url = f"http://127.0.0.1:{read_json(harness.home.ports, {})['sandbox_control']}"
     async with (
         MailroomAPI(endpoints.public, endpoints.api_key, trusted) as api,
@@ -85,7 +85,7 @@ async def connect_mailboxes(harness: SiteHarness) -> None:
         for provider in PROVIDERS:
             address = f"idle@{provider}.test"
             await control.create_mailbox(provider, address)
-            await connect(api, provider, address, trusted)
+            await connect_mailbox(api, provider, address, trusted)
 
 
 async def main() -> None:

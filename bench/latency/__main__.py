@@ -30,7 +30,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.topics import INGESTION_RESULTS, LIFECYCLE_EVENTS
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo.api import MailroomAPI
-from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.demo.connect import connect_mailbox
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import read_json
 from mailroom_sandbox.testkit.site_harness import site_harness
@@ -57,7 +57,7 @@ class Site:
 async def running_site(folder: Path, mailboxes: int) -> AsyncIterator[Site]:
     async with AsyncExitStack() as stack:
         running = await stack.enter_async_context(site_harness(folder / "home", "up", environment={}))
-        trusted = ca.provide(running.home.tls).client_context()
+        trusted = ca.load_or_create_certificates(running.home.tls).client_context()
         endpoints = running.endpoints
         if endpoints.api_key is None:
             raise RuntimeError("the site has no key of its own")
@@ -69,7 +69,7 @@ async def running_site(folder: Path, mailboxes: int) -> AsyncIterator[Site]:
             for provider in PROVIDERS:
                 address = f"box{number}@{provider}.test"
                 await control.create_mailbox(provider, address)
-                boxes.append(Box(provider, address, await connect(api, provider, address, trusted)))
+                boxes.append(Box(provider, address, await connect_mailbox(api, provider, address, trusted)))
         yield Site(control, endpoints.kafka, boxes)
 
 
@@ -102,7 +102,7 @@ async def measured(site: Site, mails: int) -> dict[str, list[float]]:
         for number in range(mails + len(site.boxes)):
             box = site.boxes[number % len(site.boxes)]
             began_s = perf_counter()
-            await site.control.deliver(invoice(number), box.address)
+            await site.control.deliver_mail(invoice(number), box.address)
             await results.next_of(box.doc_source_id)
             if number >= len(site.boxes):  # the first round warms up
                 found[box.provider].append((perf_counter() - began_s) * 1000)

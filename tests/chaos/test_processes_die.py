@@ -31,7 +31,7 @@ async def test_each_service_killed_in_turn_while_mail_comes_loses_and_doubles_no
     sources = [await site.connect(provider) for provider in PROVIDERS]
     for service in SERVICES:
         for address, _ in sources:
-            await site.control.deliver(mail(pdf(service.name), pdf("in every mail")), address)
+            await site.control.deliver_mail(mail(pdf(service.name), pdf("in every mail")), address)
         await killed_and_back(site, service.name)
     for _, source in sources:
         await site.settled(source, documents=len(SERVICES) + 1, messages=len(SERVICES), within_s=180)
@@ -41,7 +41,7 @@ async def test_kafka_and_postgres_killed_lose_and_double_nothing(site: Site) -> 
     sources = [await site.connect(provider) for provider in PROVIDERS]
     for server in ("kafka", "postgres"):
         for address, _ in sources:
-            await site.control.deliver(mail(pdf(server)), address)
+            await site.control.deliver_mail(mail(pdf(server)), address)
         await killed_and_back(site, server)
     for _, source in sources:
         await site.settled(source, documents=2, messages=2, within_s=180)
@@ -51,7 +51,7 @@ async def test_pushes_while_kafka_is_frozen_are_delivered_once_it_thaws(site: Si
     sources = [await site.connect(provider) for provider in PROVIDERS]
     with frozen(site.running.endpoints.pids["kafka"]):
         for address, _ in sources:
-            await site.control.deliver(mail(pdf("into the cold")), address)
+            await site.control.deliver_mail(mail(pdf("into the cold")), address)
         answer = await site.http.get("/doc-sources")
         assert answer.status_code == 200  # what needs no Kafka goes on
         await asyncio.sleep(8)  # long enough that pushes were refused and are sent again
@@ -65,7 +65,7 @@ async def test_doubled_workers_make_one_document_of_each_content(site: Site) -> 
         for number in range(6):
             for address, _ in sources:
                 same = pdf(f"pair {number // 2}")
-                await site.control.deliver(mail(same, same, pdf(f"alone {number}")), address, times=2)
+                await site.control.deliver_mail(mail(same, same, pdf(f"alone {number}")), address, times=2)
         second_reader.kill()
     for _, source in sources:
         await site.settled(source, documents=3 + 6, messages=12, within_s=180)
@@ -95,15 +95,15 @@ async def test_every_process_ends_in_time_on_sigterm_while_kafka_is_dead(site: S
 async def test_site_that_was_ended_by_ctrl_c_goes_on_with_the_same_documents(site: Site) -> None:
     """Runs last: it ends the module's site."""
     address, source = await site.connect("outlook")
-    await site.control.deliver(mail(pdf("before the stop")), address)
+    await site.control.deliver_mail(mail(pdf("before the stop")), address)
     await site.settled(source, documents=1, messages=1, within_s=180)
     members = site.running.list_processes()
     before = {document["id"] for document in await site.documents(source)}
-    assert await site.running.interrupt() == 0
+    assert await site.running.interrupt_site() == 0
     assert [process for process in members if is_alive(process)] == []
     async with whole_site(site.running.home.path) as resumed:
         assert {document["id"] for document in await resumed.documents(source)} == before
-        await resumed.control.deliver(mail(pdf("before the stop"), pdf("after it")), address)
+        await resumed.control.deliver_mail(mail(pdf("before the stop"), pdf("after it")), address)
         await resumed.settled(source, documents=2, messages=2, within_s=180)
 
 

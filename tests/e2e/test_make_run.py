@@ -13,7 +13,7 @@ from whole_site import eventually
 
 from mailroom_sandbox.site.demo.mails import SAMPLES
 from mailroom_sandbox.site.services import SERVICES
-from mailroom_sandbox.site.stack.home import checkout, read_json
+from mailroom_sandbox.site.stack.home import find_checkout, read_json
 from mailroom_sandbox.testkit.site_harness import SiteHarness, clean_environment, site_harness
 
 pytestmark = pytest.mark.timeout(600)
@@ -29,14 +29,14 @@ def type_in(command: str, folder: Path = Path()) -> "subprocess.CompletedProcess
     # The coverage of the run that this test is part of lies in the checkout's own file.
     environment = {**clean_environment(), "COVERAGE_FILE": str(folder / "coverage")}
     return subprocess.run(
-        ["bash", "-c", command], cwd=checkout(), env=environment, text=True, capture_output=True, check=False
+        ["bash", "-c", command], cwd=find_checkout(), env=environment, text=True, capture_output=True, check=False
     )
 
 
 def list_examples() -> list[str]:
     """The commands of the page's last part; what each does stands two blanks behind it."""
     page = subprocess.run(
-        ["make", "help"], cwd=checkout(), env=clean_environment(), text=True, capture_output=True, check=True
+        ["make", "help"], cwd=find_checkout(), env=clean_environment(), text=True, capture_output=True, check=True
     )
     _, _, examples = page.stdout.partition("\nexamples\n")
     return [line.strip().split("  ")[0] for line in examples.splitlines()]
@@ -74,7 +74,7 @@ async def test_every_document_arrives_once_whatever_dies_and_nothing_comes_twice
     async with site_harness(state, environment=user_home, command=typed(RUN_ONCE)) as running:
         for service in SERVICES:
             await kill_and_wait_for_restart(running, service.name)
-        assert await running.process.exited() == 0, running.log.read_text()[-3000:]
+        assert await running.process.wait_for_exit() == 0, running.log.read_text()[-3000:]
     first = running.log.read_text()
     assert [f"{service.name} ended (SIGKILL)" in first for service in SERVICES] == [True] * len(SERVICES)
     assert "every mail is accounted for in 2 mailboxes" in first
@@ -83,7 +83,7 @@ async def test_every_document_arrives_once_whatever_dies_and_nothing_comes_twice
 
     async with site_harness(state, environment=user_home, command=typed(RUN)) as running:
         await eventually_logged(running, first, "make run resumes")
-        await running.interrupt()
+        await running.interrupt_site()
     second = running.log.read_text().removeprefix(first)
     assert second.count("✓ 0 mails delivered to") == 2
     assert read_json(state / "deliveries.json", {}) == delivered
@@ -95,14 +95,14 @@ async def test_every_document_arrives_once_whatever_dies_and_nothing_comes_twice
         (SAMPLES / "attached-pdf.eml").read_bytes().replace(b"Subject:", b"Subject: Again", 1)
     )
     async with site_harness(state, environment=user_home, command=typed(RUN_OTHER_MAILS)) as running:
-        assert await running.process.exited() == 0, running.log.read_text()[-3000:]
+        assert await running.process.wait_for_exit() == 0, running.log.read_text()[-3000:]
     third = running.log.read_text().removeprefix(first + second)
     assert third.count("✓ 1 mails delivered to") == 2
     assert "duplicate completed" in third
 
     async with site_harness(state, environment=user_home, command=typed(RUN_ELSEWHERE)) as running:
         processes = running.list_processes()
-        await running.interrupt()
+        await running.interrupt_site()
     assert [process for process in processes if process.is_running() and process.status() != "zombie"] == []
 
 

@@ -18,8 +18,8 @@ import pytest
 import pytest_asyncio
 from whole_site import eventually, mail, pdf
 
-from mailroom_sandbox.site.demo.api import MailroomAPI, patiently
-from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.demo.api import MailroomAPI, retry_while_unavailable
+from mailroom_sandbox.site.demo.connect import connect_mailbox
 from mailroom_sandbox.site.services import SERVICES
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import Home
@@ -44,7 +44,7 @@ class Site:
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("up")
     home, port = Home(folder / "home"), free_port()
-    front = ca.provide(home.tls)
+    front = ca.load_or_create_certificates(home.tls)
     public = f"https://127.0.0.1:{port}"
     async with running_providers(
         folder / "providers",
@@ -92,8 +92,8 @@ async def test_nothing_of_the_sandboxs_providers_runs(site: Site) -> None:
 @pytest.mark.parametrize("provider", ["outlook", "gmail"])
 async def test_mail_becomes_a_document(site: Site, provider: str) -> None:
     await site.providers.control.create_mailbox(provider, ADDRESSES[provider])
-    doc_source_id = await connect(site.api, provider, ADDRESSES[provider], site.trusted)
-    await site.providers.control.deliver(mail(pdf("first")), ADDRESSES[provider])
+    doc_source_id = await connect_mailbox(site.api, provider, ADDRESSES[provider], site.trusted)
+    await site.providers.control.deliver_mail(mail(pdf("first")), ADDRESSES[provider])
     await eventually(lambda: _has_documents(site, doc_source_id, 1))
 
 
@@ -123,20 +123,22 @@ async def test_killed_service_is_restarted_and_endpoints_follow(site: Site, name
 
 async def test_mail_after_all_were_killed_becomes_one_document_too(site: Site) -> None:
     [source] = [
-        each for each in await patiently(lambda: site.api.items("/doc-sources")) if each["provider"] == "outlook"
+        each
+        for each in await retry_while_unavailable(lambda: site.api.list_items("/doc-sources"))
+        if each["provider"] == "outlook"
     ]
-    await site.providers.control.deliver(mail(pdf("after the kills")), ADDRESSES["outlook"])
+    await site.providers.control.deliver_mail(mail(pdf("after the kills")), ADDRESSES["outlook"])
     await eventually(lambda: _has_documents(site, source["id"], 2))
 
 
 async def test_interrupt_with_frozen_kafka_leaves_nothing(site: Site) -> None:
     members = site.running.list_processes()
     os.kill(site.running.endpoints.pids["kafka"], signal.SIGSTOP)
-    await site.running.interrupt()
+    await site.running.interrupt_site()
     assert [process for process in members if process.is_running() and process.status() != psutil.STATUS_ZOMBIE] == []
     assert not site.running.home.endpoints.exists()
 
 
 async def _has_documents(site: Site, doc_source_id: str, count: int) -> bool:
-    documents = await patiently(lambda: site.api.items("/documents", doc_source_id=doc_source_id))
+    documents = await retry_while_unavailable(lambda: site.api.list_items("/documents", doc_source_id=doc_source_id))
     return len([document for document in documents if document["status"] not in ("pending", "processing")]) == count

@@ -6,13 +6,12 @@ from datetime import datetime, timedelta
 
 from connection_fakes import DURATIONS, ID, SubscriptionSetup, make_connection
 
-from mailroom_common.events import DocSource, LifecycleEvent, Notification, Provider, SyncReason
-from mailroom_common.kafka.producer import OutgoingEvent
+from mailroom_common.events import DocSource, LifecycleEvent, Notification, SyncReason
 from subscription_manager.handlers.change_connection_state import ChangeConnectionState
 from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycleEvent
 from webhook_gateway.domain.pushes import GraphItem
-from webhook_gateway.handlers.catch_up import CatchUps
-from webhook_gateway.handlers.receive_graph import ReceiveGraph
+from webhook_gateway.handlers.receive_graph_push import GraphPushReceiver
+from webhook_gateway.ports import OutgoingEvent
 
 
 class Site:
@@ -24,7 +23,7 @@ class Site:
         self.notifications: list[Notification] = []
         self.change = ChangeConnectionState(self.connections, self.setup.grants, DURATIONS, self, self.clock)
         self.lifecycle = HandleLifecycleEvent(self.connections, self, self.clock)
-        self.gateway = ReceiveGraph(self, self, CatchUps(self, within_s=1, most=1), clock=self.clock)
+        self.gateway = GraphPushReceiver(self, self, self.clock)
 
     def set(self) -> None:
         """What is due advances when the test says so."""
@@ -34,21 +33,18 @@ class Site:
         published = [event for key, _, event in self.connections.published if key == doc_source_id]
         return published[-1] if published else None
 
-    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]:
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         return ()
 
-    def check_readiness(self) -> str | None:
-        return None
+    async def catch_up(self) -> None:
+        """There is nothing that was not read yet."""
 
-    async def catch_up(self, timeout_s: float) -> bool:
-        return True
-
-    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
-        for record in records:
-            if isinstance(record.event, LifecycleEvent):
-                await self.lifecycle.handle_event(record.event)
-            elif isinstance(record.event, Notification):
-                self.notifications.append(record.event)
+    async def write_events(self, events: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
+        for outgoing in events:
+            if isinstance(outgoing.event, LifecycleEvent):
+                await self.lifecycle.handle_event(outgoing.event)
+            elif isinstance(outgoing.event, Notification):
+                self.notifications.append(outgoing.event)
 
     async def advance_due(self) -> None:
         for due in await self.connections.claim_due_checks(self.clock(), lease=timedelta(minutes=3), limit=10):
@@ -64,7 +60,7 @@ class Site:
             lifecycle_event=lifecycle_event,
             change_type=None if lifecycle_event else "created",
         )
-        received = await self.gateway.receive([item], left_s=lambda: 2.0)
+        received = await self.gateway.receive_push([item], remaining_s=lambda: 2.0)
         assert received.mismatched == 0
 
     def is_pushed(self, now: datetime) -> bool:

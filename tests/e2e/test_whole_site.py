@@ -39,12 +39,12 @@ async def test_content_becomes_one_document_however_often_it_comes_and_is_announ
     address, source = await site.connect(provider)
     first, second = pdf("first"), pdf("second")
     await site.control.set_fault("notifications", mailbox=address, mode="duplicated", copies=5)
-    await site.control.deliver(mail(first), address, times=2)
-    await site.control.deliver(mail(first, first), address)
-    await site.control.deliver(mail(second, first), address)
+    await site.control.deliver_mail(mail(first), address, times=2)
+    await site.control.deliver_mail(mail(first, first), address)
+    await site.control.deliver_mail(mail(second, first), address)
     await site.settled(source, documents=2, messages=4)
-    await site.control.resend(10, address)
-    await site.control.deliver(mail(pdf("third")), address)
+    await site.control.resend_pushes(10, address)
+    await site.control.deliver_mail(mail(pdf("third")), address)
     await site.settled(source, documents=3, messages=5)
     hashes = {document["content_sha256"] for document in await site.documents(source)}
     assert hashes == {hashlib.sha256(content).hexdigest() for content in (first, second, pdf("third"))}
@@ -60,9 +60,9 @@ async def test_mail_from_before_the_connection_is_passed_over_and_mail_right_aft
     address = f"{uuid.uuid4().hex[:12]}@{provider}.test"
     await site.control.create_mailbox(provider, address)
     old = datetime.now(UTC) - timedelta(days=3)
-    await site.control.deliver(mail(pdf("old"), subject="Old invoice"), address, received_at=old)
+    await site.control.deliver_mail(mail(pdf("old"), subject="Old invoice"), address, received_at=old)
     _, source = await site.connect(provider, address)
-    await site.control.deliver(mail(pdf("new"), subject="New invoice"), address)
+    await site.control.deliver_mail(mail(pdf("new"), subject="New invoice"), address)
     await site.settled(source, documents=1, messages=1)
     (document,) = await site.documents(source)
     assert document["source_metadata"]["subject"] == "New invoice"
@@ -72,10 +72,10 @@ async def test_mail_from_before_the_connection_is_passed_over_and_mail_right_aft
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_paused_mailbox_rests_and_catches_up_when_it_is_resumed(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
-    await site.control.deliver(mail(pdf("before")), address)
+    await site.control.deliver_mail(mail(pdf("before")), address)
     await site.settled(source, documents=1, messages=1)
-    await site.api.post(f"/doc-sources/{source}/pause")
-    await site.control.deliver(mail(pdf("meanwhile")), address)
+    await site.api.post_json(f"/doc-sources/{source}/pause")
+    await site.control.deliver_mail(mail(pdf("meanwhile")), address)
     await asyncio.sleep(3)  # nothing may happen: there is no event to wait for
     assert len(await site.documents(source)) == 1
     assert await site.connect(provider, address) == (address, source)  # as `make run` does on a state that it finds
@@ -85,23 +85,23 @@ async def test_paused_mailbox_rests_and_catches_up_when_it_is_resumed(site: Site
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_revoked_grant_is_told_and_a_new_consent_catches_up(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
-    await site.control.deliver(mail(pdf("before")), address)
+    await site.control.deliver_mail(mail(pdf("before")), address)
     await site.settled(source, documents=1, messages=1)
     await site.control.revoke_grants(address)
     await site.control.expire_tokens(address)
-    await site.control.deliver(mail(pdf("meanwhile")), address)
-    await site.api.post(f"/doc-sources/{source}/sync")
+    await site.control.deliver_mail(mail(pdf("meanwhile")), address)
+    await site.api.post_json(f"/doc-sources/{source}/sync")
 
     async def is_told() -> bool:
-        described = await site.api.get(f"/doc-sources/{source}")
+        described = await site.api.get_json(f"/doc-sources/{source}")
         return bool(described["connection_status"] == "token_refresh_failed")
 
     await eventually(is_told)
     assert len(await site.documents(source)) == 1
-    link = (await site.api.post(f"/doc-sources/{source}/authorize"))["authorize_url"]
+    link = (await site.api.post_json(f"/doc-sources/{source}/authorize"))["authorize_url"]
     await reconsent(site, link, address)
     await site.settled(source, documents=2, messages=2)
-    assert (await site.api.get(f"/doc-sources/{source}"))["connection_status"] == "active"
+    assert (await site.api.get_json(f"/doc-sources/{source}"))["connection_status"] == "active"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -109,29 +109,29 @@ async def test_expired_token_is_refreshed_and_nobody_notices(site: Site, provide
     address, source = await site.connect(provider)
     for number in range(2):
         await site.control.expire_tokens(address)
-        await site.control.deliver(mail(pdf(f"number {number}")), address)
+        await site.control.deliver_mail(mail(pdf(f"number {number}")), address)
         await site.settled(source, documents=number + 1, messages=number + 1)
-    assert (await site.api.get(f"/doc-sources/{source}"))["connection_status"] == "active"
+    assert (await site.api.get_json(f"/doc-sources/{source}"))["connection_status"] == "active"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_mail_that_nobody_announced_comes_with_the_next_sync(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
     await site.control.set_fault("notifications", mailbox=address, mode="off")
-    await site.control.deliver(mail(pdf("unannounced")), address)
-    await site.api.post(f"/doc-sources/{source}/sync")
+    await site.control.deliver_mail(mail(pdf("unannounced")), address)
+    await site.api.post_json(f"/doc-sources/{source}/sync")
     await site.settled(source, documents=1, messages=1)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_refused_cursor_begins_anew_and_takes_nothing_twice(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
-    await site.control.deliver(mail(pdf("before")), address)
+    await site.control.deliver_mail(mail(pdf("before")), address)
     await site.settled(source, documents=1, messages=1)
     await site.control.refuse_cursors(address)
     await site.control.set_fault("notifications", mailbox=address, mode="off")
-    await site.control.deliver(mail(pdf("after")), address)
-    await site.api.post(f"/doc-sources/{source}/sync")
+    await site.control.deliver_mail(mail(pdf("after")), address)
+    await site.api.post_json(f"/doc-sources/{source}/sync")
     await site.settled(source, documents=2, messages=2)
 
 
@@ -139,20 +139,20 @@ async def test_refused_cursor_begins_anew_and_takes_nothing_twice(site: Site, pr
 async def test_provider_that_asks_for_patience_is_given_it_and_no_mail_is_lost(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
     await site.control.set_fault("unavailable", mailbox=address, status=429, retry_after="1.5", times=3)
-    await site.control.deliver(mail(pdf("throttled")), address)
+    await site.control.deliver_mail(mail(pdf("throttled")), address)
     await site.settled(source, documents=1, messages=1)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_deleted_connection_ends_at_the_provider_and_its_documents_stay(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
-    await site.control.deliver(mail(pdf("kept")), address)
+    await site.control.deliver_mail(mail(pdf("kept")), address)
     await site.settled(source, documents=1, messages=1)
     assert (await site.http.delete(f"/doc-sources/{source}")).is_success
 
     async def is_over() -> bool:
-        watches = {watch["address"] for watch in await site.control.watches()}
-        gone = not [one for one in await site.api.items("/doc-sources") if one["id"] == source]
+        watches = {watch["address"] for watch in await site.control.list_watches()}
+        gone = not [one for one in await site.api.list_items("/doc-sources") if one["id"] == source]
         return gone and address not in watches and not await site.messages(source)
 
     await eventually(is_over)
@@ -161,21 +161,21 @@ async def test_deleted_connection_ends_at_the_provider_and_its_documents_stay(si
 
 async def reconsent(site: Site, link: str, address: str) -> None:
     async with Browser(site.trusted) as browser:
-        providers = await browser.submit(await browser.open(link))
-        await browser.submit(providers, account=address, decision="accept")
+        providers = await browser.submit_form(await browser.open_page(link))
+        await browser.submit_form(providers, account=address, decision="accept")
 
 
 async def test_no_token_key_or_secret_is_in_a_log_a_record_or_an_answer(site: Site) -> None:
     """Runs last: what every other test of this module left behind is looked through, and one connection more."""
     for provider in PROVIDERS:
         address, source = await site.connect(provider)
-        await site.control.deliver(mail(pdf("canary")), address)
+        await site.control.deliver_mail(mail(pdf("canary")), address)
         await site.settled(source, documents=1, messages=1)
     secrets = await known_secrets(site)
     assert len(secrets) > 8
     assert await leaks_in_logs(site.running.home.logs, secrets) == []
     assert await leaks_in_records(site.running.endpoints.kafka, secrets) == []
-    answers = [await site.api.items(path) for path in ("/doc-sources", "/messages", "/documents", "/sync-runs")]
+    answers = [await site.api.list_items(path) for path in ("/doc-sources", "/messages", "/documents", "/sync-runs")]
     assert not [secret for secret in secrets if secret in repr(answers).encode()]
 
 

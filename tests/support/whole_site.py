@@ -17,7 +17,7 @@ import httpx
 from mailroom_common.errors import Unavailable
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo.api import MailroomAPI
-from mailroom_sandbox.site.demo.connect import connect
+from mailroom_sandbox.site.demo.connect import connect_mailbox
 from mailroom_sandbox.site.demo.mails import SAMPLES
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import read_json
@@ -42,15 +42,15 @@ class Site:
         if address is None:
             address = f"{uuid.uuid4().hex[:12]}@{provider}.test"
             await self.control.create_mailbox(provider, address)
-        return address, await connect(self.api, provider, address, self.trusted)
+        return address, await connect_mailbox(self.api, provider, address, self.trusted)
 
     async def documents(self, doc_source_id: str) -> list[dict[str, Any]]:
         """The documents that have come to their end."""
-        found = await self.api.items("/documents", doc_source_id=doc_source_id)
+        found = await self.api.list_items("/documents", doc_source_id=doc_source_id)
         return [document for document in found if document["status"] in FINAL]
 
     async def messages(self, doc_source_id: str) -> list[dict[str, Any]]:
-        return await self.api.items("/messages", doc_source_id=doc_source_id)
+        return await self.api.list_items("/messages", doc_source_id=doc_source_id)
 
     async def settled(self, doc_source_id: str, *, documents: int, messages: int, within_s: float = 60) -> None:
         """Wait until so many documents are final and so many messages closed; there are no more than that."""
@@ -67,7 +67,7 @@ class Site:
 @asynccontextmanager
 async def whole_site(home: Path) -> AsyncIterator[Site]:
     async with site_harness(home, "up", environment={}) as running:
-        trusted = ca.provide(running.home.tls).client_context()
+        trusted = ca.load_or_create_certificates(running.home.tls).client_context()
         control = f"http://127.0.0.1:{read_json(running.home.ports, {})['sandbox_control']}"
         endpoints = running.endpoints
         assert endpoints.api_key is not None

@@ -20,10 +20,10 @@ from mailroom_sandbox.provider_doubles.cli import add_commands
 from mailroom_sandbox.provider_doubles.client import ControlError
 from mailroom_sandbox.site import environment, lifecycle, sandbox_providers
 from mailroom_sandbox.site.demo.demo import Demo
-from mailroom_sandbox.site.demo.mails import SAMPLES, find
+from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.stack import lock
-from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.home import find_home
 
 _STOP_S = 30
 
@@ -37,11 +37,11 @@ def run(
     mails: Annotated[Path | None, typer.Option(help="Deliver the .eml files below this folder instead.")] = None,
 ) -> None:
     """Everything: two mailboxes connected, mails delivered, documents shown as they appear. `make run`."""
-    console = _console()
-    with lock.hold(home().lock):
+    console = _open_console()
+    with lock.hold_lock(find_home().lock):
         plan = _sandbox_plan()
-        found = find(mails.expanduser().resolve() if mails else SAMPLES)
-        sys.exit(_serve(plan, console, Demo(plan, console, found, of_the_repository=mails is None, once=once)))
+        found = find_mails(mails.expanduser().resolve() if mails else SAMPLES)
+        sys.exit(_serve_site(plan, console, Demo(plan, console, found, of_the_repository=mails is None, once=once)))
 
 
 @app.command()
@@ -51,21 +51,23 @@ def up(
     ] = False,
 ) -> None:
     """Kafka, Postgres, the services and the front, until Ctrl-C; with the sandbox's providers if not said otherwise."""
-    console = _console()
-    with lock.hold(home().lock):
-        plan = lifecycle.plan_site(home(), environment.given()) if without_providers else _sandbox_plan()
-        sys.exit(_serve(plan, console, lambda endpoints: _stay(console, endpoints)))
+    console = _open_console()
+    with lock.hold_lock(find_home().lock):
+        plan = (
+            lifecycle.plan_site(find_home(), environment.read_environment()) if without_providers else _sandbox_plan()
+        )
+        sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, endpoints)))
 
 
 @app.command()
 def down() -> None:
     """Stop what runs on this state, and wait until it has stopped."""
-    holder = lock.holder(home().lock)
+    holder = lock.find_holder(find_home().lock)
     if holder is None:
-        raise Fatal(f"nothing runs on {home().path}")
+        raise Fatal(f"nothing runs on {find_home().path}")
     os.kill(holder, signal.SIGTERM)
     deadline = time.monotonic() + _STOP_S
-    while lock.holder(home().lock) == holder:
+    while lock.find_holder(find_home().lock) == holder:
         if time.monotonic() > deadline:
             raise Fatal(f"process {holder} is still there after {_STOP_S} s")
         time.sleep(0.1)
@@ -74,31 +76,31 @@ def down() -> None:
 @app.command()
 def clean() -> None:
     """Forget the state: mailboxes, documents, topics, tables, ports, keys."""
-    with lock.hold(home().lock):
-        for path in home().path.iterdir():
-            if path == home().lock:
+    with lock.hold_lock(find_home().lock):
+        for path in find_home().path.iterdir():
+            if path == find_home().lock:
                 continue
             shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def _console() -> Console:
+def _open_console() -> Console:
     """What goes into a file or a pipe is not cut to a terminal's width."""
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
 def _sandbox_plan() -> lifecycle.SitePlan:
-    plan = lifecycle.plan_site(home(), environment.given(), more_ports=sandbox_providers.PORT_NAMES)
+    plan = lifecycle.plan_site(find_home(), environment.read_environment(), more_ports=sandbox_providers.PORT_NAMES)
     return sandbox_providers.with_sandbox_providers(plan)
 
 
-def _serve(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
-    told = sandbox_providers.announced(plan) if plan.companion else contextlib.nullcontext()
+def _serve_site(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
+    told = sandbox_providers.announce_control_url(plan) if plan.companion else contextlib.nullcontext()
     with told:
         return asyncio.run(lifecycle.run_site(plan, console, job))
 
 
-async def _stay(console: Console, endpoints: Endpoints) -> int:
-    console.print(f"Mailroom is up: {endpoints.public}, and all addresses in {home().endpoints}", soft_wrap=True)
+async def _wait_for_interrupt(console: Console, endpoints: Endpoints) -> int:
+    console.print(f"Mailroom is up: {endpoints.public}, and all addresses in {find_home().endpoints}", soft_wrap=True)
     console.print("Ctrl-C stops it")
     await asyncio.Event().wait()
     return 0

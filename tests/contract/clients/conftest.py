@@ -102,18 +102,18 @@ def graph_request(described: JSON) -> Callable[[JSON], None] | None:
         return None
     reference = described["requestBody"]["content"]["application/json"]["schema"].get("$ref", "")
     schema = reference.rsplit("/", 1)[-1].removeprefix("microsoft.graph.")
-    return lambda body: contracts.graph_body(schema, body, complete=False)
+    return lambda body: contracts.check_graph_body(schema, body, complete=False)
 
 
 def graph_answer(method: str, template: str, described: JSON) -> Callable[[JSON], None] | None:
     good = next(answer for status, answer in described["responses"].items() if status.startswith("2"))
     if "application/json" not in good.get("content", {}):
         return None
-    return lambda body: contracts.graph_route(method, template, body)
+    return lambda body: contracts.check_graph_route(method, template, body)
 
 
 def graph_error(body: JSON) -> None:
-    contracts.graph_body("ODataErrors.ODataError", body, complete=False)
+    contracts.check_graph_body("ODataErrors.ODataError", body, complete=False)
 
 
 def gmail_operations(document: JSON, resources: JSON) -> Iterator[Operation]:
@@ -135,12 +135,12 @@ def gmail_schema(reference: JSON | None) -> Callable[[JSON], None] | None:
     if reference is None:
         return None
     name = reference["$ref"]
-    return lambda body: contracts.gmail_body(name, body)
+    return lambda body: contracts.check_gmail_body(name, body)
 
 
 def gmail_error(body: JSON) -> None:
     """Not in the discovery document; providers/gmail.md 11 has the shape."""
-    contracts.require(body["error"], {"code", "message"})
+    contracts.require_members(body["error"], {"code", "message"})
 
 
 def as_pattern(template: str) -> re.Pattern[str]:

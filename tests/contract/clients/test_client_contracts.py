@@ -26,7 +26,7 @@ from mailroom_outlook.consent import MicrosoftIdentity
 from mailroom_outlook.mail import GraphMail
 from mailroom_outlook.settings import OutlookSettings
 from mailroom_outlook.subscriptions import GraphSubscriptions
-from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.client import answer_consent_page
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders
 
 ADDRESS = "ap@contoso.example"
@@ -49,7 +49,7 @@ async def signed_in(
         code_challenge=challenge,
         login_hint=ADDRESS,
     )
-    code = parse_qs(urlsplit(await decide(sandbox.http, page, account=ADDRESS)).query)["code"][0]
+    code = parse_qs(urlsplit(await answer_consent_page(sandbox.http, page, account=ADDRESS)).query)["code"][0]
     grant = await side.exchange_code(
         None, profile=profile, code=code, redirect_uri=redirect_uri, code_verifier=verifier, nonce=nonce
     )
@@ -119,11 +119,11 @@ async def test_what_graph_is_asked_and_answers_is_in_its_contract(
     parts = (http, BaseURL(load_settings(OutlookSettings).graph_url), one_token(token), Quota(slots=4))
     client, subscriptions = GraphMail(*parts), GraphSubscriptions(*parts)
     inbox = next(folder for folder in await client.list_folders(mailbox) if folder.well_known == "inbox")
-    ids = [(await sandbox.control.deliver(source, ADDRESS))[0] for source in mails()]
+    ids = [(await sandbox.control.deliver_mail(source, ADDRESS))[0] for source in mails()]
     position = await whole_round(client, mailbox, inbox.folder_id)
     await client.list_modified(mailbox, START_AT)
     await read_all(client, mailbox, ids)
-    await sandbox.control.delete(ADDRESS, ids[0])
+    await sandbox.control.delete_message(ADDRESS, ids[0])
     position = await whole_round(client, mailbox, inbox.folder_id, position)
     with pytest.raises(ItemGone):
         await client.fetch_message(mailbox, ids[0])
@@ -174,11 +174,11 @@ async def test_what_gmail_is_asked_and_answers_is_in_its_contract(
     made = await watches.create_subscription(mailbox, request)
     assert "INBOX" in {folder.well_known for folder in await client.list_folders(mailbox)}
     position = await whole_round(client, mailbox, "history")
-    ids = [(await sandbox.control.deliver(source, ADDRESS))[0] for source in mails()]
+    ids = [(await sandbox.control.deliver_mail(source, ADDRESS))[0] for source in mails()]
     await whole_round(client, mailbox, "relist")
     position = await whole_round(client, mailbox, "history", position)
     await read_all(client, mailbox, ids)
-    await sandbox.control.delete(ADDRESS, ids[0])
+    await sandbox.control.delete_message(ADDRESS, ids[0])
     position = await whole_round(client, mailbox, "history", position)
     with pytest.raises(ItemGone):
         await client.fetch_message(mailbox, ids[0])

@@ -1,6 +1,7 @@
 """The enumerated values: every StrEnum of the packages, since its values are written and shown."""
 
 import ast
+import re
 from pathlib import Path
 
 from reference.sources import Section, Source, format_table, read_sources
@@ -16,21 +17,23 @@ def read_enums(root: Path) -> Section:
     ]
     for node, source in sorted(found, key=lambda pair: (pair[0].name, pair[1].module)):
         explanation = " ".join((ast.get_docstring(node) or "").split())
-        rows = _read_values(node, source)
+        values = _read_values(node, source)
         gaps += [
-            f"value: {source.module}.{node.name} {value} has no comment"
-            for value, meaning in rows
-            if not meaning and value not in explanation
+            f"value: {source.module}.{node.name} `{value}` has no comment"
+            for name, value, meaning in values
+            # A value without a comment may be explained in the docstring, by its own or by its member's name.
+            if not meaning and not {name, value} & set(re.findall(r"\w+", explanation))
         ]
+        rows = [(f"`{value}`", meaning) for _name, value, meaning in values]
         lead = f"{explanation}\n\n" if explanation else ""
         parts.append(f"### {node.name}\n\n`{source.module}`\n\n{lead}{format_table(('value', 'meaning'), rows)}")
     text = "## Enumerated values\n\nWords of records, columns, API answers, log fields and metric labels.\n\n"
     return Section(text + "\n".join(parts), gaps)
 
 
-def _read_values(node: ast.ClassDef, source: Source) -> list[tuple[str, str]]:
+def _read_values(node: ast.ClassDef, source: Source) -> list[tuple[str, str, str]]:
     return [
-        (f"`{ast.literal_eval(statement.value)}`", source.comment_beside(statement))
+        (ast.unparse(statement.targets[0]), str(ast.literal_eval(statement.value)), source.comment_beside(statement))
         for statement in node.body
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Constant)
     ]

@@ -13,20 +13,15 @@ _EVENT_NAMESPACE = UUID("6f1d3f0a-5b0e-5c7e-9f3e-6d61696c726d").bytes
 _ATTACHMENT_NAMESPACE = UUID("0b7c2f64-77a5-5b43-8a0f-617474616368")
 
 
-class Provider(StrEnum):
-    OUTLOOK = "outlook"
-    GMAIL = "gmail"
-
-
 class Access(StrEnum):
     DELEGATED = "delegated"  # a user consented in a browser
     APPLICATION = "application"  # an administrator let the application in; no user, no refresh token
 
 
 class Profile(StrEnum):
-    INVOICE = "invoice"
-    CONTRACT_NOTE = "contract_note"
-    OBSERVATION = "observation"
+    INVOICE = "invoice"  # invoices become structured documents for accounts payable
+    CONTRACT_NOTE = "contract_note"  # broker contract notes; archived, their reader comes later
+    OBSERVATION = "observation"  # only metadata of mails, as mail events
 
 
 def derive_event_id(*parts: object) -> str:
@@ -47,10 +42,10 @@ class Event:
 
 
 class DocSourceState(StrEnum):
-    PENDING = "pending"
-    ACTIVE = "active"
-    PAUSED = "paused"
-    DELETING = "deleting"
+    PENDING = "pending"  # not consented to yet
+    ACTIVE = "active"  # is synced
+    PAUSED = "paused"  # kept connected but not synced
+    DELETING = "deleting"  # being ended at the provider and removed here
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +68,7 @@ class DocSource(Event):
     """A doc source as the directory shows it. Readers keep the highest `version` per id, tombstones included."""
 
     version: int
-    provider: Provider
+    provider: str
     profile: Profile
     access: Access
     address: str | None = None
@@ -97,7 +92,7 @@ class Notification(Event):
     address and history id on Gmail.
     """
 
-    provider: Provider
+    provider: str
     subscription_id: str | None = None
     change_type: str | None = None
     message_id: str | None = None
@@ -106,31 +101,32 @@ class Notification(Event):
 
 
 class LifecycleKind(StrEnum):
+    # the subscription ends soon unless it is renewed or reauthorized
     REAUTHORIZATION_REQUIRED = "reauthorization_required"
-    SUBSCRIPTION_REMOVED = "subscription_removed"
-    MISSED = "missed"
-    OTHER = "other"
+    SUBSCRIPTION_REMOVED = "subscription_removed"  # the subscription ended; a new one is needed
+    MISSED = "missed"  # notifications were lost; a full run is needed
+    OTHER = "other"  # a kind that we do not know; stored with its raw name and otherwise ignored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LifecycleEvent(Event):
     """A provider's statement on the subscription itself; `raw_kind` is its own spelling."""
 
-    provider: Provider
+    provider: str
     subscription_id: str
     kind: LifecycleKind
     raw_kind: str
 
 
 class SyncReason(StrEnum):
-    NOTIFICATION = "notification"
-    BACKSTOP = "backstop"
-    CONNECT = "connect"
-    RESUME = "resume"
-    LIFECYCLE = "lifecycle"
-    REPLAY = "replay"
-    MANUAL = "manual"
-    RETRY = "retry"
+    NOTIFICATION = "notification"  # the provider announced a change
+    BACKSTOP = "backstop"  # the regular sync that finds what no notification announced
+    CONNECT = "connect"  # the mailbox was just connected, or has a new subscription
+    RESUME = "resume"  # the source was paused and is active again
+    LIFECYCLE = "lifecycle"  # the provider lost notifications or the subscription
+    REPLAY = "replay"  # an operator replays a topic
+    MANUAL = "manual"  # asked for by `POST /doc-sources/{id}/sync`
+    RETRY = "retry"  # appended again by the worker, after a failure or a shadowing tombstone
 
 
 # Reasons that ask for a full run; the others only wake the doc source (design 3, sync-engine).
@@ -148,13 +144,13 @@ class SyncRequest(Event):
 
 
 class ConnectionKind(StrEnum):
-    SYNCED = "synced"
+    SYNCED = "synced"  # a run ended without error
     TOKEN_REFUSED = "token_refused"  # noqa: S105  # a word of ours, not a secret
-    MAILBOX_GONE = "mailbox_gone"
-    ACCESS_DENIED = "access_denied"
-    PROVIDER_FAILING = "provider_failing"
-    RECOVERED = "recovered"
-    FORGOTTEN = "forgotten"
+    MAILBOX_GONE = "mailbox_gone"  # the provider says that the mailbox does not exist (any more)
+    ACCESS_DENIED = "access_denied"  # the provider refuses the mailbox to us, whatever the token
+    PROVIDER_FAILING = "provider_failing"  # several runs in a row failed at the provider
+    RECOVERED = "recovered"  # a run succeeded after `provider_failing`
+    FORGOTTEN = "forgotten"  # sync-engine has removed its rows of a deleted source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +177,7 @@ class AttachmentStored(Event):
     """An eligible part was stored in the blob store. `from_` is `from` on the wire."""
 
     attachment_id: str
-    provider: Provider
+    provider: str
     profile: Profile
     message_id: str
     internet_message_id: str | None = None
@@ -202,10 +198,10 @@ class ResultStatus(StrEnum):
 
     PENDING = "pending"
     PROCESSING = "processing"
-    COMPLETED = "completed"
-    NEEDS_REVIEW = "needs_review"
-    SKIPPED = "skipped"
-    FAILED = "failed"
+    COMPLETED = "completed"  # read, complete and consistent
+    NEEDS_REVIEW = "needs_review"  # a person has to look, for the reason given
+    SKIPPED = "skipped"  # not a document for this source
+    FAILED = "failed"  # given up after all attempts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -228,10 +224,10 @@ class IngestionResult(Event):
 
 
 class MailKind(StrEnum):
-    RECEIVED = "received"
-    CHANGED = "changed"
-    MOVED = "moved"
-    REMOVED = "removed"
+    RECEIVED = "received"  # the mail was first seen
+    CHANGED = "changed"  # flags, categories or another property changed
+    MOVED = "moved"  # it is in another folder
+    REMOVED = "removed"  # it was deleted or left the watched folders
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,10 +7,10 @@ from prometheus_client import Counter, Gauge, Histogram
 
 # Outbox relay (outbox.py)
 OUTBOX_PUBLISHED = Counter(
-    "mailroom_outbox_published_total", "Outbox rows that Kafka acknowledged and that were deleted.", ["schema"]
+    "mailroom_outbox_rows_published_total", "Outbox rows that Kafka acknowledged and that were deleted.", ["schema"]
 )
 OUTBOX_FAILED_SENDS = Counter(
-    "mailroom_outbox_failed_sends_total",
+    "mailroom_outbox_sends_failed_total",
     "Outbox rows that Kafka did not acknowledge in time; they are sent again.",
     ["schema"],
 )
@@ -23,7 +23,7 @@ OUTBOX_LEADER = Gauge(
     "mailroom_outbox_leader", "1 while this process holds the schema's relay lock, else 0.", ["schema"]
 )
 OUTBOX_DELAY_S = Histogram(
-    "mailroom_outbox_delay_seconds",
+    "mailroom_outbox_publish_delay_seconds",
     "From the insert of an outbox row to its acknowledgement, by this process's clock.",
     ["schema"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30, 120, 600),
@@ -77,9 +77,9 @@ KAFKA_PARTITIONS_LOST = Counter(
     "Partitions whose commit was refused since another member has them: their work in hand was dropped.",
     ["group"],
 )
-DIRECTORY_SOURCES = Gauge("mailroom_directory_sources", "Doc sources that this process holds in memory.")
+DIRECTORY_SOURCES = Gauge("mailroom_directory_doc_sources", "Doc sources that this process holds in memory.")
 DIRECTORY_UNREADABLE = Gauge(
-    "mailroom_directory_unreadable",
+    "mailroom_directory_doc_sources_unreadable",
     "Doc sources whose newest record this process cannot read: corrupt, or written by a schema not known yet.",
 )
 
@@ -109,14 +109,19 @@ COALESCER_NOTIFICATIONS = Counter(
 )
 
 # webhook-gateway
-GATEWAY_ANSWERS = Counter("mailroom_gateway_answers_total", "Answers to pushes, by status.", ["provider", "status"])
+GATEWAY_RESPONSES = Counter(
+    "mailroom_gateway_responses_total",
+    "Responses to requests on the webhook routes, by status.",
+    ["provider", "status"],
+)
 GATEWAY_ITEMS = Counter(
     "mailroom_gateway_items_total",
-    "Items of pushes: `written`, `dropped` (source paused or being deleted), `mismatched`, `unknown_address`.",
+    "Items of pushes: `written` to Kafka, `dropped` (doc source paused or being deleted), `mismatched` (client state), "
+    "`unknown_address` (Gmail).",
     ["provider", "outcome"],
 )
 GATEWAY_KEY_FETCHES = Counter(
-    "mailroom_gateway_key_fetches_total", "Fetches of Google's public keys, `ok` or `failed`.", ["outcome"]
+    "mailroom_gateway_google_key_fetches_total", "Fetches of Google's public keys, `ok` or `failed`.", ["outcome"]
 )
 
 # Parser process (parser/pool.py)

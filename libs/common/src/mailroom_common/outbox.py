@@ -188,6 +188,7 @@ class OutboxRelay:
                         if await self._become_leader(conn, stopping):
                             await self._lead(conn, stopping)
             except Unavailable as error:
+                # Postgres is away; rows collect in the outbox until the relay has its lock again.
                 log.warning("outbox_relay_interrupted", schema=self._schema, reason=str(error))
                 await wait_for_event(stopping, backoff_s(1, initial_s=1.0, max_s=1.0))
             finally:
@@ -264,6 +265,7 @@ class OutboxRelay:
             OUTBOX_DELAY_S.labels(self._schema).observe((datetime.now(UTC) - row.created_at).total_seconds())
 
     def _block_aggregate(self, row: _Row, error: Rejected) -> None:
+        # Kafka can never take this row: its aggregate is blocked until an operator changes or deletes it.
         log.error(
             "outbox_row_rejected",
             schema=self._schema,
@@ -314,6 +316,7 @@ class OutboxRelay:
             except MailroomError as error:
                 attempt += 1
                 OUTBOX_FAILED_SENDS.labels(self._schema).inc()
+                # Kafka did not acknowledge in time; the row stays and is sent again.
                 log.warning("outbox_send_failed", schema=self._schema, outbox_id=row.id, reason=str(error))
                 await asyncio.sleep(backoff_s(attempt, initial_s=0.1, max_s=5.0))
             else:
@@ -326,6 +329,7 @@ class OutboxRelay:
         await self._delete_acknowledged(conn)
         for aggregate in finished:
             if (error := self._sends.pop(aggregate).exception()) is not None:
+                # A bug of ours while sending one aggregate's rows; they are still in the table and are read again.
                 log.warning("outbox_send_interrupted", schema=self._schema, reason=f"{type(error).__name__}: {error}")
 
     async def _delete_acknowledged(self, conn: asyncpg.Connection) -> None:

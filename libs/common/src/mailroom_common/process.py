@@ -80,7 +80,7 @@ def arm_deadline(seconds: float = DEADLINE_S) -> None:
 async def _run(name: str, settings: S, compose: Callable[[S, Process], Awaitable[None]]) -> int:
     process = Process(name)
     _stop_on_signals(process)
-    log.info("process_starting", http_host=settings.http_host, http_port=settings.http_port)
+    log.info("process_started", http_host=settings.http_host, http_port=settings.http_port)
     work = asyncio.ensure_future(compose(settings, process))
     stop = asyncio.ensure_future(process.stopping.wait())
     try:
@@ -97,6 +97,8 @@ async def _run(name: str, settings: S, compose: Callable[[S, Process], Awaitable
     try:
         await work
     except asyncio.CancelledError:
+        # The work did not end within its grace period and was cancelled; what it held is done again after the next
+        # start.
         log.warning("stop_was_forced", grace_s=GRACE_S)
         return 0
     except SettingsError as error:
@@ -135,6 +137,7 @@ def _failed(error: BaseException) -> int:
     group = error if isinstance(error, BaseExceptionGroup) else BaseExceptionGroup("", [error])
     fatal, rest = group.split(Fatal)
     for one in _leaves(fatal) if fatal else ():
+        # The process ends with an exit code other than 0, and whoever supervises it starts it again.
         log.error("process_failed", reason=str(one))
     if rest is not None:
         log.error("process_failed", exc_info=rest if rest is not group else error)

@@ -59,9 +59,14 @@ def _unparsable(kind: type[BaseSettings], said: str) -> str:
 class ProcessSettings(MailroomSettings):
     """What every service process has. A service overrides `http_port` with its own default (design 7.1)."""
 
+    # Address that the HTTP server listens on.
     http_host: str = "127.0.0.1"
+    # Port of the API, the health checks and `/metrics`.
     http_port: int
+    # Name of this copy of the process: in every log line, and in Kafka a static group member, so that a restart keeps
+    # its partitions.
     instance_id: str | None = None
+    # Lowest level that is logged.
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     # A validator and not a bound of the field: a service that gives its own default would drop the bound.
@@ -74,21 +79,28 @@ class ProcessSettings(MailroomSettings):
 
 
 class KafkaSettings(MailroomSettings):
+    # Brokers to start from, comma-separated `host:port`.
     kafka_bootstrap: str
+    # Copies of each partition of a topic that is created.
     kafka_replication: int = Field(default=3, ge=1)
+    # Put before every topic and group name, for several sites on one Kafka.
     topic_prefix: str = ""
 
 
 class DatabaseSettings(MailroomSettings):
+    # `postgresql://…` of the service's own schema.
     database_url: SecretStr
+    # Most connections to Postgres at once.
     database_pool_size: int = Field(default=10, ge=2)
 
 
 class TokenSettings(DatabaseSettings):
     """`token_keys` are comma-separated `id:base64 of 32 bytes`; the first seals, all open (`tokens/sealing.py`)."""
 
+    # `postgresql://…` of the schema `mailroom_tokens`; `MAILROOM_DATABASE_URL` where it is not set.
     token_database_url: SecretStr
     token_store: str = "postgres"  # noqa: S105  # the kind of store, not a secret
+    # Keys that encrypt tokens at rest: comma-separated `id:base64 of 32 bytes`; the first encrypts, all decrypt.
     token_keys: SecretStr
 
     @model_validator(mode="before")
@@ -109,6 +121,7 @@ class TokenSettings(DatabaseSettings):
 class BlobSettings(MailroomSettings):
     """`file:///folder` or `s3://bucket/prefix`."""
 
+    # Where attachments and the archive are kept: `file:///folder` or `s3://bucket/prefix`.
     blob_url: str
 
 
@@ -134,14 +147,18 @@ class TenantReach(BaseModel):
 class APISettings(MailroomSettings):
     """`api_keys` are comma-separated `tenant:role:sha256-hex-of-the-key` (`auth.py`)."""
 
+    # Who may call the API: comma-separated `tenant:role:sha256-hex-of-the-key`.
     api_keys: SecretStr
+    # JSON: for each tenant the provider tenants and mail domains that it may reach by application access.
     tenants: dict[str, TenantReach] = {}
 
 
 class PublicSettings(MailroomSettings):
     """`public_url` is where providers and browsers reach us; `trusted_proxies` are comma-separated networks."""
 
+    # Where providers and browsers reach this site.
     public_url: str
+    # Comma-separated networks whose `X-Forwarded-For` is believed.
     trusted_proxies: str = ""
 
     @field_validator("public_url")
@@ -155,7 +172,9 @@ class PublicSettings(MailroomSettings):
 class TLSSettings(MailroomSettings):
     """Given to every client as an explicit context; the environment's own variables are not trusted."""
 
+    # File with the certificate authorities that provider calls trust, instead of the system's.
     ca_bundle: Path | None = None
+    # Proxy for provider calls; the environment's own proxy variables are not used.
     https_proxy: str | None = None
 
     @field_validator("ca_bundle")
@@ -170,4 +189,5 @@ class ProviderSettings(TLSSettings):
     """What all providers' clients share; where a provider is, its own package reads (`mailroom_outlook`,
     `mailroom_gmail`)."""
 
+    # Longest wait for each step of a provider call.
     provider_timeout_s: float = 30.0

@@ -105,6 +105,7 @@ def build_service_app(process: Process, *, title: str, invalid_value_errors: Seq
 
     @app.exception_handler(Retryable)
     async def answer_unavailable(_request: Request, error: Retryable) -> Response:
+        # A dependency is away; the caller got 503 with `Retry-After`.
         log.warning("request_unavailable", reason=str(error))
         after = {"Retry-After": str(max(1, round(error.retry_after_s or 5)))}
         return HTTPProblem(

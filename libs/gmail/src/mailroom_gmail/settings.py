@@ -36,15 +36,21 @@ CLIENT_VARIABLES = "MAILROOM_GOOGLE_CLIENT_ID and MAILROOM_GOOGLE_CLIENT_SECRET"
 
 
 class GmailSettings(MailroomSettings):
+    # Google's consent page.
     google_authorize_url: str = "https://accounts.google.com/o/oauth2/v2/auth"
     google_token_url: str = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address, not a secret
+    # Scheme and host of the Gmail API.
     gmail_url: str = "https://gmail.googleapis.com"
+    # OAuth client id at Google; without it Gmail cannot be connected.
     google_client_id: str | None = None
+    # Secret of that client.
     google_client_secret: SecretStr | None = None
     google_service_account_key: SecretStr | None = None  # the JSON key, for delegation (application access)
+    # Pub/Sub topic that Gmail's watch publishes to; `projects/…/topics/…`.
     pubsub_topic: str | None = None
     # Of projects made since May 2026; older ones have 15,000 per user. This process keeps within them by itself.
     gmail_user_units_per_minute: int = Field(default=6_000, ge=100)
+    # Quota units that all mailboxes of the project may use in a minute.
     gmail_project_units_per_minute: int = Field(default=1_200_000, ge=100)
 
     @field_validator("gmail_url")

@@ -33,9 +33,13 @@ CLIENT_VARIABLES = "MAILROOM_MICROSOFT_CLIENT_ID and MAILROOM_MICROSOFT_CLIENT_S
 
 
 class OutlookSettings(MailroomSettings):
+    # Scheme and host of Microsoft's identity platform.
     microsoft_authority: str = "https://login.microsoftonline.com"
+    # Base URL of Microsoft Graph, with its version.
     graph_url: str = "https://graph.microsoft.com/v1.0"
+    # Application (client) id at Microsoft; without it Outlook cannot be connected.
     microsoft_client_id: str | None = None
+    # Secret of that application.
     microsoft_client_secret: SecretStr | None = None
 
     @field_validator("microsoft_authority", "graph_url")

@@ -6,19 +6,19 @@ import sys
 
 from pydantic import ValidationError
 
-from mailroom_sandbox.provider_doubles.app import run
+from mailroom_sandbox.provider_doubles.app import run_provider_doubles
 from mailroom_sandbox.provider_doubles.endpoints import Endpoints
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 
 
-async def serve(settings: ProvidersSettings) -> None:
+async def serve_doubles(settings: ProvidersSettings) -> None:
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    at = Endpoints.of(settings)
+    at = Endpoints.from_settings(settings)
     ready = f"providers ready: microsoft {at.authority} google {at.gmail_url} control {at.control_url}"
-    await run(settings, stopping, ready=lambda _: print(ready, flush=True))
+    await run_provider_doubles(settings, stopping, ready=lambda _: print(ready, flush=True))
 
 
 def main() -> int:
@@ -30,7 +30,7 @@ def main() -> int:
         print(f"{name}: {first['msg']}", file=sys.stderr)
         return 78
     try:
-        asyncio.run(serve(settings))
+        asyncio.run(serve_doubles(settings))
     except OSError as error:
         print(error, file=sys.stderr)
         return 1

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import uvicorn
 
 from mailroom_common.web import StoppableServer
-from mailroom_sandbox.provider_doubles.control import control_app
+from mailroom_sandbox.provider_doubles.control import build_control_app
 from mailroom_sandbox.provider_doubles.google.app import Google
 from mailroom_sandbox.provider_doubles.google.service_account import write_service_account_file
 from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
@@ -15,7 +15,7 @@ from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderStat
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 
 
-async def run(
+async def run_provider_doubles(
     settings: ProvidersSettings,
     stopping: asyncio.Event,
     *,
@@ -28,16 +28,16 @@ async def run(
         OSError: a port is taken; says which.
     """
     ports = (settings.microsoft_port, settings.google_port, settings.control_port)
-    sockets = [_listening(settings.host, port) for port in ports]
+    sockets = [_open_listener(settings.host, port) for port in ports]
     state = build_provider_state(settings, now)
     try:
         microsoft, google = Microsoft(state), Google(state)
         write_service_account_file(state)
         tls = {"ssl_certfile": str(settings.tls_certificate), "ssl_keyfile": str(settings.tls_key)}
-        control = control_app(state, microsoft, google)
-        servers = [_server(microsoft.app, **tls), _server(google.app, **tls), _server(control)]
+        control = build_control_app(state, microsoft, google)
+        servers = [_build_server(microsoft.app, **tls), _build_server(google.app, **tls), _build_server(control)]
         async with asyncio.TaskGroup() as tasks:
-            dispatcher = tasks.create_task(state.dispatcher.run())
+            dispatcher = tasks.create_task(state.dispatcher.dispatch_pushes())
             for server, listening in zip(servers, sockets, strict=True):
                 tasks.create_task(server.serve([listening]))
             await asyncio.gather(*(server.listening.wait() for server in servers))
@@ -61,14 +61,14 @@ class _Server(StoppableServer):
         self.listening.set()
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _open_listener(host: str, port: int) -> socket.socket:
     try:
         return socket.create_server((host, port), backlog=512)
     except OSError as error:
         raise OSError(f"cannot listen on {host}:{port}: {error.strerror}") from error
 
 
-def _server(app: object, **tls: str) -> _Server:
+def _build_server(app: object, **tls: str) -> _Server:
     config = uvicorn.Config(
         app,  # type: ignore[arg-type] # an ASGI application; its type has no common name
         log_level="warning",

@@ -17,10 +17,10 @@ class Calls:
         self._store = store
         self._now = now
 
-    def record(self, provider: str, call: Call, mailbox: str | None, status: int, started: float) -> None:
+    def record_call(self, provider: str, call: Call, mailbox: str | None, status: int, started: float) -> None:
         """Without the query: it may hold tokens, and never says more than the path what was asked."""
         path = f"$batch {call.path}" if call.batched else call.path
-        self._store.run(
+        self._store.execute_sql(
             "insert into call (at_ms, provider, method, path, mailbox, status, duration_ms) values (?,?,?,?,?,?,?)",
             to_ms(self._now()),
             provider,
@@ -31,10 +31,10 @@ class Calls:
             int((time.monotonic() - started) * 1000),
         )
 
-    def made(
+    def list_calls(
         self, *, mailbox: str | None = None, provider: str | None = None, after: int = 0
     ) -> list[dict[str, object]]:
-        rows = self._store.all(
+        rows = self._store.select_rows(
             "select * from call where seq > ? and mailbox is coalesce(?, mailbox) and provider = coalesce(?, provider)"
             " order by seq",
             after,
@@ -43,8 +43,8 @@ class Calls:
         )
         return [dict(row) for row in rows]
 
-    def forget(self) -> int:
-        return self._store.run("delete from call")
+    def forget_calls(self) -> int:
+        return self._store.execute_sql("delete from call")
 
 
 class Gate:
@@ -58,14 +58,14 @@ class Gate:
         self._busy: Counter[str] = Counter()
 
     def refuse_if_unavailable(self, mailbox: str | None, body_of: Callable[[int], Reply]) -> None:
-        fault = self._faults.strike(Unavailable, mailbox)
+        fault = self._faults.use_once(Unavailable, mailbox)
         if fault is None:
             return
         reply = body_of(fault.status)
         raise Refused(reply.with_headers(Retry_After=fault.retry_after) if fault.retry_after is not None else reply)
 
     @asynccontextmanager
-    async def slot(self, mailbox: str) -> AsyncIterator[None]:
+    async def hold_slot(self, mailbox: str) -> AsyncIterator[None]:
         if self._busy[mailbox] >= self._slots:
             raise Refused(self._too_many())
         self._busy[mailbox] += 1

@@ -45,7 +45,7 @@ def create_mailbox(
 
     Example: mailroom-sandbox mailbox create outlook accounts@company.example
     """
-    _run(control, lambda client: client.create_mailbox(provider, address, name))
+    _run_request(control, lambda client: client.create_mailbox(provider, address, name))
     typer.echo(f"{provider} {address}")
 
 
@@ -55,11 +55,11 @@ def list_mailboxes(control: Control = None) -> None:
 
     Example: mailroom-sandbox mailbox list
     """
-    for row in _run(control, lambda client: client.mailboxes()):
+    for row in _run_request(control, lambda client: client.list_mailboxes()):
         typer.echo(f"{row['provider']:8} {row['address']}")
 
 
-def send(
+def send_mails(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", exists=True, help=".eml files or folders of them.")],
     to: Annotated[str, typer.Option("--to", help="The mailbox that they arrive in.")],
     folder: Annotated[str | None, typer.Option(help="Well-known name or path; the inbox otherwise.")] = None,
@@ -80,17 +80,17 @@ def send(
         typer.echo(f"no .eml file in {', '.join(str(file) for file in files)}", err=True)
         raise typer.Exit(1)
 
-    async def deliver(client: ControlClient) -> None:
+    async def deliver_mails(client: ControlClient) -> None:
         for mail in mails:
-            for message_id in await client.deliver(
+            for message_id in await client.deliver_mail(
                 mail.read_bytes(), to, folder=folder, received_at=received_at, times=times
             ):
                 typer.echo(f"{message_id}  {mail.name}")
 
-    _run(control, deliver)
+    _run_request(control, deliver_mails)
 
 
-def move(
+def move_message(
     address: Address,
     message: MessageId,
     folder: Annotated[str, typer.Argument(help="Well-known name or path, e.g. deleteditems or Inbox/Done.")],
@@ -100,18 +100,18 @@ def move(
 
     Example: mailroom-sandbox move accounts@company.example AAkALg... Inbox/Done
     """
-    typer.echo(_run(control, lambda client: client.move(address, message, folder)))
+    typer.echo(_run_request(control, lambda client: client.move_message(address, message, folder)))
 
 
-def delete(address: Address, message: MessageId, control: Control = None) -> None:
+def delete_message(address: Address, message: MessageId, control: Control = None) -> None:
     """Remove a message for good.
 
     Example: mailroom-sandbox delete accounts@company.example AAkALg...
     """
-    _run(control, lambda client: client.delete(address, message))
+    _run_request(control, lambda client: client.delete_message(address, message))
 
 
-def calls(
+def show_calls(
     mailbox: Annotated[str | None, typer.Option(help="Only those for one mailbox.")] = None,
     provider: Annotated[str | None, typer.Option(help="outlook or gmail")] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Forget them afterwards.")] = False,
@@ -123,13 +123,13 @@ def calls(
     Example: mailroom-sandbox calls --mailbox accounts@company.example
     """
 
-    async def read(client: ControlClient) -> list[dict[str, Any]]:
-        made = await client.calls(mailbox, provider)
+    async def read_calls(client: ControlClient) -> list[dict[str, Any]]:
+        made = await client.list_calls(mailbox, provider)
         if reset:
             await client.forget_calls()
         return made
 
-    made = _run(control, read)
+    made = _run_request(control, read_calls)
     if as_json:
         for row in made:
             typer.echo(json.dumps(row))
@@ -156,8 +156,8 @@ def set_fault(
 
         mailroom-sandbox fault set notifications mode=off --mailbox accounts@company.example
     """
-    wish = dict(_parameter(text) for text in parameters or [])
-    _run(control, lambda client: client.set_fault(name, mailbox=mailbox, **wish))
+    wish = dict(_parse_parameter(text) for text in parameters or [])
+    _run_request(control, lambda client: client.set_fault(name, mailbox=mailbox, **wish))
 
 
 @fault_app.command("clear")
@@ -170,7 +170,7 @@ def clear_fault(
 
     Example: mailroom-sandbox fault clear unavailable
     """
-    typer.echo(f"{_run(control, lambda client: client.clear_faults(name, mailbox=mailbox))} cleared")
+    typer.echo(f"{_run_request(control, lambda client: client.clear_faults(name, mailbox=mailbox))} cleared")
 
 
 @fault_app.command("list")
@@ -179,7 +179,7 @@ def list_faults(control: Control = None) -> None:
 
     Example: mailroom-sandbox fault list
     """
-    answer = _run(control, lambda client: client.faults())
+    answer = _run_request(control, lambda client: client.list_faults())
     for row in answer["items"]:
         typer.echo(f"on: {json.dumps(row)}")
     for name, known in answer["known"].items():
@@ -192,28 +192,28 @@ def add_commands(to: typer.Typer) -> None:
     """Puts these commands at the top level of `mailroom-sandbox`."""
     to.add_typer(mailbox_app, name="mailbox")
     to.add_typer(fault_app, name="fault")
-    to.command("send")(send)
-    to.command("move")(move)
-    to.command("delete")(delete)
-    to.command("calls")(calls)
+    to.command("send")(send_mails)
+    to.command("move")(move_message)
+    to.command("delete")(delete_message)
+    to.command("calls")(show_calls)
 
 
 add_commands(app)
 
 
-def _run(control: str | None, ask: Callable[[ControlClient], Awaitable[T]]) -> T:
-    async def asked() -> T:
-        async with ControlClient(control or _running_sandbox()) as client:
+def _run_request(control: str | None, ask: Callable[[ControlClient], Awaitable[T]]) -> T:
+    async def send_request() -> T:
+        async with ControlClient(control or _find_running_sandbox()) as client:
             return await ask(client)
 
     try:
-        return asyncio.run(asked())
+        return asyncio.run(send_request())
     except (ControlError, httpx.HTTPError) as error:
         typer.echo(f"{error or type(error).__name__}", err=True)
         raise typer.Exit(1) from error
 
 
-def _running_sandbox() -> str:
+def _find_running_sandbox() -> str:
     """The address that a running sandbox of this checkout has written down."""
     file = Path(os.environ.get("MAILROOM_HOME", ".mailroom")) / "run" / CONTROL_FILE
     if not file.is_file():
@@ -221,7 +221,7 @@ def _running_sandbox() -> str:
     return file.read_text().strip()
 
 
-def _parameter(text: str) -> tuple[str, object]:
+def _parse_parameter(text: str) -> tuple[str, object]:
     """`times=3` is a number, `mode=off` a word; a word in quotation marks is always one."""
     name, equals, value = text.partition("=")
     if not equals:

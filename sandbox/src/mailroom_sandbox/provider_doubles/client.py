@@ -19,32 +19,32 @@ class ControlClient:
     async def __aexit__(self, *_: object) -> None:
         await self._http.aclose()
 
-    async def reset(self) -> None:
+    async def reset_state(self) -> None:
         """Forgets everything but keys and ports."""
-        await self._call("POST", "/sandbox/reset")
+        await self._send_request("POST", "/sandbox/reset")
 
     async def create_mailbox(self, provider: str, address: str, display_name: str | None = None) -> None:
         wish = {"provider": provider, "address": address, "display_name": display_name}
-        await self._call("POST", "/sandbox/mailboxes", json=wish)
+        await self._send_request("POST", "/sandbox/mailboxes", json=wish)
 
-    async def mailboxes(self) -> list[dict[str, Any]]:
-        return await self._items("/sandbox/mailboxes")
+    async def list_mailboxes(self) -> list[dict[str, Any]]:
+        return await self._list_items("/sandbox/mailboxes")
 
     async def disable_mailbox(self, address: str, reason: str | None) -> None:
         """With a Graph error code such as MailboxNotEnabledForRESTAPI; None brings the mailbox back."""
-        await self._call("POST", "/sandbox/mailboxes/disable", json={"address": address, "reason": reason})
+        await self._send_request("POST", "/sandbox/mailboxes/disable", json={"address": address, "reason": reason})
 
     async def create_folder(self, address: str, folder: str, provider: str | None = None) -> str:
         """Makes a folder (Outlook, by path) or a label (Gmail, by name), and returns the provider's id of it."""
         wish = {"address": address, "folder": folder, "provider": provider}
-        answer = await self._call("POST", "/sandbox/folders", json=wish)
+        answer = await self._send_request("POST", "/sandbox/folders", json=wish)
         return str(answer["items"][0]["folder_id"])
 
     async def remove_folder(self, address: str, folder: str, provider: str | None = None) -> None:
         wish = {"address": address, "folder": folder, "provider": provider}
-        await self._call("POST", "/sandbox/folders/remove", json=wish)
+        await self._send_request("POST", "/sandbox/folders/remove", json=wish)
 
-    async def deliver(
+    async def deliver_mail(
         self,
         source: bytes,
         to: str,
@@ -58,80 +58,88 @@ class ControlClient:
         wish = {"to": to, "provider": provider, "folder": folder, "times": times}
         wish["received_at"] = received_at.isoformat() if received_at else None
         timeout_s = 30 + times * 0.05
-        answer = await self._call("POST", "/sandbox/messages", params=_given(wish), content=source, timeout=timeout_s)
+        answer = await self._send_request(
+            "POST", "/sandbox/messages", params=_drop_missing(wish), content=source, timeout=timeout_s
+        )
         return [item["message_id"] for item in answer["items"]]
 
-    async def messages(self, address: str, provider: str | None = None) -> list[dict[str, Any]]:
-        return await self._items("/sandbox/messages", {"address": address, "provider": provider})
+    async def list_messages(self, address: str, provider: str | None = None) -> list[dict[str, Any]]:
+        return await self._list_items("/sandbox/messages", {"address": address, "provider": provider})
 
-    async def move(self, address: str, message_id: str, folder: str) -> str:
+    async def move_message(self, address: str, message_id: str, folder: str) -> str:
         wish = {"address": address, "message_id": message_id, "folder": folder}
-        return str((await self._call("POST", "/sandbox/messages/move", json=wish))["message_id"])
+        return str((await self._send_request("POST", "/sandbox/messages/move", json=wish))["message_id"])
 
     async def mark_read(self, address: str, message_id: str, *, is_read: bool = True) -> None:
         wish = {"address": address, "message_id": message_id, "is_read": is_read}
-        await self._call("POST", "/sandbox/messages/update", json=wish)
+        await self._send_request("POST", "/sandbox/messages/update", json=wish)
 
-    async def delete(self, address: str, message_id: str) -> None:
-        await self._call("POST", "/sandbox/messages/delete", json={"address": address, "message_id": message_id})
+    async def delete_message(self, address: str, message_id: str) -> None:
+        await self._send_request(
+            "POST", "/sandbox/messages/delete", json={"address": address, "message_id": message_id}
+        )
 
-    async def calls(
+    async def list_calls(
         self, mailbox: str | None = None, provider: str | None = None, after: int = 0
     ) -> list[dict[str, Any]]:
-        return await self._items("/sandbox/calls", {"mailbox": mailbox, "provider": provider, "after": after})
+        return await self._list_items("/sandbox/calls", {"mailbox": mailbox, "provider": provider, "after": after})
 
     async def forget_calls(self) -> None:
-        await self._call("DELETE", "/sandbox/calls")
+        await self._send_request("DELETE", "/sandbox/calls")
 
-    async def subscriptions(self) -> list[dict[str, Any]]:
-        return await self._items("/sandbox/subscriptions")
+    async def list_subscriptions(self) -> list[dict[str, Any]]:
+        return await self._list_items("/sandbox/subscriptions")
 
     async def drop_subscription(self, subscription_id: str) -> None:
-        await self._call("DELETE", f"/sandbox/subscriptions/{subscription_id}")
+        await self._send_request("DELETE", f"/sandbox/subscriptions/{subscription_id}")
 
-    async def watches(self) -> list[dict[str, Any]]:
-        return await self._items("/sandbox/watches")
+    async def list_watches(self) -> list[dict[str, Any]]:
+        return await self._list_items("/sandbox/watches")
 
-    async def lifecycle(self, event: str, *, address: str | None = None, subscription_id: str | None = None) -> int:
+    async def send_lifecycle_event(
+        self, event: str, *, address: str | None = None, subscription_id: str | None = None
+    ) -> int:
         wish = {"event": event, "address": address, "subscription_id": subscription_id}
-        return int((await self._call("POST", "/sandbox/lifecycle", json=wish))["sent"])
+        return int((await self._send_request("POST", "/sandbox/lifecycle", json=wish))["sent"])
 
     async def expire_tokens(self, address: str | None = None) -> int:
-        return int((await self._call("POST", "/sandbox/tokens/expire", json={"address": address}))["expired"])
+        return int((await self._send_request("POST", "/sandbox/tokens/expire", json={"address": address}))["expired"])
 
     async def revoke_grants(self, address: str) -> int:
-        return int((await self._call("POST", "/sandbox/grants/revoke", json={"address": address}))["revoked"])
+        return int((await self._send_request("POST", "/sandbox/grants/revoke", json={"address": address}))["revoked"])
 
     async def refuse_cursors(self, address: str) -> None:
-        await self._call("POST", "/sandbox/cursors/refuse", json={"address": address})
+        await self._send_request("POST", "/sandbox/cursors/refuse", json={"address": address})
 
-    async def notifications(self) -> dict[str, Any]:
+    async def list_notifications(self) -> dict[str, Any]:
         """`waiting`, and `items` with status and attempts of each that was accepted or given up."""
-        return await self._call("GET", "/sandbox/notifications")
+        return await self._send_request("GET", "/sandbox/notifications")
 
-    async def hurry(self) -> int:
+    async def retry_pushes_now(self) -> int:
         """Has every push that waits for its next attempt tried now."""
-        return int((await self._call("POST", "/sandbox/notifications/hurry"))["hurried"])
+        return int((await self._send_request("POST", "/sandbox/notifications/hurry"))["hurried"])
 
-    async def resend(self, last: int = 1, address: str | None = None) -> int:
+    async def resend_pushes(self, last: int = 1, address: str | None = None) -> int:
         wish = {"last": last, "address": address}
-        return int((await self._call("POST", "/sandbox/notifications/resend", json=wish))["sent"])
+        return int((await self._send_request("POST", "/sandbox/notifications/resend", json=wish))["sent"])
 
     async def set_fault(self, name: str, *, mailbox: str | None = None, **parameters: object) -> None:
-        await self._call("PUT", f"/sandbox/faults/{name}", params=_given({"mailbox": mailbox}), json=parameters)
+        await self._send_request(
+            "PUT", f"/sandbox/faults/{name}", params=_drop_missing({"mailbox": mailbox}), json=parameters
+        )
 
     async def clear_faults(self, name: str | None = None, *, mailbox: str | None = None) -> int:
         path = f"/sandbox/faults/{name}" if name else "/sandbox/faults"
-        return int((await self._call("DELETE", path, params=_given({"mailbox": mailbox})))["cleared"])
+        return int((await self._send_request("DELETE", path, params=_drop_missing({"mailbox": mailbox})))["cleared"])
 
-    async def faults(self) -> dict[str, Any]:
-        return await self._call("GET", "/sandbox/faults")
+    async def list_faults(self) -> dict[str, Any]:
+        return await self._send_request("GET", "/sandbox/faults")
 
-    async def _items(self, path: str, params: Mapping[str, object] | None = None) -> list[dict[str, Any]]:
-        answer = await self._call("GET", path, params=_given(params or {}))
+    async def _list_items(self, path: str, params: Mapping[str, object] | None = None) -> list[dict[str, Any]]:
+        answer = await self._send_request("GET", path, params=_drop_missing(params or {}))
         return list(answer["items"])
 
-    async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # httpx's own options
+    async def _send_request(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # httpx's own options
         answer = await self._http.request(method, path, **options)
         if answer.is_error:
             raise ControlError(f"{method} {path}: {answer.status_code} {answer.text}")
@@ -142,7 +150,7 @@ class ControlError(Exception):
     """The control API said no; its text says why."""
 
 
-async def decide(
+async def answer_consent_page(
     http: httpx.AsyncClient,
     authorize_url: str,
     *,
@@ -156,7 +164,7 @@ async def decide(
     """
     page = await http.get(authorize_url)
     if page.status_code != 200:
-        return _redirected(page)
+        return _read_redirect(page)
     form = _Form()
     form.feed(page.text)
     fields = [(name, value) for name, value in form.fields if name != "account" or account is None]
@@ -166,10 +174,10 @@ async def decide(
     fields.append(("decision", "accept" if accept else "decline"))
     encoded = urlencode(fields)
     headers = {"content-type": "application/x-www-form-urlencoded"}
-    return _redirected(await http.post(authorize_url, content=encoded, headers=headers))
+    return _read_redirect(await http.post(authorize_url, content=encoded, headers=headers))
 
 
-def _redirected(answer: httpx.Response) -> str:
+def _read_redirect(answer: httpx.Response) -> str:
     location = answer.headers.get("location")
     if location is None:
         raise ControlError(f"the provider did not send the browser back: {answer.status_code} {answer.text[:300]}")
@@ -189,5 +197,5 @@ class _Form(HTMLParser):
             self.fields.append((of.get("name") or "", of.get("value") or ""))
 
 
-def _given(wish: Mapping[str, object]) -> dict[str, str]:
+def _drop_missing(wish: Mapping[str, object]) -> dict[str, str]:
     return {name: str(value) for name, value in wish.items() if value is not None}

@@ -78,24 +78,24 @@ class Resend(Whose):
 class Mailboxes(Protocol):
     """What both providers' mailboxes can be made to do."""
 
-    def create(self, address: str, display_name: str | None = None) -> object: ...
-    def deliver(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str: ...
-    def move(self, address: str, message_id: str, folder: str) -> str: ...
-    def update(self, address: str, message_id: str, *, is_read: bool) -> None: ...
-    def delete(self, address: str, message_id: str) -> None: ...
+    def create_mailbox(self, address: str, display_name: str | None = None) -> object: ...
+    def deliver_mail(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str: ...
+    def move_message(self, address: str, message_id: str, folder: str) -> str: ...
+    def mark_read(self, address: str, message_id: str, *, is_read: bool) -> None: ...
+    def delete_message(self, address: str, message_id: str) -> None: ...
     def create_folder(self, address: str, folder: str) -> str: ...
     def remove_folder(self, address: str, folder: str) -> None: ...
-    def contents(self, address: str) -> list[dict[str, object]]: ...
+    def list_contents(self, address: str) -> list[dict[str, object]]: ...
     def refuse_cursors(self, address: str) -> None: ...
 
 
-def control_app(state: ProviderState, microsoft: Microsoft, google: Google) -> FastAPI:
+def build_control_app(state: ProviderState, microsoft: Microsoft, google: Google) -> FastAPI:
     app = FastAPI(title="Mailroom sandbox: providers", docs_url="/sandbox/docs", openapi_url="/sandbox/openapi.json")
     places = Places(state, {"outlook": microsoft.mailboxes, "gmail": google.mailboxes})
-    _mailbox_routes(app, places)
-    _call_routes(app, state, places)
-    _push_routes(app, state, microsoft, places)
-    _fault_routes(app, state, places)
+    _add_mailbox_routes(app, places)
+    _add_call_routes(app, state, places)
+    _add_push_routes(app, state, microsoft, places)
+    _add_fault_routes(app, state, places)
 
     @app.exception_handler(LookupError)
     async def not_found(_: Request, error: LookupError) -> JSONResponse:
@@ -111,16 +111,16 @@ class Places:
         self.state = state
         self.mailboxes = mailboxes
 
-    def of(self, address: str, provider: str | None) -> list[tuple[str, Mailboxes]]:
-        rows = self.state.store.all(
+    def find_mailboxes(self, address: str, provider: str | None) -> list[tuple[str, Mailboxes]]:
+        rows = self.state.store.select_rows(
             "select provider from mailbox where address = ? and provider = coalesce(?, provider)", address, provider
         )
         if not rows:
             raise LookupError(f"no mailbox {address}")
         return [(row["provider"], self.mailboxes[row["provider"]]) for row in rows]
 
-    def user_ids(self, address: str | None, provider: str | None) -> list[tuple[str, str]]:
-        rows = self.state.store.all(
+    def list_user_ids(self, address: str | None, provider: str | None) -> list[tuple[str, str]]:
+        rows = self.state.store.select_rows(
             "select provider, user_id from mailbox where address = coalesce(?, address)"
             " and provider = coalesce(?, provider)",
             address,
@@ -128,43 +128,45 @@ class Places:
         )
         return [(row["provider"], row["user_id"]) for row in rows]
 
-    def on_message(self, one: OneMessage) -> Mailboxes:
+    def find_mailbox_of(self, one: OneMessage) -> Mailboxes:
         """Of several mailboxes with that address, the one that has the message."""
-        found = self.of(one.address, one.provider)
+        found = self.find_mailboxes(one.address, one.provider)
         for _, mailboxes in found:
-            if len(found) == 1 or any(row["message_id"] == one.message_id for row in mailboxes.contents(one.address)):
+            if len(found) == 1 or any(
+                row["message_id"] == one.message_id for row in mailboxes.list_contents(one.address)
+            ):
                 return mailboxes
         raise LookupError("no such message")
 
 
-def _mailbox_routes(app: FastAPI, places: Places) -> None:
+def _add_mailbox_routes(app: FastAPI, places: Places) -> None:
     @app.post("/sandbox/mailboxes", status_code=201)
     async def create_mailbox(wish: NewMailbox) -> NewMailbox:
-        places.mailboxes[wish.provider].create(wish.address, wish.display_name)
+        places.mailboxes[wish.provider].create_mailbox(wish.address, wish.display_name)
         return wish
 
     @app.get("/sandbox/mailboxes")
     async def list_mailboxes() -> dict[str, list[dict[str, object]]]:
-        rows = places.state.store.all("select provider, address, user_id, display_name, disabled from mailbox")
+        rows = places.state.store.select_rows("select provider, address, user_id, display_name, disabled from mailbox")
         return {"items": [dict(row) for row in rows]}
 
     @app.post("/sandbox/reset", status_code=204)
-    async def reset() -> None:
+    async def reset_state() -> None:
         """Forgets mailboxes, tokens, subscriptions, calls and faults; keys and ports stay."""
-        places.state.store.wipe()
+        places.state.store.delete_everything()
 
     @app.post("/sandbox/mailboxes/disable")
-    async def disable(wish: Disable) -> Disable:
+    async def disable_mailbox(wish: Disable) -> Disable:
         """The account has no mailbox any more, or an administrator shut the application out."""
-        for provider, user_id in places.user_ids(wish.address, wish.provider):
-            places.state.store.run(
+        for provider, user_id in places.list_user_ids(wish.address, wish.provider):
+            places.state.store.execute_sql(
                 "update mailbox set disabled = ? where provider = ? and user_id = ?", wish.reason, provider, user_id
             )
         return wish
 
     @app.post("/sandbox/folders", status_code=201)
     async def create_folder(wish: Folder) -> dict[str, list[dict[str, str]]]:
-        found = places.of(wish.address, wish.provider)
+        found = places.find_mailboxes(wish.address, wish.provider)
         return {
             "items": [
                 {"provider": name, "folder_id": mailboxes.create_folder(wish.address, wish.folder)}
@@ -175,12 +177,12 @@ def _mailbox_routes(app: FastAPI, places: Places) -> None:
     @app.post("/sandbox/folders/remove")
     async def remove_folder(wish: Folder) -> dict[str, str]:
         """Its user deleted it: with its messages on Outlook, without them on Gmail."""
-        for _, mailboxes in places.of(wish.address, wish.provider):
+        for _, mailboxes in places.find_mailboxes(wish.address, wish.provider):
             mailboxes.remove_folder(wish.address, wish.folder)
         return {"folder": wish.folder}
 
     @app.post("/sandbox/messages", status_code=201)
-    async def deliver(
+    async def deliver_mail(
         request: Request,
         to: str,
         provider: ProviderName | None = None,
@@ -195,74 +197,76 @@ def _mailbox_routes(app: FastAPI, places: Places) -> None:
                 raise HTTPException(422, "received_at: no mailbox has mail from before 1970")
         source = await request.body()
         delivered = []
-        for name, mailboxes in places.of(to, provider):
+        for name, mailboxes in places.find_mailboxes(to, provider):
             for first in range(0, times, _AT_A_TIME):
                 with places.state.store.transaction():
                     for _ in range(min(_AT_A_TIME, times - first)):
-                        message_id = mailboxes.deliver(to, source, folder=folder, received_at=received_at)
+                        message_id = mailboxes.deliver_mail(to, source, folder=folder, received_at=received_at)
                         delivered.append({"provider": name, "message_id": message_id})
                 await asyncio.sleep(0)  # the providers go on answering while many arrive
         return {"items": delivered}
 
     @app.get("/sandbox/messages")
     async def list_messages(address: str, provider: ProviderName | None = None) -> dict[str, Sequence[object]]:
-        found = places.of(address, provider)
+        found = places.find_mailboxes(address, provider)
         return {
-            "items": [{"provider": name, **row} for name, mailboxes in found for row in mailboxes.contents(address)]
+            "items": [
+                {"provider": name, **row} for name, mailboxes in found for row in mailboxes.list_contents(address)
+            ]
         }
 
     @app.post("/sandbox/messages/move")
-    async def move(wish: Move) -> dict[str, str]:
-        return {"message_id": places.on_message(wish).move(wish.address, wish.message_id, wish.folder)}
+    async def move_message(wish: Move) -> dict[str, str]:
+        return {"message_id": places.find_mailbox_of(wish).move_message(wish.address, wish.message_id, wish.folder)}
 
     @app.post("/sandbox/messages/update")
-    async def update(wish: Change) -> dict[str, str]:
-        places.on_message(wish).update(wish.address, wish.message_id, is_read=wish.is_read)
+    async def mark_read(wish: Change) -> dict[str, str]:
+        places.find_mailbox_of(wish).mark_read(wish.address, wish.message_id, is_read=wish.is_read)
         return {"message_id": wish.message_id}
 
     @app.post("/sandbox/messages/delete")
-    async def delete(wish: OneMessage) -> dict[str, str]:
-        places.on_message(wish).delete(wish.address, wish.message_id)
+    async def delete_message(wish: OneMessage) -> dict[str, str]:
+        places.find_mailbox_of(wish).delete_message(wish.address, wish.message_id)
         return {"message_id": wish.message_id}
 
 
-def _call_routes(app: FastAPI, state: ProviderState, places: Places) -> None:
+def _add_call_routes(app: FastAPI, state: ProviderState, places: Places) -> None:
     @app.get("/sandbox/calls")
     async def list_calls(
         mailbox: str | None = None, provider: ProviderName | None = None, after: int = 0
     ) -> dict[str, list[dict[str, object]]]:
         if mailbox is not None:
-            places.of(mailbox, provider)
-        return {"items": state.calls.made(mailbox=mailbox, provider=provider, after=after)}
+            places.find_mailboxes(mailbox, provider)
+        return {"items": state.calls.list_calls(mailbox=mailbox, provider=provider, after=after)}
 
     @app.delete("/sandbox/calls")
     async def forget_calls() -> dict[str, int]:
-        return {"forgotten": state.calls.forget()}
+        return {"forgotten": state.calls.forget_calls()}
 
 
-def _push_routes(app: FastAPI, state: ProviderState, microsoft: Microsoft, places: Places) -> None:
+def _add_push_routes(app: FastAPI, state: ProviderState, microsoft: Microsoft, places: Places) -> None:
     store = state.store
 
     @app.get("/sandbox/subscriptions")
-    async def subscriptions() -> dict[str, list[dict[str, object]]]:
+    async def list_subscriptions() -> dict[str, list[dict[str, object]]]:
         """Without their secrets."""
-        rows = store.all("select * from subscription order by created_ms, subscription_id")
+        rows = store.select_rows("select * from subscription order by created_ms, subscription_id")
         return {"items": [{name: row[name] for name in row.keys() if name != "client_state"} for row in rows]}  # noqa: SIM118 - a sqlite3.Row
 
     @app.delete("/sandbox/subscriptions/{subscription_id}")
-    async def vanish(subscription_id: str) -> dict[str, int]:
+    async def remove_subscription_silently(subscription_id: str) -> dict[str, int]:
         """The subscription is silently gone: nobody is told."""
-        return {"removed": store.run("delete from subscription where subscription_id = ?", subscription_id)}
+        return {"removed": store.execute_sql("delete from subscription where subscription_id = ?", subscription_id)}
 
     @app.get("/sandbox/watches")
-    async def watches() -> dict[str, list[dict[str, object]]]:
-        rows = store.all("select m.address, w.topic, w.expires_ms from watch w join mailbox m using (user_id)")
+    async def list_watches() -> dict[str, list[dict[str, object]]]:
+        rows = store.select_rows("select m.address, w.topic, w.expires_ms from watch w join mailbox m using (user_id)")
         return {"items": [dict(row) for row in rows]}
 
     @app.post("/sandbox/lifecycle")
-    async def lifecycle(wish: Lifecycle) -> dict[str, int]:
+    async def send_lifecycle_event(wish: Lifecycle) -> dict[str, int]:
         ids = [wish.subscription_id] if wish.subscription_id else _subscriptions_of(state, wish.address)
-        return {"sent": sum(microsoft.notifications.lifecycle(one, wish.event) for one in ids if one)}
+        return {"sent": sum(microsoft.notifications.send_lifecycle_event(one, wish.event) for one in ids if one)}
 
     @app.post("/sandbox/tokens/expire")
     async def expire_tokens(wish: Annotated[Whose, Body()]) -> dict[str, int]:
@@ -270,13 +274,13 @@ def _push_routes(app: FastAPI, state: ProviderState, microsoft: Microsoft, place
         if wish.address is None:
             providers = [wish.provider] if wish.provider else ["outlook", "gmail"]
             return {"expired": sum(state.tokens.expire_access(provider, None) for provider in providers)}
-        whose = places.user_ids(wish.address, wish.provider)
+        whose = places.list_user_ids(wish.address, wish.provider)
         return {"expired": sum(state.tokens.expire_access(provider, user_id) for provider, user_id in whose)}
 
     @app.post("/sandbox/grants/revoke")
     async def revoke_grants(wish: Annotated[Whose, Body()]) -> dict[str, int]:
         """The user or an administrator ends all grants: refresh tokens die (at Google access tokens too)."""
-        whose = places.user_ids(wish.address, wish.provider)
+        whose = places.list_user_ids(wish.address, wish.provider)
         return {
             "revoked": sum(
                 state.tokens.revoke_user(provider, user_id, access_too=provider == "gmail")
@@ -285,30 +289,31 @@ def _push_routes(app: FastAPI, state: ProviderState, microsoft: Microsoft, place
         }
 
     @app.get("/sandbox/notifications")
-    async def notifications() -> dict[str, object]:
+    async def list_notifications() -> dict[str, object]:
         """How many wait, and what became of the others; without their bodies."""
-        rows = store.all("select seq, channel, url, at_ms, status, attempts from delivered order by seq")
-        return {"waiting": state.dispatcher.waiting(), "items": [dict(row) for row in rows]}
+        rows = store.select_rows("select seq, channel, url, at_ms, status, attempts from delivered order by seq")
+        return {"waiting": state.dispatcher.count_waiting(), "items": [dict(row) for row in rows]}
 
     @app.post("/sandbox/notifications/hurry")
-    async def hurry() -> dict[str, int]:
+    async def retry_pushes_now() -> dict[str, int]:
         """What waits for its next attempt is tried now."""
-        return {"hurried": state.dispatcher.hurry()}
+        return {"hurried": state.dispatcher.retry_now()}
 
     @app.post("/sandbox/notifications/resend")
-    async def resend(wish: Annotated[Resend, Body()]) -> dict[str, int]:
+    async def resend_pushes(wish: Annotated[Resend, Body()]) -> dict[str, int]:
         if wish.address is None:
             return {"sent": state.dispatcher.send_again(wish.last)}
-        whose = places.user_ids(wish.address, wish.provider)
+        whose = places.list_user_ids(wish.address, wish.provider)
         return {"sent": sum(state.dispatcher.send_again(wish.last, user_id) for _, user_id in whose)}
 
 
-def _fault_routes(app: FastAPI, state: ProviderState, places: Places) -> None:
+def _add_fault_routes(app: FastAPI, state: ProviderState, places: Places) -> None:
     @app.get("/sandbox/faults")
     async def list_faults() -> dict[str, object]:
         """What is switched on, and every switch with its parameters."""
         active = [
-            {"name": fault.name, "mailbox": mailbox, **fault.model_dump()} for mailbox, fault in state.faults.all()
+            {"name": fault.name, "mailbox": mailbox, **fault.model_dump()}
+            for mailbox, fault in state.faults.list_active()
         ]
         known = {name: {"help": fault.__doc__, "schema": fault.model_json_schema()} for name, fault in FAULTS.items()}
         return {"items": active, "known": known}
@@ -317,7 +322,7 @@ def _fault_routes(app: FastAPI, state: ProviderState, places: Places) -> None:
         if name not in FAULTS:
             raise HTTPException(404, f"no fault {name}; there are {', '.join(sorted(FAULTS))}")
         if mailbox is not None and mailbox != EVERY_MAILBOX:
-            places.of(mailbox, None)
+            places.find_mailboxes(mailbox, None)
 
     @app.put("/sandbox/faults/{name}")
     async def set_fault(
@@ -328,30 +333,30 @@ def _fault_routes(app: FastAPI, state: ProviderState, places: Places) -> None:
             fault = FAULTS[name].model_validate(parameters)
         except ValidationError as error:
             raise HTTPException(422, error.errors(include_url=False, include_context=False)) from error
-        state.faults.set(fault, mailbox)
+        state.faults.switch_on(fault, mailbox)
         return {"name": name, "mailbox": mailbox, **fault.model_dump()}
 
     @app.delete("/sandbox/faults")
     async def clear_faults(mailbox: str | None = None) -> dict[str, int]:
-        return {"cleared": state.faults.clear(mailbox=mailbox)}
+        return {"cleared": state.faults.switch_off(mailbox=mailbox)}
 
     @app.delete("/sandbox/faults/{name}")
     async def clear_fault(name: str, mailbox: str | None = None) -> dict[str, int]:
         must_exist(name, mailbox)
-        return {"cleared": state.faults.clear(name, mailbox)}
+        return {"cleared": state.faults.switch_off(name, mailbox)}
 
     @app.post("/sandbox/cursors/refuse")
     async def refuse_cursors(wish: Annotated[Whose, Body()]) -> dict[str, str]:
         """Every token and history id given out until now is refused for good."""
         if wish.address is None:
             raise HTTPException(422, "address is required")
-        for _, mailboxes in places.of(wish.address, wish.provider):
+        for _, mailboxes in places.find_mailboxes(wish.address, wish.provider):
             mailboxes.refuse_cursors(wish.address)
         return {"address": wish.address}
 
 
 def _subscriptions_of(state: ProviderState, address: str | None) -> list[str]:
-    rows = state.store.all(
+    rows = state.store.select_rows(
         "select s.subscription_id from subscription s join mailbox m using (user_id)"
         " where m.provider = 'outlook' and m.address = coalesce(?, m.address)",
         address,

@@ -76,30 +76,30 @@ class Faults:
         self._store = store
         self._chance = random.Random(7)  # noqa: S311 - a fault's dice; the same in each run
 
-    def set(self, fault: Fault, mailbox: str = EVERY_MAILBOX) -> None:
-        self._store.run(
+    def switch_on(self, fault: Fault, mailbox: str = EVERY_MAILBOX) -> None:
+        self._store.execute_sql(
             "insert or replace into fault values (?, ?, ?)", fault.name, mailbox.lower(), fault.model_dump_json()
         )
 
-    def clear(self, name: str | None = None, mailbox: str | None = None) -> int:
-        return self._store.run(
+    def switch_off(self, name: str | None = None, mailbox: str | None = None) -> int:
+        return self._store.execute_sql(
             "delete from fault where name = coalesce(?, name) and mailbox = coalesce(?, mailbox)",
             name,
             mailbox.lower() if mailbox else None,
         )
 
-    def all(self) -> list[tuple[str, Fault]]:
+    def list_active(self) -> list[tuple[str, Fault]]:
         return [
             (row["mailbox"], FAULTS[row["name"]].model_validate_json(row["body"]))
-            for row in self._store.all("select * from fault order by name, mailbox")
+            for row in self._store.select_rows("select * from fault order by name, mailbox")
         ]
 
-    def active(self, kind: type[F], mailbox: str | None) -> F | None:
-        found = self._find(kind, mailbox)
+    def find_active(self, kind: type[F], mailbox: str | None) -> F | None:
+        found = self._find_switch(kind, mailbox)
         return found[1] if found else None
 
-    def strike(self, kind: type[F], mailbox: str | None) -> F | None:
-        found = self._find(kind, mailbox)
+    def use_once(self, kind: type[F], mailbox: str | None) -> F | None:
+        found = self._find_switch(kind, mailbox)
         if found is None:
             return None
         where, fault = found
@@ -109,14 +109,14 @@ class Faults:
             case None:
                 pass
             case 1:
-                self.clear(fault.name, where)
+                self.switch_off(fault.name, where)
             case times:
-                self.set(fault.model_copy(update={"times": times - 1}), where)
+                self.switch_on(fault.model_copy(update={"times": times - 1}), where)
         return fault
 
-    def _find(self, kind: type[F], mailbox: str | None) -> tuple[str, F] | None:
+    def _find_switch(self, kind: type[F], mailbox: str | None) -> tuple[str, F] | None:
         """A mailbox's own switch goes before the one for every mailbox."""
-        row = self._store.one(
+        row = self._store.select_row(
             "select * from fault where name = ? and mailbox in (?, ?) order by mailbox = ? limit 1",
             kind.name,
             (mailbox or EVERY_MAILBOX).lower(),

@@ -17,14 +17,14 @@ class SigningKey:
         self._private = private
         self._not_before = not_before
         numbers = private.public_key().public_numbers()
-        self._modulus = _base64url(numbers.n)
-        self._exponent = _base64url(numbers.e)
+        self._modulus = encode_number(numbers.n)
+        self._exponent = encode_number(numbers.e)
         self.kid = hashlib.sha256(self._modulus.encode()).hexdigest()[:40]
 
-    def sign(self, claims: dict[str, object]) -> str:
+    def sign_claims(self, claims: dict[str, object]) -> str:
         return jwt.encode(claims, self._private, algorithm="RS256", headers={"kid": self.kid})
 
-    def jwk(self) -> dict[str, str]:
+    def public_jwk(self) -> dict[str, str]:
         return {"kty": "RSA", "use": "sig", "alg": "RS256", "kid": self.kid, "n": self._modulus, "e": self._exponent}
 
     def private_pem(self) -> str:
@@ -82,5 +82,5 @@ def _write_private(file: Path, content: bytes) -> None:
     part.replace(file)
 
 
-def _base64url(number: int) -> str:
+def encode_number(number: int) -> str:
     return base64.urlsafe_b64encode(number.to_bytes((number.bit_length() + 7) // 8, "big")).decode().rstrip("=")

@@ -43,7 +43,7 @@ class Part:
     def is_message(self) -> bool:
         return self.content_type == "message/rfc822"
 
-    def header(self, name: str) -> str | None:
+    def read_header(self, name: str) -> str | None:
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
@@ -63,28 +63,28 @@ class Person:
     address: str
 
 
-def parse(source: bytes) -> Part:
+def parse_mail(source: bytes) -> Part:
     """The same mail is looked at again and again; of large ones only a few are kept."""
     return _parse_small(source) if len(source) < _LARGE_BYTES else _parse_large(source)
 
 
 @lru_cache(maxsize=256)
 def _parse_small(source: bytes) -> Part:
-    return _part(message_from_bytes(source, policy=policy.compat32), "", is_related_child=False)
+    return _build_part(message_from_bytes(source, policy=policy.compat32), "", is_related_child=False)
 
 
 @lru_cache(maxsize=3)
 def _parse_large(source: bytes) -> Part:
-    return _part(message_from_bytes(source, policy=policy.compat32), "", is_related_child=False)
+    return _build_part(message_from_bytes(source, policy=policy.compat32), "", is_related_child=False)
 
 
-def people(root: Part, header: str) -> list[Person]:
+def list_people(root: Part, header: str) -> list[Person]:
     values = [value for name, value in root.headers if name.lower() == header]
     return [Person(name or address, address) for name, address in getaddresses(values) if name or address]
 
 
 def sent_at(root: Part) -> datetime | None:
-    value = root.header("date")
+    value = root.read_header("date")
     try:
         moment = parsedate_to_datetime(value) if value else None
     except (ValueError, TypeError):
@@ -94,15 +94,15 @@ def sent_at(root: Part) -> datetime | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
-def leaves(part: Part) -> list[Part]:
+def list_leaves(part: Part) -> list[Part]:
     """Everything that is not a mere container, in order; a nested message is one leaf."""
     if part.is_multipart:
-        return [leaf for child in part.parts for leaf in leaves(child)]
+        return [leaf for child in part.parts for leaf in list_leaves(child)]
     return [part]
 
 
 def body_part(root: Part, content_type: str) -> Part | None:
-    return next((leaf for leaf in leaves(root) if leaf.content_type == content_type and is_body(leaf)), None)
+    return next((leaf for leaf in list_leaves(root) if leaf.content_type == content_type and is_body(leaf)), None)
 
 
 def is_body(leaf: Part) -> bool:
@@ -115,27 +115,27 @@ def is_body(leaf: Part) -> bool:
     return leaf.content_type.startswith(("text/", "multipart/")) and not leaf.filename
 
 
-def _part(message: Message, part_id: str, *, is_related_child: bool) -> Part:
-    content_type = _tried(message.get_content_type) or "text/plain"
+def _build_part(message: Message, part_id: str, *, is_related_child: bool) -> Part:
+    content_type = _read_or_none(message.get_content_type) or "text/plain"
     nested = message.get_payload()
     children: tuple[Part, ...] = ()
     if isinstance(nested, list) and not _is_opaque(content_type):
         related = content_type == "multipart/related"
         children = tuple(
-            _part(child, f"{part_id}.{index}" if part_id else str(index), is_related_child=related and index > 0)
+            _build_part(child, f"{part_id}.{index}" if part_id else str(index), is_related_child=related and index > 0)
             for index, child in enumerate(nested)
             if isinstance(child, Message)
         )
-    content_id = _clean(_tried(lambda: str(message.get("content-id") or "")) or "").strip().strip("<>")
+    content_id = _drop_surrogates(_read_or_none(lambda: str(message.get("content-id") or "")) or "").strip().strip("<>")
     return Part(
         part_id=part_id,
         content_type=content_type,
-        headers=tuple(_headers(message)),
-        filename=_filename(message),
-        disposition=_tried(message.get_content_disposition),
+        headers=tuple(_decode_headers(message)),
+        filename=_find_filename(message),
+        disposition=_read_or_none(message.get_content_disposition),
         content_id=content_id or None,
-        charset=_tried(message.get_content_charset),
-        content=_content(message, content_type),
+        charset=_read_or_none(message.get_content_charset),
+        content=_decode_content(message, content_type),
         parts=children,
         is_related_child=is_related_child,
     )
@@ -146,54 +146,56 @@ def _is_opaque(content_type: str) -> bool:
     return content_type.startswith("message/") and content_type != "message/rfc822"
 
 
-def _content(message: Message, content_type: str) -> bytes:
+def _decode_content(message: Message, content_type: str) -> bytes:
     payload = message.get_payload()
     if isinstance(payload, list):
         if not content_type.startswith("message/"):
             return b""
-        return b"\r\n".join(_source(child) for child in payload if isinstance(child, Message))
+        return b"\r\n".join(_write_source(child) for child in payload if isinstance(child, Message))
     decoded = message.get_payload(decode=True)
     return decoded if isinstance(decoded, bytes) else b""
 
 
-def _source(message: Message) -> bytes:
+def _write_source(message: Message) -> bytes:
     try:
         return message.as_bytes(policy=_AS_RECEIVED)
     except _HEADER_ERRORS:
         return message.as_bytes(policy=policy.compat32)
 
 
-def _headers(message: Message) -> list[tuple[str, str]]:
-    return [(_clean(name), _clean(str(_read(name, raw)))) for name, raw in message.raw_items()]
+def _decode_headers(message: Message) -> list[tuple[str, str]]:
+    return [
+        (_drop_surrogates(name), _drop_surrogates(str(_read_header(name, raw)))) for name, raw in message.raw_items()
+    ]
 
 
-def _filename(message: Message) -> str | None:
+def _find_filename(message: Message) -> str | None:
     """That of the disposition counts, then that of the type."""
     for header, parameter in (("content-disposition", "filename"), ("content-type", "name")):
         raw = next((raw for name, raw in message.raw_items() if name.lower() == header), None)
         if raw is None:
             continue
-        strict = getattr(_read(header, raw), "params", {}).get(parameter)
-        name = _clean(str(strict or "")).strip()
+        strict = getattr(_read_header(header, raw), "params", {}).get(parameter)
+        name = _drop_surrogates(str(strict or "")).strip()
         # Where a name is not quoted, the strict reader stops at the first blank, and sees no encoded word at all.
-        lenient = _tried(partial(_parameter, message, header, parameter)) or ""
+        lenient = _read_or_none(partial(_read_parameter, message, header, parameter)) or ""
         if not name or lenient.startswith(f"{name} "):
-            name = _clean(_tried(partial(_decoded, lenient)) or lenient).strip()
+            name = _drop_surrogates(_read_or_none(partial(_decode_words, lenient)) or lenient).strip()
         if name or strict is not None:
             return name or None
     return None
 
 
-def _parameter(message: Message, header: str, parameter: str) -> str | None:
+def _read_parameter(message: Message, header: str, parameter: str) -> str | None:
     value = message.get_param(parameter, header=header)
     return value if isinstance(value, str) else None
 
 
-def _decoded(text: str) -> str:
+def _decode_words(text: str) -> str:
     return str(make_header(decode_header(text)))
 
 
-def _read(name: str, raw: str) -> object:
+def _read_header(name: str, raw: str) -> object:
     """The header as the new reader has it, or its raw text."""
     try:
         return policy.default.header_fetch_parse(name, raw)
@@ -201,13 +203,13 @@ def _read(name: str, raw: str) -> object:
         return raw
 
 
-def _tried(read: Callable[[], str | None]) -> str | None:
+def _read_or_none(read: Callable[[], str | None]) -> str | None:
     try:
         return read()
     except _HEADER_ERRORS:
         return None
 
 
-def _clean(text: str) -> str:
+def _drop_surrogates(text: str) -> str:
     """No lone surrogates: JSON cannot carry the bytes that no charset explained."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\x00", "")

@@ -32,7 +32,7 @@ class Channel(Protocol):
     at_once: int  # so many posts may be under way to one address
     gives_up_after_s: float
 
-    async def post(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         """Tries once and returns `accepted`, or what went wrong."""
         ...
 
@@ -49,12 +49,12 @@ class PushDispatcher:
         self._under_way: set[int] = set()
         self._posts: defaultdict[tuple[str, str], set[asyncio.Task[None]]] = defaultdict(set)
 
-    def add(self, channel: Channel) -> None:
+    def add_channel(self, channel: Channel) -> None:
         self._channels[channel.name] = channel
 
     def hand_in(self, channel: str, url: str, user_id: str, body: dict[str, object], *, due_in_s: float = 0.0) -> None:
         now_ms = to_ms(self._now())
-        self._store.run(
+        self._store.execute_sql(
             "insert into outgoing (channel, url, user_id, body, created_ms, due_ms) values (?,?,?,?,?,?)",
             channel,
             url,
@@ -67,28 +67,28 @@ class PushDispatcher:
 
     def send_again(self, last: int, user_id: str | None = None) -> int:
         """Hands in once more the last `last` pending_pushes that were accepted or given up."""
-        rows = self._store.all(
+        rows = self._store.select_rows(
             "select * from delivered where user_id = coalesce(?, user_id) order by seq desc limit ?", user_id, last
         )
         for row in reversed(rows):
             self.hand_in(row["channel"], row["url"], row["user_id"], orjson.loads(row["body"]))
         return len(rows)
 
-    def waiting(self) -> int:
-        return self._store.number("select count(*) from outgoing")
+    def count_waiting(self) -> int:
+        return self._store.select_number("select count(*) from outgoing")
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Returns when nothing waits any more, neither to be sent nor to be answered."""
         async with self._settled:
-            await self._settled.wait_for(lambda: self.waiting() == 0)
+            await self._settled.wait_for(lambda: self.count_waiting() == 0)
 
-    def hurry(self) -> int:
+    def retry_now(self) -> int:
         """Lets everything that waits for its time be due now."""
-        waiting = self._store.run("update outgoing set due_ms = 0")
+        waiting = self._store.execute_sql("update outgoing set due_ms = 0")
         self._wake.set()
         return waiting
 
-    async def run(self) -> None:
+    async def dispatch_pushes(self) -> None:
         """Until cancelled; what is under way is then cut and, unanswered, tried again by the next process."""
         try:
             while True:
@@ -108,9 +108,9 @@ class PushDispatcher:
         Each address has its own turn: one that does not answer holds up no other.
         """
         now_ms = to_ms(self._now())
-        for row in self._store.all("select distinct channel, url from outgoing where due_ms <= ?", now_ms):
+        for row in self._store.select_rows("select distinct channel, url from outgoing where due_ms <= ?", now_ms):
             self._start_posts(self._channels[row["channel"]], row["url"], now_ms)
-        next_due = self._store.number("select min(due_ms) from outgoing where due_ms > ?", now_ms)
+        next_due = self._store.select_number("select min(due_ms) from outgoing where due_ms > ?", now_ms)
         return max(0.0, (next_due - now_ms) / 1000) if next_due else None
 
     def _start_posts(self, channel: Channel, url: str, now_ms: int) -> None:
@@ -120,7 +120,7 @@ class PushDispatcher:
             return
         due = [
             PendingPush(row["seq"], row["user_id"], orjson.loads(row["body"]), row["created_ms"], row["attempts"])
-            for row in self._store.all(
+            for row in self._store.select_rows(
                 "select * from outgoing where channel = ? and url = ? and due_ms <= ? order by due_ms, seq limit ?",
                 channel.name,
                 url,
@@ -132,12 +132,12 @@ class PushDispatcher:
         for start in range(0, len(due), channel.together):
             batch = due[start : start + channel.together]
             self._under_way.update(pending_push.seq for pending_push in batch)
-            posts.add(asyncio.create_task(self._deliver(channel, url, batch)))
+            posts.add(asyncio.create_task(self._send_pushes(channel, url, batch)))
 
-    async def _deliver(self, channel: Channel, url: str, pending_pushes: Sequence[PendingPush]) -> None:
+    async def _send_pushes(self, channel: Channel, url: str, pending_pushes: Sequence[PendingPush]) -> None:
         try:
-            outcome = await channel.post(url, pending_pushes)
-            self._settle(channel, url, pending_pushes, outcome)
+            outcome = await channel.send_pushes(url, pending_pushes)
+            self._record_outcome(channel, url, pending_pushes, outcome)
             async with self._settled:
                 self._settled.notify_all()
         finally:
@@ -147,20 +147,20 @@ class PushDispatcher:
                 self._posts[channel.name, url].discard(task)
             self._wake.set()
 
-    def _settle(self, channel: Channel, url: str, pending_pushes: Sequence[PendingPush], outcome: str) -> None:
+    def _record_outcome(self, channel: Channel, url: str, pending_pushes: Sequence[PendingPush], outcome: str) -> None:
         now_ms = to_ms(self._now())
         with self._store.transaction():
             for pending_push in pending_pushes:
                 given_up = now_ms - pending_push.created_ms > channel.gives_up_after_s * 1000
                 if outcome != "accepted" and not given_up:
-                    self._store.run(
+                    self._store.execute_sql(
                         "update outgoing set attempts = attempts + 1, due_ms = ? where seq = ?",
                         now_ms + int(channel.pause_s(pending_push.attempts + 1) * 1000),
                         pending_push.seq,
                     )
                     continue
-                self._store.run("delete from outgoing where seq = ?", pending_push.seq)
-                self._store.run(
+                self._store.execute_sql("delete from outgoing where seq = ?", pending_push.seq)
+                self._store.execute_sql(
                     "insert into delivered (channel, url, user_id, body, at_ms, status, attempts)"
                     " values (?,?,?,?,?,?,?)",
                     channel.name,

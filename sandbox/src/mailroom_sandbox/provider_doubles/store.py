@@ -21,33 +21,35 @@ class Store:
         self._db.executescript("pragma journal_mode=wal; pragma synchronous=normal; pragma busy_timeout=5000;")
         self._db.executescript(SCHEMA.read_text())
 
-    def run(self, sql: str, *values: object) -> int:
+    def execute_sql(self, sql: str, *values: object) -> int:
         """Executes and returns how many rows it touched."""
         return self._db.execute(sql, values).rowcount
 
-    def insert(self, sql: str, *values: object) -> int:
+    def insert_row(self, sql: str, *values: object) -> int:
         """Inserts and returns the row id."""
         row_id = self._db.execute(sql, values).lastrowid
         assert row_id is not None  # noqa: S101 - sqlite3 gives one after every insert
         return row_id
 
-    def one(self, sql: str, *values: object) -> sqlite3.Row | None:
+    def select_row(self, sql: str, *values: object) -> sqlite3.Row | None:
         row: sqlite3.Row | None = self._db.execute(sql, values).fetchone()
         return row
 
-    def all(self, sql: str, *values: object) -> list[sqlite3.Row]:
+    def select_rows(self, sql: str, *values: object) -> list[sqlite3.Row]:
         return self._db.execute(sql, values).fetchall()
 
-    def number(self, sql: str, *values: object) -> int:
+    def select_number(self, sql: str, *values: object) -> int:
         """The one number that the statement selects; 0 for null."""
-        row = self.one(sql, *values)
+        row = self.select_row(sql, *values)
         return int(row[0] or 0) if row else 0
 
-    def wipe(self) -> None:
+    def delete_everything(self) -> None:
         """Forgets everything; numbers that were given out are not given out again."""
         with self.transaction():
-            for table in self.all("select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"):
-                self.run(f"delete from {table['name']}")  # noqa: S608 - a table of our own
+            for table in self.select_rows(
+                "select name from sqlite_master where type = 'table' and name not like 'sqlite_%'"
+            ):
+                self.execute_sql(f"delete from {table['name']}")  # noqa: S608 - a table of our own
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -60,7 +60,7 @@ class Tokens:
 
     def new_code(self, consent: Consent) -> str:
         code = f"{secrets.token_urlsafe(32)}.AQ"
-        self._store.run(
+        self._store.execute_sql(
             "insert into authorization_code values (?,?,?,?,?,?,?,?,?,?,?,?,null)",
             code,
             consent.provider,
@@ -79,7 +79,7 @@ class Tokens:
 
     def consent_of(self, provider: str, code: str) -> tuple[Consent | None, str | None]:
         """The consent, or why not: `unknown`, `expired`, `used`."""
-        row = self._store.one("select * from authorization_code where code = ? and provider = ?", code, provider)
+        row = self._store.select_row("select * from authorization_code where code = ? and provider = ?", code, provider)
         if row is None:
             return None, "unknown"
         if row["grant_id"] is not None:
@@ -103,14 +103,14 @@ class Tokens:
     def use_code(self, code: str, consent: Consent) -> Holder:
         """A code is good once; the grant that it opened is remembered with it."""
         grant_id = str(uuid.uuid4())
-        self._store.run("update authorization_code set grant_id = ? where code = ?", grant_id, code)
+        self._store.execute_sql("update authorization_code set grant_id = ? where code = ?", grant_id, code)
         return Holder(consent.provider, consent.user_id, consent.tenant_id, consent.client_id, consent.scopes, grant_id)
 
-    def keep(self, kind: Kind, value: str, holder: Holder, lifetime: timedelta) -> None:
+    def store_token(self, kind: Kind, value: str, holder: Holder, lifetime: timedelta) -> None:
         issued = self._now()
-        self._store.run(
+        self._store.execute_sql(
             "insert into token values (?,?,?,?,?,?,?,?,?,?,null)",
-            digest(value),
+            hash_token(value),
             kind,
             holder.provider,
             holder.user_id,
@@ -122,9 +122,12 @@ class Tokens:
             to_ms(issued + lifetime),
         )
 
-    def find(self, kind: Kind, provider: str, value: str) -> Found:
-        row = self._store.one(
-            "select * from token where token_sha256 = ? and kind = ? and provider = ?", digest(value), kind, provider
+    def find_token(self, kind: Kind, provider: str, value: str) -> Found:
+        row = self._store.select_row(
+            "select * from token where token_sha256 = ? and kind = ? and provider = ?",
+            hash_token(value),
+            kind,
+            provider,
         )
         if row is None:
             return Found(None, "unknown")
@@ -140,12 +143,12 @@ class Tokens:
             return Found(holder, row["dead"])
         return Found(holder, "expired" if row["expires_ms"] <= to_ms(self._now()) else None)
 
-    def kill(self, value: str, reason: str) -> None:
-        self._store.run("update token set dead = ? where token_sha256 = ?", reason, digest(value))
+    def revoke_token(self, value: str, reason: str) -> None:
+        self._store.execute_sql("update token set dead = ? where token_sha256 = ?", reason, hash_token(value))
 
     def expire_access(self, provider: str, user_id: str | None) -> int:
         """Ends access tokens now, of one user or of all and of the applications too; refresh tokens stay."""
-        return self._store.run(
+        return self._store.execute_sql(
             "update token set expires_ms = 0 where kind = 'access' and provider = ? and (? is null or user_id = ?)",
             provider,
             user_id,
@@ -154,13 +157,13 @@ class Tokens:
 
     def revoke_user(self, provider: str, user_id: str, client_id: str | None = None, *, access_too: bool) -> int:
         """Ends all grants of a user; Microsoft lets access tokens live on until they expire."""
-        self._store.run(
+        self._store.execute_sql(
             "delete from consented where provider = ? and user_id = ? and client_id = coalesce(?, client_id)",
             provider,
             user_id,
             client_id,
         )
-        return self._store.run(
+        return self._store.execute_sql(
             "update token set dead = 'revoked' where provider = ? and user_id = ? and dead is null"
             " and client_id = coalesce(?, client_id) and (kind = 'refresh' or ?)",
             provider,
@@ -171,7 +174,7 @@ class Tokens:
 
     def living_refresh_tokens(self, provider: str, user_id: str, client_id: str) -> list[str]:
         """Digests, oldest first."""
-        rows = self._store.all(
+        rows = self._store.select_rows(
             "select token_sha256 from token where kind = 'refresh' and provider = ? and user_id = ? and client_id = ?"
             " and dead is null order by issued_ms, rowid",
             provider,
@@ -181,12 +184,14 @@ class Tokens:
         return [row["token_sha256"] for row in rows]
 
     def kill_digest(self, token_sha256: str, reason: str) -> None:
-        self._store.run("update token set dead = ? where token_sha256 = ?", reason, token_sha256)
+        self._store.execute_sql("update token set dead = ? where token_sha256 = ?", reason, token_sha256)
 
     def first_consent(self, provider: str, user_id: str, client_id: str) -> bool:
         """True the first time that this user lets this client in (and remembers it)."""
-        return bool(self._store.run("insert or ignore into consented values (?, ?, ?)", provider, user_id, client_id))
+        return bool(
+            self._store.execute_sql("insert or ignore into consented values (?, ?, ?)", provider, user_id, client_id)
+        )
 
 
-def digest(value: str) -> str:
+def hash_token(value: str) -> str:
     return hashlib.sha256(value.encode()).hexdigest()

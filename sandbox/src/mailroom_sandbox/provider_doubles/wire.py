@@ -24,11 +24,11 @@ class Call:
     base_url: str
     batched: bool = False
 
-    def arg(self, name: str) -> str | None:
+    def query_value(self, name: str) -> str | None:
         values = self.query.get(name)
         return values[0] if values else None
 
-    def preferences(self) -> dict[str, str]:
+    def read_preferences(self) -> dict[str, str]:
         """The `Prefer` header: `odata.maxpagesize=5, IdType="ImmutableId"`, names in lower case."""
         wishes = {}
         for wish in self.headers.get("prefer", "").split(","):
@@ -94,21 +94,21 @@ class Seal:
     def __init__(self, key: bytes) -> None:
         self._key = key
 
-    def close(self, kind: str, content: Mapping[str, object]) -> str:
+    def seal_token(self, kind: str, content: Mapping[str, object]) -> str:
         text = orjson.dumps([secrets.token_hex(3), kind, content])
-        return base64.urlsafe_b64encode(self._tag(text) + text).decode().rstrip("=")
+        return base64.urlsafe_b64encode(self._compute_tag(text) + text).decode().rstrip("=")
 
-    def open(self, kind: str, token: str) -> dict[str, object] | None:
+    def open_token(self, kind: str, token: str) -> dict[str, object] | None:
         """None for what this sandbox never gave out."""
         try:
             sealed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
         except ValueError:
             return None
         tag, text = sealed[:10], sealed[10:]
-        if not hmac.compare_digest(tag, self._tag(text)):
+        if not hmac.compare_digest(tag, self._compute_tag(text)):
             return None
         _, found, content = orjson.loads(text)
         return dict(content) if found == kind else None
 
-    def _tag(self, text: bytes) -> bytes:
+    def _compute_tag(self, text: bytes) -> bytes:
         return hmac.new(self._key, text, hashlib.sha256).digest()[:10]

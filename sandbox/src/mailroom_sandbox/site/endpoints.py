@@ -29,14 +29,14 @@ class EndpointsFile:
         self._path = path
         self._content: Endpoints | None = None
 
-    def publish(self, endpoints: Endpoints) -> None:
+    def publish_endpoints(self, endpoints: Endpoints) -> None:
         self._content = endpoints
         write_json(self._path, asdict(endpoints))
 
     def update_pids(self, pids: Mapping[str, int]) -> None:
         if self._content is not None:
-            self.publish(replace(self._content, pids=dict(pids)))
+            self.publish_endpoints(replace(self._content, pids=dict(pids)))
 
-    def remove(self) -> None:
+    def remove_file(self) -> None:
         self._content = None
         self._path.unlink(missing_ok=True)

@@ -10,15 +10,15 @@ from dotenv import dotenv_values
 
 from mailroom_common.errors import SettingsError
 from mailroom_sandbox.site.services import SERVICES, Service
-from mailroom_sandbox.site.stack.home import Home, checkout
+from mailroom_sandbox.site.stack.home import Home, find_checkout
 
 TENANT = "sandbox"
 PORT_NAMES = ("kafka", "kafka_controller", "postgres", "front", *(service.name for service in SERVICES))
 
 
-def given() -> dict[str, str]:
+def read_environment() -> dict[str, str]:
     """The environment, with what a `.env` in the checkout adds to it. Empty values count as not given."""
-    written = dotenv_values(os.environ.get("MAILROOM_ENV_FILE", checkout() / ".env"))
+    written = dotenv_values(os.environ.get("MAILROOM_ENV_FILE", find_checkout() / ".env"))
     merged = {**{name: value for name, value in written.items() if value is not None}, **os.environ}
     return {name: value for name, value in merged.items() if value or not name.startswith("MAILROOM_")}
 
@@ -39,7 +39,7 @@ class SiteEnvironment:
     shared: Mapping[str, str]
     api_key: str | None
 
-    def of(self, service: Service, ports: Mapping[str, int]) -> dict[str, str]:
+    def environment_for(self, service: Service, ports: Mapping[str, int]) -> dict[str, str]:
         # A name of its own makes a consumer a static member of its group: a restarted process goes on with its
         # partitions at once, where a dynamic one would wait until its dead self has timed out.
         instance = self.shared.get("MAILROOM_INSTANCE_ID", "sandbox")
@@ -51,11 +51,11 @@ class SiteEnvironment:
         }
 
 
-def compose(
+def compose_environment(
     environment: Mapping[str, str], home: Home, ports: Mapping[str, int], *, kafka: str | None, database: str | None
 ) -> SiteEnvironment:
     """`kafka` and `database` are addresses of servers started here, None where the environment names its own."""
-    api_key = None if "MAILROOM_API_KEYS" in environment else home.secret("api_key")
+    api_key = None if "MAILROOM_API_KEYS" in environment else home.read_or_create_secret("api_key")
     defaults = {
         "MAILROOM_TOKEN_KEYS": f"sandbox:{_token_key(home)}",
         "MAILROOM_PUBLIC_URL": f"https://127.0.0.1:{ports['front']}",
@@ -72,4 +72,4 @@ def compose(
 
 
 def _token_key(home: Home) -> str:
-    return base64.b64encode(hashlib.sha256(home.secret("token_key").encode()).digest()).decode()
+    return base64.b64encode(hashlib.sha256(home.read_or_create_secret("token_key").encode()).digest()).decode()

@@ -22,7 +22,7 @@ from mailroom_sandbox.site import environment as environments
 from mailroom_sandbox.site.endpoints import Endpoints, EndpointsFile
 from mailroom_sandbox.site.environment import SiteEnvironment
 from mailroom_sandbox.site.reverse_proxy.forwarding import ReverseProxy
-from mailroom_sandbox.site.reverse_proxy.listener import listening
+from mailroom_sandbox.site.reverse_proxy.listener import listen_on_port
 from mailroom_sandbox.site.services import SERVICES, Service
 from mailroom_sandbox.site.stack import ca, child, jars, ports
 from mailroom_sandbox.site.stack.ca import Certificates
@@ -53,7 +53,7 @@ class Companion:
 
 @dataclass(frozen=True, slots=True)
 class SitePlan:
-    """What to run. `environment` is the site's own; what it lacks is made up (`environment.compose`)."""
+    """What to run. `environment` is the site's own; what it lacks is made up (`environment.compose_environment`)."""
 
     home: Home
     environment: Mapping[str, str]
@@ -70,8 +70,8 @@ def plan_site(home: Home, environment: Mapping[str, str], *, more_ports: tuple[s
     """
     require_current_state(home)
     names = (*environments.PORT_NAMES, *more_ports)
-    chosen = ports.choose(home.ports, names, environments.fixed_ports(environment))
-    return SitePlan(home, environment, {name: chosen[name] for name in names}, ca.provide(home.tls))
+    chosen = ports.choose_ports(home.ports, names, environments.fixed_ports(environment))
+    return SitePlan(home, environment, {name: chosen[name] for name in names}, ca.load_or_create_certificates(home.tls))
 
 
 async def run_site(plan: SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
@@ -81,22 +81,22 @@ async def run_site(plan: SitePlan, console: Console, job: Callable[[Endpoints], 
         Fatal: something could not be started or kept running; everything is stopped then, too.
     """
     file = EndpointsFile(plan.home.endpoints)
-    file.remove()  # a run that was killed leaves its own
-    supervisor = Supervisor(on_change=file.update_pids, on_death=partial(_say_death, console))
+    file.remove_file()  # a run that was killed leaves its own
+    supervisor = Supervisor(on_change=file.update_pids, on_death=partial(_print_death, console))
     site = _Site(plan, console, file, supervisor)
-    with _interrupts(supervisor) as interrupted:
+    with _handle_interrupts(supervisor) as interrupted:
         try:
-            return await _first_of(site.serve(job), interrupted, supervisor)
+            return await _first_of(site.serve_job(job), interrupted, supervisor)
         finally:
-            file.remove()
+            file.remove_file()
             with console.status("stopping …"):
-                await site.stop()
+                await site.stop_site()
 
 
 async def _first_of(work: Awaitable[int], interrupted: asyncio.Event, supervisor: Supervisor) -> int:
     working = asyncio.ensure_future(work)
     interruption = asyncio.create_task(interrupted.wait())
-    failure = asyncio.create_task(supervisor.failed())
+    failure = asyncio.create_task(supervisor.wait_for_failure())
     waiting = {working, interruption, failure}
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -116,115 +116,118 @@ class _Site:
         self._file = file
         self._supervisor = supervisor
 
-    async def serve(self, job: Callable[[Endpoints], Awaitable[int]]) -> int:
+    async def serve_job(self, job: Callable[[Endpoints], Awaitable[int]]) -> int:
         if self._plan.companion:
             self._start_companion(self._plan.companion)  # it needs nothing of the others and is slow to import
-        with self._step("Kafka and Postgres"):
+        with self._show_step("Kafka and Postgres"):
             kafka, database = await self._start_stack()
-        site = environments.compose(
+        site = environments.compose_environment(
             self._plan.environment, self._plan.home, self._plan.ports, kafka=kafka, database=database
         )
-        with self._step("topics and migrations"):
-            await asyncio.gather(*(self._command(site, *command) for command in COMMANDS))
+        with self._show_step("topics and migrations"):
+            await asyncio.gather(*(self._run_command(site, *command) for command in COMMANDS))
         if self._plan.companion:
-            with self._step(self._plan.companion.name.replace("_", " ")):
-                await self._ready({self._plan.companion.name: self._plan.companion.ready_url})
-        async with self._front():
-            with self._step("services"):
+            with self._show_step(self._plan.companion.name.replace("_", " ")):
+                await self._wait_until_ready({self._plan.companion.name: self._plan.companion.ready_url})
+        async with self._run_reverse_proxy():
+            with self._show_step("services"):
                 await self._start_services(site)
-            endpoints = self._endpoints(site)
-            self._file.publish(endpoints)
+            endpoints = self._build_endpoints(site)
+            self._file.publish_endpoints(endpoints)
             return await job(endpoints)
 
-    async def stop(self) -> None:
-        self._supervisor.thaw()
+    async def stop_site(self) -> None:
+        self._supervisor.resume_all()
         names = [service.name for service in SERVICES]
         if self._plan.companion:
             names.append(self._plan.companion.name)
-        await self._supervisor.stop(names, SERVICES_GRACE_S)
-        await self._supervisor.stop(["kafka", "postgres"], STACK_GRACE_S)
+        await self._supervisor.stop_programs(names, SERVICES_GRACE_S)
+        await self._supervisor.stop_programs(["kafka", "postgres"], STACK_GRACE_S)
 
     async def _start_stack(self) -> tuple[str | None, str | None]:
         """Addresses of what is started here; None where the environment names a server."""
         given = self._plan.environment
         kafka = None if "MAILROOM_KAFKA_BOOTSTRAP" in given else await self._start_kafka()
         postgres = None if "MAILROOM_DATABASE_URL" in given else self._start_postgres()
-        await asyncio.gather(*(server.ready() for server in (kafka, postgres) if server))
+        await asyncio.gather(*(server.wait_until_ready() for server in (kafka, postgres) if server))
         return (kafka.bootstrap if kafka else None), (postgres.url if postgres else None)
 
     async def _start_kafka(self) -> Kafka:
         home, chosen = self._plan.home, self._plan.ports
-        log = self._log("kafka")
+        log = self._start_log("kafka")
         kafka = Kafka(
             home.kafka,
-            await jars.provide(home.jars),
+            await jars.provide_jars(home.jars),
             port=chosen["kafka"],
             controller_port=chosen["kafka_controller"],
             log=log,
         )
         self._require_free("kafka", "kafka_controller")
-        self._supervisor.keep(Program("kafka", kafka.start, log))
+        self._supervisor.keep_running(Program("kafka", kafka.start, log))
         return kafka
 
     def _start_postgres(self) -> Postgres:
-        home, log = self._plan.home, self._log("postgres")
+        home, log = self._plan.home, self._start_log("postgres")
         postgres = Postgres(
-            home.postgres, port=self._plan.ports["postgres"], password=home.secret("postgres_password"), log=log
+            home.postgres,
+            port=self._plan.ports["postgres"],
+            password=home.read_or_create_secret("postgres_password"),
+            log=log,
         )
         self._require_free("postgres")
-        self._supervisor.keep(Program("postgres", postgres.start, log, signal.SIGINT))
+        self._supervisor.keep_running(Program("postgres", postgres.start, log, signal.SIGINT))
         return postgres
 
-    async def _command(self, site: SiteEnvironment, name: str, *arguments: str) -> None:
-        log = self._log(name)
-        command = child.spawn(name, [_mailroom(), *arguments], log=log, environment=site.shared)
+    async def _run_command(self, site: SiteEnvironment, name: str, *arguments: str) -> None:
+        log = self._start_log(name)
+        command = child.spawn_process(name, [_find_mailroom_command(), *arguments], log=log, environment=site.shared)
         try:
-            code = await command.exited()
+            code = await command.wait_for_exit()
         finally:
-            command.kill()
+            command.kill_process()
         if code != 0:
-            raise Fatal(f"`mailroom {' '.join(arguments)}` failed ({code}):\n{child.tail(log)}")
+            raise Fatal(f"`mailroom {' '.join(arguments)}` failed ({code}):\n{child.read_tail(log)}")
 
     def _start_companion(self, companion: Companion) -> None:
         self._require_free(*companion.port_names)
-        self._keep(companion.name, companion.command, companion.environment)
+        self._keep_running(companion.name, companion.command, companion.environment)
 
     async def _start_services(self, site: SiteEnvironment) -> None:
         self._require_free(*(service.name for service in SERVICES))
         self._plan.home.blobs.mkdir(parents=True, exist_ok=True)
         for service in SERVICES:
-            self._keep(service.name, service.command, site.of(service, self._plan.ports))
-        await self._ready({service.name: f"{self._url(service)}/readyz" for service in SERVICES})
+            self._keep_running(service.name, service.command, site.environment_for(service, self._plan.ports))
+        await self._wait_until_ready({service.name: f"{self._service_url(service)}/readyz" for service in SERVICES})
 
-    def _keep(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
-        log = self._log(name)
-        start = partial(child.spawn, name, command, log=log, environment=environment)
-        self._supervisor.keep(Program(name, start, log))
+    def _keep_running(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
+        log = self._start_log(name)
+        start = partial(child.spawn_process, name, command, log=log, environment=environment)
+        self._supervisor.keep_running(Program(name, start, log))
 
-    async def _ready(self, urls: Mapping[str, str]) -> None:
+    async def _wait_until_ready(self, urls: Mapping[str, str]) -> None:
         """Waits until each answers 200; Fatal with what the missing ones last said."""
         said = dict.fromkeys(urls, "no answer")
         async with httpx.AsyncClient(trust_env=False, timeout=5) as client:
             try:
                 async with asyncio.timeout(READY_S):
-                    await asyncio.gather(*(_answers(client, name, url, said) for name, url in urls.items()))
+                    await asyncio.gather(*(_wait_for_answer(client, name, url, said) for name, url in urls.items()))
             except TimeoutError:
                 late = ", ".join(f"{name} ({answer})" for name, answer in said.items() if answer)
                 raise Fatal(f"not ready after {READY_S} s: {late}; see {self._plan.home.logs}") from None
 
     @contextlib.asynccontextmanager
-    async def _front(self) -> AsyncIterator[None]:
+    async def _run_reverse_proxy(self) -> AsyncIterator[None]:
         self._require_free("front")
-        front = ReverseProxy({route: self._url(service) for service in SERVICES for route in service.routes})
+        front = ReverseProxy({route: self._service_url(service) for service in SERVICES for route in service.routes})
         tls = self._plan.certificates.server_context()
         try:
-            async with listening(front, port=self._plan.ports["front"], tls=tls):
+            async with listen_on_port(front, port=self._plan.ports["front"], tls=tls):
                 yield
         finally:
             await front.close()
 
-    def _endpoints(self, site: SiteEnvironment) -> Endpoints:
-        urls = {service.name: self._url(service) for service in SERVICES}
+    def _build_endpoints(self, site: SiteEnvironment) -> Endpoints:
+        urls = {service.name: self._service_url(service) for service in SERVICES}
         return Endpoints(
             kafka=site.shared["MAILROOM_KAFKA_BOOTSTRAP"],
             database=site.shared["MAILROOM_DATABASE_URL"],
@@ -237,27 +240,27 @@ class _Site:
             pids=self._supervisor.pids,
         )
 
-    def _url(self, service: Service) -> str:
+    def _service_url(self, service: Service) -> str:
         return f"http://127.0.0.1:{self._plan.ports[service.name]}"
 
-    def _log(self, name: str) -> Path:
+    def _start_log(self, name: str) -> Path:
         log = self._plan.home.logs / f"{name}.log"
-        child.rotate(log)
+        child.rotate_log(log)
         return log
 
     def _require_free(self, *names: str) -> None:
         chosen = {name: self._plan.ports[name] for name in names}
-        ports.require_free(chosen, hint=f"remove {self._plan.home.ports} to have new ports chosen")
+        ports.require_free_ports(chosen, hint=f"remove {self._plan.home.ports} to have new ports chosen")
 
     @contextlib.contextmanager
-    def _step(self, what: str) -> Iterator[None]:
+    def _show_step(self, what: str) -> Iterator[None]:
         started_s = time.monotonic()
         with self._console.status(f"starting {what} …"):
             yield
         self._console.print(f"[green]✓[/] {what} [dim]{time.monotonic() - started_s:.1f} s[/]")
 
 
-async def _answers(client: httpx.AsyncClient, name: str, url: str, said: dict[str, str]) -> None:
+async def _wait_for_answer(client: httpx.AsyncClient, name: str, url: str, said: dict[str, str]) -> None:
     while said[name]:
         try:
             answer = await client.get(url)
@@ -268,17 +271,17 @@ async def _answers(client: httpx.AsyncClient, name: str, url: str, said: dict[st
             await asyncio.sleep(0.1)
 
 
-def _mailroom() -> Path:
+def _find_mailroom_command() -> Path:
     return Path(sys.executable).with_name("mailroom")
 
 
-def _say_death(console: Console, name: str, code: int) -> None:
+def _print_death(console: Console, name: str, code: int) -> None:
     how = signal.Signals(-code).name if code < 0 else f"exit {code}"
     console.print(f"[yellow]{name} ended ({how}) and is started again[/]")
 
 
 @contextlib.contextmanager
-def _interrupts(supervisor: Supervisor) -> Iterator[asyncio.Event]:
+def _handle_interrupts(supervisor: Supervisor) -> Iterator[asyncio.Event]:
     """An event that Ctrl-C, SIGTERM or a closed terminal sets; a later one ends everything at once.
 
     Nothing is lost by that, by design. One press may arrive twice (the terminal's and make's), hence the pause.
@@ -293,7 +296,7 @@ def _interrupts(supervisor: Supervisor) -> Iterator[asyncio.Event]:
             first_at_s = loop.time()
             interrupted.set()
         elif loop.time() - first_at_s > _IMPATIENT_AFTER_S:
-            supervisor.kill()
+            supervisor.kill_all()
 
     for number in _INTERRUPTS:
         loop.add_signal_handler(number, react)

@@ -20,7 +20,7 @@ def control_url(plan: SitePlan) -> str:
 
 
 @contextmanager
-def announced(plan: SitePlan) -> Iterator[None]:
+def announce_control_url(plan: SitePlan) -> Iterator[None]:
     """Tells `mailroom-sandbox send` and its like where the control API is, while the site runs."""
     file = plan.home.endpoints.with_name(CONTROL_FILE)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -34,7 +34,7 @@ def announced(plan: SitePlan) -> Iterator[None]:
 def with_sandbox_providers(plan: SitePlan) -> SitePlan:
     """The plan with the providers' process, and with services that are pointed at it whatever the environment says."""
     kept = {name: value for name, value in plan.environment.items() if name not in _NOT_OURS}
-    fields = _fields(plan)
+    fields = _build_settings(plan)
     own = {f"MAILROOM_SANDBOX_{name.upper()}": str(value) for name, value in fields.items()}
     companion = Companion(
         "sandbox_providers",
@@ -47,7 +47,7 @@ def with_sandbox_providers(plan: SitePlan) -> SitePlan:
     return replace(plan, environment={**kept, **services}, companion=companion)
 
 
-def _fields(plan: SitePlan) -> dict[str, object]:
+def _build_settings(plan: SitePlan) -> dict[str, object]:
     public = f"https://127.0.0.1:{plan.ports['front']}"
     return {
         "state": plan.home.providers,
@@ -59,6 +59,6 @@ def _fields(plan: SitePlan) -> dict[str, object]:
         "ca_bundle": plan.certificates.bundle,
         "redirect_uris": f"{public}/oauth/outlook/callback,{public}/oauth/gmail/callback",
         "pubsub_push_url": f"{public}/webhooks/gmail",
-        "pubsub_token": plan.home.secret("pubsub_token"),
+        "pubsub_token": plan.home.read_or_create_secret("pubsub_token"),
         "pubsub_service_account": "gmail-push@mailroom-sandbox.iam.gserviceaccount.com",
     }

@@ -42,23 +42,23 @@ class Supervisor:
     def pids(self) -> dict[str, int]:
         return {name: kept.pid for name, kept in self._children.items()}
 
-    def keep(self, program: Program) -> None:
-        """Starts the program and keeps it running. Call it from the main thread (`child.spawn`)."""
+    def keep_running(self, program: Program) -> None:
+        """Starts the program and keeps it running. Call it from the main thread (`child.spawn_process`)."""
         self._stop_signals[program.name] = program.stop_signal
-        self._start(program)
-        self._keepers[program.name] = asyncio.create_task(self._keep(program), name=f"keep {program.name}")
+        self._start_program(program)
+        self._keepers[program.name] = asyncio.create_task(self._restart_on_death(program), name=f"keep {program.name}")
 
-    async def failed(self) -> None:
+    async def wait_for_failure(self) -> None:
         """Waits; raises when a program says that starting it again cannot help."""
         if self._failure is None:
             self._failure = asyncio.get_running_loop().create_future()
         await asyncio.shield(self._failure)
 
-    async def stop(self, names: list[str], grace_s: float) -> None:
+    async def stop_programs(self, names: list[str], grace_s: float) -> None:
         """Stops these together, in order for `grace_s`, then by force; returns when nothing of them is left."""
         self._stopping.update(names)
         here = [name for name in names if name in self._children]
-        await asyncio.gather(*(self._children[name].stop(self._stop_signals[name], grace_s) for name in here))
+        await asyncio.gather(*(self._children[name].stop_process(self._stop_signals[name], grace_s) for name in here))
         keepers = [self._keepers.pop(name) for name in here if name in self._keepers]
         for keeper in keepers:
             keeper.cancel()
@@ -66,32 +66,32 @@ class Supervisor:
         for name in here:
             del self._children[name]
 
-    def thaw(self) -> None:
+    def resume_all(self) -> None:
         """Whatever somebody has frozen goes on, so that nobody's stop waits for it."""
         for kept in self._children.values():
-            kept.thaw()
+            kept.resume_process()
 
-    def kill(self) -> None:
+    def kill_all(self) -> None:
         """The second Ctrl-C: nobody wants to wait any more."""
         self._stopping.update(self._children)
         for kept in self._children.values():
-            kept.kill()
+            kept.kill_process()
 
-    def _start(self, program: Program) -> None:
+    def _start_program(self, program: Program) -> None:
         self._children[program.name] = program.start()
         self.on_change(self.pids)
 
-    async def _keep(self, program: Program) -> None:
+    async def _restart_on_death(self, program: Program) -> None:
         loop = asyncio.get_running_loop()
         pause_s = _FIRST_PAUSE_S
         while True:
             started_at_s = loop.time()
-            code = await self._children[program.name].exited()
+            code = await self._children[program.name].wait_for_exit()
             if program.name in self._stopping:
                 return
-            self._children[program.name].kill()  # what it leaves behind would hold its ports or its files
+            self._children[program.name].kill_process()  # what it leaves behind would hold its ports or its files
             if code == EXIT_SETTINGS:
-                self._fail(SettingsError(f"{program.name} cannot run:\n{child.tail(program.log, 3)}"))
+                self._report_failure(SettingsError(f"{program.name} cannot run:\n{child.read_tail(program.log, 3)}"))
                 return
             self.on_death(program.name, code)
             if loop.time() - started_at_s > _STEADY_S:
@@ -101,12 +101,12 @@ class Supervisor:
             if program.name in self._stopping:  # meanwhile
                 return
             try:
-                self._start(program)
+                self._start_program(program)
             except Fatal as fatal:
-                self._fail(fatal)
+                self._report_failure(fatal)
                 return
 
-    def _fail(self, fatal: Fatal) -> None:
+    def _report_failure(self, fatal: Fatal) -> None:
         if self._failure is None:
             self._failure = asyncio.get_running_loop().create_future()
         if not self._failure.done():

@@ -113,61 +113,61 @@ class ContractBroken(AssertionError):
     """Says where a body departs from the contract."""
 
 
-def graph_body(schema: str, body: JSON, *, complete: bool = True) -> None:
+def check_graph_body(schema: str, body: JSON, *, complete: bool = True) -> None:
     """`schema` is the name within `microsoft.graph`, or a whole name. `complete` also asks for the members we list."""
-    document = _document("graph-mail.v1.0.openapi.json")
+    document = _load_document("graph-mail.v1.0.openapi.json")
     name = schema if schema in document["components"]["schemas"] else f"microsoft.graph.{schema}"
-    _check(_graph_validator(name), body)
-    known = _members(document, name)
+    _check_schema(_graph_validator(name), body)
+    known = _list_members(document, name)
     unknown = {member for member in body if member not in known and "@" not in member}
     if unknown:
         raise ContractBroken(f"{name} has no member {', '.join(sorted(unknown))}")
     if complete:
-        require(body, GRAPH_MEMBERS.get(schema, ()))
+        require_members(body, GRAPH_MEMBERS.get(schema, ()))
 
 
-def graph_route(method: str, path: str, body: JSON) -> None:
+def check_graph_route(method: str, path: str, body: JSON) -> None:
     """The body of a good answer of the route; `path` as the contract writes it."""
-    document = _document("graph-mail.v1.0.openapi.json")
+    document = _load_document("graph-mail.v1.0.openapi.json")
     responses = document["paths"][path][method.lower()]["responses"]
     good = next(answer for status, answer in responses.items() if status.startswith("2"))
     schema = good["content"]["application/json"]["schema"]
-    _check(OAS30Validator({**schema, "components": document["components"]}), body)
+    _check_schema(OAS30Validator({**schema, "components": document["components"]}), body)
 
 
-def gmail_body(schema: str, body: JSON) -> None:
-    _check(_gmail_validator(schema), body)
-    require(body, GMAIL_MEMBERS.get(schema, ()))
+def check_gmail_body(schema: str, body: JSON) -> None:
+    _check_schema(_gmail_validator(schema), body)
+    require_members(body, GMAIL_MEMBERS.get(schema, ()))
     if schema == "Message" and "payload" in body and body["payload"].get("body"):
         _require_parts(body["payload"])
 
 
-def pubsub_message(body: JSON) -> None:
-    _check(_pubsub_validator(), {name: value for name, value in body.items() if "_" not in name})
-    require(body, {"data", "messageId", "message_id", "publishTime", "publish_time"})
+def check_pubsub_message(body: JSON) -> None:
+    _check_schema(_pubsub_validator(), {name: value for name, value in body.items() if "_" not in name})
+    require_members(body, {"data", "messageId", "message_id", "publishTime", "publish_time"})
 
 
-def require(body: Mapping[str, object], members: Iterable[str]) -> None:
+def require_members(body: Mapping[str, object], members: Iterable[str]) -> None:
     missing = [member for member in members if member not in body]
     if missing:
         raise ContractBroken(f"missing: {', '.join(sorted(missing))}")
 
 
 def _require_parts(part: JSON) -> None:
-    require(part, GMAIL_MEMBERS["MessagePart"])
-    require(part["body"], GMAIL_MEMBERS["MessagePartBody"])
+    require_members(part, GMAIL_MEMBERS["MessagePart"])
+    require_members(part["body"], GMAIL_MEMBERS["MessagePartBody"])
     for child in part.get("parts", ()):
         _require_parts(child)
 
 
-def _check(validator: JSON, body: JSON) -> None:
+def _check_schema(validator: JSON, body: JSON) -> None:
     errors = [f"{'/'.join(map(str, error.absolute_path))}: {error.message}" for error in validator.iter_errors(body)]
     if errors:
         raise ContractBroken("; ".join(errors))
 
 
 @lru_cache
-def _document(name: str) -> JSON:
+def _load_document(name: str) -> JSON:
     shared = os.environ.get("MAILROOM_SHARED")
     checkout = Path(__file__).resolve().parents[4]
     folder = Path(shared) / "contracts" if shared else checkout / "tests" / "contract" / "data"
@@ -176,17 +176,17 @@ def _document(name: str) -> JSON:
 
 @lru_cache
 def _graph_validator(name: str) -> JSON:
-    components = _document("graph-mail.v1.0.openapi.json")["components"]
+    components = _load_document("graph-mail.v1.0.openapi.json")["components"]
     return OAS30Validator({"$ref": f"#/components/schemas/{name}", "components": components})
 
 
-def _members(document: JSON, name: str) -> set[str]:
+def _list_members(document: JSON, name: str) -> set[str]:
     """Those of the type, its base types and its subtypes."""
     schema = document["components"]["schemas"][name]
     found = set(schema.get("properties", {}))
     for part in schema.get("allOf", ()):
         if "$ref" in part:
-            found |= _members(document, part["$ref"].rpartition("/")[2])
+            found |= _list_members(document, part["$ref"].rpartition("/")[2])
         found |= set(part.get("properties", {}))
         for subtype in part.get("x-odata-derivedTypes", {}).values():
             found |= set(_own_members(document, subtype.rpartition("/")[2]))
@@ -210,21 +210,21 @@ def _pubsub_validator() -> JSON:
 
 def _discovery_validator(file: str, schema: str) -> JSON:
     """A discovery document is JSON schema of long ago: `$ref` is a bare name, big numbers are strings."""
-    definitions = {name: _modern(one) for name, one in _document(file)["schemas"].items()}
+    definitions = {name: _convert_schema(one) for name, one in _load_document(file)["schemas"].items()}
     return Draft202012Validator({"$ref": f"#/$defs/{schema}", "$defs": definitions})
 
 
-def _modern(schema: JSON) -> JSON:
+def _convert_schema(schema: JSON) -> JSON:
     if "$ref" in schema:
         return {"$ref": f"#/$defs/{schema['$ref']}"}
     match schema.get("type"):
         case "object" if "properties" in schema:
-            properties = {name: _modern(one) for name, one in schema["properties"].items()}
+            properties = {name: _convert_schema(one) for name, one in schema["properties"].items()}
             return {"type": "object", "properties": properties, "additionalProperties": False}
         case "object":
-            return {"type": "object", "additionalProperties": _modern(schema.get("additionalProperties", {}))}
+            return {"type": "object", "additionalProperties": _convert_schema(schema.get("additionalProperties", {}))}
         case "array":
-            return {"type": "array", "items": _modern(schema["items"]), "minItems": 1}
+            return {"type": "array", "items": _convert_schema(schema["items"]), "minItems": 1}
         case "string" if schema.get("format") in ("uint64", "int64"):
             return {"type": "string", "pattern": r"^-?[0-9]+$"}
         case "string" if schema.get("format") == "byte":

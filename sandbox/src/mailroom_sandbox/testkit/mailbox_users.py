@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 
-from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.client import answer_consent_page
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders
 
 OUTLOOK = "accounts@company.example"
@@ -30,23 +30,27 @@ class Person:
     base_url: str
     tokens: dict[str, Any]
 
-    async def call(self, method: str, path: str, *, prefer: str | None = None, **options: Any) -> httpx.Response:
+    async def send_request(
+        self, method: str, path: str, *, prefer: str | None = None, **options: Any
+    ) -> httpx.Response:
         headers = {"authorization": f"Bearer {self.tokens['access_token']}", **options.pop("headers", {})}
         if prefer:
             headers["prefer"] = prefer
         url = path if path.startswith("https://") else f"{self.base_url}{path}"
         return await self.http.request(method, url, headers=headers, **options)
 
-    async def get(self, path: str, *, prefer: str | None = None, status: int = 200) -> dict[str, Any]:
-        answer = _expected(await self.call("GET", path, prefer=prefer), status)
+    async def get_json(self, path: str, *, prefer: str | None = None, status: int = 200) -> dict[str, Any]:
+        answer = _expect_status(await self.send_request("GET", path, prefer=prefer), status)
         return dict(answer.json())
 
-    async def post(self, path: str, body: object, *, prefer: str | None = None, status: int = 200) -> dict[str, Any]:
-        answer = _expected(await self.call("POST", path, prefer=prefer, json=body), status)
+    async def post_json(
+        self, path: str, body: object, *, prefer: str | None = None, status: int = 200
+    ) -> dict[str, Any]:
+        answer = _expect_status(await self.send_request("POST", path, prefer=prefer, json=body), status)
         return dict(answer.json()) if answer.content else {}
 
 
-def microsoft_page(providers: RunningProviders, **changed: str) -> str:
+def build_microsoft_authorize_url(providers: RunningProviders, **changed: str) -> str:
     wish = {
         "client_id": providers.settings.microsoft_client_id,
         "redirect_uri": REDIRECT_URIS[0],
@@ -60,7 +64,7 @@ def microsoft_page(providers: RunningProviders, **changed: str) -> str:
     return f"{providers.at.authority}/common/oauth2/v2.0/authorize?{urlencode(wish)}"
 
 
-def google_page(providers: RunningProviders, **changed: str) -> str:
+def build_google_authorize_url(providers: RunningProviders, **changed: str) -> str:
     wish = {
         "client_id": providers.settings.google_client_id,
         "redirect_uri": REDIRECT_URIS[1],
@@ -75,11 +79,11 @@ def google_page(providers: RunningProviders, **changed: str) -> str:
     return f"{providers.at.google_authorize_url}?{urlencode(wish)}"
 
 
-async def code_from(providers: RunningProviders, page: str, **choice: Any) -> str:
-    return parse_qs(urlsplit(await decide(providers.http, page, **choice)).query)["code"][0]
+async def obtain_code(providers: RunningProviders, page: str, **choice: Any) -> str:
+    return parse_qs(urlsplit(await answer_consent_page(providers.http, page, **choice)).query)["code"][0]
 
 
-async def microsoft_token(providers: RunningProviders, tenant: str = "common", **fields: str) -> httpx.Response:
+async def request_microsoft_token(providers: RunningProviders, tenant: str = "common", **fields: str) -> httpx.Response:
     form = {
         "client_id": providers.settings.microsoft_client_id,
         "client_secret": providers.settings.microsoft_client_secret.get_secret_value(),
@@ -89,7 +93,7 @@ async def microsoft_token(providers: RunningProviders, tenant: str = "common", *
     return await providers.http.post(f"{providers.at.authority}/{tenant}/oauth2/v2.0/token", data=form)
 
 
-async def google_token(providers: RunningProviders, **fields: str) -> httpx.Response:
+async def request_google_token(providers: RunningProviders, **fields: str) -> httpx.Response:
     form = {
         "client_id": providers.settings.google_client_id,
         "client_secret": providers.settings.google_client_secret.get_secret_value(),
@@ -100,18 +104,20 @@ async def google_token(providers: RunningProviders, **fields: str) -> httpx.Resp
 
 
 async def sign_in_outlook_user(providers: RunningProviders, **changed: str) -> Person:
-    code = await code_from(providers, microsoft_page(providers, **changed))
-    answer = _expected(await microsoft_token(providers, grant_type="authorization_code", code=code), 200)
+    code = await obtain_code(providers, build_microsoft_authorize_url(providers, **changed))
+    answer = _expect_status(await request_microsoft_token(providers, grant_type="authorization_code", code=code), 200)
     return Person(providers.http, providers.at.graph_url, answer.json())
 
 
 async def sign_in_gmail_user(providers: RunningProviders, **changed: str) -> Person:
-    code = await code_from(providers, google_page(providers, **changed))
-    answer = _expected(await google_token(providers, grant_type="authorization_code", code=code), 200)
+    code = await obtain_code(providers, build_google_authorize_url(providers, **changed))
+    answer = _expect_status(await request_google_token(providers, grant_type="authorization_code", code=code), 200)
     return Person(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/me", answer.json())
 
 
-def mail(subject: str = "Invoice", *, files: Sequence[tuple[str, bytes]] = (), body: str = "See attachment.") -> bytes:
+def build_mail(
+    subject: str = "Invoice", *, files: Sequence[tuple[str, bytes]] = (), body: str = "See attachment."
+) -> bytes:
     """A mail with pdf attachments."""
     message = EmailMessage()
     message["From"] = "Billing <billing@supplier.example>"
@@ -125,11 +131,11 @@ def mail(subject: str = "Invoice", *, files: Sequence[tuple[str, bytes]] = (), b
     return message.as_bytes()
 
 
-def in_days(days: float) -> str:
+def days_from_now(days: float) -> str:
     return (datetime.now(UTC) + timedelta(days=days)).isoformat()
 
 
-def _expected(answer: httpx.Response, status: int) -> httpx.Response:
+def _expect_status(answer: httpx.Response, status: int) -> httpx.Response:
     if answer.status_code != status:
         raise Unexpected(f"{answer.status_code} instead of {status}: {answer.text}")
     return answer

@@ -19,7 +19,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mailroom_sandbox.site.stack import jars
-from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.home import find_home
 from mailroom_sandbox.site.stack.kafka import QUICK_CLEANING, Kafka
 from mailroom_sandbox.site.stack.ports import free_port
 from mailroom_sandbox.site.stack.postgres import Postgres
@@ -44,7 +44,7 @@ def kafka_bootstrap(_stack_folder: Path) -> Iterator[str]:
     port = free_port()
     kafka = Kafka(
         _stack_folder / "kafka",
-        _wait(jars.provide(home().jars)),
+        _run_to_end(jars.provide_jars(find_home().jars)),
         port=port,
         controller_port=free_port(avoid=[port]),
         log=_stack_folder / "kafka.log",
@@ -52,10 +52,10 @@ def kafka_bootstrap(_stack_folder: Path) -> Iterator[str]:
     )
     kafka.start()
     try:
-        _wait(kafka.ready())
+        _run_to_end(kafka.wait_until_ready())
         yield kafka.bootstrap
     finally:
-        _wait(kafka.stop())
+        _run_to_end(kafka.stop())
 
 
 @pytest.fixture(scope="session")
@@ -73,19 +73,19 @@ def postgres_server_url(_stack_folder: Path) -> Iterator[str]:
     )
     postgres.start()
     try:
-        _wait(postgres.ready())
+        _run_to_end(postgres.wait_until_ready())
         yield postgres.server_url
     finally:
-        _wait(postgres.stop())
+        _run_to_end(postgres.stop())
 
 
 @pytest.fixture(scope="module")
 def postgres_url(postgres_server_url: str) -> Iterator[str]:
     """A database of the test module's own, dropped afterwards whoever is still connected."""
     name = f"test_{secrets.token_hex(6)}"
-    _wait(_execute(postgres_server_url, f"create database {name}"))
+    _run_to_end(_execute_sql(postgres_server_url, f"create database {name}"))
     yield urlsplit(postgres_server_url)._replace(path=f"/{name}").geturl()
-    _wait(_execute(postgres_server_url, f"drop database {name} with (force)"))
+    _run_to_end(_execute_sql(postgres_server_url, f"drop database {name} with (force)"))
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +96,7 @@ def _stack_folder() -> Iterator[Path]:
         yield folder
 
 
-async def _execute(url: str, statement: str) -> None:
+async def _execute_sql(url: str, statement: str) -> None:
     connection = await asyncpg.connect(url)
     try:
         await connection.execute(statement)
@@ -104,7 +104,7 @@ async def _execute(url: str, statement: str) -> None:
         await connection.close()
 
 
-def _wait(task: Coroutine[Any, Any, T]) -> T:
+def _run_to_end(task: Coroutine[Any, Any, T]) -> T:
     """Runs to the end on a loop of its own, in a thread: the main thread's loop belongs to the tests."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, task).result()

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import trustme
 
-from mailroom_sandbox.provider_doubles.app import run
+from mailroom_sandbox.provider_doubles.app import run_provider_doubles
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.provider_doubles.endpoints import Endpoints, mailroom_environment
 from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderState, utc_now
@@ -35,11 +35,11 @@ class RunningProviders:
     http: httpx.AsyncClient
     state: ProviderState
 
-    async def settled(self, timeout_s: float = 10.0) -> list[dict[str, Any]]:
+    async def wait_until_settled(self, timeout_s: float = 10.0) -> list[dict[str, Any]]:
         """Waits until no push is waiting, and returns what became of all of them."""
         async with asyncio.timeout(timeout_s):
-            await self.state.dispatcher.idle()
-        notifications = await self.control.notifications()
+            await self.state.dispatcher.wait_until_idle()
+        notifications = await self.control.list_notifications()
         return list(notifications["items"])
 
     def mailroom_environment(self) -> dict[str, str]:
@@ -56,10 +56,10 @@ async def running_providers(
     Everything about them lies in `folder`: a second run there goes on from the first one's state and ports.
     `changed` are fields of ProvidersSettings.
     """
-    settings = settings_in(folder, **changed)
+    settings = load_settings(folder, **changed)
     stopping = asyncio.Event()
     started: asyncio.Future[ProviderState] = asyncio.get_running_loop().create_future()
-    serving = asyncio.create_task(run(settings, stopping, ready=started.set_result, now=now))
+    serving = asyncio.create_task(run_provider_doubles(settings, stopping, ready=started.set_result, now=now))
     serving.add_done_callback(lambda _: started.done() or started.cancel())
     try:
         state = await started
@@ -67,7 +67,7 @@ async def running_providers(
         await serving  # says why it could not start
         raise
     trust = ssl.create_default_context(cafile=folder / "ca.pem")
-    at = Endpoints.of(settings)
+    at = Endpoints.from_settings(settings)
     try:
         async with ControlClient(at.control_url) as control, httpx.AsyncClient(verify=trust, trust_env=False) as http:
             yield RunningProviders(settings, at, folder / "ca.pem", control, http, state)
@@ -76,14 +76,14 @@ async def running_providers(
         await serving
 
 
-def settings_in(folder: Path, **changed: object) -> ProvidersSettings:
+def load_settings(folder: Path, **changed: object) -> ProvidersSettings:
     """Settings for a folder, with ports and certificates that are made once and stay."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "ca.pem").exists():
         issue_certificate(folder)
     ports_file = folder / "ports"
     if not ports_file.exists():
-        ports_file.write_text(" ".join(str(port) for port in free_ports(3)))
+        ports_file.write_text(" ".join(str(port) for port in find_free_ports(3)))
     microsoft, google, control = (int(port) for port in ports_file.read_text().split())
     fields: dict[str, object] = {
         "state": folder / "state",
@@ -112,7 +112,7 @@ def issue_certificate(folder: Path) -> None:
     authority.cert_pem.write_to_path(folder / "ca.pem")
 
 
-def free_ports(count: int) -> list[int]:
+def find_free_ports(count: int) -> list[int]:
     """Taken all at once, so that no two are the same."""
     sockets = [socket.socket() for _ in range(count)]
     try:

@@ -15,7 +15,7 @@ import psutil
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.stack import child, jars
 from mailroom_sandbox.site.stack.child import Child
-from mailroom_sandbox.site.stack.home import Home, checkout, home, read_json
+from mailroom_sandbox.site.stack.home import Home, find_checkout, find_home, read_json
 
 READY_S = 150
 STOP_S = 20
@@ -38,11 +38,11 @@ class SiteHarness:
         supervisor = psutil.Process(self.process.pid)
         return [supervisor, *supervisor.children(recursive=True)]
 
-    async def interrupt(self, *, within_s: float = STOP_S) -> int:
+    async def interrupt_site(self, *, within_s: float = STOP_S) -> int:
         """Ctrl-C; returns the exit code, and raises TimeoutError when it is not over in time."""
         # To the whole group, as a terminal does it: `make` and what it runs both hear it.
         os.killpg(self.process.pid, signal.SIGINT)
-        return await asyncio.wait_for(self.process.exited(), within_s)
+        return await asyncio.wait_for(self.process.wait_for_exit(), within_s)
 
 
 @asynccontextmanager
@@ -59,17 +59,17 @@ async def site_harness(
     await _copy_jars(home_of_site)
     own = {"MAILROOM_HOME": str(folder), "MAILROOM_ENV_FILE": os.devnull}
     log = folder.with_name(f"{folder.name}.log")
-    process = child.spawn(
+    process = child.spawn_process(
         "site",
         [*command, *arguments],
         log=log,
         environment={**clean_environment(), **environment, **own},
-        cwd=checkout(),
+        cwd=find_checkout(),
     )
     try:
         yield await _wait_until_ready(SiteHarness(home_of_site, process, log))
     finally:
-        await process.stop(signal.SIGINT, STOP_S)
+        await process.stop_process(signal.SIGINT, STOP_S)
 
 
 def clean_environment() -> dict[str, str]:
@@ -84,7 +84,7 @@ async def _wait_until_ready(harness: SiteHarness) -> SiteHarness:
     async with asyncio.timeout(READY_S):
         while not harness.home.endpoints.exists():
             if not harness.process.is_running:
-                raise RuntimeError(f"the site did not start:\n{child.tail(harness.log, 30)}")
+                raise RuntimeError(f"the site did not start:\n{child.read_tail(harness.log, 30)}")
             await asyncio.sleep(0.1)
     return harness
 
@@ -92,4 +92,4 @@ async def _wait_until_ready(harness: SiteHarness) -> SiteHarness:
 async def _copy_jars(site: Home) -> None:
     if not site.jars.exists():
         site.jars.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(await jars.provide(home().jars), site.jars)
+        shutil.copytree(await jars.provide_jars(find_home().jars), site.jars)

@@ -21,16 +21,16 @@ class Webhook:
     handshakes: list[dict[str, Any]] = field(default_factory=list)
     arrived: asyncio.Condition = field(default_factory=asyncio.Condition)
 
-    async def until(self, count: int, timeout_s: float = 10.0) -> list[dict[str, Any]]:
+    async def wait_for_posts(self, count: int, timeout_s: float = 10.0) -> list[dict[str, Any]]:
         async with self.arrived, asyncio.timeout(timeout_s):
             await self.arrived.wait_for(lambda: len(self.received) >= count)
         return self.received
 
-    def items(self) -> list[dict[str, Any]]:
+    def list_items(self) -> list[dict[str, Any]]:
         """Graph's notifications, whichever posts they came in."""
         return [item for post in self.received for item in json.loads(post["body"])["value"]]
 
-    async def answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def answer_request(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
         except asyncio.IncompleteReadError:
@@ -59,10 +59,10 @@ class Webhook:
 
 
 @asynccontextmanager
-async def listening_webhook() -> AsyncIterator[Webhook]:
+async def run_webhook_receiver() -> AsyncIterator[Webhook]:
     """On plain http and a loopback port of its own."""
     hook = Webhook("")
-    server = await asyncio.start_server(hook.answer, "127.0.0.1", 0)
+    server = await asyncio.start_server(hook.answer_request, "127.0.0.1", 0)
     hook.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:
         yield hook

@@ -12,8 +12,8 @@ import pytest_asyncio
 
 from mailroom_sandbox.provider_doubles.provider_state import build_provider_state
 from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, Person, sign_in_gmail_user, sign_in_outlook_user
-from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers, settings_in
-from mailroom_sandbox.testkit.webhook_receiver import Webhook, listening_webhook
+from mailroom_sandbox.testkit.running_providers import RunningProviders, load_settings, running_providers
+from mailroom_sandbox.testkit.webhook_receiver import Webhook, run_webhook_receiver
 
 HERE = Path(__file__).parent
 
@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def ready_made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Keys and certificates, which take a second to make and may be the same in every test."""
     folder = tmp_path_factory.mktemp("providers")
-    state = build_provider_state(settings_in(folder))
+    state = build_provider_state(load_settings(folder))
     state.store.close()
     (folder / "ports").unlink()
     for file in (folder / "state").glob("providers.sqlite3*"):
@@ -51,7 +51,7 @@ async def started(ready_made: Path, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def providers(started: RunningProviders) -> RunningProviders:
-    await started.control.reset()
+    await started.control.reset_state()
     await started.control.create_mailbox("outlook", OUTLOOK, "Ada Accounts")
     await started.control.create_mailbox("gmail", GMAIL, "Ada Accounts")
     return started
@@ -59,7 +59,7 @@ async def providers(started: RunningProviders) -> RunningProviders:
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def webhook() -> AsyncIterator[Webhook]:
-    async with listening_webhook() as hook:
+    async with run_webhook_receiver() as hook:
         yield hook
 
 

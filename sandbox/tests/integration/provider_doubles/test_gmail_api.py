@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mailroom_sandbox.testkit import contracts
-from mailroom_sandbox.testkit.mailbox_users import GMAIL, READONLY, Person, mail, sign_in_gmail_user
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, READONLY, Person, build_mail, sign_in_gmail_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 METADATA = "https://www.googleapis.com/auth/gmail.metadata"
@@ -26,34 +26,34 @@ def parts_of(payload: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 async def attached(gmail: Person, message_id: str) -> dict[str, Any]:
-    payload = (await gmail.get(f"/messages/{message_id}"))["payload"]
+    payload = (await gmail.get_json(f"/messages/{message_id}"))["payload"]
     return next(part for part in parts_of(payload) if part["filename"])
 
 
 async def test_profile_counts_and_names_the_newest_history(providers: RunningProviders, gmail: Person) -> None:
-    before = await gmail.get("/profile")
-    contracts.gmail_body("Profile", before)
-    await providers.control.deliver(mail(), GMAIL, times=2)
-    after = await gmail.get("/profile")
+    before = await gmail.get_json("/profile")
+    contracts.check_gmail_body("Profile", before)
+    await providers.control.deliver_mail(build_mail(), GMAIL, times=2)
+    after = await gmail.get_json("/profile")
     assert (after["messagesTotal"], after["threadsTotal"]) == (2, 2)
     assert int(after["historyId"]) > int(before["historyId"])
 
 
 async def test_empty_mailbox_has_no_message_list_and_no_history(gmail: Person) -> None:
-    listed = await gmail.get("/messages")
-    contracts.gmail_body("ListMessagesResponse", listed)
+    listed = await gmail.get_json("/messages")
+    contracts.check_gmail_body("ListMessagesResponse", listed)
     assert listed == {"resultSizeEstimate": 0}
-    start = (await gmail.get("/profile"))["historyId"]
-    assert await gmail.get(f"/history?startHistoryId={start}") == {"historyId": start}
+    start = (await gmail.get_json("/profile"))["historyId"]
+    assert await gmail.get_json(f"/history?startHistoryId={start}") == {"historyId": start}
 
 
 async def test_list_is_newest_first_and_pages_to_the_end(providers: RunningProviders, gmail: Person) -> None:
-    ids = [(await providers.control.deliver(mail(f"Mail {number}"), GMAIL))[0] for number in range(5)]
+    ids = [(await providers.control.deliver_mail(build_mail(f"Mail {number}"), GMAIL))[0] for number in range(5)]
     seen: list[str] = []
     path = "/messages?maxResults=2"
     while True:
-        page = await gmail.get(path)
-        contracts.gmail_body("ListMessagesResponse", page)
+        page = await gmail.get_json(path)
+        contracts.check_gmail_body("ListMessagesResponse", page)
         seen += [item["id"] for item in page["messages"]]
         if "nextPageToken" not in page:
             break
@@ -76,66 +76,68 @@ async def test_list_is_newest_first_and_pages_to_the_end(providers: RunningProvi
     ],
 )
 async def test_search_words(providers: RunningProviders, gmail: Person, query: str, subjects: list[str]) -> None:
-    await providers.control.deliver(mail("Old"), GMAIL, received_at=datetime(2026, 1, 1, tzinfo=UTC))
-    await providers.control.deliver(mail("New", files=[("a.pdf", PDF)]), GMAIL)
+    await providers.control.deliver_mail(build_mail("Old"), GMAIL, received_at=datetime(2026, 1, 1, tzinfo=UTC))
+    await providers.control.deliver_mail(build_mail("New", files=[("a.pdf", PDF)]), GMAIL)
     found = []
-    for item in (await gmail.get(f"/messages?q={query}")).get("messages", []):
-        message = await gmail.get(f"/messages/{item['id']}?format=metadata&metadataHeaders=Subject")
+    for item in (await gmail.get_json(f"/messages?q={query}")).get("messages", []):
+        message = await gmail.get_json(f"/messages/{item['id']}?format=metadata&metadataHeaders=Subject")
         found += [header["value"] for header in message["payload"]["headers"]]
     assert found == subjects
 
 
 async def test_list_leaves_out_spam_and_trash_unless_asked(providers: RunningProviders, gmail: Person) -> None:
     for folder in ("inbox", "spam", "trash", "archive"):
-        await providers.control.deliver(mail(folder), GMAIL, folder=folder)
-    assert len((await gmail.get("/messages"))["messages"]) == 2
-    assert len((await gmail.get("/messages?includeSpamTrash=true"))["messages"]) == 4
-    assert len((await gmail.get("/messages?labelIds=SPAM"))["messages"]) == 1
-    assert len((await gmail.get("/messages?labelIds=INBOX&labelIds=UNREAD"))["messages"]) == 1
+        await providers.control.deliver_mail(build_mail(folder), GMAIL, folder=folder)
+    assert len((await gmail.get_json("/messages"))["messages"]) == 2
+    assert len((await gmail.get_json("/messages?includeSpamTrash=true"))["messages"]) == 4
+    assert len((await gmail.get_json("/messages?labelIds=SPAM"))["messages"]) == 1
+    assert len((await gmail.get_json("/messages?labelIds=INBOX&labelIds=UNREAD"))["messages"]) == 1
 
 
 async def test_message_in_each_format(providers: RunningProviders, gmail: Person) -> None:
-    source = mail("Formats", files=[("a.pdf", PDF)])
-    (message_id,) = await providers.control.deliver(source, GMAIL, received_at=datetime(2026, 11, 2, tzinfo=UTC))
-    whole = await gmail.get(f"/messages/{message_id}")
-    contracts.gmail_body("Message", whole)
+    source = build_mail("Formats", files=[("a.pdf", PDF)])
+    (message_id,) = await providers.control.deliver_mail(source, GMAIL, received_at=datetime(2026, 11, 2, tzinfo=UTC))
+    whole = await gmail.get_json(f"/messages/{message_id}")
+    contracts.check_gmail_body("Message", whole)
     assert (whole["internalDate"], whole["labelIds"]) == ("1793577600000", ["INBOX", "UNREAD"])
     assert whole["payload"]["partId"] == ""
     assert [part["partId"] for part in whole["payload"]["parts"]] == ["0", "1"]
-    minimal = await gmail.get(f"/messages/{message_id}?format=minimal")
-    contracts.gmail_body("Message", minimal)
+    minimal = await gmail.get_json(f"/messages/{message_id}?format=minimal")
+    contracts.check_gmail_body("Message", minimal)
     assert "payload" not in minimal
-    raw = await gmail.get(f"/messages/{message_id}?format=raw")
-    contracts.gmail_body("Message", raw)
+    raw = await gmail.get_json(f"/messages/{message_id}?format=raw")
+    contracts.check_gmail_body("Message", raw)
     assert decoded(raw["raw"]) == source
-    metadata = await gmail.get(f"/messages/{message_id}?format=metadata&metadataHeaders=subject&metadataHeaders=from")
-    contracts.gmail_body("Message", metadata)
+    metadata = await gmail.get_json(
+        f"/messages/{message_id}?format=metadata&metadataHeaders=subject&metadataHeaders=from"
+    )
+    contracts.check_gmail_body("Message", metadata)
     assert {header["name"] for header in metadata["payload"]["headers"]} == {"From", "Subject"}
-    await gmail.get(f"/messages/{message_id}?format=pdf", status=400)
-    gone = await gmail.get("/messages/0000", status=404)
+    await gmail.get_json(f"/messages/{message_id}?format=pdf", status=400)
+    gone = await gmail.get_json("/messages/0000", status=404)
     assert gone["error"]["status"] == "NOT_FOUND"
 
 
 async def test_archived_read_message_has_no_labels_at_all(providers: RunningProviders, gmail: Person) -> None:
-    (message_id,) = await providers.control.deliver(mail(), GMAIL)
+    (message_id,) = await providers.control.deliver_mail(build_mail(), GMAIL)
     await providers.control.mark_read(GMAIL, message_id)
-    await providers.control.move(GMAIL, message_id, "archive")
-    assert "labelIds" not in await gmail.get(f"/messages/{message_id}")
+    await providers.control.move_message(GMAIL, message_id, "archive")
+    assert "labelIds" not in await gmail.get_json(f"/messages/{message_id}")
 
 
 async def test_small_bodies_are_in_the_answer_and_large_ones_are_fetched(
     providers: RunningProviders, gmail: Person
 ) -> None:
     long_text = "word " * 20_000
-    (message_id,) = await providers.control.deliver(
-        mail(body=long_text, files=[("a.pdf", PDF), ("b.pdf", b"%PDF")]), GMAIL
+    (message_id,) = await providers.control.deliver_mail(
+        build_mail(body=long_text, files=[("a.pdf", PDF), ("b.pdf", b"%PDF")]), GMAIL
     )
-    payload = (await gmail.get(f"/messages/{message_id}"))["payload"]
+    payload = (await gmail.get_json(f"/messages/{message_id}"))["payload"]
     text, large, small = payload["parts"]
     for part, content in ((text, long_text.encode()), (large, PDF)):
         assert "data" not in part["body"]
-        fetched = await gmail.get(f"/messages/{message_id}/attachments/{part['body']['attachmentId']}")
-        contracts.gmail_body("MessagePartBody", fetched)
+        fetched = await gmail.get_json(f"/messages/{message_id}/attachments/{part['body']['attachmentId']}")
+        contracts.check_gmail_body("MessagePartBody", fetched)
         assert decoded(fetched["data"]).strip() == content.strip()
         assert fetched["size"] == part["body"]["size"]
     assert decoded(small["body"]["data"]) == b"%PDF"
@@ -147,8 +149,8 @@ async def test_mail_nested_deeper_than_most_readers_go_is_served(providers: Runn
     for level in range(depth):
         head += f'Content-Type: multipart/mixed; boundary="b{level}"\r\n\r\n--b{level}\r\n'
         body += f"\r\n--b{level}--\r\n"
-    (message_id,) = await providers.control.deliver(f"{head}Content-Type: text/plain{body}".encode(), GMAIL)
-    answer = await gmail.call("GET", f"/messages/{message_id}?format=full")
+    (message_id,) = await providers.control.deliver_mail(f"{head}Content-Type: text/plain{body}".encode(), GMAIL)
+    answer = await gmail.send_request("GET", f"/messages/{message_id}?format=full")
     assert answer.status_code == 200
     assert answer.text.count('"parts"') >= depth
 
@@ -156,132 +158,132 @@ async def test_mail_nested_deeper_than_most_readers_go_is_served(providers: Runn
 async def test_padding_is_sometimes_missing(providers: RunningProviders, gmail: Person) -> None:
     endings = set()
     for size in (1000, 1001, 1002):
-        (message_id,) = await providers.control.deliver(mail(files=[("a.pdf", b"x" * size)]), GMAIL)
+        (message_id,) = await providers.control.deliver_mail(build_mail(files=[("a.pdf", b"x" * size)]), GMAIL)
         part = await attached(gmail, message_id)
-        fetched = await gmail.get(f"/messages/{message_id}/attachments/{part['body']['attachmentId']}")
+        fetched = await gmail.get_json(f"/messages/{message_id}/attachments/{part['body']['attachmentId']}")
         assert decoded(fetched["data"]) == b"x" * size
         endings.add((len(fetched["data"]) % 4 != 0, fetched["data"].endswith("=")))
     assert {(True, False), (False, True)} <= endings
 
 
 async def test_attachment_id_is_new_each_time_and_works_for_a_while(providers: RunningProviders, gmail: Person) -> None:
-    (message_id,) = await providers.control.deliver(mail(files=[("a.pdf", PDF)]), GMAIL)
+    (message_id,) = await providers.control.deliver_mail(build_mail(files=[("a.pdf", PDF)]), GMAIL)
     issued = [(await attached(gmail, message_id))["body"]["attachmentId"] for _ in range(12)]
     assert len(set(issued)) == 12
-    await gmail.get(f"/messages/{message_id}/attachments/{issued[-5]}")
-    await gmail.get(f"/messages/{message_id}/attachments/{issued[0]}", status=400)
-    await gmail.get(f"/messages/{message_id}/attachments/guess", status=400)
-    (other,) = await providers.control.deliver(mail(), GMAIL)
-    await gmail.get(f"/messages/{other}/attachments/{issued[-1]}", status=400)
+    await gmail.get_json(f"/messages/{message_id}/attachments/{issued[-5]}")
+    await gmail.get_json(f"/messages/{message_id}/attachments/{issued[0]}", status=400)
+    await gmail.get_json(f"/messages/{message_id}/attachments/guess", status=400)
+    (other,) = await providers.control.deliver_mail(build_mail(), GMAIL)
+    await gmail.get_json(f"/messages/{other}/attachments/{issued[-1]}", status=400)
 
 
 async def test_history_tells_each_kind_of_change(providers: RunningProviders, gmail: Person) -> None:
     control = providers.control
-    start = (await gmail.get("/profile"))["historyId"]
-    (message_id,) = await control.deliver(mail(), GMAIL)
+    start = (await gmail.get_json("/profile"))["historyId"]
+    (message_id,) = await control.deliver_mail(build_mail(), GMAIL)
     await control.mark_read(GMAIL, message_id)
-    await control.move(GMAIL, message_id, "trash")
-    await control.delete(GMAIL, message_id)
-    page = await gmail.get(f"/history?startHistoryId={start}")
-    contracts.gmail_body("ListHistoryResponse", page)
+    await control.move_message(GMAIL, message_id, "trash")
+    await control.delete_message(GMAIL, message_id)
+    page = await gmail.get_json(f"/history?startHistoryId={start}")
+    contracts.check_gmail_body("ListHistoryResponse", page)
     kinds = [next(name for name in record if name not in ("id", "messages")) for record in page["history"]]
     assert kinds == ["messagesAdded", "labelsRemoved", "labelsRemoved", "labelsAdded", "messagesDeleted"]
     assert page["history"][3]["labelsAdded"][0]["labelIds"] == ["TRASH"]
     assert page["historyId"] == page["history"][-1]["id"]
     ids = [int(record["id"]) for record in page["history"]]
     assert ids == sorted(set(ids))
-    await gmail.get(f"/messages/{message_id}", status=404)
+    await gmail.get_json(f"/messages/{message_id}", status=404)
 
 
 async def test_history_is_filtered_by_type_and_label_and_may_have_empty_pages(
     providers: RunningProviders, gmail: Person
 ) -> None:
-    start = (await gmail.get("/profile"))["historyId"]
-    await providers.control.deliver(mail("One"), GMAIL, folder="archive")
-    (inbox,) = await providers.control.deliver(mail("Two"), GMAIL)
+    start = (await gmail.get_json("/profile"))["historyId"]
+    await providers.control.deliver_mail(build_mail("One"), GMAIL, folder="archive")
+    (inbox,) = await providers.control.deliver_mail(build_mail("Two"), GMAIL)
     await providers.control.mark_read(GMAIL, inbox)
-    page = await gmail.get(f"/history?startHistoryId={start}&labelId=INBOX&historyTypes=messageAdded&maxResults=1")
+    page = await gmail.get_json(f"/history?startHistoryId={start}&labelId=INBOX&historyTypes=messageAdded&maxResults=1")
     assert "history" not in page
     seen = []
     while "nextPageToken" in page:
-        page = await gmail.get(
+        page = await gmail.get_json(
             f"/history?startHistoryId={start}&labelId=INBOX&historyTypes=messageAdded&maxResults=1"
             f"&pageToken={page['nextPageToken']}"
         )
         seen += page.get("history", [])
     assert [record["messagesAdded"][0]["message"]["id"] for record in seen] == [inbox]
-    await gmail.get(f"/history?startHistoryId={start}&historyTypes=moved", status=400)
-    await gmail.get("/history", status=400)
+    await gmail.get_json(f"/history?startHistoryId={start}&historyTypes=moved", status=400)
+    await gmail.get_json("/history", status=400)
 
 
 async def test_history_that_is_too_old_is_not_found(providers: RunningProviders, gmail: Person) -> None:
-    start = (await gmail.get("/profile"))["historyId"]
+    start = (await gmail.get_json("/profile"))["historyId"]
     await providers.control.refuse_cursors(GMAIL)
-    gone = await gmail.get(f"/history?startHistoryId={start}", status=404)
-    missing = await gmail.get("/messages/none", status=404)
+    gone = await gmail.get_json(f"/history?startHistoryId={start}", status=404)
+    missing = await gmail.get_json("/messages/none", status=404)
     assert gone == missing
-    fresh = (await gmail.get("/profile"))["historyId"]
-    await gmail.get(f"/history?startHistoryId={fresh}")
+    fresh = (await gmail.get_json("/profile"))["historyId"]
+    await gmail.get_json(f"/history?startHistoryId={fresh}")
 
 
 async def test_cursor_fault_refuses_the_start_once(providers: RunningProviders, gmail: Person) -> None:
-    start = (await gmail.get("/profile"))["historyId"]
+    start = (await gmail.get_json("/profile"))["historyId"]
     await providers.control.set_fault("cursor_refused", mailbox=GMAIL)
-    statuses = [(await gmail.call("GET", f"/history?startHistoryId={start}")).status_code for _ in range(2)]
+    statuses = [(await gmail.send_request("GET", f"/history?startHistoryId={start}")).status_code for _ in range(2)]
     assert statuses == [404, 200]
 
 
 async def test_lagging_history_loses_nothing(providers: RunningProviders, gmail: Person) -> None:
     await providers.control.set_fault("delta_lag", mailbox=GMAIL, lag_s=3600)
-    start = (await gmail.get("/profile"))["historyId"]
-    (message_id,) = await providers.control.deliver(mail(), GMAIL)
-    assert (await gmail.get("/profile"))["historyId"] == start
-    assert await gmail.get(f"/history?startHistoryId={start}") == {"historyId": start}
-    assert (await gmail.get("/messages"))["messages"][0]["id"] == message_id
+    start = (await gmail.get_json("/profile"))["historyId"]
+    (message_id,) = await providers.control.deliver_mail(build_mail(), GMAIL)
+    assert (await gmail.get_json("/profile"))["historyId"] == start
+    assert await gmail.get_json(f"/history?startHistoryId={start}") == {"historyId": start}
+    assert (await gmail.get_json("/messages"))["messages"][0]["id"] == message_id
     await providers.control.clear_faults()
-    assert "history" in await gmail.get(f"/history?startHistoryId={start}")
+    assert "history" in await gmail.get_json(f"/history?startHistoryId={start}")
 
 
 async def test_metadata_scope_sees_headers_and_labels_only(providers: RunningProviders) -> None:
-    (message_id,) = await providers.control.deliver(mail(files=[("a.pdf", PDF)]), GMAIL)
+    (message_id,) = await providers.control.deliver_mail(build_mail(files=[("a.pdf", PDF)]), GMAIL)
     for scope in (METADATA, f"{METADATA} {READONLY}"):
         person = await sign_in_gmail_user(providers, scope=scope)
-        metadata = await person.get(f"/messages/{message_id}?format=metadata")
+        metadata = await person.get_json(f"/messages/{message_id}?format=metadata")
         assert metadata["snippet"] == ""
-        assert (await person.get("/messages"))["messages"]
+        assert (await person.get_json("/messages"))["messages"]
         for path in ("/messages?q=invoice", f"/messages/{message_id}", f"/messages/{message_id}?format=raw"):
-            assert (await person.get(path, status=403))["error"]["code"] == 403
-        await person.get(f"/messages/{message_id}/attachments/any", status=403)
+            assert (await person.get_json(path, status=403))["error"]["code"] == 403
+        await person.get_json(f"/messages/{message_id}/attachments/any", status=403)
 
 
 async def test_only_the_tokens_own_mailbox_opens(providers: RunningProviders, gmail: Person) -> None:
     url = f"{providers.at.gmail_url}/gmail/v1/users"
-    assert (await gmail.get(f"{url}/{GMAIL}/profile"))["emailAddress"] == GMAIL
-    await gmail.get(f"{url}/other@mail.example/profile", status=403)
+    assert (await gmail.get_json(f"{url}/{GMAIL}/profile"))["emailAddress"] == GMAIL
+    await gmail.get_json(f"{url}/other@mail.example/profile", status=403)
     bare = await providers.http.get(f"{url}/me/profile")
     assert (bare.status_code, bare.json()["error"]["status"]) == (401, "UNAUTHENTICATED")
 
 
 async def test_account_without_gmail_says_so(providers: RunningProviders, gmail: Person) -> None:
     await providers.control.disable_mailbox(GMAIL, "gone")
-    refused = await gmail.get("/profile", status=400)
+    refused = await gmail.get_json("/profile", status=400)
     assert refused["error"]["errors"][0]["reason"] == "failedPrecondition"
 
 
 async def test_reply_joins_the_thread_of_what_it_answers(providers: RunningProviders, gmail: Person) -> None:
-    (first,) = await providers.control.deliver(mail("Question"), GMAIL)
-    known = re.search(rb"Message-ID: (<[^>]+>)", mail("Question"))
+    (first,) = await providers.control.deliver_mail(build_mail("Question"), GMAIL)
+    known = re.search(rb"Message-ID: (<[^>]+>)", build_mail("Question"))
     assert known
     answer = b"References: " + known[1] + b"\r\nSubject: Re: Question\r\n\r\nYes."
-    (second,) = await providers.control.deliver(answer, GMAIL)
-    threads = {(await gmail.get(f"/messages/{one}"))["threadId"] for one in (first, second)}
+    (second,) = await providers.control.deliver_mail(answer, GMAIL)
+    threads = {(await gmail.get_json(f"/messages/{one}"))["threadId"] for one in (first, second)}
     assert len(threads) == 1
-    assert (await gmail.get("/profile"))["threadsTotal"] == 1
+    assert (await gmail.get_json("/profile"))["threadsTotal"] == 1
 
 
 async def test_labels_name_the_mailboxes_own(providers: RunningProviders, gmail: Person) -> None:
-    await providers.control.deliver(mail(), GMAIL, folder="Bills")
-    labels = (await gmail.get("/labels"))["labels"]
+    await providers.control.deliver_mail(build_mail(), GMAIL, folder="Bills")
+    labels = (await gmail.get_json("/labels"))["labels"]
     assert {"id": "INBOX", "name": "INBOX", "type": "system"} in labels
     assert {"id": "Label_1", "name": "Bills", "type": "user"} in labels
 
@@ -292,14 +294,14 @@ async def test_removed_label_leaves_its_messages_and_is_never_confused_with_a_la
     first = await providers.control.create_folder(GMAIL, "Bills")
     assert await providers.control.create_folder(GMAIL, "Bills") == first
     second = await providers.control.create_folder(GMAIL, "Receipts")
-    (message_id,) = await providers.control.deliver(mail(), GMAIL, folder="Bills")
-    start = (await gmail.get("/profile"))["historyId"]
+    (message_id,) = await providers.control.deliver_mail(build_mail(), GMAIL, folder="Bills")
+    start = (await gmail.get_json("/profile"))["historyId"]
     await providers.control.remove_folder(GMAIL, "Bills")
-    (record,) = (await gmail.get(f"/history?startHistoryId={start}"))["history"]
+    (record,) = (await gmail.get_json(f"/history?startHistoryId={start}"))["history"]
     assert record["labelsRemoved"][0]["labelIds"] == [first]
-    assert (await gmail.get(f"/messages/{message_id}"))["labelIds"] == ["UNREAD"]
-    listed = (await gmail.get("/labels"))["labels"]
-    contracts.gmail_body("ListLabelsResponse", {"labels": listed})
+    assert (await gmail.get_json(f"/messages/{message_id}"))["labelIds"] == ["UNREAD"]
+    listed = (await gmail.get_json("/labels"))["labels"]
+    contracts.check_gmail_body("ListLabelsResponse", {"labels": listed})
     assert [label["id"] for label in listed if label["type"] == "user"] == [second]
     assert await providers.control.create_folder(GMAIL, "Bills again") not in (first, second)
 
@@ -313,7 +315,7 @@ def batch_of(paths: list[str]) -> str:
 
 
 async def send_batch(providers: RunningProviders, person: Person, path: str, paths: list[str]) -> tuple[int, str]:
-    answer = await person.call(
+    answer = await person.send_request(
         "POST",
         f"{providers.at.gmail_url}{path}",
         content=batch_of(paths),
@@ -348,7 +350,7 @@ async def test_too_many_calls_at_once_are_refused(folder: Path) -> None:
     async with running_providers(folder, latency_ms=1500, concurrent_calls_per_mailbox=1) as providers:
         await providers.control.create_mailbox("gmail", GMAIL)
         person = await sign_in_gmail_user(providers)
-        answers = await asyncio.gather(*(person.call("GET", "/profile") for _ in range(5)))
+        answers = await asyncio.gather(*(person.send_request("GET", "/profile") for _ in range(5)))
         refused = [answer for answer in answers if answer.status_code == 429]
         assert len(refused) == 1
         assert refused[0].json()["error"]["errors"][0]["reason"] == "rateLimitExceeded"

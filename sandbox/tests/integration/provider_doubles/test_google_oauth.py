@@ -13,15 +13,15 @@ import jwt
 import pytest
 from cryptography import x509
 
-from mailroom_sandbox.provider_doubles.client import ControlError, decide
+from mailroom_sandbox.provider_doubles.client import ControlError, answer_consent_page
 from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
 from mailroom_sandbox.testkit.mailbox_users import (
     GMAIL,
     READONLY,
     Person,
-    code_from,
-    google_page,
-    google_token,
+    build_google_authorize_url,
+    obtain_code,
+    request_google_token,
     sign_in_gmail_user,
 )
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, running_providers
@@ -44,7 +44,7 @@ async def test_consent_gives_tokens_that_name_the_person(providers: RunningProvi
         gmail.tokens["id_token"], signing, algorithms=["RS256"], audience=providers.settings.google_client_id
     )
     assert (claims["iss"], claims["email"], claims["email_verified"]) == ("https://accounts.google.com", GMAIL, True)
-    assert (await gmail.get("/profile"))["emailAddress"] == GMAIL
+    assert (await gmail.get_json("/profile"))["emailAddress"] == GMAIL
 
 
 async def test_certificates_come_as_keys_and_as_pem_of_the_same_key(providers: RunningProviders) -> None:
@@ -79,22 +79,24 @@ async def test_offline_alone_gives_a_refresh_token_the_first_time_only(providers
 
 async def test_refresh_does_not_rotate(providers: RunningProviders, gmail: Person) -> None:
     fields = {"grant_type": "refresh_token", "refresh_token": gmail.tokens["refresh_token"]}
-    first, second = await google_token(providers, **fields), await google_token(providers, **fields)
+    first, second = await request_google_token(providers, **fields), await request_google_token(providers, **fields)
     assert "refresh_token" not in first.json()
     assert first.json()["access_token"] != second.json()["access_token"]
 
 
 async def test_person_can_untick_a_scope(providers: RunningProviders) -> None:
-    code = await code_from(providers, google_page(providers), without_scopes=[READONLY])
-    answer = await google_token(providers, grant_type="authorization_code", code=code)
+    code = await obtain_code(providers, build_google_authorize_url(providers), without_scopes=[READONLY])
+    answer = await request_google_token(providers, grant_type="authorization_code", code=code)
     assert READONLY not in answer.json()["scope"].split()
     person = Person(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/me", answer.json())
-    refused = await person.get("/profile", status=403)
+    refused = await person.get_json("/profile", status=403)
     assert refused["error"]["details"][0]["reason"] == "ACCESS_TOKEN_SCOPE_INSUFFICIENT"
 
 
 async def test_declined_consent_goes_back_with_its_state(providers: RunningProviders) -> None:
-    back = parse_qs(urlsplit(await decide(providers.http, google_page(providers), accept=False)).query)
+    back = parse_qs(
+        urlsplit(await answer_consent_page(providers.http, build_google_authorize_url(providers), accept=False)).query
+    )
     assert back == {"state": ["state-1"], "error": ["access_denied"]}
 
 
@@ -111,17 +113,19 @@ async def test_wrong_authorize_request_stays_on_googles_page(
     providers: RunningProviders, changed: dict[str, str]
 ) -> None:
     with pytest.raises(ControlError, match="Error 40"):
-        await decide(providers.http, google_page(providers, **changed))
+        await answer_consent_page(providers.http, build_google_authorize_url(providers, **changed))
 
 
 async def test_code_needs_its_verifier_and_is_good_once(providers: RunningProviders) -> None:
     verifier = "v" * 64
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-    code = await code_from(providers, google_page(providers, code_challenge=challenge, code_challenge_method="S256"))
+    code = await obtain_code(
+        providers, build_google_authorize_url(providers, code_challenge=challenge, code_challenge_method="S256")
+    )
     fields = {"grant_type": "authorization_code", "code": code}
-    assert (await google_token(providers, **fields)).json()["error"] == "invalid_grant"
-    assert (await google_token(providers, **fields, code_verifier=verifier)).status_code == 200
-    again = await google_token(providers, **fields, code_verifier=verifier)
+    assert (await request_google_token(providers, **fields)).json()["error"] == "invalid_grant"
+    assert (await request_google_token(providers, **fields, code_verifier=verifier)).status_code == 200
+    again = await request_google_token(providers, **fields, code_verifier=verifier)
     assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
 
 
@@ -137,13 +141,15 @@ async def test_code_needs_its_verifier_and_is_good_once(providers: RunningProvid
 async def test_token_endpoint_says_no(
     providers: RunningProviders, fields: dict[str, str], status: int, error: str
 ) -> None:
-    answer = await google_token(providers, **{"grant_type": "refresh_token", **fields})
+    answer = await request_google_token(providers, **{"grant_type": "refresh_token", **fields})
     assert (answer.status_code, answer.json()["error"]) == (status, error)
 
 
 async def test_code_belongs_to_its_redirect_address(providers: RunningProviders) -> None:
-    code = await code_from(providers, google_page(providers))
-    answer = await google_token(providers, grant_type="authorization_code", code=code, redirect_uri=REDIRECT_URIS[0])
+    code = await obtain_code(providers, build_google_authorize_url(providers))
+    answer = await request_google_token(
+        providers, grant_type="authorization_code", code=code, redirect_uri=REDIRECT_URIS[0]
+    )
     assert answer.json()["error"] == "redirect_uri_mismatch"
 
 
@@ -152,8 +158,8 @@ async def test_revoke_ends_every_token_of_the_user_and_client(providers: Running
     url = f"{providers.at.gmail_url}/revoke"
     assert (await providers.http.post(url, data={"token": gmail.tokens["refresh_token"]})).status_code == 200
     for person in (gmail, other):
-        assert (await person.get("/profile", status=401))["error"]["errors"][0]["reason"] == "authError"
-        refreshed = await google_token(
+        assert (await person.get_json("/profile", status=401))["error"]["errors"][0]["reason"] == "authError"
+        refreshed = await request_google_token(
             providers, grant_type="refresh_token", refresh_token=person.tokens["refresh_token"]
         )
         assert refreshed.json() == {
@@ -167,8 +173,8 @@ async def test_revoke_ends_every_token_of_the_user_and_client(providers: Running
 async def test_hundred_and_first_refresh_token_pushes_out_the_oldest(providers: RunningProviders) -> None:
     people = [await sign_in_gmail_user(providers) for _ in range(101)]
     fields = [{"grant_type": "refresh_token", "refresh_token": one.tokens["refresh_token"]} for one in people]
-    assert (await google_token(providers, **fields[0])).json()["error"] == "invalid_grant"
-    assert (await google_token(providers, **fields[1])).status_code == 200
+    assert (await request_google_token(providers, **fields[0])).json()["error"] == "invalid_grant"
+    assert (await request_google_token(providers, **fields[1])).status_code == 200
 
 
 async def test_unavailable_token_endpoint_is_no_verdict_on_the_grant(
@@ -176,9 +182,9 @@ async def test_unavailable_token_endpoint_is_no_verdict_on_the_grant(
 ) -> None:
     await providers.control.set_fault("unavailable", mailbox=GMAIL, status=503, times=1)
     fields = {"grant_type": "refresh_token", "refresh_token": gmail.tokens["refresh_token"]}
-    answer = await google_token(providers, **fields)
+    answer = await request_google_token(providers, **fields)
     assert (answer.status_code, answer.json()["error"]) == (503, "server_error")
-    assert (await google_token(providers, **fields)).status_code == 200
+    assert (await request_google_token(providers, **fields)).status_code == 200
 
 
 def assertion(providers: RunningProviders, **changed: object) -> dict[str, str]:
@@ -201,7 +207,7 @@ async def test_service_account_acts_for_a_user_of_its_domain(providers: RunningP
     answer = await providers.http.post(providers.at.google_token_url, data=assertion(providers))
     assert answer.json().keys() == {"access_token", "expires_in", "token_type"}
     person = Person(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/{GMAIL}", answer.json())
-    assert (await person.get("/profile"))["emailAddress"] == GMAIL
+    assert (await person.get_json("/profile"))["emailAddress"] == GMAIL
     own_address = assertion(providers, aud=providers.at.google_token_url)
     assert (await providers.http.post(providers.at.google_token_url, data=own_address)).status_code == 200
 
@@ -229,7 +235,9 @@ async def test_refresh_token_dies_of_half_a_year_of_silence(folder: Path) -> Non
         await providers.control.create_mailbox("gmail", GMAIL)
         person = await sign_in_gmail_user(providers)
         times.append(times[0] + timedelta(days=184))
-        answer = await google_token(providers, grant_type="refresh_token", refresh_token=person.tokens["refresh_token"])
+        answer = await request_google_token(
+            providers, grant_type="refresh_token", refresh_token=person.tokens["refresh_token"]
+        )
         assert answer.json()["error"] == "invalid_grant"
 
 

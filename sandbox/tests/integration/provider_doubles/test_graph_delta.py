@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mailroom_sandbox.testkit import contracts
-from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, mail, sign_in_outlook_user
+from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, build_mail, sign_in_outlook_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 IMMUTABLE = 'IdType="ImmutableId"'
@@ -19,8 +19,8 @@ async def to_the_end(person: Person, path: str, prefer: str = IMMUTABLE) -> tupl
     items: list[dict[str, Any]] = []
     pages = 0
     while True:
-        page = await person.get(path, prefer=prefer)
-        contracts.graph_route("GET", PATH, page)
+        page = await person.get_json(path, prefer=prefer)
+        contracts.check_graph_route("GET", PATH, page)
         pages += 1
         items += page["value"]
         assert ("@odata.nextLink" in page) != ("@odata.deltaLink" in page)
@@ -31,7 +31,7 @@ async def to_the_end(person: Person, path: str, prefer: str = IMMUTABLE) -> tupl
 
 @pytest.mark.parametrize("spelling", ["delta", "delta()", "microsoft.graph.delta()"])
 async def test_every_spelling_of_delta_is_understood(outlook: Person, spelling: str) -> None:
-    page = await outlook.get(f"/me/mailFolders('inbox')/messages/{spelling}")
+    page = await outlook.get_json(f"/me/mailFolders('inbox')/messages/{spelling}")
     assert page["value"] == []
     assert "$deltatoken=" in page["@odata.deltaLink"]
 
@@ -40,19 +40,19 @@ async def test_first_round_lists_the_folder_alone_and_the_next_what_changed(
     providers: RunningProviders, outlook: Person
 ) -> None:
     control = providers.control
-    ids = [(await control.deliver(mail(f"Mail {number}"), OUTLOOK))[0] for number in range(5)]
-    await control.deliver(mail("Elsewhere"), OUTLOOK, folder="Inbox/Below")
+    ids = [(await control.deliver_mail(build_mail(f"Mail {number}"), OUTLOOK))[0] for number in range(5)]
+    await control.deliver_mail(build_mail("Elsewhere"), OUTLOOK, folder="Inbox/Below")
     items, link, pages = await to_the_end(outlook, INBOX, f"{IMMUTABLE}, odata.maxpagesize=2")
     assert ({item["id"] for item in items}, pages) == (set(ids), 3)
     for item in items:
-        contracts.graph_body("message", item)
+        contracts.check_graph_body("message", item)
         assert item["@odata.type"] == "#microsoft.graph.message"
 
     assert (await to_the_end(outlook, link))[0] == []
     await control.mark_read(OUTLOOK, ids[0])
-    await control.move(OUTLOOK, ids[1], "archive")
-    await control.delete(OUTLOOK, ids[2])
-    (new,) = await control.deliver(mail("New"), OUTLOOK)
+    await control.move_message(OUTLOOK, ids[1], "archive")
+    await control.delete_message(OUTLOOK, ids[2])
+    (new,) = await control.deliver_mail(build_mail("New"), OUTLOOK)
     changed, _, _ = await to_the_end(outlook, link)
     by_id = {item["id"]: item for item in changed}
     assert by_id.keys() == {ids[0], ids[1], ids[2], new}
@@ -66,10 +66,10 @@ async def test_first_round_lists_the_folder_alone_and_the_next_what_changed(
 
 
 async def test_move_removes_the_default_id_and_brings_another(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK)
     (before,), inbox, _ = await to_the_end(outlook, INBOX, "")
     _, archive, _ = await to_the_end(outlook, "/me/mailFolders/archive/messages/delta", "")
-    await providers.control.move(OUTLOOK, message_id, "archive")
+    await providers.control.move_message(OUTLOOK, message_id, "archive")
     (removed,), _, _ = await to_the_end(outlook, inbox, "")
     (arrived,), _, _ = await to_the_end(outlook, archive, "")
     assert removed["id"] == before["id"] != arrived["id"]
@@ -77,11 +77,11 @@ async def test_move_removes_the_default_id_and_brings_another(providers: Running
 
 
 async def test_select_and_change_types_travel_in_the_token(providers: RunningProviders, outlook: Person) -> None:
-    (first,) = await providers.control.deliver(mail("First"), OUTLOOK)
+    (first,) = await providers.control.deliver_mail(build_mail("First"), OUTLOOK)
     items, link, _ = await to_the_end(outlook, f"{INBOX}?$select=subject&changeType=created")
     assert [item.keys() for item in items] == [{"@odata.type", "@odata.etag", "id", "subject"}]
     await providers.control.mark_read(OUTLOOK, first)
-    await providers.control.deliver(mail("Second"), OUTLOOK)
+    await providers.control.deliver_mail(build_mail("Second"), OUTLOOK)
     later, _, _ = await to_the_end(outlook, link)
     assert [(item["subject"], len(item)) for item in later] == [("Second", 4)]
     assert "select" not in link
@@ -89,7 +89,7 @@ async def test_select_and_change_types_travel_in_the_token(providers: RunningPro
 
 async def test_expanded_attachments_stay_expanded_in_later_rounds(providers: RunningProviders, outlook: Person) -> None:
     _, link, _ = await to_the_end(outlook, f"{INBOX}?$select=subject&$expand=attachments($select=id,name)")
-    await providers.control.deliver(mail(files=[("a.pdf", b"%PDF")]), OUTLOOK)
+    await providers.control.deliver_mail(build_mail(files=[("a.pdf", b"%PDF")]), OUTLOOK)
     (item,), _, _ = await to_the_end(outlook, link)
     assert [one["name"] for one in item["attachments"]] == ["a.pdf"]
 
@@ -97,38 +97,38 @@ async def test_expanded_attachments_stay_expanded_in_later_rounds(providers: Run
 @pytest.mark.parametrize("option", ["$search=invoice", "$count=true", "$deltaToken=latest"])
 async def test_option_that_is_not_played_is_refused_and_not_ignored(outlook: Person, option: str) -> None:
     for path in (INBOX, "/me/messages"):
-        await outlook.get(f"{path}?{option}", status=400)
+        await outlook.get_json(f"{path}?{option}", status=400)
 
 
 async def test_page_size_is_wished_for_on_every_request(providers: RunningProviders, outlook: Person) -> None:
-    await providers.control.deliver(mail(), OUTLOOK, times=5)
-    page = await outlook.get(INBOX, prefer="odata.maxpagesize=1")
+    await providers.control.deliver_mail(build_mail(), OUTLOOK, times=5)
+    page = await outlook.get_json(INBOX, prefer="odata.maxpagesize=1")
     assert len(page["value"]) == 1
-    rest = await outlook.get(page["@odata.nextLink"])
+    rest = await outlook.get_json(page["@odata.nextLink"])
     assert len(rest["value"]) == 4
 
 
 async def test_filter_knows_only_the_time_of_arrival(providers: RunningProviders, outlook: Person) -> None:
-    await providers.control.deliver(
-        mail("Old"), OUTLOOK, received_at=datetime.fromisoformat("2026-01-01T00:00:00+00:00")
+    await providers.control.deliver_mail(
+        build_mail("Old"), OUTLOOK, received_at=datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     )
-    await providers.control.deliver(mail("New"), OUTLOOK)
+    await providers.control.deliver_mail(build_mail("New"), OUTLOOK)
     items, _, _ = await to_the_end(outlook, f"{INBOX}?$filter=receivedDateTime ge 2026-06-01T00:00:00Z")
     assert [item["subject"] for item in items] == ["New"]
     for wrong in ("isRead eq false", "receivedDateTime lt 2026-06-01T00:00:00Z"):
-        await outlook.get(f"{INBOX}?$filter={wrong}", status=400)
-    await outlook.get(f"{INBOX}?changeType=moved", status=400)
+        await outlook.get_json(f"{INBOX}?$filter={wrong}", status=400)
+    await outlook.get_json(f"{INBOX}?changeType=moved", status=400)
 
 
 async def test_forgotten_generation_refuses_every_token_until_a_new_round(
     providers: RunningProviders, outlook: Person
 ) -> None:
-    await providers.control.deliver(mail(), OUTLOOK, times=3)
-    page = await outlook.get(INBOX, prefer="odata.maxpagesize=1")
+    await providers.control.deliver_mail(build_mail(), OUTLOOK, times=3)
+    page = await outlook.get_json(INBOX, prefer="odata.maxpagesize=1")
     _, link, _ = await to_the_end(outlook, INBOX)
     await providers.control.refuse_cursors(OUTLOOK)
     for token in (link, page["@odata.nextLink"]):
-        answer = await outlook.call("GET", token)
+        answer = await outlook.send_request("GET", token)
         assert (answer.status_code, answer.json()["error"]["code"]) == (410, "SyncStateNotFound")
         assert answer.headers["location"].endswith("$deltatoken=")
     items, link, _ = await to_the_end(outlook, answer.headers["location"])
@@ -140,23 +140,23 @@ async def test_forgotten_generation_refuses_every_token_until_a_new_round(
 async def test_cursor_fault_strikes_where_it_is_told_and_once(
     providers: RunningProviders, outlook: Person, where: str, refused: str
 ) -> None:
-    await providers.control.deliver(mail(), OUTLOOK, times=3)
-    page = await outlook.get(INBOX, prefer="odata.maxpagesize=1")
+    await providers.control.deliver_mail(build_mail(), OUTLOOK, times=3)
+    page = await outlook.get_json(INBOX, prefer="odata.maxpagesize=1")
     _, delta_link, _ = await to_the_end(outlook, INBOX)
     links = {"deltaLink": delta_link, "nextLink": page["@odata.nextLink"]}
     await providers.control.set_fault("cursor_refused", mailbox=OUTLOOK, where=where)
     other = links["nextLink" if refused == "deltaLink" else "deltaLink"]
-    assert (await outlook.call("GET", other)).status_code == 200
-    assert [(await outlook.call("GET", links[refused])).status_code for _ in range(2)] == [410, 200]
+    assert (await outlook.send_request("GET", other)).status_code == 200
+    assert [(await outlook.send_request("GET", links[refused])).status_code for _ in range(2)] == [410, 200]
 
 
 async def test_lagging_delta_shows_later_what_the_list_shows_now(providers: RunningProviders, outlook: Person) -> None:
     _, link, _ = await to_the_end(outlook, INBOX)
     await providers.control.set_fault("delta_lag", mailbox=OUTLOOK, lag_s=3600)
-    await providers.control.deliver(mail(), OUTLOOK)
+    await providers.control.deliver_mail(build_mail(), OUTLOOK)
     items, lagging, _ = await to_the_end(outlook, link)
     assert items == []
-    assert len((await outlook.get("/me/messages"))["value"]) == 1
+    assert len((await outlook.get_json("/me/messages"))["value"]) == 1
     assert (await to_the_end(outlook, INBOX))[0] == []
     await providers.control.clear_faults("delta_lag")
     assert len((await to_the_end(outlook, lagging))[0]) == 1
@@ -167,26 +167,26 @@ async def test_token_of_another_mailbox_or_of_nobody_is_malformed(providers: Run
     bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
     _, link, _ = await to_the_end(outlook, INBOX)
     token = link.partition("$deltatoken=")[2]
-    await bob.get(f"{INBOX}?$deltatoken={token}", status=400)
-    await outlook.get(f"{INBOX}?$deltatoken={token[:-4]}AAAA", status=400)
-    await outlook.get(f"{INBOX}?$deltatoken=x", status=400)
-    await outlook.get(f"/me/mailFolders/archive/messages/delta?$deltatoken={token}", status=400)
+    await bob.get_json(f"{INBOX}?$deltatoken={token}", status=400)
+    await outlook.get_json(f"{INBOX}?$deltatoken={token[:-4]}AAAA", status=400)
+    await outlook.get_json(f"{INBOX}?$deltatoken=x", status=400)
+    await outlook.get_json(f"/me/mailFolders/archive/messages/delta?$deltatoken={token}", status=400)
 
 
 async def test_folder_delta_tells_of_new_folders(providers: RunningProviders, outlook: Person) -> None:
     items: list[dict[str, Any]] = []
     path = "/me/mailFolders/delta"
     while True:
-        page = await outlook.get(path)
-        contracts.graph_route("GET", "/users/{user-id}/mailFolders/delta()", page)
+        page = await outlook.get_json(path)
+        contracts.check_graph_route("GET", "/users/{user-id}/mailFolders/delta()", page)
         items += page["value"]
         if "@odata.deltaLink" in page:
             break
         path = page["@odata.nextLink"]
     assert {"Inbox", "Archive"} <= {item["displayName"] for item in items}
-    await providers.control.deliver(mail(), OUTLOOK, folder="Receipts")
-    changed = await outlook.get(page["@odata.deltaLink"])
+    await providers.control.deliver_mail(build_mail(), OUTLOOK, folder="Receipts")
+    changed = await outlook.get_json(page["@odata.deltaLink"])
     assert [item["displayName"] for item in changed["value"]] == ["Receipts"]
     await providers.control.remove_folder(OUTLOOK, "Receipts")
-    gone = await outlook.get(changed["@odata.deltaLink"])
+    gone = await outlook.get_json(changed["@odata.deltaLink"])
     assert gone["value"] == [{"id": changed["value"][0]["id"], "@removed": {"reason": "deleted"}}]

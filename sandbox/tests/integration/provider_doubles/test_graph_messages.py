@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from mailroom_sandbox.provider_doubles.client import ControlError
 from mailroom_sandbox.testkit import contracts
-from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, mail, sign_in_outlook_user
+from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, build_mail, sign_in_outlook_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 IMMUTABLE = 'IdType="ImmutableId"'
@@ -35,68 +35,72 @@ async def delivered(providers: RunningProviders) -> list[str]:
     """Three mails, a minute apart; the last has two files."""
     received_at = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
     ids = []
-    sources = (mail("First"), mail("Second"), mail("Third", files=[("a.pdf", PDF), ("b.pdf", b"%PDF")]))
+    sources = (
+        build_mail("First"),
+        build_mail("Second"),
+        build_mail("Third", files=[("a.pdf", PDF), ("b.pdf", b"%PDF")]),
+    )
     for index, source in enumerate(sources):
         moment = received_at + timedelta(minutes=index)
-        ids += await providers.control.deliver(source, OUTLOOK, received_at=moment)
+        ids += await providers.control.deliver_mail(source, OUTLOOK, received_at=moment)
     return ids
 
 
 async def test_folder_list_pages_and_hides_what_is_hidden(providers: RunningProviders, outlook: Person) -> None:
     for name in ("Alpha", "Beta", "Gamma", "Delta"):
-        await providers.control.deliver(mail(name), OUTLOOK, folder=name)
+        await providers.control.deliver_mail(build_mail(name), OUTLOOK, folder=name)
     seen: list[dict[str, Any]] = []
     path: str | None = "/me/mailFolders"
     while path:
-        page = await outlook.get(path)
-        contracts.graph_route("GET", "/users/{user-id}/mailFolders", page)
+        page = await outlook.get_json(path)
+        contracts.check_graph_route("GET", "/users/{user-id}/mailFolders", page)
         assert len(page["value"]) <= 10
         seen += page["value"]
         path = page.get("@odata.nextLink")
     for folder in seen:
-        contracts.graph_body("mailFolder", folder)
+        contracts.check_graph_body("mailFolder", folder)
     names = [folder["displayName"] for folder in seen]
     assert {"Inbox", "Drafts", "Deleted Items", "Alpha", "Delta"} <= set(names)
     assert len(names) == len(set(names)) == 12
-    hidden = await outlook.get("/me/mailFolders?includeHiddenFolders=true&$top=100")
+    hidden = await outlook.get_json("/me/mailFolders?includeHiddenFolders=true&$top=100")
     assert {folder["displayName"] for folder in hidden["value"]} - set(names) == {"Sync Issues"}
 
 
 async def test_folder_is_found_by_id_name_and_bracketed_name(providers: RunningProviders, outlook: Person) -> None:
-    await providers.control.deliver(mail(), OUTLOOK)
-    inbox = await outlook.get("/me/mailFolders/inbox")
-    contracts.graph_body("mailFolder", inbox)
+    await providers.control.deliver_mail(build_mail(), OUTLOOK)
+    inbox = await outlook.get_json("/me/mailFolders/inbox")
+    contracts.check_graph_body("mailFolder", inbox)
     assert (inbox["totalItemCount"], inbox["unreadItemCount"]) == (1, 1)
     for spelling in (f"/me/mailFolders/{inbox['id']}", "/me/mailFolders('Inbox')", "/me/mailfolders/INBOX"):
-        assert (await outlook.get(spelling))["id"] == inbox["id"]
-    await outlook.get("/me/mailFolders/nowhere", status=404)
+        assert (await outlook.get_json(spelling))["id"] == inbox["id"]
+    await outlook.get_json("/me/mailFolders/nowhere", status=404)
 
 
 async def test_child_folders_are_listed_below_their_parent(providers: RunningProviders, outlook: Person) -> None:
-    await providers.control.deliver(mail(), OUTLOOK, folder="Inbox/Invoices/2026")
-    invoices = (await outlook.get("/me/mailFolders/inbox/childFolders"))["value"]
+    await providers.control.deliver_mail(build_mail(), OUTLOOK, folder="Inbox/Invoices/2026")
+    invoices = (await outlook.get_json("/me/mailFolders/inbox/childFolders"))["value"]
     assert [(one["displayName"], one["childFolderCount"]) for one in invoices] == [("Invoices", 1)]
-    deeper = await outlook.get(f"/me/mailFolders/{invoices[0]['id']}/childFolders")
-    contracts.graph_route("GET", "/users/{user-id}/mailFolders/{mailFolder-id}/childFolders", deeper)
+    deeper = await outlook.get_json(f"/me/mailFolders/{invoices[0]['id']}/childFolders")
+    contracts.check_graph_route("GET", "/users/{user-id}/mailFolders/{mailFolder-id}/childFolders", deeper)
     assert [one["displayName"] for one in deeper["value"]] == ["2026"]
 
 
 async def test_removed_folder_goes_with_its_messages(providers: RunningProviders, outlook: Person) -> None:
     folder_id = await providers.control.create_folder(OUTLOOK, "Inbox/Bills")
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK, folder="Inbox/Bills")
-    assert (await outlook.get(f"/me/mailFolders/{folder_id}"))["displayName"] == "Bills"
+    (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK, folder="Inbox/Bills")
+    assert (await outlook.get_json(f"/me/mailFolders/{folder_id}"))["displayName"] == "Bills"
     for name in ("Inbox", "Inbox/None"):
         with pytest.raises(ControlError, match="404"):
             await providers.control.remove_folder(OUTLOOK, name)
     await providers.control.remove_folder(OUTLOOK, "Inbox/Bills")
-    assert (await outlook.call("GET", f"/me/mailFolders/{folder_id}")).status_code == 404
-    assert (await outlook.call("GET", f"/me/messages/{message_id}")).status_code == 404
+    assert (await outlook.send_request("GET", f"/me/mailFolders/{folder_id}")).status_code == 404
+    assert (await outlook.send_request("GET", f"/me/messages/{message_id}")).status_code == 404
 
 
 async def test_message_has_every_member_of_the_contract(delivered: list[str], outlook: Person) -> None:
-    answer = await outlook.call("GET", f"/me/messages/{delivered[2]}", prefer=IMMUTABLE)
+    answer = await outlook.send_request("GET", f"/me/messages/{delivered[2]}", prefer=IMMUTABLE)
     body = answer.json()
-    contracts.graph_body("message", body)
+    contracts.check_graph_body("message", body)
     assert answer.headers["content-type"].startswith("application/json; odata.metadata=minimal")
     assert {"request-id", "client-request-id", "x-ms-ags-diagnostic"} <= answer.headers.keys()
     assert body["id"] == delivered[2]
@@ -110,21 +114,21 @@ async def test_message_has_every_member_of_the_contract(delivered: list[str], ou
 async def test_select_gives_only_what_is_named_and_refuses_what_is_unknown(
     delivered: list[str], outlook: Person
 ) -> None:
-    page = await outlook.get("/me/messages?$select=subject,internetMessageHeaders&$top=1")
+    page = await outlook.get_json("/me/messages?$select=subject,internetMessageHeaders&$top=1")
     (item,) = page["value"]
     assert item.keys() == {"@odata.etag", "id", "subject", "internetMessageHeaders"}
-    contracts.graph_body("message", item, complete=False)
-    refused = await outlook.get("/me/messages?$select=size", status=400)
+    contracts.check_graph_body("message", item, complete=False)
+    refused = await outlook.get_json("/me/messages?$select=size", status=400)
     assert refused["error"]["code"] == "RequestBroker--ParseUri"
-    contracts.graph_body("microsoft.graph.ODataErrors.ODataError", refused)
+    contracts.check_graph_body("microsoft.graph.ODataErrors.ODataError", refused)
 
 
 async def test_list_is_newest_first_and_pages_to_the_end(delivered: list[str], outlook: Person) -> None:
     subjects: list[str] = []
     path: str | None = "/me/messages?$top=2&$select=subject"
     while path:
-        page = await outlook.get(path)
-        contracts.graph_route("GET", "/users/{user-id}/messages", page)
+        page = await outlook.get_json(path)
+        contracts.check_graph_route("GET", "/users/{user-id}/messages", page)
         subjects += [item["subject"] for item in page["value"]]
         path = page.get("@odata.nextLink")
     assert subjects == ["Third", "Second", "First"]
@@ -132,7 +136,7 @@ async def test_list_is_newest_first_and_pages_to_the_end(delivered: list[str], o
 
 async def test_filter_on_times_and_members_with_order(delivered: list[str], outlook: Person) -> None:
     async def subjects(query: str) -> list[str]:
-        return [item["subject"] for item in (await outlook.get(f"/me/messages?{query}"))["value"]]
+        return [item["subject"] for item in (await outlook.get_json(f"/me/messages?{query}"))["value"]]
 
     after = "$filter=receivedDateTime ge 2026-11-02T09:01:00Z"
     assert await subjects(f"{after}&$orderby=receivedDateTime asc") == ["Second", "Third"]
@@ -154,16 +158,16 @@ async def test_filter_on_times_and_members_with_order(delivered: list[str], outl
     ],
 )
 async def test_order_that_the_filter_does_not_begin_with_is_inefficient(outlook: Person, query: str) -> None:
-    refused = await outlook.get(f"/me/messages?{query}", status=400)
+    refused = await outlook.get_json(f"/me/messages?{query}", status=400)
     assert refused["error"]["code"] == "InefficientFilter"
 
 
 async def test_change_shows_in_the_list_of_modified_messages(
     providers: RunningProviders, delivered: list[str], outlook: Person
 ) -> None:
-    before = (await outlook.get(f"/me/messages/{delivered[0]}"))["changeKey"]
+    before = (await outlook.get_json(f"/me/messages/{delivered[0]}"))["changeKey"]
     await providers.control.mark_read(OUTLOOK, delivered[0])
-    newest = await outlook.get("/me/messages?$orderby=lastModifiedDateTime desc&$top=1")
+    newest = await outlook.get_json("/me/messages?$orderby=lastModifiedDateTime desc&$top=1")
     assert newest["value"][0]["subject"] == "First"
     assert newest["value"][0]["isRead"] is True
     assert newest["value"][0]["changeKey"] != before
@@ -172,129 +176,129 @@ async def test_change_shows_in_the_list_of_modified_messages(
 async def test_default_id_changes_with_a_move_and_the_immutable_one_stays(
     providers: RunningProviders, delivered: list[str], outlook: Person
 ) -> None:
-    (before,) = (await outlook.get("/me/messages?$filter=subject eq 'First'"))["value"]
+    (before,) = (await outlook.get_json("/me/messages?$filter=subject eq 'First'"))["value"]
     assert before["id"] != delivered[0]
     assert "=" in before["id"]
     assert "=" in delivered[0]
-    await providers.control.move(OUTLOOK, delivered[0], "archive")
-    gone = await outlook.get(f"/me/messages/{before['id']}", status=404)
+    await providers.control.move_message(OUTLOOK, delivered[0], "archive")
+    gone = await outlook.get_json(f"/me/messages/{before['id']}", status=404)
     assert gone["error"]["code"] == "ErrorItemNotFound"
-    after = await outlook.get(f"/me/messages/{delivered[0]}", prefer=IMMUTABLE)
+    after = await outlook.get_json(f"/me/messages/{delivered[0]}", prefer=IMMUTABLE)
     assert after["id"] == delivered[0]
-    assert after["parentFolderId"] == (await outlook.get("/me/mailFolders/archive"))["id"]
-    await outlook.get(f"/me/messages/{delivered[0].swapcase()}", status=404)
+    assert after["parentFolderId"] == (await outlook.get_json("/me/mailFolders/archive"))["id"]
+    await outlook.get_json(f"/me/messages/{delivered[0].swapcase()}", status=404)
 
 
 async def test_source_is_given_byte_for_byte(providers: RunningProviders, outlook: Person) -> None:
-    source = mail("Exact", files=[("a.pdf", PDF)])
-    (message_id,) = await providers.control.deliver(source, OUTLOOK)
-    answer = await outlook.call("GET", f"/me/messages/{message_id}/$value")
+    source = build_mail("Exact", files=[("a.pdf", PDF)])
+    (message_id,) = await providers.control.deliver_mail(source, OUTLOOK)
+    answer = await outlook.send_request("GET", f"/me/messages/{message_id}/$value")
     assert answer.content == source
 
 
 async def test_attachment_list_carries_content_unless_selected_away(delivered: list[str], outlook: Person) -> None:
     path = f"/me/messages/{delivered[2]}/attachments"
-    page = await outlook.get(path)
-    contracts.graph_route("GET", "/users/{user-id}/messages/{message-id}/attachments", page)
+    page = await outlook.get_json(path)
+    contracts.check_graph_route("GET", "/users/{user-id}/messages/{message-id}/attachments", page)
     for item in page["value"]:
-        contracts.graph_body("fileAttachment", item)
+        contracts.check_graph_body("fileAttachment", item)
     assert base64.b64decode(page["value"][0]["contentBytes"]) == PDF
     assert page["value"][0]["size"] > len(PDF)
-    light = await outlook.get(f"{path}?$select=id,name,contentType,size,isInline,lastModifiedDateTime")
+    light = await outlook.get_json(f"{path}?$select=id,name,contentType,size,isInline,lastModifiedDateTime")
     assert all("contentBytes" not in item and item["name"] for item in light["value"])
 
 
 async def test_content_id_must_be_cast_in_select(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(LOGO, OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(LOGO, OUTLOOK)
     path = f"/me/messages/{message_id}/attachments?$select=id,name,isInline"
-    refused = await outlook.get(f"{path},contentId", status=400)
+    refused = await outlook.get_json(f"{path},contentId", status=400)
     assert refused["error"]["code"] == "RequestBroker--ParseUri"
-    (item,) = (await outlook.get(f"{path},microsoft.graph.fileAttachment/contentId"))["value"]
+    (item,) = (await outlook.get_json(f"{path},microsoft.graph.fileAttachment/contentId"))["value"]
     assert (item["contentId"], item["isInline"]) == ("logo@x", True)
     assert "contentBytes" not in item
 
 
 async def test_inline_attachments_alone_do_not_count(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(LOGO, OUTLOOK)
-    message = await outlook.get(f"/me/messages/{message_id}?$expand=attachments($select=id,name)")
+    (message_id,) = await providers.control.deliver_mail(LOGO, OUTLOOK)
+    message = await outlook.get_json(f"/me/messages/{message_id}?$expand=attachments($select=id,name)")
     assert message["hasAttachments"] is False
     assert [item["name"] for item in message["attachments"]] == ["logo.png"]
     assert message["bodyPreview"] == "Save & win"
 
 
 async def test_attachment_and_its_bytes(delivered: list[str], outlook: Person) -> None:
-    (first, _) = (await outlook.get(f"/me/messages/{delivered[2]}/attachments", prefer=IMMUTABLE))["value"]
-    one = await outlook.get(f"/me/messages/{delivered[2]}/attachments/{first['id']}")
-    contracts.graph_body("fileAttachment", one)
-    answer = await outlook.call("GET", f"/me/messages/{delivered[2]}/attachments/{first['id']}/$value")
+    (first, _) = (await outlook.get_json(f"/me/messages/{delivered[2]}/attachments", prefer=IMMUTABLE))["value"]
+    one = await outlook.get_json(f"/me/messages/{delivered[2]}/attachments/{first['id']}")
+    contracts.check_graph_body("fileAttachment", one)
+    answer = await outlook.send_request("GET", f"/me/messages/{delivered[2]}/attachments/{first['id']}/$value")
     assert (answer.content, answer.headers["content-type"]) == (PDF, "application/pdf")
-    await outlook.get(f"/me/messages/{delivered[0]}/attachments/{first['id']}", status=404)
+    await outlook.get_json(f"/me/messages/{delivered[0]}/attachments/{first['id']}", status=404)
 
 
 async def test_attachment_ids_follow_the_kind_of_message_id(
     providers: RunningProviders, delivered: list[str], outlook: Person
 ) -> None:
     async def ids(prefer: str | None) -> list[str]:
-        page = await outlook.get(f"/me/messages/{delivered[2]}/attachments", prefer=prefer)
+        page = await outlook.get_json(f"/me/messages/{delivered[2]}/attachments", prefer=prefer)
         return [item["id"] for item in page["value"]]
 
     default, immutable = await ids(None), await ids(IMMUTABLE)
-    await providers.control.move(OUTLOOK, delivered[2], "archive")
+    await providers.control.move_message(OUTLOOK, delivered[2], "archive")
     assert await ids(IMMUTABLE) == immutable
     assert set(await ids(None)).isdisjoint(default)
 
 
 async def test_nested_message_is_an_item_with_its_own_source(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(NESTED, OUTLOOK)
+    (message_id,) = await providers.control.deliver_mail(NESTED, OUTLOOK)
     path = f"/me/messages/{message_id}/attachments"
-    (item,) = (await outlook.get(path))["value"]
-    contracts.graph_body("itemAttachment", item)
+    (item,) = (await outlook.get_json(path))["value"]
+    contracts.check_graph_body("itemAttachment", item)
     assert (item["@odata.type"], item["name"], item["contentType"]) == (
         "#microsoft.graph.itemAttachment",
         "The invoice",
         None,
     )
-    source = await outlook.call("GET", f"{path}/{item['id']}/$value")
+    source = await outlook.send_request("GET", f"{path}/{item['id']}/$value")
     assert source.content.startswith(b"From: c@supplier.example\r\nSubject: The invoice\r\n\r\nHello")
-    expanded = await outlook.get(f"{path}/{item['id']}?$expand=microsoft.graph.itemattachment/item")
+    expanded = await outlook.get_json(f"{path}/{item['id']}?$expand=microsoft.graph.itemattachment/item")
     assert (expanded["item"]["id"], expanded["item"]["subject"]) == ("", "The invoice")
-    contracts.graph_body("itemAttachment", expanded)
+    contracts.check_graph_body("itemAttachment", expanded)
 
 
 async def test_body_comes_as_text_when_that_is_preferred(providers: RunningProviders, outlook: Person) -> None:
-    (message_id,) = await providers.control.deliver(LOGO, OUTLOOK)
-    answer = await outlook.call("GET", f"/me/messages/{message_id}", prefer='outlook.body-content-type="text"')
+    (message_id,) = await providers.control.deliver_mail(LOGO, OUTLOOK)
+    answer = await outlook.send_request("GET", f"/me/messages/{message_id}", prefer='outlook.body-content-type="text"')
     assert answer.json()["body"] == {"contentType": "text", "content": "Save & win"}
     assert answer.headers["preference-applied"] == 'outlook.body-content-type="text"'
-    assert (await outlook.get(f"/me/messages/{message_id}"))["body"]["contentType"] == "html"
+    assert (await outlook.get_json(f"/me/messages/{message_id}"))["body"]["contentType"] == "html"
 
 
 async def test_basic_permission_sees_neither_body_nor_attachment(
     providers: RunningProviders, delivered: list[str]
 ) -> None:
     person = await sign_in_outlook_user(providers, scope="openid offline_access Mail.ReadBasic")
-    message = await person.get(f"/me/messages/{delivered[2]}")
+    message = await person.get_json(f"/me/messages/{delivered[2]}")
     assert message["subject"] == "Third"
     assert not {"body", "bodyPreview", "uniqueBody"} & message.keys()
     for path in ("attachments", "$value"):
-        refused = await person.get(f"/me/messages/{delivered[2]}/{path}", status=403)
+        refused = await person.get_json(f"/me/messages/{delivered[2]}/{path}", status=403)
         assert refused["error"]["code"] == "ErrorAccessDenied"
 
 
 async def test_strangers_mailbox_is_closed(providers: RunningProviders, outlook: Person) -> None:
     await providers.control.create_mailbox("outlook", "bob@company.example")
-    await outlook.get("/users/bob@company.example/messages", status=403)
-    await outlook.get("/users/nobody@company.example/messages", status=404)
-    await outlook.get(f"/users/{OUTLOOK}/messages")
+    await outlook.get_json("/users/bob@company.example/messages", status=403)
+    await outlook.get_json("/users/nobody@company.example/messages", status=404)
+    await outlook.get_json(f"/users/{OUTLOOK}/messages")
 
 
 async def test_token_is_asked_for_and_dies(providers: RunningProviders, outlook: Person) -> None:
     bare = await providers.http.get(f"{providers.at.graph_url}/me/messages")
     assert (bare.status_code, bare.json()["error"]["message"]) == (401, "Access token is empty.")
     await providers.control.expire_tokens(OUTLOOK)
-    dead = await outlook.get("/me/messages", status=401)
+    dead = await outlook.get_json("/me/messages", status=401)
     assert dead["error"]["code"] == "InvalidAuthenticationToken"
-    contracts.graph_body("microsoft.graph.ODataErrors.ODataError", dead)
+    contracts.check_graph_body("microsoft.graph.ODataErrors.ODataError", dead)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d", dead["error"]["innerError"]["date"])
 
 
@@ -302,7 +306,7 @@ async def test_token_runs_out_by_itself(folder: Any) -> None:
     async with running_providers(folder, access_token_lifetime_s=0) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
-        await person.get("/me", status=401)
+        await person.get_json("/me", status=401)
 
 
 async def test_fifth_call_at_once_to_one_mailbox_is_refused(folder: Any) -> None:
@@ -311,7 +315,7 @@ async def test_fifth_call_at_once_to_one_mailbox_is_refused(folder: Any) -> None
         await providers.control.create_mailbox("outlook", "bob@company.example")
         ada = await sign_in_outlook_user(providers)
         bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
-        answers = await asyncio.gather(*(person.call("GET", "/me/messages") for person in [ada] * 6 + [bob]))
+        answers = await asyncio.gather(*(person.send_request("GET", "/me/messages") for person in [ada] * 6 + [bob]))
         assert sorted(answer.status_code for answer in answers[:6]) == [200] * 4 + [429] * 2
         refused = next(answer for answer in answers if answer.status_code == 429)
         assert refused.json()["error"]["code"] == "ApplicationThrottled"
@@ -321,13 +325,13 @@ async def test_fifth_call_at_once_to_one_mailbox_is_refused(folder: Any) -> None
 async def test_batch_answers_each_call_and_counts_its_slots(delivered: list[str], outlook: Person) -> None:
     urls = ["/me/messages?$top=1&$select=subject", f"/me/messages/{delivered[0]}/$value", "/me/messages/nothing"]
     batch = {"requests": [{"id": str(index), "method": "GET", "url": url} for index, url in enumerate(urls)]}
-    answer = await outlook.post("/$batch", batch)
-    contracts.graph_route("POST", "/$batch", answer)
+    answer = await outlook.post_json("/$batch", batch)
+    contracts.check_graph_route("POST", "/$batch", answer)
     by_id = {step["id"]: step for step in answer["responses"]}
     assert [by_id[name]["status"] for name in "012"] == [200, 200, 404]
     assert base64.b64decode(by_id["1"]["body"]).startswith(b"From: ")
     crowd = {"requests": [{"id": str(index), "method": "GET", "url": "/me/messages"} for index in range(20)]}
-    statuses = [step["status"] for step in (await outlook.post("/$batch", crowd))["responses"]]
+    statuses = [step["status"] for step in (await outlook.post_json("/$batch", crowd))["responses"]]
     assert (statuses.count(200), statuses.count(429)) == (4, 16)
 
 
@@ -335,7 +339,7 @@ async def test_batch_takes_preferences_per_call(delivered: list[str], outlook: P
     url = "/me/messages?$filter=subject eq 'First'"
     wish = {"method": "GET", "url": url}
     requests = [{"id": "a", **wish, "headers": {"Prefer": IMMUTABLE}}, {"id": "b", **wish}]
-    responses = (await outlook.post("/$batch", {"requests": requests}))["responses"]
+    responses = (await outlook.post_json("/$batch", {"requests": requests}))["responses"]
     ids = {step["id"]: step["body"]["value"][0]["id"] for step in responses}
     assert ids["a"] == delivered[0] != ids["b"]
 
@@ -344,9 +348,9 @@ async def test_batch_rules(outlook: Person) -> None:
     one = {"method": "GET", "url": "/me"}
     many = [{"id": str(index), **one} for index in range(21)]
     for requests in ([], many, [{"id": "a", **one}, {"id": "A", **one}], [{"id": "a"}]):
-        await outlook.post("/$batch", {"requests": requests}, status=400)
+        await outlook.post_json("/$batch", {"requests": requests}, status=400)
     chain = [{"id": "1", "method": "GET", "url": "/me/messages/none"}, {"id": "2", **one, "dependsOn": ["1"]}]
-    responses = (await outlook.post("/$batch", {"requests": chain}))["responses"]
+    responses = (await outlook.post_json("/$batch", {"requests": chain}))["responses"]
     assert {step["id"]: step["status"] for step in responses} == {"1": 404, "2": 424}
 
 
@@ -356,32 +360,32 @@ async def test_ids_are_translated_both_ways(delivered: list[str], outlook: Perso
         "SourceIdType": "restImmutableEntryId",
         "TargetIdType": "restId",
     }
-    answer = await outlook.post("/me/translateExchangeIds", wish)
-    contracts.graph_route("POST", "/users/{user-id}/translateExchangeIds", answer)
+    answer = await outlook.post_json("/me/translateExchangeIds", wish)
+    contracts.check_graph_route("POST", "/users/{user-id}/translateExchangeIds", answer)
     known, unknown = answer["value"]
     assert unknown["errorDetails"]["code"] == "ErrorItemNotFound"
     back = {"inputIds": [known["targetId"]], "sourceIdType": "restId", "targetIdType": "restImmutableEntryId"}
-    assert (await outlook.post("/me/translateExchangeIds", back))["value"][0]["targetId"] == delivered[0]
+    assert (await outlook.post_json("/me/translateExchangeIds", back))["value"][0]["targetId"] == delivered[0]
 
 
 async def test_user_is_named_by_guid_and_address(outlook: Person) -> None:
-    me = await outlook.get("/me")
-    contracts.require(me, {"id", "displayName", "mail", "userPrincipalName"})
+    me = await outlook.get_json("/me")
+    contracts.require_members(me, {"id", "displayName", "mail", "userPrincipalName"})
     assert (me["mail"], me["userPrincipalName"]) == (OUTLOOK, OUTLOOK)
-    assert (await outlook.get(f"/users/{me['id']}"))["id"] == (await outlook.get(f"/users/{OUTLOOK}"))["id"]
-    only = await outlook.get("/me?$select=id,proxyAddresses")
+    assert (await outlook.get_json(f"/users/{me['id']}"))["id"] == (await outlook.get_json(f"/users/{OUTLOOK}"))["id"]
+    only = await outlook.get_json("/me?$select=id,proxyAddresses")
     assert only["proxyAddresses"] == [f"SMTP:{OUTLOOK}"]
     assert "mail" not in only
 
 
 async def test_disabled_mailbox_says_so(providers: RunningProviders, outlook: Person) -> None:
     await providers.control.disable_mailbox(OUTLOOK, "MailboxNotEnabledForRESTAPI")
-    refused = await outlook.get("/me/messages", status=404)
+    refused = await outlook.get_json("/me/messages", status=404)
     assert refused["error"]["code"] == "MailboxNotEnabledForRESTAPI"
     await providers.control.disable_mailbox(OUTLOOK, None)
-    await outlook.get("/me/messages")
+    await outlook.get_json("/me/messages")
 
 
 async def test_unknown_path_is_a_bad_request(outlook: Person) -> None:
-    refused = await outlook.get("/me/calendars", status=400)
+    refused = await outlook.get_json("/me/calendars", status=400)
     assert refused["error"]["code"] == "BadRequest"

@@ -11,9 +11,9 @@ from mailroom_sandbox.testkit import contracts
 from mailroom_sandbox.testkit.mailbox_users import (
     OUTLOOK,
     Person,
-    in_days,
-    mail,
-    microsoft_token,
+    build_mail,
+    days_from_now,
+    request_microsoft_token,
     sign_in_outlook_user,
 )
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
@@ -28,7 +28,7 @@ def wish(webhook: Webhook, **changed: object) -> dict[str, Any]:
         "notificationUrl": f"{webhook.url}/webhooks/outlook?from=graph",
         "lifecycleNotificationUrl": f"{webhook.url}/webhooks/outlook/lifecycle",
         "resource": "/me/messages",
-        "expirationDateTime": in_days(3),
+        "expirationDateTime": days_from_now(3),
         "clientState": "source:secret",
         **changed,
     }
@@ -41,18 +41,18 @@ def as_https(body: dict[str, Any]) -> dict[str, Any]:
 
 
 async def create(person: Person, webhook: Webhook, prefer: str | None = IMMUTABLE, **changed: object) -> dict[str, Any]:
-    return await person.post("/subscriptions", wish(webhook, **changed), prefer=prefer, status=201)
+    return await person.post_json("/subscriptions", wish(webhook, **changed), prefer=prefer, status=201)
 
 
 async def refused(person: Person, webhook: Webhook, status: int = 400, **changed: object) -> str:
-    body = await person.post("/subscriptions", wish(webhook, **changed), status=status)
-    contracts.graph_body("microsoft.graph.ODataErrors.ODataError", body)
+    body = await person.post_json("/subscriptions", wish(webhook, **changed), status=status)
+    contracts.check_graph_body("microsoft.graph.ODataErrors.ODataError", body)
     return str(body["error"]["message"])
 
 
 async def test_creation_follows_a_handshake_of_both_addresses(outlook: Person, webhook: Webhook) -> None:
     made = await create(outlook, webhook)
-    contracts.graph_body("subscription", as_https(made))
+    contracts.check_graph_body("subscription", as_https(made))
     assert [shake["path"] for shake in webhook.handshakes] == ["/webhooks/outlook", "/webhooks/outlook/lifecycle"]
     assert webhook.handshakes[0]["query"]["from"] == ["graph"]
     token = webhook.handshakes[0]["query"]["validationToken"][0]
@@ -67,7 +67,7 @@ async def test_refused_handshake_refuses_the_subscription(outlook: Person, webho
     message = await refused(outlook, webhook)
     assert message.startswith("Subscription validation request failed.")
     assert message.endswith("HTTP status code is 'Forbidden'.")
-    assert (await outlook.get("/subscriptions"))["value"] == []
+    assert (await outlook.get_json("/subscriptions"))["value"] == []
 
 
 async def test_unreachable_webhook_refuses_the_subscription(outlook: Person, webhook: Webhook) -> None:
@@ -76,10 +76,10 @@ async def test_unreachable_webhook_refuses_the_subscription(outlook: Person, web
 
 
 async def test_expiry_is_limited_above_and_raised_below(outlook: Person, webhook: Webhook) -> None:
-    message = await refused(outlook, webhook, expirationDateTime=in_days(10_071 / 1440))
+    message = await refused(outlook, webhook, expirationDateTime=days_from_now(10_071 / 1440))
     assert message == "Subscription expiration can only be 10070 minutes in the future."
-    longest = await create(outlook, webhook, expirationDateTime=in_days(10_069 / 1440))
-    shortest = await create(outlook, webhook, expirationDateTime=in_days(1 / 1440))
+    longest = await create(outlook, webhook, expirationDateTime=days_from_now(10_069 / 1440))
+    shortest = await create(outlook, webhook, expirationDateTime=days_from_now(1 / 1440))
     ahead = _time(shortest["expirationDateTime"]) - datetime.now(UTC)
     assert timedelta(minutes=44) < ahead <= timedelta(minutes=45)
     assert _time(longest["expirationDateTime"]) > _time(shortest["expirationDateTime"])
@@ -121,32 +121,34 @@ async def test_list_shows_a_user_his_own_and_an_application_those_of_its_tenant(
     bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
     ours, his = await create(outlook, webhook), await create(bob, webhook)
     scope = "https://graph.microsoft.com/.default"
-    granted = await microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
+    granted = await request_microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
     application = Person(providers.http, providers.at.graph_url, granted.json())
-    page = await outlook.get("/subscriptions")
-    contracts.graph_route("GET", "/subscriptions", as_https(page))
+    page = await outlook.get_json("/subscriptions")
+    contracts.check_graph_route("GET", "/subscriptions", as_https(page))
     assert [one["id"] for one in page["value"]] == [ours["id"]]
-    assert {one["id"] for one in (await application.get("/subscriptions"))["value"]} == {ours["id"], his["id"]}
-    await outlook.get(f"/subscriptions/{his['id']}", status=404)
-    assert (await outlook.call("DELETE", f"/subscriptions/{his['id']}")).status_code == 404
+    assert {one["id"] for one in (await application.get_json("/subscriptions"))["value"]} == {ours["id"], his["id"]}
+    await outlook.get_json(f"/subscriptions/{his['id']}", status=404)
+    assert (await outlook.send_request("DELETE", f"/subscriptions/{his['id']}")).status_code == 404
 
 
 async def test_renewal_moves_the_expiry_and_nothing_else(outlook: Person, webhook: Webhook) -> None:
     made = await create(outlook, webhook)
     path = f"/subscriptions/{made['id']}"
-    answer = await outlook.call("PATCH", path, json={"expirationDateTime": in_days(5)})
+    answer = await outlook.send_request("PATCH", path, json={"expirationDateTime": days_from_now(5)})
     renewed = answer.json()
-    contracts.graph_body("subscription", as_https(renewed))
+    contracts.check_graph_body("subscription", as_https(renewed))
     assert _time(renewed["expirationDateTime"]) > _time(made["expirationDateTime"])
     same = {name: value for name, value in renewed.items() if name not in ("expirationDateTime", "@odata.context")}
     assert same.items() <= made.items()
-    assert (await outlook.call("PATCH", path, json={})).status_code == 400
-    assert (await outlook.call("PATCH", path, json={"expirationDateTime": in_days(30)})).status_code == 400
+    assert (await outlook.send_request("PATCH", path, json={})).status_code == 400
+    assert (
+        await outlook.send_request("PATCH", path, json={"expirationDateTime": days_from_now(30)})
+    ).status_code == 400
 
 
 async def test_changed_address_is_shaken_hands_with_again(outlook: Person, webhook: Webhook) -> None:
     made = await create(outlook, webhook)
-    answer = await outlook.call(
+    answer = await outlook.send_request(
         "PATCH", f"/subscriptions/{made['id']}", json={"notificationUrl": f"{webhook.url}/elsewhere"}
     )
     assert answer.status_code == 200
@@ -156,10 +158,10 @@ async def test_changed_address_is_shaken_hands_with_again(outlook: Person, webho
 async def test_reauthorize_keeps_the_expiry_and_delete_ends_it(outlook: Person, webhook: Webhook) -> None:
     made = await create(outlook, webhook)
     path = f"/subscriptions/{made['id']}"
-    assert (await outlook.call("POST", f"{path}/reauthorize")).status_code == 204
-    assert (await outlook.get(path))["expirationDateTime"] == made["expirationDateTime"]
-    assert (await outlook.call("DELETE", path)).status_code == 204
-    gone = await outlook.get(path, status=404)
+    assert (await outlook.send_request("POST", f"{path}/reauthorize")).status_code == 204
+    assert (await outlook.get_json(path))["expirationDateTime"] == made["expirationDateTime"]
+    assert (await outlook.send_request("DELETE", path)).status_code == 204
+    gone = await outlook.get_json(path, status=404)
     assert gone["error"]["code"] == "ResourceNotFound"
 
 
@@ -171,9 +173,9 @@ async def test_expired_subscription_is_gone_and_silent(folder: Path, webhook: We
         person = await sign_in_outlook_user(providers)
         made = await create(person, webhook, expirationDateTime=(today + timedelta(minutes=50)).isoformat())
         times.append(today + timedelta(minutes=51))
-        await person.get(f"/subscriptions/{made['id']}", status=404)
-        await providers.control.deliver(mail(), OUTLOOK)
-        assert (await providers.control.notifications())["waiting"] == 0
+        await person.get_json(f"/subscriptions/{made['id']}", status=404)
+        await providers.control.deliver_mail(build_mail(), OUTLOOK)
+        assert (await providers.control.list_notifications())["waiting"] == 0
 
 
 async def test_duplicate_is_refused_only_by_the_switch(folder: Path, webhook: Webhook) -> None:
@@ -192,12 +194,12 @@ async def test_new_mail_is_announced_with_what_the_contract_asks(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     made = await create(outlook, webhook)
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
-    (post,) = await webhook.until(1)
-    contracts.graph_body("notificationPost", json.loads(post["body"]))
+    (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK)
+    (post,) = await webhook.wait_for_posts(1)
+    contracts.check_graph_body("notificationPost", json.loads(post["body"]))
     assert (post["path"], post["query"]) == ("/webhooks/outlook", {"from": ["graph"]})
-    (item,) = webhook.items()
-    user_id = (await outlook.get("/me"))["id"]
+    (item,) = webhook.list_items()
+    user_id = (await outlook.get_json("/me"))["id"]
     assert item["resource"] == f"Users/{user_id}/Messages/{message_id}"
     assert item["resourceData"]["@odata.type"] == "#Microsoft.Graph.Message"
     assert item["resourceData"]["id"] == message_id
@@ -209,35 +211,35 @@ async def test_subscription_keeps_the_id_format_it_was_created_with(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     await create(outlook, webhook, prefer=None)
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
-    await webhook.until(1)
-    (item,) = webhook.items()
+    (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK)
+    await webhook.wait_for_posts(1)
+    (item,) = webhook.list_items()
     assert item["resourceData"]["id"] != message_id
-    assert (await outlook.get(f"/me/messages/{item['resourceData']['id']}"))["id"] == item["resourceData"]["id"]
+    assert (await outlook.get_json(f"/me/messages/{item['resourceData']['id']}"))["id"] == item["resourceData"]["id"]
 
 
 async def test_folder_subscription_hears_only_of_its_folder(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     await create(outlook, webhook, resource="me/mailFolders('Inbox')/messages", changeType="created,deleted")
-    await providers.control.deliver(mail(), OUTLOOK, folder="archive")
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
-    await providers.control.move(OUTLOOK, message_id, "archive")
-    await webhook.until(2)
-    assert sorted(item["changeType"] for item in webhook.items()) == ["created", "deleted"]
+    await providers.control.deliver_mail(build_mail(), OUTLOOK, folder="archive")
+    (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK)
+    await providers.control.move_message(OUTLOOK, message_id, "archive")
+    await webhook.wait_for_posts(2)
+    assert sorted(item["changeType"] for item in webhook.list_items()) == ["created", "deleted"]
 
 
 async def test_move_in_a_watched_mailbox_is_an_update_of_an_immutable_id(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     await create(outlook, webhook, changeType="created,updated,deleted")
-    (message_id,) = await providers.control.deliver(mail(), OUTLOOK)
-    await providers.control.move(OUTLOOK, message_id, "archive")
+    (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK)
+    await providers.control.move_message(OUTLOOK, message_id, "archive")
     await providers.control.mark_read(OUTLOOK, message_id)
-    await providers.control.delete(OUTLOOK, message_id)
-    await webhook.until(4)
-    assert {item["resourceData"]["id"] for item in webhook.items()} == {message_id}
-    assert sorted(item["changeType"] for item in webhook.items()) == ["created", "deleted", "updated", "updated"]
+    await providers.control.delete_message(OUTLOOK, message_id)
+    await webhook.wait_for_posts(4)
+    assert {item["resourceData"]["id"] for item in webhook.list_items()} == {message_id}
+    assert sorted(item["changeType"] for item in webhook.list_items()) == ["created", "deleted", "updated", "updated"]
 
 
 async def test_refused_notification_comes_again_until_it_is_accepted(
@@ -245,10 +247,10 @@ async def test_refused_notification_comes_again_until_it_is_accepted(
 ) -> None:
     webhook.statuses = [503, 401, 500]
     await create(outlook, webhook)
-    await providers.control.deliver(mail(), OUTLOOK)
-    posts = await webhook.until(4)
+    await providers.control.deliver_mail(build_mail(), OUTLOOK)
+    posts = await webhook.wait_for_posts(4)
     assert len({post["body"] for post in posts}) == 1
-    settled = await providers.settled()
+    settled = await providers.wait_until_settled()
     assert [(one["status"], one["attempts"]) for one in settled] == [("accepted", 4)]
 
 
@@ -258,12 +260,12 @@ async def test_undelivered_notification_survives_a_restart(folder: Path, webhook
         person = await sign_in_outlook_user(providers)
         await create(person, webhook)
         webhook.statuses = [503]
-        await providers.control.deliver(mail(), OUTLOOK)
-        await webhook.until(1)
+        await providers.control.deliver_mail(build_mail(), OUTLOOK)
+        await webhook.wait_for_posts(1)
     async with running_providers(folder) as providers:
-        assert (await providers.control.notifications())["waiting"] == 1
-        assert await providers.control.hurry() == 1
-        await webhook.until(2)
+        assert (await providers.control.list_notifications())["waiting"] == 1
+        assert await providers.control.retry_pushes_now() == 1
+        await webhook.wait_for_posts(2)
 
 
 @pytest.mark.parametrize("event", ["missed", "reauthorizationRequired", "subscriptionRemoved"])
@@ -271,10 +273,10 @@ async def test_lifecycle_event_goes_to_its_own_address(
     providers: RunningProviders, outlook: Person, webhook: Webhook, event: str
 ) -> None:
     made = await create(outlook, webhook)
-    assert await providers.control.lifecycle(event, address=OUTLOOK) == 1
-    (post,) = await webhook.until(1)
-    contracts.graph_body("notificationPost", json.loads(post["body"]))
-    (item,) = webhook.items()
+    assert await providers.control.send_lifecycle_event(event, address=OUTLOOK) == 1
+    (post,) = await webhook.wait_for_posts(1)
+    contracts.check_graph_body("notificationPost", json.loads(post["body"]))
+    (item,) = webhook.list_items()
     assert (post["path"], item["lifecycleEvent"]) == ("/webhooks/outlook/lifecycle", event)
     assert item.keys() == {
         "subscriptionId",
@@ -283,7 +285,7 @@ async def test_lifecycle_event_goes_to_its_own_address(
         "tenantId",
         "lifecycleEvent",
     }
-    left = [one["id"] for one in (await outlook.get("/subscriptions"))["value"]]
+    left = [one["id"] for one in (await outlook.get_json("/subscriptions"))["value"]]
     assert left == ([] if event == "subscriptionRemoved" else [made["id"]])
 
 
@@ -291,7 +293,7 @@ async def test_without_lifecycle_address_no_event_is_sent(
     providers: RunningProviders, outlook: Person, webhook: Webhook
 ) -> None:
     await create(outlook, webhook, lifecycleNotificationUrl=None)
-    assert await providers.control.lifecycle("missed", address=OUTLOOK) == 0
+    assert await providers.control.send_lifecycle_event("missed", address=OUTLOOK) == 0
 
 
 async def test_silently_dropped_subscription_says_nothing(
@@ -299,8 +301,8 @@ async def test_silently_dropped_subscription_says_nothing(
 ) -> None:
     made = await create(outlook, webhook)
     await providers.control.drop_subscription(made["id"])
-    await providers.control.deliver(mail(), OUTLOOK)
-    notifications = await providers.control.notifications()
+    await providers.control.deliver_mail(build_mail(), OUTLOOK)
+    notifications = await providers.control.list_notifications()
     assert (notifications["waiting"], notifications["items"]) == (0, [])
 
 
@@ -310,18 +312,18 @@ async def test_notifications_fault_loses_repeats_and_delays(
     await create(outlook, webhook)
     control = providers.control
     await control.set_fault("notifications", mailbox=OUTLOOK, mode="off", times=1)
-    await control.deliver(mail("Lost"), OUTLOOK)
+    await control.deliver_mail(build_mail("Lost"), OUTLOOK)
     await control.set_fault("notifications", mailbox=OUTLOOK, mode="duplicated", copies=3, times=1)
-    (repeated,) = await control.deliver(mail("Repeated"), OUTLOOK)
-    await providers.settled()
-    assert [item["resourceData"]["id"] for item in webhook.items()] == [repeated] * 3
+    (repeated,) = await control.deliver_mail(build_mail("Repeated"), OUTLOOK)
+    await providers.wait_until_settled()
+    assert [item["resourceData"]["id"] for item in webhook.list_items()] == [repeated] * 3
     await control.set_fault("notifications", mode="delayed", delay_s=3600, times=1)
-    await control.deliver(mail("Late"), OUTLOOK)
-    assert (await control.notifications())["waiting"] == 1
+    await control.deliver_mail(build_mail("Late"), OUTLOOK)
+    assert (await control.list_notifications())["waiting"] == 1
     before = len(webhook.received)
-    assert await control.resend(1) == 1
-    await webhook.until(before + 1)
-    assert [item["resourceData"]["id"] for item in webhook.items()] == [repeated] * 4
+    assert await control.resend_pushes(1) == 1
+    await webhook.wait_for_posts(before + 1)
+    assert [item["resourceData"]["id"] for item in webhook.list_items()] == [repeated] * 4
 
 
 def _time(text: str) -> datetime:

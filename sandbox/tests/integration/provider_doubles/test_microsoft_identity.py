@@ -14,13 +14,13 @@ import jwt
 import msal
 import pytest
 
-from mailroom_sandbox.provider_doubles.client import ControlError, decide
+from mailroom_sandbox.provider_doubles.client import ControlError, answer_consent_page
 from mailroom_sandbox.testkit.mailbox_users import (
     OUTLOOK,
     Person,
-    code_from,
-    microsoft_page,
-    microsoft_token,
+    build_microsoft_authorize_url,
+    obtain_code,
+    request_microsoft_token,
     sign_in_outlook_user,
 )
 from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningProviders, running_providers
@@ -63,14 +63,14 @@ async def test_consent_gives_tokens_that_name_the_person(providers: RunningProvi
     )
     assert claims["iss"] == f"{providers.at.authority}/{claims['tid']}/v2.0"
     assert (claims["preferred_username"], claims["nonce"]) == (OUTLOOK, "nonce-1")
-    assert claims["oid"] == (await outlook.get("/me"))["id"]
+    assert claims["oid"] == (await outlook.get_json("/me"))["id"]
 
 
 async def test_scopes_may_be_named_by_their_whole_address(providers: RunningProviders) -> None:
     person = await sign_in_outlook_user(providers, scope="https://graph.microsoft.com/Mail.Read offline_access")
     assert person.tokens["scope"] == "Mail.Read"
     assert "id_token" not in person.tokens
-    await person.get("/me/messages")
+    await person.get_json("/me/messages")
 
 
 async def test_no_refresh_token_without_offline_access(providers: RunningProviders) -> None:
@@ -79,7 +79,11 @@ async def test_no_refresh_token_without_offline_access(providers: RunningProvide
 
 
 async def test_declined_consent_goes_back_with_state_and_no_code(providers: RunningProviders) -> None:
-    back = parse_qs(urlsplit(await decide(providers.http, microsoft_page(providers), accept=False)).query)
+    back = parse_qs(
+        urlsplit(
+            await answer_consent_page(providers.http, build_microsoft_authorize_url(providers), accept=False)
+        ).query
+    )
     assert (back["error"], back["state"]) == (["access_denied"], ["state-1"])
     assert "code" not in back
 
@@ -96,7 +100,9 @@ async def test_declined_consent_goes_back_with_state_and_no_code(providers: Runn
 async def test_wrong_authorize_request_goes_back_with_its_error(
     providers: RunningProviders, changed: dict[str, str], error: str
 ) -> None:
-    back = parse_qs(urlsplit(await decide(providers.http, microsoft_page(providers, **changed))).query)
+    back = parse_qs(
+        urlsplit(await answer_consent_page(providers.http, build_microsoft_authorize_url(providers, **changed))).query
+    )
     assert (back["error"], back["state"]) == ([error], ["state-1"])
 
 
@@ -105,53 +111,57 @@ async def test_nobody_is_sent_to_an_address_that_is_not_registered(
     providers: RunningProviders, changed: dict[str, str]
 ) -> None:
     with pytest.raises(ControlError, match="AADSTS"):
-        await decide(providers.http, microsoft_page(providers, **changed))
+        await answer_consent_page(providers.http, build_microsoft_authorize_url(providers, **changed))
 
 
 async def test_page_shows_hostile_parameters_as_text(providers: RunningProviders) -> None:
-    page = await providers.http.get(microsoft_page(providers, state='"><script>alert(1)</script>'))
+    page = await providers.http.get(build_microsoft_authorize_url(providers, state='"><script>alert(1)</script>'))
     assert "<script>" not in page.text
 
 
 async def test_answer_modes_of_authorize(providers: RunningProviders) -> None:
-    fragment = urlsplit(await decide(providers.http, microsoft_page(providers, response_mode="fragment")))
+    fragment = urlsplit(
+        await answer_consent_page(providers.http, build_microsoft_authorize_url(providers, response_mode="fragment"))
+    )
     assert "code=" in fragment.fragment
     assert not fragment.query
     with pytest.raises(ControlError, match='form method="post"'):
-        await decide(providers.http, microsoft_page(providers, response_mode="form_post"))
+        await answer_consent_page(providers.http, build_microsoft_authorize_url(providers, response_mode="form_post"))
 
 
 async def test_code_is_good_once(providers: RunningProviders) -> None:
-    code = await code_from(providers, microsoft_page(providers))
-    assert (await microsoft_token(providers, grant_type="authorization_code", code=code)).status_code == 200
-    again = await microsoft_token(providers, grant_type="authorization_code", code=code)
+    code = await obtain_code(providers, build_microsoft_authorize_url(providers))
+    assert (await request_microsoft_token(providers, grant_type="authorization_code", code=code)).status_code == 200
+    again = await request_microsoft_token(providers, grant_type="authorization_code", code=code)
     assert refusal(again) == (400, "invalid_grant", 54005)
 
 
 async def test_code_needs_its_verifier(providers: RunningProviders) -> None:
     verifier = "v" * 64
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
-    page = microsoft_page(providers, code_challenge=challenge, code_challenge_method="S256")
-    code = await code_from(providers, page)
+    page = build_microsoft_authorize_url(providers, code_challenge=challenge, code_challenge_method="S256")
+    code = await obtain_code(providers, page)
     for wrong in ({}, {"code_verifier": "w" * 64}):
-        answer = await microsoft_token(providers, grant_type="authorization_code", code=code, **wrong)
+        answer = await request_microsoft_token(providers, grant_type="authorization_code", code=code, **wrong)
         assert refusal(answer) == (400, "invalid_grant", 501481)
-    answer = await microsoft_token(providers, grant_type="authorization_code", code=code, code_verifier=verifier)
+    answer = await request_microsoft_token(
+        providers, grant_type="authorization_code", code=code, code_verifier=verifier
+    )
     assert answer.status_code == 200
 
 
 async def test_code_belongs_to_its_address_and_tenant(providers: RunningProviders) -> None:
     await providers.control.create_mailbox("outlook", "bob@other.example")
-    code = await code_from(providers, microsoft_page(providers))
+    code = await obtain_code(providers, build_microsoft_authorize_url(providers))
     fields = {"grant_type": "authorization_code", "code": code}
-    elsewhere = await microsoft_token(providers, **{**fields, "redirect_uri": REDIRECT_URIS[1]})
+    elsewhere = await request_microsoft_token(providers, **{**fields, "redirect_uri": REDIRECT_URIS[1]})
     assert refusal(elsewhere)[1] == "invalid_grant"
-    foreign = await microsoft_token(providers, "other.example", **fields)
+    foreign = await request_microsoft_token(providers, "other.example", **fields)
     assert refusal(foreign) == (400, "invalid_grant", 700005)
 
 
 async def test_client_proves_itself_in_body_or_header(providers: RunningProviders) -> None:
-    code = await code_from(providers, microsoft_page(providers))
+    code = await obtain_code(providers, build_microsoft_authorize_url(providers))
     form = {"grant_type": "authorization_code", "code": code, "redirect_uri": REDIRECT_URIS[0]}
     url = f"{providers.at.authority}/common/oauth2/v2.0/token"
     name, secret = providers.settings.microsoft_client_id, providers.settings.microsoft_client_secret.get_secret_value()
@@ -164,8 +174,8 @@ async def test_client_proves_itself_in_body_or_header(providers: RunningProvider
 
 async def test_refresh_gives_a_new_token_and_leaves_the_old_alive(providers: RunningProviders, outlook: Person) -> None:
     old = outlook.tokens["refresh_token"]
-    first = await microsoft_token(providers, grant_type="refresh_token", refresh_token=old)
-    second = await microsoft_token(providers, grant_type="refresh_token", refresh_token=old)
+    first = await request_microsoft_token(providers, grant_type="refresh_token", refresh_token=old)
+    second = await request_microsoft_token(providers, grant_type="refresh_token", refresh_token=old)
     assert (first.status_code, second.status_code) == (200, 200)
     assert len({old, first.json()["refresh_token"], second.json()["refresh_token"]}) == 3
 
@@ -175,15 +185,21 @@ async def test_strict_rotation_refuses_a_used_refresh_token(folder: Path) -> Non
         await providers.control.create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
         fields = {"grant_type": "refresh_token", "refresh_token": person.tokens["refresh_token"]}
-        assert (await microsoft_token(providers, **fields)).status_code == 200
-        assert refusal(await microsoft_token(providers, **fields)) == (400, "invalid_grant", 70000)
+        assert (await request_microsoft_token(providers, **fields)).status_code == 200
+        assert refusal(await request_microsoft_token(providers, **fields)) == (400, "invalid_grant", 70000)
 
 
 async def test_refresh_cannot_widen_the_scopes(providers: RunningProviders) -> None:
     person = await sign_in_outlook_user(providers, scope="openid offline_access Mail.ReadBasic")
     fields = {"grant_type": "refresh_token", "refresh_token": person.tokens["refresh_token"]}
-    assert refusal(await microsoft_token(providers, **fields, scope="Mail.Read")) == (400, "invalid_grant", 65001)
-    assert (await microsoft_token(providers, **fields, scope="Mail.ReadBasic offline_access")).status_code == 200
+    assert refusal(await request_microsoft_token(providers, **fields, scope="Mail.Read")) == (
+        400,
+        "invalid_grant",
+        65001,
+    )
+    assert (
+        await request_microsoft_token(providers, **fields, scope="Mail.ReadBasic offline_access")
+    ).status_code == 200
 
 
 async def test_refresh_token_dies_of_ninety_days_of_silence(folder: Path) -> None:
@@ -193,7 +209,7 @@ async def test_refresh_token_dies_of_ninety_days_of_silence(folder: Path) -> Non
         await providers.control.create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
         times.append(today + timedelta(days=91))
-        answer = await microsoft_token(
+        answer = await request_microsoft_token(
             providers, grant_type="refresh_token", refresh_token=person.tokens["refresh_token"]
         )
         assert refusal(answer) == (400, "invalid_grant", 700082)
@@ -203,35 +219,39 @@ async def test_revoked_grant_ends_refresh_and_lets_the_access_token_run_out(
     providers: RunningProviders, outlook: Person
 ) -> None:
     assert await providers.control.revoke_grants(OUTLOOK) == 1
-    answer = await microsoft_token(providers, grant_type="refresh_token", refresh_token=outlook.tokens["refresh_token"])
+    answer = await request_microsoft_token(
+        providers, grant_type="refresh_token", refresh_token=outlook.tokens["refresh_token"]
+    )
     assert refusal(answer) == (400, "invalid_grant", 50173)
-    await outlook.get("/me")
+    await outlook.get_json("/me")
 
 
 async def test_application_token_needs_a_real_tenant_and_default_scope(providers: RunningProviders) -> None:
     scope = "https://graph.microsoft.com/.default"
-    common = await microsoft_token(providers, grant_type="client_credentials", scope=scope)
+    common = await request_microsoft_token(providers, grant_type="client_credentials", scope=scope)
     assert refusal(common) == (400, "invalid_request", 9001023)
-    nobody = await microsoft_token(providers, "nobody.example", grant_type="client_credentials", scope=scope)
+    nobody = await request_microsoft_token(providers, "nobody.example", grant_type="client_credentials", scope=scope)
     assert refusal(nobody) == (400, "invalid_request", 90002)
-    narrow = await microsoft_token(providers, "company.example", grant_type="client_credentials", scope="Mail.Read")
+    narrow = await request_microsoft_token(
+        providers, "company.example", grant_type="client_credentials", scope="Mail.Read"
+    )
     assert refusal(narrow) == (400, "invalid_scope", 1002012)
-    granted = await microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
+    granted = await request_microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
     assert granted.json().keys() == {"token_type", "expires_in", "ext_expires_in", "access_token"}
 
 
 async def test_application_reads_its_tenants_mailboxes_and_no_others(providers: RunningProviders) -> None:
     await providers.control.create_mailbox("outlook", "bob@other.example")
     scope = "https://graph.microsoft.com/.default"
-    granted = await microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
+    granted = await request_microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
     application = Person(providers.http, providers.at.graph_url, granted.json())
-    await application.get(f"/users/{OUTLOOK}/messages")
-    await application.get("/users/bob@other.example/messages", status=404)
-    await application.get("/me/messages", status=400)
+    await application.get_json(f"/users/{OUTLOOK}/messages")
+    await application.get_json("/users/bob@other.example/messages", status=404)
+    await application.get_json("/me/messages", status=400)
 
 
 async def test_other_grant_types_are_refused(providers: RunningProviders) -> None:
-    answer = await microsoft_token(providers, grant_type="password", username=OUTLOOK)
+    answer = await request_microsoft_token(providers, grant_type="password", username=OUTLOOK)
     assert refusal(answer) == (400, "unsupported_grant_type", 70003)
 
 
@@ -240,8 +260,8 @@ async def test_unavailable_token_endpoint_is_no_verdict_on_the_grant(
 ) -> None:
     await providers.control.set_fault("unavailable", mailbox=OUTLOOK, status=503, times=1)
     fields = {"grant_type": "refresh_token", "refresh_token": outlook.tokens["refresh_token"]}
-    assert refusal(await microsoft_token(providers, **fields)) == (503, "temporarily_unavailable", 90033)
-    assert (await microsoft_token(providers, **fields)).status_code == 200
+    assert refusal(await request_microsoft_token(providers, **fields)) == (503, "temporarily_unavailable", 90033)
+    assert (await request_microsoft_token(providers, **fields)).status_code == 200
 
 
 async def test_msal_gets_an_application_token(providers: RunningProviders) -> None:

@@ -9,7 +9,7 @@ import jwt
 import pytest
 
 from mailroom_sandbox.testkit import contracts
-from mailroom_sandbox.testkit.mailbox_users import GMAIL, Person, mail, sign_in_gmail_user
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, Person, build_mail, sign_in_gmail_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 from mailroom_sandbox.testkit.webhook_receiver import Webhook
 
@@ -19,7 +19,7 @@ TOPIC = "projects/mailroom-sandbox/topics/gmail"
 async def watched(providers: RunningProviders, **wish: object) -> tuple[Person, dict[str, Any]]:
     await providers.control.create_mailbox("gmail", GMAIL)
     person = await sign_in_gmail_user(providers)
-    return person, await person.post("/watch", {"topicName": TOPIC, **wish})
+    return person, await person.post_json("/watch", {"topicName": TOPIC, **wish})
 
 
 def signal(post: dict[str, Any]) -> dict[str, Any]:
@@ -29,18 +29,18 @@ def signal(post: dict[str, Any]) -> dict[str, Any]:
 async def test_watch_lasts_a_week_and_announces_itself(folder: Path, webhook: Webhook) -> None:
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
         person, watch = await watched(providers)
-        contracts.gmail_body("WatchResponse", watch)
-        (post,) = await webhook.until(1)
+        contracts.check_gmail_body("WatchResponse", watch)
+        (post,) = await webhook.wait_for_posts(1)
         assert signal(post) == {"emailAddress": GMAIL, "historyId": int(watch["historyId"])}
         body = json.loads(post["body"])
         assert body.keys() == {"message", "subscription"}
-        contracts.pubsub_message(body["message"])
+        contracts.check_pubsub_message(body["message"])
         assert body["message"]["messageId"] == body["message"]["message_id"]
         assert "authorization" not in post["headers"]
         assert post["query"] == {}
-        await providers.control.deliver(mail(), GMAIL)
-        posts = await webhook.until(2)
-        assert signal(posts[1])["historyId"] == int((await person.get("/profile"))["historyId"])
+        await providers.control.deliver_mail(build_mail(), GMAIL)
+        posts = await webhook.wait_for_posts(2)
+        assert signal(posts[1])["historyId"] == int((await person.get_json("/profile"))["historyId"])
 
 
 async def test_push_carries_token_and_signature_that_are_configured(folder: Path, webhook: Webhook) -> None:
@@ -51,7 +51,7 @@ async def test_push_carries_token_and_signature_that_are_configured(folder: Path
     }
     async with running_providers(folder, **changed) as providers:
         await watched(providers)
-        (post,) = await webhook.until(1)
+        (post,) = await webhook.wait_for_posts(1)
         keys = (await providers.http.get(providers.at.google_certs_url)).json()
         assert providers.mailroom_environment()["MAILROOM_PUBSUB_AUDIENCE"] == changed["pubsub_push_url"]
     assert post["query"] == {"from": ["google"], "token": ["s3cret/token"]}
@@ -69,7 +69,7 @@ async def test_unwrapped_push_is_the_bare_signal_with_metadata_in_headers(folder
     url = f"{webhook.url}/webhooks/gmail"
     async with running_providers(folder, pubsub_push_url=url, pubsub_wrapped=False) as providers:
         _, watch = await watched(providers)
-        (post,) = await webhook.until(1)
+        (post,) = await webhook.wait_for_posts(1)
     assert json.loads(post["body"]) == {"emailAddress": GMAIL, "historyId": int(watch["historyId"])}
     assert post["headers"]["x-goog-pubsub-subscription-name"] == "projects/mailroom-sandbox/subscriptions/gmail-push"
     assert post["headers"]["x-goog-pubsub-message-id"].isdigit()
@@ -82,20 +82,20 @@ async def test_anything_but_an_acknowledgement_is_repeated_with_the_same_id(
     webhook.statuses = [nack, nack, 204]
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
         await watched(providers)
-        posts = await webhook.until(3)
+        posts = await webhook.wait_for_posts(3)
         assert len({json.loads(post["body"])["message"]["messageId"] for post in posts}) == 1
-        assert [one["attempts"] for one in await providers.settled()] == [3]
+        assert [one["attempts"] for one in await providers.wait_until_settled()] == [3]
 
 
 async def test_second_watch_renews_and_another_topic_is_refused(providers: RunningProviders, gmail: Person) -> None:
-    await gmail.post("/watch", {"topicName": TOPIC, "labelIds": ["INBOX"], "labelFilterBehavior": "INCLUDE"})
-    await gmail.post("/watch", {"topicName": TOPIC})
-    providers.state.store.run("update watch set topic = 'projects/other/topics/t'")
-    refused = await gmail.post("/watch", {"topicName": TOPIC}, status=400)
+    await gmail.post_json("/watch", {"topicName": TOPIC, "labelIds": ["INBOX"], "labelFilterBehavior": "INCLUDE"})
+    await gmail.post_json("/watch", {"topicName": TOPIC})
+    providers.state.store.execute_sql("update watch set topic = 'projects/other/topics/t'")
+    refused = await gmail.post_json("/watch", {"topicName": TOPIC}, status=400)
     assert refused["error"]["message"].startswith("Only one user push notification client allowed per developer")
-    stopped = await gmail.call("POST", "/stop")
+    stopped = await gmail.send_request("POST", "/stop")
     assert (stopped.status_code, stopped.content) == (204, b"")
-    await gmail.post("/watch", {"topicName": TOPIC})
+    await gmail.post_json("/watch", {"topicName": TOPIC})
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ async def test_second_watch_renews_and_another_topic_is_refused(providers: Runni
     ],
 )
 async def test_wrong_watch_is_refused(gmail: Person, wish: dict[str, str], status: int) -> None:
-    await gmail.post("/watch", wish, status=status)
+    await gmail.post_json("/watch", wish, status=status)
 
 
 @pytest.mark.parametrize(("behavior", "announced"), [("include", ["inbox"]), ("exclude", ["spam"])])
@@ -119,24 +119,24 @@ async def test_label_filter_decides_what_is_announced(
         person, _ = await watched(providers, labelIds=["INBOX"], labelFilterBehavior=behavior)
         newest = {}
         for place in ("inbox", "spam"):
-            await providers.control.deliver(mail(place), GMAIL, folder=place)
-            newest[place] = int((await person.get("/profile"))["historyId"])
-        await providers.settled()
+            await providers.control.deliver_mail(build_mail(place), GMAIL, folder=place)
+            newest[place] = int((await person.get_json("/profile"))["historyId"])
+        await providers.wait_until_settled()
         assert [signal(post)["historyId"] for post in webhook.received[1:]] == [newest[place] for place in announced]
 
 
 async def test_stopped_or_expired_watch_is_silent(folder: Path, webhook: Webhook) -> None:
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
         person, _ = await watched(providers)
-        await providers.settled()
-        await person.call("POST", "/stop")
-        await providers.control.deliver(mail(), GMAIL)
-        assert await providers.control.watches() == []
-        await person.post("/watch", {"topicName": TOPIC})
-        await providers.settled()
-        providers.state.store.run("update watch set expires_ms = 0")
-        await providers.control.deliver(mail(), GMAIL)
-        assert len(await providers.settled()) == 2
+        await providers.wait_until_settled()
+        await person.send_request("POST", "/stop")
+        await providers.control.deliver_mail(build_mail(), GMAIL)
+        assert await providers.control.list_watches() == []
+        await person.post_json("/watch", {"topicName": TOPIC})
+        await providers.wait_until_settled()
+        providers.state.store.execute_sql("update watch set expires_ms = 0")
+        await providers.control.deliver_mail(build_mail(), GMAIL)
+        assert len(await providers.wait_until_settled()) == 2
 
 
 async def test_more_than_one_event_a_second_is_dropped_by_the_switch(folder: Path, webhook: Webhook) -> None:
@@ -146,8 +146,8 @@ async def test_more_than_one_event_a_second_is_dropped_by_the_switch(folder: Pat
     }
     async with running_providers(folder, **changed) as providers:
         await watched(providers)
-        await providers.control.deliver(mail(), GMAIL, times=20)
-        sent = len(await providers.settled())
+        await providers.control.deliver_mail(build_mail(), GMAIL, times=20)
+        sent = len(await providers.wait_until_settled())
         assert 2 <= sent < 21
 
 
@@ -155,5 +155,5 @@ async def test_notifications_fault_holds_for_gmail_too(folder: Path, webhook: We
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
         await providers.control.set_fault("notifications", mode="off")
         await watched(providers)
-        assert (await providers.control.notifications())["waiting"] == 0
+        assert (await providers.control.list_notifications())["waiting"] == 0
         assert webhook.received == []

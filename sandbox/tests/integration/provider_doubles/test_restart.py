@@ -20,14 +20,14 @@ from mailroom_sandbox.testkit.mailbox_users import (
     GMAIL,
     OUTLOOK,
     Person,
-    google_token,
-    in_days,
-    mail,
-    microsoft_token,
+    build_mail,
+    days_from_now,
+    request_google_token,
+    request_microsoft_token,
     sign_in_gmail_user,
     sign_in_outlook_user,
 )
-from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers, settings_in
+from mailroom_sandbox.testkit.running_providers import RunningProviders, load_settings, running_providers
 from mailroom_sandbox.testkit.webhook_receiver import Webhook
 
 
@@ -58,27 +58,27 @@ def trusting(folder: Path) -> httpx.AsyncClient:
 
 
 async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: Webhook) -> None:
-    settings = settings_in(folder)
-    at = Endpoints.of(settings)
+    settings = load_settings(folder)
+    at = Endpoints.from_settings(settings)
     async with running_providers(folder) as providers:
         for provider, address in (("outlook", OUTLOOK), ("gmail", GMAIL)):
             await providers.control.create_mailbox(provider, address)
         ada, gmail = await sign_in_outlook_user(providers), await sign_in_gmail_user(providers)
     async with process(settings) as child, ControlClient(at.control_url) as control, trusting(folder) as http:
         ada, gmail = replace(ada, http=http), replace(gmail, http=http)
-        ids = await control.deliver(mail(), OUTLOOK, times=3)
-        link = (await ada.get("/me/mailFolders/inbox/messages/delta", prefer='IdType="ImmutableId"'))[
+        ids = await control.deliver_mail(build_mail(), OUTLOOK, times=3)
+        link = (await ada.get_json("/me/mailFolders/inbox/messages/delta", prefer='IdType="ImmutableId"'))[
             "@odata.deltaLink"
         ]
-        history_id = (await gmail.get("/profile"))["historyId"]
-        await control.deliver(mail(), GMAIL)
-        made = await ada.post(
+        history_id = (await gmail.get_json("/profile"))["historyId"]
+        await control.deliver_mail(build_mail(), GMAIL)
+        made = await ada.post_json(
             "/subscriptions",
             {
                 "resource": "/me/messages",
                 "changeType": "created",
                 "notificationUrl": f"{webhook.url}/webhooks/outlook",
-                "expirationDateTime": in_days(1),
+                "expirationDateTime": days_from_now(1),
             },
             status=201,
         )
@@ -87,14 +87,14 @@ async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: Webhoo
         await child.wait()
     async with process(settings) as child, ControlClient(at.control_url) as control, trusting(folder) as http:
         ada, gmail = replace(ada, http=http), replace(gmail, http=http)
-        assert [one["message_id"] for one in await control.messages(OUTLOOK)] == ids
-        (new,) = await control.deliver(mail("New"), OUTLOOK)
-        changed = await ada.get(link, prefer='IdType="ImmutableId"')
+        assert [one["message_id"] for one in await control.list_messages(OUTLOOK)] == ids
+        (new,) = await control.deliver_mail(build_mail("New"), OUTLOOK)
+        changed = await ada.get_json(link, prefer='IdType="ImmutableId"')
         assert [item["id"] for item in changed["value"]] == [new]
-        assert len((await gmail.get(f"/history?startHistoryId={history_id}"))["history"]) == 1
-        assert [one["id"] for one in (await ada.get("/subscriptions"))["value"]] == [made["id"]]
-        await webhook.until(1)
-        assert [one["name"] for one in (await control.faults())["items"]] == ["delta_lag"]
+        assert len((await gmail.get_json(f"/history?startHistoryId={history_id}"))["history"]) == 1
+        assert [one["id"] for one in (await ada.get_json("/subscriptions"))["value"]] == [made["id"]]
+        await webhook.wait_for_posts(1)
+        assert [one["name"] for one in (await control.list_faults())["items"]] == ["delta_lag"]
         child.send_signal(signal.SIGTERM)
         assert await asyncio.wait_for(child.wait(), 10) == 0
     async with running_providers(folder) as providers:
@@ -102,13 +102,13 @@ async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: Webhoo
 
 
 async def _tokens_still_work(providers: RunningProviders, ada: Person, gmail: Person) -> None:
-    for refresh, person in ((microsoft_token, ada), (google_token, gmail)):
+    for refresh, person in ((request_microsoft_token, ada), (request_google_token, gmail)):
         answer = await refresh(providers, grant_type="refresh_token", refresh_token=person.tokens["refresh_token"])
         assert answer.status_code == 200
 
 
 async def test_wrong_setting_ends_with_a_sentence_that_names_it(folder: Path) -> None:
-    wrong = {**environment(settings_in(folder)), "MAILROOM_SANDBOX_GOOGLE_PORT": "many"}
+    wrong = {**environment(load_settings(folder)), "MAILROOM_SANDBOX_GOOGLE_PORT": "many"}
     command = [sys.executable, "-m", "mailroom_sandbox.provider_doubles"]
     child = await asyncio.create_subprocess_exec(*command, env=wrong, stdout=PIPE, stderr=PIPE)
     _, errors = await asyncio.wait_for(child.communicate(), 60)
@@ -118,7 +118,7 @@ async def test_wrong_setting_ends_with_a_sentence_that_names_it(folder: Path) ->
 
 async def test_taken_port_ends_with_a_sentence(folder: Path, webhook: Webhook) -> None:
     taken = httpx.URL(webhook.url).port
-    settings = settings_in(folder).model_copy(update={"control_port": taken})
+    settings = load_settings(folder).model_copy(update={"control_port": taken})
     command = [sys.executable, "-m", "mailroom_sandbox.provider_doubles"]
     child = await asyncio.create_subprocess_exec(*command, env=environment(settings), stdout=PIPE, stderr=PIPE)
     _, errors = await asyncio.wait_for(child.communicate(), 60)

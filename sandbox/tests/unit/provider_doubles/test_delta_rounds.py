@@ -20,7 +20,7 @@ from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState, build_provider_state
 from mailroom_sandbox.provider_doubles.tokens import Holder
 from mailroom_sandbox.provider_doubles.wire import Call
-from mailroom_sandbox.testkit.running_providers import settings_in
+from mailroom_sandbox.testkit.running_providers import load_settings
 
 FOLDERS = ("inbox", "archive")
 STATE: list[tuple[ProviderState, Microsoft]] = []
@@ -30,7 +30,7 @@ def sandbox() -> tuple[ProviderState, Microsoft]:
     """One for all examples, each of which has a mailbox of its own in it."""
     if not STATE:
         folder = Path(tempfile.mkdtemp(prefix="delta-"))
-        state = build_provider_state(settings_in(folder))
+        state = build_provider_state(load_settings(folder))
         STATE.append((state, Microsoft(state)))
     return STATE[0]
 
@@ -41,10 +41,10 @@ class DeltaRounds(RuleBasedStateMachine):
         self.state, microsoft = sandbox()
         self.graph, self.mailboxes = microsoft.graph, microsoft.mailboxes
         self.address = f"{uuid.uuid4().hex}@company.example"
-        user = self.mailboxes.create(self.address)
+        user = self.mailboxes.create_mailbox(self.address)
         self.token = uuid.uuid4().hex
         holder = Holder("outlook", user.user_id, user.tenant_id, "app", frozenset({"Mail.Read"}), "grant")
-        self.state.tokens.keep("access", self.token, holder, timedelta(hours=1))
+        self.state.tokens.store_token("access", self.token, holder, timedelta(hours=1))
         self.there: dict[str, str] = {}
         self.known: dict[str, set[str]] = {folder: set() for folder in FOLDERS}
         self.link: dict[str, str | None] = dict.fromkeys(FOLDERS)
@@ -57,7 +57,7 @@ class DeltaRounds(RuleBasedStateMachine):
         }
         query = {name: tuple(values) for name, values in parse_qs(parts.query).items()}
         call = Call("GET", parts.path, query, headers, b"", "https://graph.example")
-        reply = asyncio.run(self.graph.answer(call))
+        reply = asyncio.run(self.graph.answer_call(call))
         if reply.status == 410:
             return {"gone": reply.headers["Location"]}
         assert reply.status == 200
@@ -82,27 +82,29 @@ class DeltaRounds(RuleBasedStateMachine):
     @rule(folder=st.sampled_from(FOLDERS), copies=st.integers(1, 3))
     def deliver(self, folder: str, copies: int) -> None:
         for _ in range(copies):
-            message_id = self.mailboxes.deliver(self.address, b"Subject: x\r\n\r\nx", folder=folder, received_at=None)
+            message_id = self.mailboxes.deliver_mail(
+                self.address, b"Subject: x\r\n\r\nx", folder=folder, received_at=None
+            )
             self.there[message_id] = folder
 
     @precondition(lambda self: self.there)
     @rule(data=st.data(), folder=st.sampled_from(FOLDERS))
     def move(self, data: st.DataObject, folder: str) -> None:
         message_id = data.draw(st.sampled_from(sorted(self.there)))
-        assert self.mailboxes.move(self.address, message_id, folder) == message_id
+        assert self.mailboxes.move_message(self.address, message_id, folder) == message_id
         self.there[message_id] = folder
 
     @precondition(lambda self: self.there)
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
         message_id = data.draw(st.sampled_from(sorted(self.there)))
-        self.mailboxes.delete(self.address, message_id)
+        self.mailboxes.delete_message(self.address, message_id)
         del self.there[message_id]
 
     @precondition(lambda self: self.there)
     @rule(data=st.data(), is_read=st.booleans())
     def mark(self, data: st.DataObject, is_read: bool) -> None:
-        self.mailboxes.update(self.address, data.draw(st.sampled_from(sorted(self.there))), is_read=is_read)
+        self.mailboxes.mark_read(self.address, data.draw(st.sampled_from(sorted(self.there))), is_read=is_read)
 
     @rule(folder=st.sampled_from(FOLDERS))
     def one_page(self, folder: str) -> None:

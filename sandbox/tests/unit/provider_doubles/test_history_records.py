@@ -15,7 +15,7 @@ from mailroom_sandbox.provider_doubles.google.app import Google
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState, build_provider_state
 from mailroom_sandbox.provider_doubles.tokens import Holder
 from mailroom_sandbox.provider_doubles.wire import Call
-from mailroom_sandbox.testkit.running_providers import settings_in
+from mailroom_sandbox.testkit.running_providers import load_settings
 
 STATE: list[tuple[ProviderState, Google]] = []
 READONLY = frozenset({"https://www.googleapis.com/auth/gmail.readonly"})
@@ -24,7 +24,7 @@ PLACES = ("INBOX", "SPAM", "TRASH", "archive", "Bills")
 
 def sandbox() -> tuple[ProviderState, Google]:
     if not STATE:
-        state = build_provider_state(settings_in(Path(tempfile.mkdtemp(prefix="history-"))))
+        state = build_provider_state(load_settings(Path(tempfile.mkdtemp(prefix="history-"))))
         STATE.append((state, Google(state)))
     return STATE[0]
 
@@ -35,10 +35,10 @@ class HistoryRecords(RuleBasedStateMachine):
         self.state, google = sandbox()
         self.gmail, self.mailboxes = google.gmail, google.mailboxes
         self.address = f"{uuid.uuid4().hex}@mail.example"
-        account = self.mailboxes.create(self.address)
+        account = self.mailboxes.create_mailbox(self.address)
         self.token = uuid.uuid4().hex
         holder = Holder("gmail", account.user_id, account.domain, "app", READONLY, "grant")
-        self.state.tokens.keep("access", self.token, holder, timedelta(hours=1))
+        self.state.tokens.store_token("access", self.token, holder, timedelta(hours=1))
         self.history_id = self.ask("profile")["historyId"]
         self.ids: list[str] = []
         self.known: dict[str, frozenset[str]] = {}
@@ -47,7 +47,7 @@ class HistoryRecords(RuleBasedStateMachine):
         headers = {"authorization": f"Bearer {self.token}"}
         asked = {name: (value,) for name, value in query.items()}
         call = Call("GET", f"/gmail/v1/users/me/{path}", asked, headers, b"", "https://gmail.example")
-        reply = asyncio.run(self.gmail.answer(call))
+        reply = asyncio.run(self.gmail.answer_call(call))
         assert reply.status == 200, reply.body
         assert isinstance(reply.body, dict)
         return reply.body
@@ -55,24 +55,24 @@ class HistoryRecords(RuleBasedStateMachine):
     @rule(folder=st.sampled_from(PLACES))
     def deliver(self, folder: str) -> None:
         source = f"Subject: {len(self.ids)}\r\n\r\nx".encode()
-        self.ids.append(self.mailboxes.deliver(self.address, source, folder=folder, received_at=None))
+        self.ids.append(self.mailboxes.deliver_mail(self.address, source, folder=folder, received_at=None))
 
     @precondition(lambda self: self.ids)
     @rule(data=st.data(), folder=st.sampled_from(PLACES))
     def move(self, data: st.DataObject, folder: str) -> None:
         message_id = data.draw(st.sampled_from(self.ids))
-        assert self.mailboxes.move(self.address, message_id, folder) == message_id
+        assert self.mailboxes.move_message(self.address, message_id, folder) == message_id
 
     @precondition(lambda self: self.ids)
     @rule(data=st.data(), is_read=st.booleans())
     def mark(self, data: st.DataObject, is_read: bool) -> None:
-        self.mailboxes.update(self.address, data.draw(st.sampled_from(self.ids)), is_read=is_read)
+        self.mailboxes.mark_read(self.address, data.draw(st.sampled_from(self.ids)), is_read=is_read)
 
     @precondition(lambda self: self.ids)
     @rule(data=st.data())
     def delete(self, data: st.DataObject) -> None:
         message_id = data.draw(st.sampled_from(self.ids))
-        self.mailboxes.delete(self.address, message_id)
+        self.mailboxes.delete_message(self.address, message_id)
         self.ids.remove(message_id)
 
     @rule(size=st.integers(1, 3))

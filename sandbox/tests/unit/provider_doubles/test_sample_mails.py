@@ -15,9 +15,9 @@ import pytest
 from lxml import etree
 
 from mailroom_sandbox.provider_doubles import mime
-from mailroom_sandbox.site.stack.home import checkout
+from mailroom_sandbox.site.stack.home import find_checkout
 
-MAILS = checkout() / "sandbox" / "mails"
+MAILS = find_checkout() / "sandbox" / "mails"
 WHOLE: dict[str, Any] = json.loads((MAILS / "expected.json").read_text())
 DOCUMENTS: dict[str, Any] = WHOLE["documents"]
 REASONS = {
@@ -38,7 +38,7 @@ def files() -> dict[str, bytes]:
     """Every document by its hash, as it lies in the mails themselves."""
     found = {}
     for path in MAILS.glob("*.eml"):
-        for leaf in mime.leaves(mime.parse(path.read_bytes())):
+        for leaf in mime.list_leaves(mime.parse_mail(path.read_bytes())):
             found[hashlib.sha256(leaf.content).hexdigest()] = leaf.content
     return found
 
@@ -71,9 +71,9 @@ def test_outcome_follows_from_the_parts() -> None:
 
 @pytest.mark.parametrize("path", sorted(MAILS.glob("*.eml")), ids=lambda path: path.name)
 def test_mails_look_like_mails(path: Any) -> None:
-    root = mime.parse(path.read_bytes())
-    assert parsedate_to_datetime(root.header("date") or "").year == 2026
-    assert re.fullmatch(r"<[^@>]+@[a-z.-]+\.example>", root.header("message-id") or "")
+    root = mime.parse_mail(path.read_bytes())
+    assert parsedate_to_datetime(root.read_header("date") or "").year == 2026
+    assert re.fullmatch(r"<[^@>]+@[a-z.-]+\.example>", root.read_header("message-id") or "")
     for address in re.findall(rb"[\w.-]+@([\w.-]+)", b"\n".join(path.read_bytes().splitlines()[:12])):
         assert address.rstrip(b">").endswith(b".example")
     assert b"\r\n" in path.read_bytes()
@@ -119,7 +119,7 @@ def test_locked_document_opens_with_its_password_only() -> None:
 
 def test_zip_holds_what_is_expected() -> None:
     (part,) = WHOLE["mails"]["zip.eml"]["parts"]
-    leaf = mime.leaves(mime.parse((MAILS / "zip.eml").read_bytes()))[1]
+    leaf = mime.list_leaves(mime.parse_mail((MAILS / "zip.eml").read_bytes()))[1]
     with zipfile.ZipFile(io.BytesIO(leaf.content)) as archive:
         inside = {name: hashlib.sha256(archive.read(name)).hexdigest() for name in archive.namelist()}
     for one in part["holds"]:
@@ -128,7 +128,7 @@ def test_zip_holds_what_is_expected() -> None:
 
 
 def test_generator_makes_the_committed_mails_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(checkout()))
+    monkeypatch.syspath_prepend(str(find_checkout()))
     from sandbox.mails import make_mails
 
     try:

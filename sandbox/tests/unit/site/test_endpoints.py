@@ -17,7 +17,7 @@ SITE = Endpoints(
 
 
 def test_file_has_the_names_that_others_rely_on(tmp_path: Path) -> None:
-    EndpointsFile(tmp_path / "run" / "endpoints.json").publish(SITE)
+    EndpointsFile(tmp_path / "run" / "endpoints.json").publish_endpoints(SITE)
     written = json.loads((tmp_path / "run" / "endpoints.json").read_text())
     assert set(written) == {
         "kafka", "database", "public", "gateway", "subscription_manager", "sync_engine", "ingestion", "api_key", "pids",
@@ -30,9 +30,9 @@ def test_file_follows_a_restart_and_goes_at_the_end(tmp_path: Path) -> None:
     file = EndpointsFile(path)
     file.update_pids({"kafka": 9})
     assert not path.exists(), "nothing is announced before the site is ready"
-    file.publish(SITE)
+    file.publish_endpoints(SITE)
     file.update_pids({"kafka": 11})
     assert json.loads(path.read_text())["pids"] == {"kafka": 11}
     assert path.stat().st_mode & 0o077 == 0, "it holds a key"
-    file.remove()
+    file.remove_file()
     assert list(tmp_path.iterdir()) == []

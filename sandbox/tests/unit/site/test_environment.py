@@ -20,15 +20,15 @@ def test_what_the_environment_gives_is_never_replaced(tmp_path: Path) -> None:
         "MAILROOM_DATABASE_URL": "postgresql://db/x",
         "MAILROOM_BLOB_URL": "s3://bucket",
     }
-    site = environment.compose(given, Home(tmp_path), PORTS, kafka=None, database=None)
+    site = environment.compose_environment(given, Home(tmp_path), PORTS, kafka=None, database=None)
     assert given.items() <= site.shared.items()
     assert site.api_key is None
     assert "MAILROOM_KAFKA_REPLICATION" not in site.shared, "a site's own Kafka has its own replication"
 
 
 def test_what_is_lacking_is_made_once_and_kept(tmp_path: Path) -> None:
-    first = environment.compose({}, Home(tmp_path), PORTS, kafka="127.0.0.1:1", database="postgresql://x")
-    again = environment.compose({}, Home(tmp_path), PORTS, kafka="127.0.0.1:1", database="postgresql://x")
+    first = environment.compose_environment({}, Home(tmp_path), PORTS, kafka="127.0.0.1:1", database="postgresql://x")
+    again = environment.compose_environment({}, Home(tmp_path), PORTS, kafka="127.0.0.1:1", database="postgresql://x")
     assert first == again
     assert first.api_key is not None
     digest = hashlib.sha256(first.api_key.encode()).hexdigest()
@@ -37,10 +37,10 @@ def test_what_is_lacking_is_made_once_and_kept(tmp_path: Path) -> None:
 
 
 def test_each_service_has_a_port_and_a_group_membership_of_its_own(tmp_path: Path) -> None:
-    site = environment.compose(
+    site = environment.compose_environment(
         {"MAILROOM_HTTP_PORT": "1"}, Home(tmp_path), PORTS, kafka="127.0.0.1:1", database="postgresql://x"
     )
-    own = [site.of(service, PORTS) for service in SERVICES]
+    own = [site.environment_for(service, PORTS) for service in SERVICES]
     assert len({each["MAILROOM_HTTP_PORT"] for each in own}) == len(SERVICES)
     assert len({each["MAILROOM_INSTANCE_ID"] for each in own}) == len(SERVICES)
 
@@ -51,7 +51,7 @@ def test_environment_goes_before_the_env_file_and_empty_is_not_given(
     (tmp_path / ".env").write_text("MAILROOM_GRAPH_URL=https://file\nMAILROOM_GMAIL_URL=https://file\nMAILROOM_X=\n")
     monkeypatch.setenv("MAILROOM_GRAPH_URL", "https://environment")
     monkeypatch.setenv("MAILROOM_ENV_FILE", str(tmp_path / ".env"))
-    given = environment.given()
+    given = environment.read_environment()
     assert given["MAILROOM_GRAPH_URL"] == "https://environment"
     assert given["MAILROOM_GMAIL_URL"] == "https://file"
     assert "MAILROOM_X" not in given

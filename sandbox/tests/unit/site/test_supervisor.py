@@ -39,17 +39,17 @@ class Observed:
 
 def program(name: str, code: str, folder: Path) -> Program:
     log = folder / f"{name}.log"
-    return Program(name, lambda: child.spawn(name, [sys.executable, "-c", code], log=log), log)
+    return Program(name, lambda: child.spawn_process(name, [sys.executable, "-c", code], log=log), log)
 
 
 async def test_what_dies_is_started_again_under_a_new_id(tmp_path: Path) -> None:
     observed = Observed()
-    observed.supervisor.keep(program("worker", SLEEPER, tmp_path))
+    observed.supervisor.keep_running(program("worker", SLEEPER, tmp_path))
     first = observed.pids["worker"]
     os.kill(first, signal.SIGKILL)
     await observed.until(lambda: observed.pids["worker"] != first)
     assert observed.deaths == [("worker", -signal.SIGKILL)]
-    await observed.supervisor.stop(["worker"], 5)
+    await observed.supervisor.stop_programs(["worker"], 5)
     assert not psutil.pid_exists(observed.pids["worker"])
 
 
@@ -62,9 +62,9 @@ async def test_pauses_between_starts_grow(tmp_path: Path) -> None:
         started_at_s.append(asyncio.get_running_loop().time())
         return crashing.start()
 
-    observed.supervisor.keep(Program("crashing", start, crashing.log))
+    observed.supervisor.keep_running(Program("crashing", start, crashing.log))
     await observed.until(lambda: len(started_at_s) == 4)
-    await observed.supervisor.stop(["crashing"], 5)
+    await observed.supervisor.stop_programs(["crashing"], 5)
     second, third = started_at_s[2] - started_at_s[1], started_at_s[3] - started_at_s[2]
     assert second >= 0.4
     assert third >= 0.8
@@ -72,33 +72,33 @@ async def test_pauses_between_starts_grow(tmp_path: Path) -> None:
 
 async def test_wrong_settings_end_the_site_with_the_services_own_sentence(tmp_path: Path) -> None:
     observed = Observed()
-    observed.supervisor.keep(program("gateway", UNSET, tmp_path))
+    observed.supervisor.keep_running(program("gateway", UNSET, tmp_path))
     with pytest.raises(SettingsError, match="gateway cannot run:\nMAILROOM_KAFKA_BOOTSTRAP is not set"):
         async with asyncio.timeout(10):
-            await observed.supervisor.failed()
+            await observed.supervisor.wait_for_failure()
     assert observed.deaths == []  # nobody is told that it is started again
-    await observed.supervisor.stop(["gateway"], 5)
+    await observed.supervisor.stop_programs(["gateway"], 5)
 
 
 async def test_stopping_leaves_nothing_and_starts_nothing(tmp_path: Path) -> None:
     observed = Observed()
     for name in ("one", "two", "three"):
-        observed.supervisor.keep(program(name, SLEEPER, tmp_path))
+        observed.supervisor.keep_running(program(name, SLEEPER, tmp_path))
     pids = dict(observed.pids)
     os.kill(pids["two"], signal.SIGSTOP)
     os.kill(pids["three"], signal.SIGKILL)  # is between death and restart when the stop comes
-    await observed.supervisor.stop(["one", "two", "three"], 5)
+    await observed.supervisor.stop_programs(["one", "two", "three"], 5)
     assert observed.supervisor.pids == {}
     assert not any(psutil.pid_exists(pid) for pid in pids.values())
 
 
 async def test_impatience_kills_at_once(tmp_path: Path) -> None:
     observed = Observed()
-    observed.supervisor.keep(program("stubborn", STUBBORN, tmp_path))
+    observed.supervisor.keep_running(program("stubborn", STUBBORN, tmp_path))
     _until_logged(tmp_path / "stubborn.log")
-    stopping = asyncio.create_task(observed.supervisor.stop(["stubborn"], 60))
+    stopping = asyncio.create_task(observed.supervisor.stop_programs(["stubborn"], 60))
     await asyncio.sleep(0)
-    observed.supervisor.kill()
+    observed.supervisor.kill_all()
     async with asyncio.timeout(5):
         await stopping
 

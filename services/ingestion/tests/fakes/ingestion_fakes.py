@@ -17,7 +17,7 @@ from ingestion.domain.transcript import Transcript
 from ingestion.ports import Fetched
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Unavailable
-from mailroom_common.events import AttachmentStored, Profile, Provider, derive_attachment_id, derive_event_id
+from mailroom_common.events import AttachmentStored, Profile, derive_attachment_id, derive_event_id
 
 NOW = datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
 PDF = b"%PDF-1.7 a document"
@@ -28,7 +28,7 @@ def an_attachment(**changed: Any) -> Attachment:
         "attachment_id": AttachmentId("5d1cbe51-0000-5000-8000-000000000001"),
         "tenant_id": "acme",
         "doc_source_id": "source-1",
-        "provider": Provider.GMAIL,
+        "provider": "gmail",
         "message_id": "message-1",
         "internet_message_id": "<m1@x.example>",
         "part_path": "1",
@@ -61,7 +61,7 @@ def stored(
         "tenant_id": tenant,
         "doc_source_id": source,
         "attachment_id": identity,
-        "provider": Provider.OUTLOOK,
+        "provider": "outlook",
         "profile": Profile.INVOICE,
         "message_id": message,
         "internet_message_id": f"<{message}@x.example>",

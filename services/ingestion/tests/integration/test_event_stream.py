@@ -192,7 +192,7 @@ async def test_a_ticket_is_kept_as_its_hash_and_expires(site: Ingestion, postgre
 
 async def test_a_silent_stream_has_a_heartbeat(url: str) -> None:
     async with (
-        httpx.AsyncClient(timeout=5) as client,
+        httpx.AsyncClient(timeout=30) as client,
         client.stream("GET", f"{url}/documents/events", headers=as_tenant("acme")) as answer,
     ):
         assert answer.headers["content-type"].startswith("text/event-stream")

@@ -14,11 +14,15 @@ from mailroom_common.settings import (
 
 class Settings(ProcessSettings, KafkaSettings, TokenSettings, APISettings, PublicSettings, ProviderSettings):
     http_port: int = 8081
+    # Time between two backstop syncs of a source; two thirds of it make a run full.
     backstop_interval_s: float = Field(default=900, gt=0)
+    # How long a link to the consent page is valid.
     ticket_lifetime_s: float = Field(default=3600, gt=0)
+    # How long the user may take between our page and the provider's answer.
     flow_lifetime_s: float = Field(default=600, gt=0)
     # The provider's clock and ours differ: mail that came this long before the consent is taken all the same.
     start_margin_s: float = Field(default=60, ge=0)
     # The reconciler sleeps until the next scheduled check, and no longer than this.
     max_check_pause_s: float = Field(default=30, gt=0)
+    # Subscriptions that are created, renewed or ended at once.
     concurrent_subscriptions: int = Field(default=8, ge=1)

@@ -45,8 +45,7 @@ ID = "11111111-1111-4111-8111-111111111111"
 OTHER_ID = "22222222-2222-4222-8222-222222222222"
 
 OUTLOOK, GMAIL = (package.traits for package in PROVIDERS)
-POLLED = replace(OUTLOOK, name="polled", display_name="Polled", push=None, application_access_needs_tenant=False)
-TRAITS = {traits.name: traits for traits in (OUTLOOK, GMAIL, POLLED)}
+TRAITS = {traits.name: traits for traits in (OUTLOOK, GMAIL)}
 
 DURATIONS = ConnectionDurations(
     backstop_interval=timedelta(minutes=15),
@@ -402,6 +401,7 @@ class FakeProvider:
     account: Account = field(default_factory=lambda: Account("user-1", "ada@contoso.example"))
     refresh_token: str | None = "refresh-canary"
     exchanged: list[dict[str, str | None]] = field(default_factory=list)
+    consent_arguments: list[tuple[str | None, str | None]] = field(default_factory=list)  # tenant and login hint
     folders: Sequence[Folder] = ()
     page_origin: str = "https://login.example"
 
@@ -458,12 +458,14 @@ class FakeProvider:
         login_hint: str | None,
     ) -> str:
         await self._record_call("authorize", redirect_uri)
+        self.consent_arguments.append((tenant, login_hint))
         return f"https://login.example/authorize?state={state}&nonce={nonce}&code_challenge={code_challenge}"
 
     async def exchange_code(
         self, tenant: str | None, *, profile: Profile, code: str, redirect_uri: str, code_verifier: str, nonce: str
     ) -> Grant:
         await self._record_call("exchange", redirect_uri)
+        self.consent_arguments.append((tenant, None))
         self.exchanged.append({"code": code, "verifier": code_verifier, "nonce": nonce, "redirect": redirect_uri})
         return Grant("access-canary", self.refresh_token, self.clock() + timedelta(hours=1), frozenset({"Mail.Read"}))
 
@@ -533,7 +535,13 @@ class SubscriptionSetup:
         consents = {traits.name: self.provider}
         self.end = EndConnection(self.connections, self.locks, maintainers, consents, self.grants, self.clock)
         self.advance = AdvanceSubscription(
-            self.connections, self.locks, TRAITS, maintainers, self.end, PUBLIC_URL, self.clock
+            self.connections,
+            self.locks,
+            {**TRAITS, traits.name: traits},
+            maintainers,
+            self.end,
+            PUBLIC_URL,
+            self.clock,
         )
 
     async def advance_subscription(self, doc_source_id: str = ID) -> Connection:

@@ -32,7 +32,7 @@ from mailroom_common.migrations import apply_migrations
 from mailroom_common.process import Process
 from mailroom_common.topics import CONNECTION_EVENTS, DOC_SOURCES, LIFECYCLE_EVENTS, SCHEMAS, SYNC_REQUESTS, Topic
 from mailroom_common.web import serve_app
-from mailroom_sandbox.provider_doubles.client import decide
+from mailroom_sandbox.provider_doubles.client import answer_consent_page
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 from subscription_manager.app import run
 from subscription_manager.settings import Settings
@@ -109,7 +109,9 @@ class ManagerSite:
         async with httpx.AsyncClient(trust_env=False) as browser:
             sent = await self.press(link, browser)
             assert sent.status_code == 303, sent.text
-            back = await decide(self.providers.http, sent.headers["location"], account=address, accept=accept)
+            back = await answer_consent_page(
+                self.providers.http, sent.headers["location"], account=address, accept=accept
+            )
             return await browser.get(back)
 
     async def connect(self, provider: str, address: str, *, tenant: str = "acme", **wish: object) -> str:
@@ -136,7 +138,7 @@ class ManagerSite:
 
     async def client_state(self, subscription_id: str) -> str:
         """What the provider holds, as it tells whoever it calls."""
-        await self.providers.control.lifecycle("missed", subscription_id=subscription_id)
+        await self.providers.control.send_lifecycle_event("missed", subscription_id=subscription_id)
         item = await eventually(lambda: self._pushed_of(subscription_id))
         return str(item["clientState"])
 

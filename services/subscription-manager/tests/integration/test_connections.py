@@ -19,7 +19,6 @@ from mailroom_common.events import (
     DocSource,
     LifecycleEvent,
     LifecycleKind,
-    Provider,
     SyncReason,
     SyncRequest,
 )
@@ -62,7 +61,11 @@ async def versions(site: ManagerSite, doc_source_id: str) -> list[DocSource]:
 
 async def calls(site: ManagerSite, method: str, part: str) -> int:
     return len(
-        [call for call in await site.providers.control.calls() if call["method"] == method and part in call["path"]]
+        [
+            call
+            for call in await site.providers.control.list_calls()
+            if call["method"] == method and part in call["path"]
+        ]
     )
 
 
@@ -76,7 +79,7 @@ async def is_unknown(site: ManagerSite, doc_source_id: str) -> bool:
 
 
 async def other_subscriptions(site: ManagerSite, than: str) -> list[dict[str, Any]]:
-    return [one for one in await site.providers.control.subscriptions() if one["subscription_id"] != than]
+    return [one for one in await site.providers.control.list_subscriptions() if one["subscription_id"] != than]
 
 
 async def database(site: ManagerSite) -> asyncpg.Connection:
@@ -92,7 +95,7 @@ async def test_mailbox_is_connected_subscribed_announced_and_asked_to_sync(site:
         assert (shown["state"], shown["connection_status"], shown["address"]) == ("active", "active", ADA)
         expires_at = datetime.fromisoformat(shown["subscription_expires_at"])
         assert timedelta(minutes=9_990) < expires_at - datetime.now(UTC) <= timedelta(minutes=10_000)
-        (subscription,) = await site.providers.control.subscriptions()
+        (subscription,) = await site.providers.control.list_subscriptions()
         assert sorted(site.handshakes) == ["/webhooks/outlook", "/webhooks/outlook/lifecycle"]
         client_state = await site.client_state(subscription["subscription_id"])
     told = await versions(site, made["id"])
@@ -115,7 +118,7 @@ async def test_secrets_are_in_no_table_record_answer_or_log(
         secrets += [httpx.URL(sent.headers["location"]).params["state"], *browser.cookies.values()]
         doc_source_id = await site.connect("outlook", ADA, profile="observation")
         shown = await site.until(doc_source_id, subscription_expires_at=bool)
-        (subscription,) = await site.providers.control.subscriptions()
+        (subscription,) = await site.providers.control.list_subscriptions()
         secrets.append(await site.client_state(subscription["subscription_id"]))
     secrets += await _tokens(site)
     records = str(await site.records(DOC_SOURCES)) + str(await site.records(SYNC_REQUESTS))
@@ -159,7 +162,7 @@ async def test_two_instances_create_one_subscription_and_one_backstop_each(site:
         asked = await _backstops(site, doc_source_id) or 0
         assert asked <= (time.monotonic() - began) / 0.95 + 5
         assert await calls(site, "POST", "/subscriptions") == 1
-        assert len(await site.providers.control.subscriptions()) == 1
+        assert len(await site.providers.control.list_subscriptions()) == 1
 
 
 async def _backstops(site: ManagerSite, doc_source_id: str, *, at_least: int = 0) -> int | None:
@@ -186,7 +189,7 @@ async def test_instance_that_dies_in_the_middle_of_a_create_leaves_no_stray_and_
     await conn.close()
     async with site.instance():
         await site.until(doc_source_id, subscription_expires_at=bool)
-        (subscription,) = await site.providers.control.subscriptions()
+        (subscription,) = await site.providers.control.list_subscriptions()
     told = await versions(site, doc_source_id)
     assert told[-1].subscription_id == subscription["subscription_id"]
     # Pushes of the stray may still come: its hash stays good beside the new one.
@@ -199,7 +202,7 @@ async def test_delete_ends_the_provider_side_and_waits_for_sync_engine_before_th
         await site.until(doc_source_id, subscription_expires_at=bool)
         assert (await site.call("DELETE", f"/doc-sources/{doc_source_id}")).status_code == 202
         await site.until(doc_source_id, state="deleting", subscription_expires_at=lambda value: value is None)
-        assert await site.providers.control.subscriptions() == []
+        assert await site.providers.control.list_subscriptions() == []
         told = await versions(site, doc_source_id)
         assert told[-1].state.value == "deleting"
         await site.tell(CONNECTION_EVENTS, _learned(doc_source_id, ConnectionKind.FORGOTTEN))
@@ -220,11 +223,11 @@ async def test_watch_belongs_to_the_account_over_all_tenants(site: ManagerSite) 
         assert await calls(site, "POST", "/watch") == 1
         await site.call("DELETE", f"/doc-sources/{ours}")
         await site.until(ours, state="deleting", subscription_expires_at=lambda value: value is None)
-        assert len(await site.providers.control.watches()) == 1
+        assert len(await site.providers.control.list_watches()) == 1
         assert await calls(site, "POST", "/stop") == await calls(site, "POST", "/revoke") == 0
         await site.call("DELETE", f"/doc-sources/{theirs}", tenant="other")
         await site.until(theirs, tenant="other", subscription_expires_at=lambda value: value is None)
-        assert await site.providers.control.watches() == []
+        assert await site.providers.control.list_watches() == []
         assert await calls(site, "POST", "/revoke") == 1
 
 
@@ -235,7 +238,7 @@ async def test_lifecycle_events_renew_and_recreate(site: ManagerSite) -> None:
         conn = await database(site)
         await conn.execute("update subscription_manager.subscription_state set renewed_at = now() - interval '1 hour'")
         await conn.close()
-        (subscription,) = await site.providers.control.subscriptions()
+        (subscription,) = await site.providers.control.list_subscriptions()
         asks = _lifecycle(doc_source_id, subscription["subscription_id"], LifecycleKind.REAUTHORIZATION_REQUIRED)
         await site.tell(LIFECYCLE_EVENTS, asks)
         await site.tell(LIFECYCLE_EVENTS, asks)
@@ -246,7 +249,7 @@ async def test_lifecycle_events_renew_and_recreate(site: ManagerSite) -> None:
         removed = _lifecycle(doc_source_id, subscription["subscription_id"], LifecycleKind.SUBSCRIPTION_REMOVED)
         await site.tell(LIFECYCLE_EVENTS, removed)
         await site.tell(LIFECYCLE_EVENTS, removed)
-        found = await eventually(site.providers.control.subscriptions)
+        found = await eventually(site.providers.control.list_subscriptions)
         assert found[0]["subscription_id"] != subscription["subscription_id"]
         await eventually(lambda: shows(site, doc_source_id, subscription_id=found[0]["subscription_id"]))
         assert await calls(site, "PATCH", "/subscriptions") == 1  # both wishes were for the same renewal
@@ -292,10 +295,10 @@ async def test_application_access_needs_no_consent_and_stays_within_reach(site: 
         assert made.status_code == 201
         shown = await site.until(made.json()["id"], subscription_expires_at=bool)
         assert (shown["state"], shown["connection_status"], shown["address"]) == ("active", "active", ADA)
-        assert len(await site.providers.control.subscriptions()) == 1
+        assert len(await site.providers.control.list_subscriptions()) == 1
         await site.call("DELETE", f"/doc-sources/{shown['id']}")
         await site.until(shown["id"], subscription_expires_at=lambda value: value is None)
-        assert await site.providers.control.subscriptions() == []
+        assert await site.providers.control.list_subscriptions() == []
 
 
 async def test_declined_consent_is_a_readable_page_and_leaves_it_pending(site: ManagerSite) -> None:
@@ -311,7 +314,7 @@ async def test_other_public_address_recreates_the_subscription(site: ManagerSite
     async with site.instance():
         doc_source_id = await site.connect("outlook", ADA)
         await site.until(doc_source_id, subscription_expires_at=bool)
-        (first,) = await site.providers.control.subscriptions()
+        (first,) = await site.providers.control.list_subscriptions()
     moved = site.public_url.replace("127.0.0.1", "localhost")
     async with site.instance(public_url=moved):
         (second,) = await eventually(lambda: other_subscriptions(site, first["subscription_id"]))
@@ -350,7 +353,7 @@ def _lifecycle(doc_source_id: str, subscription_id: str, kind: LifecycleKind) ->
         occurred_at=datetime.now(UTC),
         tenant_id="acme",
         doc_source_id=doc_source_id,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         subscription_id=subscription_id,
         kind=kind,
         raw_kind=kind.value,

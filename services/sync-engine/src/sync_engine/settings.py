@@ -22,6 +22,7 @@ class CoalescerSettings(ProcessSettings, KafkaSettings):
 class WorkerSettings(ProcessSettings, KafkaSettings, TokenSettings, BlobSettings, ProviderSettings):
     http_port: int = 8084
     backstop_interval_s: float = Field(default=900, gt=0)  # subscription-manager's: two thirds of it make a run full
+    # Runs at once in one worker; each mailbox also has its own limit of four calls.
     max_concurrent_syncs: int = Field(default=32, ge=1)
     stop_grace_s: float = Field(default=2.0, ge=0)  # for runs under way, of the 5 s that a stopping process has
 

@@ -5,16 +5,14 @@ from datetime import timedelta
 from fake_mailbox import FakeClock, FakeGmail, FakeMailbox, FakeOutlook, File
 from sync_harness import START
 
-from mailroom_common.events import Provider
-
 MAILS = 8
 TAKEN = sorted(f"m{number}" for number in range(MAILS))
 
 
-def crash_mailbox(provider: Provider) -> FakeMailbox:
+def crash_mailbox(provider: str) -> FakeMailbox:
     """Eight mails with an invoice and a text each, over several pages; one is from before the start."""
     clock = FakeClock()
-    mailbox = FakeOutlook(clock) if provider is Provider.OUTLOOK else FakeGmail(clock)
+    mailbox = FakeOutlook(clock) if provider == "outlook" else FakeGmail(clock)
     files = [File(), File(b"hello", "notes.txt", "text/plain")]
     for message_id in TAKEN:
         mailbox.deliver(message_id, *files)

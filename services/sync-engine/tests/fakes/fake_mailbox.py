@@ -311,7 +311,7 @@ class FakeGmail(FakeMailbox):
     def __init__(self, clock: FakeClock, *, page_size: int = 3) -> None:
         super().__init__(clock)
         self.page_size = page_size
-        self.labels: list[Folder] = []
+        self.labels: list[Folder] = [Folder("INBOX", "INBOX", "INBOX")]
         self._history: list[Change] = []
 
     def deliver(

@@ -14,7 +14,6 @@ from mailroom_common.events import (
     DocSourceState,
     IngestionResult,
     Profile,
-    Provider,
     ResultStatus,
 )
 from mailroom_common.kafka.codec import Codec
@@ -111,7 +110,7 @@ def source(tenant_id: str = "acme", state: DocSourceState = DocSourceState.ACTIV
         tenant_id=tenant_id,
         doc_source_id=str(uuid4()),
         version=version,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         profile=Profile.INVOICE,
         access=Access.DELEGATED,
         state=state,

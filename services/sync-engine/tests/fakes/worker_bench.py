@@ -15,7 +15,6 @@ from mailroom_common.events import (
     DocSource,
     DocSourceState,
     Profile,
-    Provider,
     SyncReason,
     SyncRequest,
 )
@@ -41,7 +40,7 @@ def doc_source(key: str, version: int = 1, state: DocSourceState = DocSourceStat
         tenant_id="acme",
         doc_source_id=key,
         version=version,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         profile=Profile.INVOICE,
         access=Access.DELEGATED,
         address="in@acme.example",

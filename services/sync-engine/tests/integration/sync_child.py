@@ -16,7 +16,7 @@ from crash_mailbox import crash_mailbox
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.blobs.store import BlobStore, StoredBlob
-from mailroom_common.events import DocSource, Event, Provider, SyncReason
+from mailroom_common.events import DocSource, Event, SyncReason
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession
 from mailroom_common.topics import Topic
@@ -105,7 +105,7 @@ class DyingBlobs:
 
 
 async def main(database_url: str, blobs: str, doc_source_id: str, provider: str, stop_at: str) -> None:
-    source = doc_source(Provider(provider), doc_source_id=doc_source_id)
+    source = doc_source(provider, doc_source_id=doc_source_id)
     countdown = Countdown(stop_at)
     mailbox = crash_mailbox(source.provider)
 

@@ -10,28 +10,28 @@ import pytest
 from crash_mailbox import TAKEN, crash_mailbox
 from sync_harness import Engine, doc_source, open_engine
 
-from mailroom_common.events import Provider, SyncReason
+from mailroom_common.events import SyncReason
 
 _TESTS = Path(__file__).parents[1]
 _STOPS = [
-    (Provider.OUTLOOK, "after_fetch:1"),
-    (Provider.OUTLOOK, "after_fetch:5"),
-    (Provider.OUTLOOK, "mid_blob:2"),
-    (Provider.OUTLOOK, "after_blob:4"),
-    (Provider.OUTLOOK, "before_commit:3"),
-    (Provider.OUTLOOK, "mid_page:2"),
-    (Provider.OUTLOOK, "mid_page:7"),
-    (Provider.OUTLOOK, "after_commit:1"),
-    (Provider.OUTLOOK, "before_end:1"),  # all is committed, and the request is not answered yet
-    (Provider.GMAIL, "after_blob:4"),
-    (Provider.GMAIL, "mid_page:5"),
-    (Provider.GMAIL, "after_commit:1"),  # the history id is ours, the re-list not begun
-    (Provider.GMAIL, "after_commit:3"),
-    (Provider.GMAIL, "before_end:1"),
+    ("outlook", "after_fetch:1"),
+    ("outlook", "after_fetch:5"),
+    ("outlook", "mid_blob:2"),
+    ("outlook", "after_blob:4"),
+    ("outlook", "before_commit:3"),
+    ("outlook", "mid_page:2"),
+    ("outlook", "mid_page:7"),
+    ("outlook", "after_commit:1"),
+    ("outlook", "before_end:1"),  # all is committed, and the request is not answered yet
+    ("gmail", "after_blob:4"),
+    ("gmail", "mid_page:5"),
+    ("gmail", "after_commit:1"),  # the history id is ours, the re-list not begun
+    ("gmail", "after_commit:3"),
+    ("gmail", "before_end:1"),
 ]
 
 
-async def _run_and_die(database_url: str, blobs: Path, doc_source_id: str, provider: Provider, stop_at: str) -> int:
+async def _run_and_die(database_url: str, blobs: Path, doc_source_id: str, provider: str, stop_at: str) -> int:
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         str(_TESTS / "integration/sync_child.py"),
@@ -47,7 +47,7 @@ async def _run_and_die(database_url: str, blobs: Path, doc_source_id: str, provi
 
 @pytest.mark.parametrize(("provider", "stop_at"), _STOPS)
 async def test_a_worker_killed_at_any_point_leaves_nothing_out_and_does_nothing_twice(
-    postgres_url: str, tmp_path: Path, provider: Provider, stop_at: str
+    postgres_url: str, tmp_path: Path, provider: str, stop_at: str
 ) -> None:
     source = doc_source(provider, doc_source_id=str(uuid4()))
     mailbox = crash_mailbox(provider)
@@ -73,10 +73,10 @@ async def _every_blob_is_accounted_for(engine: Engine) -> None:
 
 
 async def test_after_a_crash_the_round_goes_on_from_its_page_token(postgres_url: str, tmp_path: Path) -> None:
-    source = doc_source(Provider.OUTLOOK, doc_source_id=str(uuid4()))
-    mailbox = crash_mailbox(Provider.OUTLOOK)
+    source = doc_source("outlook", doc_source_id=str(uuid4()))
+    mailbox = crash_mailbox("outlook")
     async with open_engine(postgres_url, tmp_path, source, mailbox) as engine:
-        await _run_and_die(postgres_url, tmp_path, source.doc_source_id, Provider.OUTLOOK, "before_commit:3")
+        await _run_and_die(postgres_url, tmp_path, source.doc_source_id, "outlook", "before_commit:3")
         (inbox,) = [row for row in await engine.read_rows("cursor") if row["scope"] == "f-inbox"]
         assert inbox["position"] is None
         assert inbox["page_token"] is not None

@@ -19,7 +19,6 @@ from mailroom_common.events import (
     DocSource,
     DocSourceState,
     Profile,
-    Provider,
     SyncReason,
     SyncRequest,
 )
@@ -175,7 +174,7 @@ class Surroundings:
             tenant_id="acme",
             doc_source_id=doc_source_id,
             version=1,
-            provider=Provider.OUTLOOK,
+            provider="outlook",
             profile=Profile.INVOICE,
             access=Access.DELEGATED,
             state=DocSourceState.ACTIVE,

@@ -1,31 +1,51 @@
-"""What the handlers ask for. `mailroom_common.kafka` has the real ones."""
+"""The Protocols that the gateway's handlers and routes ask for; `adapters/` has the real ones."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from mailroom_common.events import DocSource, Provider
-from mailroom_common.kafka.producer import OutgoingEvent
+from mailroom_common.events import DocSource, Event
+from mailroom_common.topics import Topic
 
 
-class KnowsSources(Protocol):
-    """`DocSourceDirectory`: the `doc-sources` topic in memory."""
+class OutgoingEvent(NamedTuple):
+    topic: Topic
+    key: str
+    event: Event
+
+
+class DocSourceLookup(Protocol):
+    """The doc sources that exist, from memory."""
 
     def get_source(self, doc_source_id: str) -> DocSource | None: ...
-    def find_by_address(self, provider: Provider, address: str) -> tuple[DocSource, ...]: ...
-    def check_readiness(self) -> str | None: ...
-    async def catch_up(self, timeout_s: float) -> bool: ...
+
+    def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
+        """All doc sources of a mailbox: one mailbox can belong to several."""
+        ...
+
+    async def catch_up(self) -> None:
+        """Wait until everything is read that `doc-sources` holds now.
+
+        Raises:
+            Unavailable: that was not possible in time, so nothing can be said of what the directory does not explain.
+        """
+        ...
 
 
-class EventPublisher(Protocol):
-    """`EventProducer`: returns once Kafka has acknowledged all of them.
+class EventWriter(Protocol):
+    async def write_events(self, events: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
+        """Return once Kafka has acknowledged all events.
 
-    Raises Unavailable when it has not, in time.
-    """
+        Raises:
+            Unavailable: it did not, in time. Some may be written, and the others still may be.
+        """
+        ...
 
-    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float) -> None: ...
 
-
-class ProvesPushes(Protocol):
+class PushAuthenticator(Protocol):
     async def is_genuine(self, *, authorization: str | None, token: str | None) -> bool:
-        """Whether everything that is configured was shown. Raises Unavailable when that cannot be told yet."""
+        """Whether the push carries every proof that is configured.
+
+        Raises:
+            Unavailable: that cannot be judged yet.
+        """
         ...

@@ -50,6 +50,7 @@ async def connect_with_retry(create: Callable[[], C], client_id: str) -> C:
             raise
         return client
 
+    # No broker answers; the client tries again for as long as it takes.
     return await retry_forever(KafkaError, OSError, log_event="kafka_unreachable", client_id=client_id)(start_client)
 
 

@@ -29,7 +29,6 @@ from mailroom_common.events import (
     Notification,
     SyncRequest,
 )
-from mailroom_common.kafka.flat_avro import flat_encoder
 from mailroom_common.kafka.schema_files import (
     AvroSchema,
     SchemaVersion,
@@ -142,14 +141,13 @@ class Codec:
 def _kind(event_type: type[Event], newest: SchemaVersion) -> EventKind:
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event_type.__name__).lower()
     head = MARKER + newest.fingerprint
-    attributes = {wire_name(field.name): field.name for field in dataclasses.fields(event_type)}
     return EventKind(
         event_type,
         head,
         newest.parsed,
         f"mailroom.{snake}.v{newest.number}".encode(),
         f"urn:avro:crc64:{newest.fingerprint.hex()}".encode(),
-        flat_encoder(newest.parsed, attributes, head) or _encoder(newest.parsed, _to_wire(event_type), head),
+        _encoder(newest.parsed, _to_wire(event_type), head),
         _from_wire(event_type),
     )
 

@@ -94,6 +94,7 @@ class DocSourceDirectory:
                 raise Undecodable("a record of doc-sources is no doc source")
             version = source.version if source is not None else _version_in(incoming.headers)
         except (Undecodable, UnknownSchema) as error:
+            # The source keeps its last readable state until a record of it can be decoded.
             log.warning(
                 "directory_record_unreadable", partition=record.partition, offset=record.offset, reason=str(error)
             )

@@ -111,6 +111,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
             # Error 82, a static member that another process with its instance id fenced, comes as a bare KafkaError.
             if not error.retriable:
                 raise Fatal(f"{self.group}: Kafka refuses us: {error}{self._duplicate_instance_hint()}") from error
+            # A retriable error of Kafka: the next poll follows after a pause, nothing is lost.
             log.warning("kafka_poll_failed", group=self.group, error=type(error).__name__)
             await asyncio.sleep(0.5)
             return {}
@@ -161,9 +162,11 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
                     async with asyncio.timeout(_COMMIT_TIMEOUT_S):
                         await self._consumer.commit(wanted)
                 except (CommitFailedError, IllegalStateError) as error:
+                    # Another member of the group owns them now and handles the uncommitted records again.
                     log.warning("partitions_lost", group=self.group, count=len(wanted), error=type(error).__name__)
                     lost = set(offsets)
                 except (TimeoutError, KafkaError) as error:
+                    # The next commit includes these offsets; a restart before that handles their records again.
                     log.warning("offset_commit_failed", group=self.group, error=type(error).__name__)
                 else:
                     committed = offsets.keys() & owned
@@ -270,6 +273,7 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
         )
 
     async def _wait_for_topics(self) -> None:
+        # The process waits until the topic exists: `mailroom topics apply` creates it.
         await retry_forever(Unavailable, KafkaError, log_event="kafka_topic_missing", group=self.group)(
             self._require_topics
         )

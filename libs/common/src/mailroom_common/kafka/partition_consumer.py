@@ -185,10 +185,12 @@ class PartitionConsumer(ABC, Generic[P]):
             try:
                 await self._dead_letters.write_dead_letter(topic, raw, failure)
             except Retryable as error:
+                # The record stays uncommitted until its dead letter is written, so its partition does not go on.
                 log.warning("dead_letter_failed", topic=topic.name, offset=raw.offset, reason=str(error))
                 await wait_for_event(owned.is_released, self._pause_s(attempt))
             else:
                 KAFKA_DEAD_LETTERS.labels(self._group, topic.name, reason).inc()
+                # The record is in `<topic>.dlq` and is not tried again; an operator decides what becomes of it.
                 log.error(
                     "record_dead_lettered",
                     group=self._group,
@@ -211,6 +213,7 @@ class PartitionConsumer(ABC, Generic[P]):
             return
         owned.awaited_schema = fingerprint
         self._count_awaiting()
+        # The partition waits, and loses nothing, until the schema arrives in `schemas`. Alarm when it lasts.
         log.warning(
             "schema_awaited",
             group=self._group,

@@ -2,10 +2,10 @@
 schemas announced before the first record."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import (
@@ -20,14 +20,12 @@ from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Event
 from mailroom_common.kafka.client import KafkaAddress, KafkaClient, close_client, connect_with_retry
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.kafka.group_commit import GroupCommit, RawOutgoing
 from mailroom_common.kafka.headers import RawHeaders, build_event_headers, build_tombstone_headers, override_headers
 from mailroom_common.kafka.schemas_topic import announce_schemas
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_PRODUCERS_REPLACED
 from mailroom_common.retries import retry_forever
 from mailroom_common.topics import Topic
-from mailroom_common.tracing import current_traceparent
 
 log = get_logger()
 
@@ -42,20 +40,6 @@ class RecordPosition:
     offset: int
 
 
-class OutgoingEvent(NamedTuple):
-    topic: Topic
-    key: str
-    event: Event
-    headers: Mapping[str, str] | None = None
-
-
-class _Call(NamedTuple):
-    """Of `send_events`; the records are encoded later, when the caller's trace is no longer current."""
-
-    records: Sequence[OutgoingEvent]
-    trace: str
-
-
 class EventProducer:
     """`client_id` names the writer, in Kafka's logs and in the headers (`/mailroom/<client_id>`)."""
 
@@ -64,11 +48,9 @@ class EventProducer:
         self._settings = settings
         self._client_id = client_id
         self._linger_ms = linger_ms
-        self._source = f"/mailroom/{client_id}".encode()
+        self.source = f"/mailroom/{client_id}".encode()  # the writer as the CloudEvents headers name it
         self._client: AIOKafkaProducer | None = None
-        self._partitions: dict[str, int] = {}
         self._replacing: asyncio.Task[None] | None = None
-        self._group = GroupCommit(lambda: self._started(), self._partitions.__getitem__, self._encoded)
 
     async def __aenter__(self) -> Self:
         self._client = await connect_with_retry(self._create_client, self._client_id)
@@ -81,6 +63,7 @@ class EventProducer:
 
     async def _announce(self) -> None:
         """Before the first record, however long it takes: a reader could not decode what comes without."""
+        # No record is sent before the schemas are in `schemas`, since no reader could decode it.
         await retry_forever(Unavailable, log_event="schemas_announcement_failed", client_id=self._client_id)(
             announce_schemas, self
         )
@@ -123,50 +106,24 @@ class EventProducer:
         self, topic_name: str, key: bytes | None, value: bytes | None, headers: RawHeaders, *, timeout_s: float = 10.0
     ) -> RecordPosition:
         """As `send`, for bytes that are ready; `topic_name` is the whole name, prefix and all."""
-        client = self._started()
+        client = self.get_client()
         try:
             async with asyncio.timeout(timeout_s):
                 written = await client.send_and_wait(topic_name, value, key, headers=headers)
         except TimeoutError as error:
             raise Unavailable(f"Kafka did not acknowledge a record of {topic_name} within {timeout_s} s") from error
         except KafkaError as error:
-            raise self._translated(client, error, topic_name) from error
+            raise self.translate_error(client, error, topic_name) from error
         return RecordPosition(written.partition, written.offset)
 
-    async def learn_partitions(self, *topics: Topic) -> None:
-        """Learn the partitions of the topics that `send_events` is going to be given. Waits until they exist."""
-        for topic in topics:
-            name = self.topic_name(topic)
-            self._partitions[name] = len(await self._partitions_of(name))
+    async def count_partitions(self, topic: Topic) -> int:
+        """How many partitions the topic has. Waits until it exists."""
+        name = self.topic_name(topic)
 
-    async def send_events(self, records: Sequence[OutgoingEvent], *, timeout_s: float = 10.0) -> None:
-        """Write records with those of concurrent callers, one batch per partition; returns when all are acknowledged.
+        async def ask_partitions() -> int:
+            return len(await self.get_client().partitions_for(name))
 
-        Raises:
-            Unavailable: not all were acknowledged in time. Some may be written, and the others still may be.
-        """
-        client = self._started()
-        try:
-            await self._group.send(_Call(records, current_traceparent()), timeout_s)
-        except TimeoutError as error:
-            raise Unavailable(f"Kafka did not acknowledge {len(records)} records within {timeout_s} s") from error
-        except KafkaError as error:
-            raise self._translated(client, error, self.topic_name(records[0].topic)) from error
-
-    def _encoded(self, call: _Call) -> list[RawOutgoing]:
-        ready = []
-        for topic, key, event, own in call.records:
-            kind = self.codec.find_kind(event)
-            headers = build_event_headers(event, kind, self._source, call.trace)
-            ready.append(
-                RawOutgoing(
-                    self.topic_name(topic),
-                    key.encode(),
-                    kind.encode(event),
-                    override_headers(headers, own) if own else headers,
-                )
-            )
-        return ready
+        return await retry_forever(KafkaError, log_event="kafka_topic_missing", topic=name)(ask_partitions)
 
     def topic_name(self, topic: Topic) -> str:
         return self._settings.topic_prefix + topic.name
@@ -176,8 +133,8 @@ class EventProducer:
 
     def _headers(self, event: Event | None) -> RawHeaders:
         if event is None:
-            return build_tombstone_headers(self._source)
-        return build_event_headers(event, self.codec.find_kind(event), self._source)
+            return build_tombstone_headers(self.source)
+        return build_event_headers(event, self.codec.find_kind(event), self.source)
 
     def _create_client(self) -> AIOKafkaProducer:
         return AIOKafkaProducer(
@@ -191,19 +148,17 @@ class EventProducer:
             metadata_max_age_ms=60_000,
         )
 
-    def _started(self) -> AIOKafkaProducer:
+    def get_client(self) -> AIOKafkaProducer:
+        """For writers that batch records themselves. It is replaced after a fatal error, so it must not be kept.
+
+        Raises:
+            Unavailable: it is not connected yet.
+        """
         if self._client is None:
             raise Unavailable("the Kafka producer is not connected yet")
         return self._client
 
-    async def _partitions_of(self, name: str) -> set[int]:
-        async def ask_partitions() -> set[int]:
-            partitions: set[int] = await self._started().partitions_for(name)
-            return partitions
-
-        return await retry_forever(KafkaError, log_event="kafka_topic_missing", topic=name)(ask_partitions)
-
-    def _translated(self, client: AIOKafkaProducer, error: KafkaError, topic_name: str) -> Exception:
+    def translate_error(self, client: AIOKafkaProducer, error: KafkaError, topic_name: str) -> Exception:
         """What a caller can act on; a client that is dead for good is being replaced from now on."""
         if isinstance(error, MessageSizeTooLargeError | RecordTooLargeError):
             return Rejected(f"a record of {topic_name} is too large for Kafka")
@@ -219,6 +174,7 @@ class EventProducer:
 
     async def _replace(self, dead: KafkaClient, error: KafkaError) -> None:
         """After a fatal error (fenced, out of sequence) every later send on the same client fails as well."""
+        # Fenced or out of sequence: the old producer can never send again.
         log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
         KAFKA_PRODUCERS_REPLACED.inc()
         self._client = await connect_with_retry(self._create_client, self._client_id)

@@ -81,6 +81,7 @@ class SchemaDirectory:
 
     def _count_unreadable(self, record: RawRecord) -> None:
         KAFKA_SCHEMAS_UNREADABLE.inc()
+        # The value is not the schema that its key names: someone else wrote to `schemas`, or the record is corrupt.
         log.warning("schema_unreadable", partition=record.partition, offset=record.offset)
 
 

@@ -99,6 +99,7 @@ class TopicReader:
                     self._progress.clear()
                     await self._progress.wait()
         except (TimeoutError, KafkaError, OSError) as error:
+            # Kafka did not say in time how far the topic goes, so what is unknown stays undecided.
             log.warning("catch_up_failed", topic=self._topic, error=type(error).__name__)
             return False
         return True

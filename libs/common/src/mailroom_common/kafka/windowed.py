@@ -155,6 +155,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
             except Exception as error:  # our own bug: its record must not take the others along
                 bugs += 1
                 if bugs >= self._attempts:
+                    # A bug of ours: after all attempts the record goes to the dead-letter topic.
                     log.error("record_handler_failed", offset=item.raw.offset, exc_info=error)
                     failure = RecordFailure(error, attempt, first_failed_at or datetime.now(UTC))
                     return await self._write_dead_letter(owned, item.raw, failure, "bug")
@@ -178,6 +179,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
     def _log_retry(self, item: _Item, attempt: int, error: Exception) -> None:
         KAFKA_RETRIES.labels(self._group, item.raw.topic).inc()
         reason = str(error) if isinstance(error, Retryable) else type(error).__name__
+        # The attempt failed; the record keeps its partition's offset back until it succeeds or is rejected.
         log.warning(
             "record_retried",
             group=self._group,

@@ -77,12 +77,12 @@ _SECCOMP = {"x86_64": 317, "aarch64": 277}
 
 
 class ConfinementLayer(StrEnum):
-    SECCOMP_FILTER = "seccomp_filter"
-    HARD_LIMITS = "hard_limits"
-    NO_INHERITED_DESCRIPTORS = "no_inherited_descriptors"
-    UNREADABLE_PARENT = "unreadable_parent"
-    NAMESPACES = "namespaces"
-    AUDIT_HOOK = "audit_hook"
+    SECCOMP_FILTER = "seccomp_filter"  # the kernel refuses network, other processes and their memory
+    HARD_LIMITS = "hard_limits"  # on memory, processor time and files; the child cannot raise them
+    NO_INHERITED_DESCRIPTORS = "no_inherited_descriptors"  # no file or connection of the worker is open in the child
+    UNREADABLE_PARENT = "unreadable_parent"  # the worker's memory and environment cannot be opened
+    NAMESPACES = "namespaces"  # a network of its own without interfaces; only where the kernel allows it
+    AUDIT_HOOK = "audit_hook"  # Python itself refuses what a reader has no use for
 
 
 # What is missing, in the words of the sentence that a worker ends with.

@@ -135,7 +135,7 @@ class SummaryPage:
 
 
 class PartKind(StrEnum):
-    FILE = "file"
+    FILE = "file"  # an attached file, or an inline one
     MESSAGE = "message"  # a mail, event or contact attached as an item
     LINK = "link"  # a cloud link: there are no bytes to fetch
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kafka_site import KafkaSite
 
-from mailroom_common.events import Access, DocSource, DocSourceState, Profile, Provider
+from mailroom_common.events import Access, DocSource, DocSourceState, Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.producer import EventProducer
@@ -34,7 +34,7 @@ def source(number: int, version: int = 1) -> DocSource:
         tenant_id="acme",
         doc_source_id=f"ds-{number}",
         version=version,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         profile=Profile.INVOICE,
         access=Access.DELEGATED,
         state=DocSourceState.ACTIVE,
@@ -112,7 +112,8 @@ async def test_catch_up_gives_up_in_time(site: KafkaSite) -> None:
 
     assert not await directory.catch_up(0.3)
 
-    assert asyncio.get_running_loop().time() - started < 1.0
+    # Far more than asked for, since the machine may be busy, and far less than a client waits for Kafka by itself.
+    assert asyncio.get_running_loop().time() - started < 5.0
 
 
 async def test_every_listener_hears_of_every_change(

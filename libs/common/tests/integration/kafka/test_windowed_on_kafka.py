@@ -18,7 +18,7 @@ import pytest
 from kafka_site import KafkaSite
 
 from mailroom_common.errors import Fatal, Rejected, Unavailable
-from mailroom_common.events import AttachmentStored, Profile, Provider
+from mailroom_common.events import AttachmentStored, Profile
 from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure
 from mailroom_common.kafka.producer import EventProducer
@@ -41,7 +41,7 @@ def attachment(number: int) -> AttachmentStored:
         tenant_id="acme",
         doc_source_id="ds-1",
         attachment_id=f"a-{number}",
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         profile=Profile.INVOICE,
         message_id="m",
         part_path=str(number),

@@ -1,6 +1,6 @@
 from datetime import UTC, datetime
 
-from mailroom_common.events import Notification, Provider
+from mailroom_common.events import Notification
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import build_event_headers, decode_headers, override_headers
 from mailroom_common.kafka.schema_files import load_packaged_schemas
@@ -11,7 +11,7 @@ NOTIFICATION = Notification(
     occurred_at=datetime(2026, 11, 28, 1, 2, 3, 4000, UTC),
     tenant_id="acme",
     doc_source_id="ds-1",
-    provider=Provider.OUTLOOK,
+    provider="outlook",
     provider_event="sub|item|etag",
 )
 

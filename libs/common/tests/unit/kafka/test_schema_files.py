@@ -204,12 +204,12 @@ def test_the_fingerprints_of_our_schemas_are_pinned() -> None:
 
 
 PINNED = {
-    "attachments/v1": "bb40efc044714d0a",
+    "attachments/v1": "3dced020d195eee0",
     "connection-events/v1": "12b75e32e6f4c010",
-    "doc-sources/v1": "5f13f3759c0668a0",
+    "doc-sources/v1": "abf16f7458c83358",
     "ingestion-results/v1": "50d3d0f9a034176b",
-    "lifecycle-events/v1": "b624b4a73a798d2b",
+    "lifecycle-events/v1": "0f96ff914501736a",
     "mail-events/v1": "4525c75da54258dc",
-    "notifications/v1": "10069a445b42ea03",
+    "notifications/v1": "b850f48dd246ed14",
     "sync-requests/v1": "7b1ebff6f3dfab24",
 }

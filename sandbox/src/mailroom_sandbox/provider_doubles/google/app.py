@@ -15,27 +15,27 @@ from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 
 class Google:
     def __init__(self, state: ProviderState) -> None:
-        state.dispatcher.add(PubSubChannel(state.http, state.settings, state.google_key, state.now))
-        watches = Watches.of(state)
+        state.dispatcher.add_channel(PubSubChannel(state.http, state.settings, state.google_key, state.now))
+        watches = Watches.from_state(state)
         self.mailboxes = GmailMailboxes(state.store, state.now, watches)
         self.gmail = Gmail(state, self.mailboxes, watches)
-        self.app = _app(GoogleOAuth(state, self.mailboxes), self.gmail)
+        self.app = _build_app(GoogleOAuth(state, self.mailboxes), self.gmail)
 
 
-def _app(oauth: GoogleOAuth, gmail: Gmail) -> Starlette:
+def _build_app(oauth: GoogleOAuth, gmail: Gmail) -> Starlette:
     async def on_gmail(request: Request) -> Response:
-        return response_of(await gmail.answer(await call_of(request)), JSON)
+        return response_of(await gmail.answer_call(await call_of(request)), JSON)
 
     async def on_batch(request: Request) -> Response:
-        return response_of(await gmail.batch(await call_of(request)), JSON)
+        return response_of(await gmail.answer_batch(await call_of(request)), JSON)
 
     both = ["GET", "POST"]
     return Starlette(
         routes=[
-            Route("/o/oauth2/v2/auth", oauth.authorize, methods=both),
-            Route("/o/oauth2/auth", oauth.authorize, methods=both),
-            Route("/token", oauth.token, methods=["POST"]),
-            Route("/revoke", oauth.revoke, methods=["POST"]),
+            Route("/o/oauth2/v2/auth", oauth.answer_authorize, methods=both),
+            Route("/o/oauth2/auth", oauth.answer_authorize, methods=both),
+            Route("/token", oauth.answer_token, methods=["POST"]),
+            Route("/revoke", oauth.answer_revoke, methods=["POST"]),
             Route("/oauth2/v1/certs", oauth.certificates_pem),
             Route("/oauth2/v3/certs", oauth.certificates_jwk),
             Route("/batch", on_batch, methods=["POST"]),

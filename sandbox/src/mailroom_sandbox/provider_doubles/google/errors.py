@@ -24,17 +24,17 @@ def error_reply(code: int, reason: str, message: str, *, status: str | None = No
     return Reply(code, {"error": error})
 
 
-def no(code: int, reason: str, message: str, *, status: str | None = None) -> Refused:
+def refuse_call(code: int, reason: str, message: str, *, status: str | None = None) -> Refused:
     return Refused(error_reply(code, reason, message, status=status))
 
 
 def not_found() -> Refused:
     """The same body for a missing message and for a history that is too old."""
-    return no(404, "notFound", "Requested entity was not found.")
+    return refuse_call(404, "notFound", "Requested entity was not found.")
 
 
 def bad_request(message: str, reason: str = "invalidArgument") -> Refused:
-    return no(400, reason, message)
+    return refuse_call(400, reason, message)
 
 
 def unauthenticated() -> Refused:

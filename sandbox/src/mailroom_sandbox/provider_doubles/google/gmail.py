@@ -27,9 +27,9 @@ from mailroom_sandbox.provider_doubles.google.accounts import (
     split_labels,
 )
 from mailroom_sandbox.provider_doubles.google.oauth import MAIL_SCOPES
-from mailroom_sandbox.provider_doubles.google.payload import base64url, find_part, headers_of, payload_of
+from mailroom_sandbox.provider_doubles.google.payload import encode_base64url, find_part, headers_of, payload_of
 from mailroom_sandbox.provider_doubles.google.pubsub import Watches
-from mailroom_sandbox.provider_doubles.google.query import asks_for_anywhere, matches
+from mailroom_sandbox.provider_doubles.google.query import asks_for_anywhere, matches_query
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import Holder
 from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, to_ms
@@ -72,27 +72,27 @@ class Gmail:
             too_many=errors.too_many,
         )
         self._methods: list[tuple[str, re.Pattern[str], Method]] = [
-            ("GET", re.compile(r"profile"), self._profile),
-            ("POST", re.compile(r"watch"), self._watch),
-            ("POST", re.compile(r"stop"), self._stop),
-            ("GET", re.compile(r"history"), self._history),
-            ("GET", re.compile(r"labels"), self._labels),
-            ("GET", re.compile(r"messages"), self._list),
-            ("GET", re.compile(r"messages/([^/]+)"), self._get),
-            ("GET", re.compile(r"messages/([^/]+/attachments/[^/]+)"), self._attachment),
+            ("GET", re.compile(r"profile"), self._get_profile),
+            ("POST", re.compile(r"watch"), self._start_watch),
+            ("POST", re.compile(r"stop"), self._stop_watch),
+            ("GET", re.compile(r"history"), self._list_history),
+            ("GET", re.compile(r"labels"), self._list_labels),
+            ("GET", re.compile(r"messages"), self._list_messages),
+            ("GET", re.compile(r"messages/([^/]+)"), self._get_message),
+            ("GET", re.compile(r"messages/([^/]+/attachments/[^/]+)"), self._get_attachment),
         ]
 
-    async def answer(self, call: Call) -> Reply:
+    async def answer_call(self, call: Call) -> Reply:
         started = time.monotonic()
         seen: list[str] = []
         try:
-            reply = await self._answer(call, seen)
+            reply = await self._answer_or_refuse(call, seen)
         except Refused as refused:
             reply = refused.reply
-        self._state.calls.record(PROVIDER, call, seen[0] if seen else None, reply.status, started)
+        self._state.calls.record_call(PROVIDER, call, seen[0] if seen else None, reply.status, started)
         return reply.with_headers(vary="Origin, X-Origin, Referer")
 
-    async def batch(self, call: Call) -> Reply:
+    async def answer_batch(self, call: Call) -> Reply:
         """multipart/mixed of whole http requests, answered one by one in whatever order they finish."""
         content_type = call.headers.get("content-type", "")
         whole = b"Content-Type: " + content_type.encode() + b"\r\n\r\n" + call.body
@@ -106,7 +106,7 @@ class Gmail:
             text = f"The batch request has too many calls: at most {_MOST_IN_A_BATCH}."
             return errors.bad_request(text, "badRequest").reply
         # Together, as Google runs them: so a large batch meets the limit of concurrent calls.
-        replies = await asyncio.gather(*(self.answer(_inner(call, part)) for part in parts))
+        replies = await asyncio.gather(*(self.answer_call(_call_from_part(call, part)) for part in parts))
         boundary = "batch_sandbox_response"
         body = b"".join(
             _batch_part(boundary, str(part.get("content-id", "")), reply)
@@ -114,26 +114,26 @@ class Gmail:
         )
         return Reply(200, body + f"--{boundary}--".encode(), media_type=f"multipart/mixed; boundary={boundary}")
 
-    async def _answer(self, call: Call, seen: list[str]) -> Reply:
+    async def _answer_or_refuse(self, call: Call, seen: list[str]) -> Reply:
         found = re.fullmatch(r"/gmail/v1/users/([^/]+)/(.+)", call.path)
         if not found:
             raise errors.not_found()
-        caller = self._caller(call, found[1])
+        caller = self._authenticate_caller(call, found[1])
         seen.append(caller.account.address.lower())
         self._gate.refuse_if_unavailable(seen[0], errors.unavailable)
         for verb, pattern, method in self._methods:
             if verb == call.method and (matched := pattern.fullmatch(found[2])):
-                async with self._gate.slot(seen[0]):
+                async with self._gate.hold_slot(seen[0]):
                     return method(call, caller, matched[1] if pattern.groups else "")
         raise errors.not_found()
 
-    def _caller(self, call: Call, user: str) -> Caller:
+    def _authenticate_caller(self, call: Call, user: str) -> Caller:
         scheme, _, value = call.headers.get("authorization", "").partition(" ")
-        token = self._state.tokens.find("access", PROVIDER, value) if scheme.lower() == "bearer" else None
+        token = self._state.tokens.find_token("access", PROVIDER, value) if scheme.lower() == "bearer" else None
         holder: Holder | None = token.holder if token else None
         if token is None or holder is None or token.problem or holder.user_id is None:
             raise errors.unauthenticated()
-        account = self._mailboxes.account(holder.user_id)
+        account = self._mailboxes.find_account(holder.user_id)
         if account is None:
             raise errors.unauthenticated()
         scopes = {MAIL_SCOPES[scope] for scope in holder.scopes if scope in MAIL_SCOPES}
@@ -141,15 +141,17 @@ class Gmail:
             raise errors.insufficient_scope()
         address = unquote(user)
         if address not in ("me", account.user_id) and address.lower() != account.address.lower():
-            raise errors.no(403, "forbidden", f"Delegation denied for {account.address}")
+            raise errors.refuse_call(403, "forbidden", f"Delegation denied for {account.address}")
         if account.disabled:
-            raise errors.no(400, "failedPrecondition", "Mail service not enabled", status="FAILED_PRECONDITION")
+            raise errors.refuse_call(
+                400, "failedPrecondition", "Mail service not enabled", status="FAILED_PRECONDITION"
+            )
         return Caller(account, metadata_only="gmail.metadata" in scopes)
 
     # The mailbox
 
-    def _profile(self, _: Call, caller: Caller, __: str) -> Reply:
-        counts = self._store.one(
+    def _get_profile(self, _: Call, caller: Caller, __: str) -> Reply:
+        counts = self._store.select_row(
             "select count(*) as messages, count(distinct thread_id) as threads from gmail_message where user_id = ?",
             caller.account.user_id,
         )
@@ -157,18 +159,18 @@ class Gmail:
             "emailAddress": caller.account.address,
             "messagesTotal": counts["messages"] if counts else 0,
             "threadsTotal": counts["threads"] if counts else 0,
-            "historyId": str(self._horizon(caller.account)),
+            "historyId": str(self._newest_visible_history_id(caller.account)),
         }
         return Reply(200, body)
 
-    def _watch(self, call: Call, caller: Caller, _: str) -> Reply:
-        wish = _json(call)
+    def _start_watch(self, call: Call, caller: Caller, _: str) -> Reply:
+        wish = _parse_json(call)
         topic = wish.get("topicName")
         if not isinstance(topic, str) or not _TOPIC.match(topic):
             raise errors.bad_request("Invalid topicName does not match projects/*/topics/*")
         if topic != self._state.settings.pubsub_topic:
-            raise errors.no(404, "notFound", f"Resource not found (resource={topic.rpartition('/')[2]}).")
-        current = self._watches.topic(caller.account)
+            raise errors.refuse_call(404, "notFound", f"Resource not found (resource={topic.rpartition('/')[2]}).")
+        current = self._watches.find_topic(caller.account)
         if current not in (None, topic):
             raise errors.bad_request(_CONFLICT)
         labels = wish.get("labelIds")
@@ -176,37 +178,39 @@ class Gmail:
         if behavior not in ("include", "exclude"):
             raise errors.bad_request("Invalid labelFilterBehavior.")
         wanted = frozenset(str(label) for label in labels) if isinstance(labels, list) else frozenset[str]()
-        expires_ms = self._watches.start(caller.account, topic, wanted, behavior)
-        return Reply(200, {"historyId": str(self._horizon(caller.account)), "expiration": str(expires_ms)})
+        expires_ms = self._watches.start_watch(caller.account, topic, wanted, behavior)
+        return Reply(
+            200, {"historyId": str(self._newest_visible_history_id(caller.account)), "expiration": str(expires_ms)}
+        )
 
-    def _stop(self, _: Call, caller: Caller, __: str) -> Reply:
-        self._watches.stop(caller.account)
+    def _stop_watch(self, _: Call, caller: Caller, __: str) -> Reply:
+        self._watches.stop_watch(caller.account)
         return Reply(204)
 
-    def _labels(self, _: Call, caller: Caller, __: str) -> Reply:
+    def _list_labels(self, _: Call, caller: Caller, __: str) -> Reply:
         from_system = [{"id": one, "name": one, "type": "system"} for one in SYSTEM_LABELS]
         own = [
             {"id": row["label_id"], "name": row["name"], "type": "user"}
-            for row in self._store.all("select * from label where user_id = ?", caller.account.user_id)
+            for row in self._store.select_rows("select * from label where user_id = ?", caller.account.user_id)
         ]
         return Reply(200, {"labels": from_system + own})
 
     # History
 
-    def _history(self, call: Call, caller: Caller, _: str) -> Reply:
+    def _list_history(self, call: Call, caller: Caller, _: str) -> Reply:
         account = caller.account
-        start = call.arg("startHistoryId") or ""
+        start = call.query_value("startHistoryId") or ""
         if not start.isdigit():
             raise errors.bad_request("Invalid value for startHistoryId")
         since = self._page_start(call, "history", account, int(start))
-        if self._is_refused(account, int(start), in_the_middle=call.arg("pageToken") is not None):
+        if self._is_refused(account, int(start), in_the_middle=call.query_value("pageToken") is not None):
             raise errors.not_found()
         types = call.query.get("historyTypes") or _TYPES
         if not set(types) <= set(_TYPES):
             raise errors.bad_request("Invalid value for historyTypes")
-        horizon = self._horizon(account)
+        horizon = self._newest_visible_history_id(account)
         size = _page_size(call)
-        rows = self._store.all(
+        rows = self._store.select_rows(
             "select * from history where user_id = ? and history_id > ? and history_id <= ?"
             " order by history_id limit ?",
             account.user_id,
@@ -215,7 +219,7 @@ class Gmail:
             size + 1,
         )
         # A page is cut before the filter: so it can be empty and still have a next one.
-        wanted = call.arg("labelId")
+        wanted = call.query_value("labelId")
         shown = [
             row
             for row in rows[:size]
@@ -223,42 +227,42 @@ class Gmail:
         ]
         body: dict[str, object] = {}
         if shown:
-            body["history"] = [_record(row) for row in shown]
+            body["history"] = [_history_record(row) for row in shown]
         if len(rows) > size:
             token = {"user": account.user_id, "after": rows[size - 1]["history_id"]}
-            body["nextPageToken"] = self._state.seal.close("history", token)
+            body["nextPageToken"] = self._state.seal.seal_token("history", token)
         body["historyId"] = str(max(horizon, int(start)))
         return Reply(200, body)
 
     def _is_refused(self, account: Account, start: int, *, in_the_middle: bool) -> bool:
-        fault = self._state.faults.active(CursorRefused, account.address)
+        fault = self._state.faults.find_active(CursorRefused, account.address)
         if fault and (fault.where == "middle") == in_the_middle:
-            self._state.faults.strike(CursorRefused, account.address)
+            self._state.faults.use_once(CursorRefused, account.address)
             return True
         return start < account.oldest_history_id
 
-    def _horizon(self, account: Account) -> int:
+    def _newest_visible_history_id(self, account: Account) -> int:
         """The newest id that the API shows already: history may lag behind what happened."""
-        lag = self._state.faults.active(DeltaLag, account.address)
+        lag = self._state.faults.find_active(DeltaLag, account.address)
         if lag is None:
             return account.history_id
         until_ms = to_ms(self._state.now()) - int(lag.lag_s * 1000)
-        seen = self._store.number(
+        seen = self._store.select_number(
             "select max(history_id) from history where user_id = ? and at_ms <= ?", account.user_id, until_ms
         )
         return max(seen, account.oldest_history_id)
 
     # Messages
 
-    def _list(self, call: Call, caller: Caller, _: str) -> Reply:
-        query = call.arg("q") or ""
+    def _list_messages(self, call: Call, caller: Caller, _: str) -> Reply:
+        query = call.query_value("q") or ""
         if query and caller.metadata_only:
-            raise errors.no(403, "forbidden", "Metadata scope does not support 'q' parameter")
+            raise errors.refuse_call(403, "forbidden", "Metadata scope does not support 'q' parameter")
         labels = set(call.query.get("labelIds", ()))
-        hidden_too = (call.arg("includeSpamTrash") or "").lower() == "true" or asks_for_anywhere(query)
+        hidden_too = (call.query_value("includeSpamTrash") or "").lower() == "true" or asks_for_anywhere(query)
         before = self._page_start(call, "list", caller.account, 2**62)
         size = _page_size(call)
-        candidates = self._store.all(
+        candidates = self._store.select_rows(
             "select * from gmail_message where user_id = ? and internal_ms * 1000000 + pk < ?"
             " order by internal_ms * 1000000 + pk desc",
             caller.account.user_id,
@@ -272,7 +276,7 @@ class Gmail:
         if len(rows) > size:
             last = rows[size - 1]
             token = {"user": caller.account.user_id, "after": last["internal_ms"] * 1_000_000 + last["pk"]}
-            body["nextPageToken"] = self._state.seal.close("list", token)
+            body["nextPageToken"] = self._state.seal.seal_token("list", token)
         # An estimate indeed: what is left is not looked at.
         body["resultSizeEstimate"] = len(rows)
         return Reply(200, body)
@@ -281,23 +285,23 @@ class Gmail:
         has = split_labels(row["labels"])
         if not labels <= has or (not hidden_too and has & {"SPAM", "TRASH"} and not labels & {"SPAM", "TRASH"}):
             return False
-        return matches(query, row, partial(self._source, row), self._state.now())
+        return matches_query(query, row, partial(self._read_source, row), self._state.now())
 
-    def _get(self, call: Call, caller: Caller, message_id: str) -> Reply:
-        form = (call.arg("format") or "full").lower()
+    def _get_message(self, call: Call, caller: Caller, message_id: str) -> Reply:
+        form = (call.query_value("format") or "full").lower()
         if form not in ("minimal", "metadata", "full", "raw"):
             raise errors.bad_request("Invalid value for format")
         if caller.metadata_only and form in ("full", "raw"):
-            raise errors.no(403, "forbidden", f"Metadata scope doesn't allow format {form.upper()}")
-        row = self._message(caller.account, message_id)
-        source = self._source(row)
-        root = mime.parse(source)
+            raise errors.refuse_call(403, "forbidden", f"Metadata scope doesn't allow format {form.upper()}")
+        row = self._require_message(caller.account, message_id)
+        source = self._read_source(row)
+        root = mime.parse_mail(source)
         labels = sorted(split_labels(row["labels"]))
         body: dict[str, object] = {"id": row["message_id"], "threadId": row["thread_id"]}
         if labels:
             body["labelIds"] = labels
         body |= {
-            "snippet": "" if caller.metadata_only else _snippet(root),
+            "snippet": "" if caller.metadata_only else _build_snippet(root),
             "sizeEstimate": len(source),
             "historyId": str(row["history_id"]),
             "internalDate": str(row["internal_ms"]),
@@ -311,55 +315,55 @@ class Gmail:
             body["payload"] = payload_of(root, self._attachment_ids(row))
         return Reply(200, body)
 
-    def _attachment(self, _: Call, caller: Caller, path: str) -> Reply:
+    def _get_attachment(self, _: Call, caller: Caller, path: str) -> Reply:
         message_id, attachment_id = path.split("/attachments/")
         if caller.metadata_only:
             raise errors.insufficient_scope()
-        row = self._message(caller.account, message_id)
-        named = self._state.seal.open("attachment", attachment_id)
+        row = self._require_message(caller.account, message_id)
+        named = self._state.seal.open_token("attachment", attachment_id)
         if named is None or named["message"] != row["message_id"]:
             raise errors.bad_request("Invalid attachment token")
         if row["attachment_round"] - int(str(named["round"])) >= _ATTACHMENT_ROUNDS:
             raise errors.bad_request("Invalid attachment token")
-        part = find_part(mime.parse(self._source(row)), str(named["part"]))
+        part = find_part(mime.parse_mail(self._read_source(row)), str(named["part"]))
         if part is None:
             raise errors.not_found()
-        return Reply(200, {"size": len(part.content), "data": base64url(part.content)})
+        return Reply(200, {"size": len(part.content), "data": encode_base64url(part.content)})
 
     def _attachment_ids(self, row: sqlite3.Row) -> Callable[[mime.Part], str]:
         """New ones with each fetch."""
         number = row["attachment_round"] + 1
-        self._store.run("update gmail_message set attachment_round = ? where pk = ?", number, row["pk"])
+        self._store.execute_sql("update gmail_message set attachment_round = ? where pk = ?", number, row["pk"])
 
         def attachment_id(part: mime.Part) -> str:
             named = {"message": row["message_id"], "part": part.part_id, "round": number}
-            return self._state.seal.close("attachment", named)
+            return self._state.seal.seal_token("attachment", named)
 
         return attachment_id
 
-    def _message(self, account: Account, message_id: str) -> sqlite3.Row:
+    def _require_message(self, account: Account, message_id: str) -> sqlite3.Row:
         try:
-            return self._mailboxes.message(account, message_id)
+            return self._mailboxes.read_message(account, message_id)
         except LookupError as error:
             raise errors.not_found() from error
 
-    def _source(self, row: sqlite3.Row) -> bytes:
-        found = self._store.one("select source from mime where sha256 = ?", row["mime_sha256"])
+    def _read_source(self, row: sqlite3.Row) -> bytes:
+        found = self._store.select_row("select source from mime where sha256 = ?", row["mime_sha256"])
         if found is None:
             raise errors.not_found()
         return bytes(found["source"])
 
     def _page_start(self, call: Call, kind: str, account: Account, otherwise: int) -> int:
-        token = call.arg("pageToken")
+        token = call.query_value("pageToken")
         if token is None:
             return otherwise
-        content = self._state.seal.open(kind, token)
+        content = self._state.seal.open_token(kind, token)
         if content is None or content["user"] != account.user_id:
             raise errors.bad_request("Invalid pageToken")
         return int(str(content["after"]))
 
 
-def _record(row: sqlite3.Row) -> dict[str, object]:
+def _history_record(row: sqlite3.Row) -> dict[str, object]:
     message: dict[str, object] = {"id": row["message_id"], "threadId": row["thread_id"]}
     after = sorted(split_labels(row["labels_after"]))
     typed: dict[str, object] = {"message": {**message, **({"labelIds": after} if after else {})}}
@@ -368,13 +372,13 @@ def _record(row: sqlite3.Row) -> dict[str, object]:
     return {"id": str(row["history_id"]), "messages": [message], _MEMBER_OF[row["kind"]]: [typed]}
 
 
-def _snippet(root: mime.Part) -> str:
+def _build_snippet(root: mime.Part) -> str:
     text = mime.body_part(root, "text/plain") or mime.body_part(root, "text/html")
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text.text())).strip()[:200] if text else ""
 
 
 def _page_size(call: Call) -> int:
-    text = call.arg("maxResults")
+    text = call.query_value("maxResults")
     if text is None:
         return 100
     if not text.isdigit() or int(text) == 0:
@@ -382,7 +386,7 @@ def _page_size(call: Call) -> int:
     return min(int(text), 500)
 
 
-def _json(call: Call) -> dict[str, object]:
+def _parse_json(call: Call) -> dict[str, object]:
     try:
         body = orjson.loads(call.body or b"{}")
     except orjson.JSONDecodeError as error:
@@ -392,7 +396,7 @@ def _json(call: Call) -> dict[str, object]:
     return body
 
 
-def _inner(outer: Call, part: EmailMessage) -> Call:
+def _call_from_part(outer: Call, part: EmailMessage) -> Call:
     content = part.get_payload(decode=True)
     head, _, body = (content if isinstance(content, bytes) else b"").replace(b"\r\n", b"\n").partition(b"\n\n")
     request_line, *lines = head.decode("utf-8", "replace").splitlines() or [""]

@@ -74,12 +74,12 @@ class GoogleOAuth:
 
     async def certificates_jwk(self, _: Request) -> Response:
         return JSONResponse(
-            {"keys": [self._state.google_key.jwk()]}, headers={"cache-control": "public, max-age=20000"}
+            {"keys": [self._state.google_key.public_jwk()]}, headers={"cache-control": "public, max-age=20000"}
         )
 
     # Authorize
 
-    async def authorize(self, request: Request) -> Response:
+    async def answer_authorize(self, request: Request) -> Response:
         fields = list(request.query_params.multi_items()) if request.method == "GET" else await form_of(request)
         form = dict(fields)
         if form.get("client_id") != self._settings.google_client_id:
@@ -93,14 +93,14 @@ class GoogleOAuth:
         if form.get("response_type") != "code":
             return error_page(BRAND, "Error 400: unsupported_response_type")
         if form.get("prompt") == "none":
-            return self._back(form, error="interaction_required")
+            return self._redirect_back(form, error="interaction_required")
         if request.method == "POST":
             allowed = [value for name, value in fields if name == "scope_allowed"]
-            return self._decided(form, [scope for scope in scopes if scope in allowed or scope in _IDENTITY])
-        return self._page(form, scopes)
+            return self._apply_decision(form, [scope for scope in scopes if scope in allowed or scope in _IDENTITY])
+        return self._show_consent_page(form, scopes)
 
-    def _page(self, form: Mapping[str, str], scopes: list[str]) -> Response:
-        accounts = [account.address for account in self._mailboxes.accounts()]
+    def _show_consent_page(self, form: Mapping[str, str], scopes: list[str]) -> Response:
+        accounts = [account.address for account in self._mailboxes.list_accounts()]
         hint = form.get("login_hint", "").lower()
         return consent_page(
             brand=BRAND,
@@ -111,10 +111,10 @@ class GoogleOAuth:
             scopes_can_be_unticked=True,
         )
 
-    def _decided(self, form: Mapping[str, str], scopes: list[str]) -> Response:
+    def _apply_decision(self, form: Mapping[str, str], scopes: list[str]) -> Response:
         if form.get("decision") != "accept":
-            return self._back(form, error="access_denied")
-        account = self._mailboxes.account(form.get("account", ""))
+            return self._redirect_back(form, error="access_denied")
+        account = self._mailboxes.find_account(form.get("account", ""))
         if account is None:
             return error_page(BRAND, "Couldn't find your Google Account.")
         first = self._state.tokens.first_consent(PROVIDER, account.user_id, form["client_id"])
@@ -133,27 +133,27 @@ class GoogleOAuth:
                 wants_refresh=offline and (first or "consent" in form.get("prompt", "").split()),
             )
         )
-        return self._back(form, code=code, scope=" ".join(_IDENTITY.get(scope, scope) for scope in scopes))
+        return self._redirect_back(form, code=code, scope=" ".join(_IDENTITY.get(scope, scope) for scope in scopes))
 
-    def _back(self, form: Mapping[str, str], **answer: str) -> Response:
+    def _redirect_back(self, form: Mapping[str, str], **answer: str) -> Response:
         state = {"state": form["state"]} if "state" in form else {}
         return answer_by_redirect(form["redirect_uri"], {**state, **answer})
 
     # Token
 
-    async def token(self, request: Request) -> Response:
+    async def answer_token(self, request: Request) -> Response:
         started = time.monotonic()
         form = dict(await form_of(request))
         mailbox: list[str] = []
         try:
-            response = JSONResponse(self._grant(request, form, mailbox), headers={"cache-control": "no-store"})
+            response = JSONResponse(self._issue_tokens(request, form, mailbox), headers={"cache-control": "no-store"})
         except TokenRefusal as refusal:
             response = JSONResponse(refusal.body, status_code=refusal.status)
         call = Call("POST", request.url.path, {}, {}, b"", "")
-        self._state.calls.record(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
+        self._state.calls.record_call(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
         return response
 
-    def _grant(self, request: Request, form: dict[str, str], mailbox: list[str]) -> dict[str, object]:
+    def _issue_tokens(self, request: Request, form: dict[str, str], mailbox: list[str]) -> dict[str, object]:
         if form.get("grant_type") == _JWT_BEARER:
             return self._by_assertion(request, form, mailbox)
         if form.get("client_id") != self._settings.google_client_id:
@@ -178,8 +178,8 @@ class GoogleOAuth:
         if not proves_challenge(consent.challenge, consent.challenge_method, form.get("code_verifier")):
             raise TokenRefusal("invalid_grant", "Invalid code verifier.")
         holder = self._state.tokens.use_code(code, consent)
-        account = self._account(holder, mailbox)
-        answer = self._access(holder)
+        account = self._require_account(holder, mailbox)
+        answer = self._issue_access_token(holder)
         if consent.wants_refresh:
             answer["refresh_token"] = self._refresh_token(holder)
         if "openid" in holder.scopes:
@@ -188,15 +188,15 @@ class GoogleOAuth:
 
     def _by_refresh_token(self, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
         """No rotation: the answer has no refresh token, the old one goes on."""
-        found = self._state.tokens.find("refresh", PROVIDER, form.get("refresh_token", ""))
+        found = self._state.tokens.find_token("refresh", PROVIDER, form.get("refresh_token", ""))
         if found.holder is None:
             raise TokenRefusal("invalid_grant", "Bad Request")
-        account = self._account(found.holder, mailbox)
-        if fault := self._state.faults.strike(Unavailable, account.address):
+        account = self._require_account(found.holder, mailbox)
+        if fault := self._state.faults.use_once(Unavailable, account.address):
             raise TokenRefusal("server_error", "The service is currently unavailable.", fault.status)
         if found.problem:
             raise TokenRefusal("invalid_grant", "Token has been expired or revoked.")
-        answer = self._access(found.holder)
+        answer = self._issue_access_token(found.holder)
         if "openid" in found.holder.scopes:
             answer["id_token"] = self._id_token(found.holder, account, None)
         return answer
@@ -223,30 +223,30 @@ class GoogleOAuth:
                 " of the scopes requested."
             )
             raise TokenRefusal("unauthorized_client", text, 401)
-        account = self._mailboxes.account(str(claims.get("sub", "")))
+        account = self._mailboxes.find_account(str(claims.get("sub", "")))
         if account is None:
             raise TokenRefusal("invalid_grant", "Invalid email or User ID")
         mailbox[:] = [account.address.lower()]
         holder = Holder(PROVIDER, account.user_id, account.domain, SERVICE_ACCOUNT, scopes, str(uuid.uuid4()))
-        answer = self._access(holder)
+        answer = self._issue_access_token(holder)
         del answer["scope"]
         return answer
 
     # Revoke
 
-    async def revoke(self, request: Request) -> Response:
+    async def answer_revoke(self, request: Request) -> Response:
         """Ends every token of this user and client, whichever of them is presented."""
         started = time.monotonic()
         value = dict([*request.query_params.multi_items(), *await form_of(request)]).get("token", "")
         tokens = self._state.tokens
         holders = [
             found.holder
-            for found in (tokens.find("access", PROVIDER, value), tokens.find("refresh", PROVIDER, value))
+            for found in (tokens.find_token("access", PROVIDER, value), tokens.find_token("refresh", PROVIDER, value))
             if found.holder is not None and found.problem in (None, "expired")
         ]
         mailbox = None
         if holders and holders[0].user_id:
-            account = self._mailboxes.account(holders[0].user_id)
+            account = self._mailboxes.find_account(holders[0].user_id)
             mailbox = account.address.lower() if account else None
             tokens.revoke_user(PROVIDER, holders[0].user_id, holders[0].client_id, access_too=True)
             response = JSONResponse({})
@@ -255,22 +255,22 @@ class GoogleOAuth:
                 {"error": "invalid_token", "error_description": "Token expired or revoked"}, status_code=400
             )
         call = Call("POST", request.url.path, {}, {}, b"", "")
-        self._state.calls.record(PROVIDER, call, mailbox, response.status_code, started)
+        self._state.calls.record_call(PROVIDER, call, mailbox, response.status_code, started)
         return response
 
     # Tokens
 
-    def _account(self, holder: Holder, mailbox: list[str]) -> Account:
-        account = self._mailboxes.account(holder.user_id or "")
+    def _require_account(self, holder: Holder, mailbox: list[str]) -> Account:
+        account = self._mailboxes.find_account(holder.user_id or "")
         if account is None:
             raise TokenRefusal("invalid_grant", "Account has been deleted")
         mailbox[:] = [account.address.lower()]
         return account
 
-    def _access(self, holder: Holder) -> dict[str, object]:
+    def _issue_access_token(self, holder: Holder) -> dict[str, object]:
         lifetime = self._settings.access_token_lifetime_s
         token = f"ya29.a0{uuid.uuid4().hex}{uuid.uuid4().hex}{uuid.uuid4().hex}"
-        self._state.tokens.keep("access", token, holder, timedelta(seconds=lifetime))
+        self._state.tokens.store_token("access", token, holder, timedelta(seconds=lifetime))
         return {
             "access_token": token,
             "expires_in": lifetime,
@@ -286,7 +286,7 @@ class GoogleOAuth:
         for old in living[: max(0, len(living) - MOST_REFRESH_TOKENS + 1)]:
             self._state.tokens.kill_digest(old, "displaced")
         token = f"1//0{uuid.uuid4().hex}{uuid.uuid4().hex}-{uuid.uuid4().hex[:20]}"
-        self._state.tokens.keep("refresh", token, holder, REFRESH_LIFETIME)
+        self._state.tokens.store_token("refresh", token, holder, REFRESH_LIFETIME)
         return token
 
     def _id_token(self, holder: Holder, account: Account, nonce: str | None) -> str:
@@ -304,4 +304,4 @@ class GoogleOAuth:
         }
         if nonce is not None:
             claims["nonce"] = nonce
-        return self._state.google_key.sign(claims)
+        return self._state.google_key.sign_claims(claims)

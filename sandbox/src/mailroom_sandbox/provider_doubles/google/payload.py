@@ -11,7 +11,7 @@ INLINE_FILE_BYTES = 512
 
 
 def payload_of(root: mime.Part, attachment_id: Callable[[mime.Part], str]) -> dict[str, object]:
-    return _part(root, attachment_id)
+    return _part_json(root, attachment_id)
 
 
 def headers_of(root: mime.Part, only: Iterable[str] = ()) -> list[dict[str, str]]:
@@ -25,30 +25,30 @@ def find_part(root: mime.Part, part_id: str) -> mime.Part | None:
     return next((found for child in root.parts if (found := find_part(child, part_id)) is not None), None)
 
 
-def base64url(content: bytes) -> str:
+def encode_base64url(content: bytes) -> str:
     """The padding is there or missing, depending on nothing that a client could know."""
     text = base64.urlsafe_b64encode(content).decode()
     return text.rstrip("=") if len(content) % 2 else text
 
 
-def _part(part: mime.Part, attachment_id: Callable[[mime.Part], str]) -> dict[str, object]:
+def _part_json(part: mime.Part, attachment_id: Callable[[mime.Part], str]) -> dict[str, object]:
     shown: dict[str, object] = {
         "partId": part.part_id,
         "mimeType": part.content_type,
         "filename": part.filename or "",
         "headers": headers_of(part),
-        "body": _body(part, attachment_id),
+        "body": _body_json(part, attachment_id),
     }
     if part.parts:
-        shown["parts"] = [_part(child, attachment_id) for child in part.parts]
+        shown["parts"] = [_part_json(child, attachment_id) for child in part.parts]
     return shown
 
 
-def _body(part: mime.Part, attachment_id: Callable[[mime.Part], str]) -> dict[str, object]:
+def _body_json(part: mime.Part, attachment_id: Callable[[mime.Part], str]) -> dict[str, object]:
     size = len(part.content)
     if part.is_multipart or not size:
         return {"size": size}
     limit = INLINE_FILE_BYTES if part.filename or not part.content_type.startswith("text/") else INLINE_TEXT_BYTES
     if size <= limit and not part.is_message:
-        return {"size": size, "data": base64url(part.content)}
+        return {"size": size, "data": encode_base64url(part.content)}
     return {"attachmentId": attachment_id(part), "size": size}

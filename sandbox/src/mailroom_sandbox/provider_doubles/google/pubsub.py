@@ -41,9 +41,13 @@ class PubSubChannel:
         self._now = now
         self._signed = (0, "")
 
-    async def post(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         (pending_push,) = pending_pushes
-        headers = {"content-type": "application/json", "user-agent": "CloudPubSub-Google", **self._authorization()}
+        headers = {
+            "content-type": "application/json",
+            "user-agent": "CloudPubSub-Google",
+            **self._authorization_header(),
+        }
         body = orjson.dumps(pending_push.body)
         if not self._settings.pubsub_wrapped:
             headers |= _metadata_headers(pending_push.body)
@@ -67,7 +71,7 @@ class PubSubChannel:
             return url
         return f"{url}{'&' if urlsplit(url).query else '?'}token={quote(token.get_secret_value(), safe='')}"
 
-    def _authorization(self) -> dict[str, str]:
+    def _authorization_header(self) -> dict[str, str]:
         """A token serves many pushes, as at Google."""
         account = self._settings.pubsub_service_account
         if account is None:
@@ -75,11 +79,11 @@ class PubSubChannel:
         now = int(self._now().timestamp())
         signed_at, token = self._signed
         if abs(now - signed_at) > _SIGN_AGAIN_AFTER_S:
-            token = self._sign(account, now)
+            token = self._sign_token(account, now)
             self._signed = (now, token)
         return {"authorization": f"Bearer {token}"}
 
-    def _sign(self, account: str, now: int) -> str:
+    def _sign_token(self, account: str, now: int) -> str:
         claims: dict[str, object] = {
             "aud": self._settings.pubsub_audience or self._settings.pubsub_push_url or "",
             "azp": "113774264463038321964",
@@ -90,7 +94,7 @@ class PubSubChannel:
             "iss": ISSUER,
             "sub": "113774264463038321964",
         }
-        return self._key.sign(claims)
+        return self._key.sign_claims(claims)
 
 
 def _metadata_headers(envelope: dict[str, object]) -> dict[str, str]:
@@ -117,20 +121,20 @@ class Watches:
         self._now = now
 
     @classmethod
-    def of(cls, state: ProviderState) -> "Watches":
+    def from_state(cls, state: ProviderState) -> "Watches":
         return cls(state.store, state.dispatcher, state.faults, state.settings, state.now)
 
-    def topic(self, account: Account) -> str | None:
+    def find_topic(self, account: Account) -> str | None:
         """The topic of a watch that has not run out."""
-        row = self._store.one(
+        row = self._store.select_row(
             "select topic from watch where user_id = ? and expires_ms > ?", account.user_id, to_ms(self._now())
         )
         return row["topic"] if row else None
 
-    def start(self, account: Account, topic: str, labels: frozenset[str], behavior: str) -> int:
+    def start_watch(self, account: Account, topic: str, labels: frozenset[str], behavior: str) -> int:
         """Returns when it ends, in milliseconds, and publishes one notification at once."""
         expires_ms = to_ms(self._now() + WATCH_LIFETIME)
-        self._store.run(
+        self._store.execute_sql(
             "insert or replace into watch values (?,?,?,?,?,0)",
             account.user_id,
             topic,
@@ -138,31 +142,33 @@ class Watches:
             behavior,
             expires_ms,
         )
-        self._publish(account)
+        self._publish_notification(account)
         return expires_ms
 
-    def stop(self, account: Account) -> None:
-        self._store.run("delete from watch where user_id = ?", account.user_id)
+    def stop_watch(self, account: Account) -> None:
+        self._store.execute_sql("delete from watch where user_id = ?", account.user_id)
 
-    def changed(self, account: Account, labels: frozenset[str]) -> None:
+    def announce_change(self, account: Account, labels: frozenset[str]) -> None:
         now_ms = to_ms(self._now())
-        watch = self._store.one("select * from watch where user_id = ? and expires_ms > ?", account.user_id, now_ms)
-        if watch is None or not _announces(watch["behavior"], frozenset(orjson.loads(watch["labels"])), labels):
+        watch = self._store.select_row(
+            "select * from watch where user_id = ? and expires_ms > ?", account.user_id, now_ms
+        )
+        if watch is None or not _is_announced(watch["behavior"], frozenset(orjson.loads(watch["labels"])), labels):
             return
         if self._settings.pubsub_drop_above_one_per_second and now_ms - watch["last_event_ms"] < 1000:
             return  # one event a second and user; what is above is dropped, not queued
-        self._store.run("update watch set last_event_ms = ? where user_id = ?", now_ms, account.user_id)
-        self._publish(account)
+        self._store.execute_sql("update watch set last_event_ms = ? where user_id = ?", now_ms, account.user_id)
+        self._publish_notification(account)
 
-    def _publish(self, account: Account) -> None:
+    def _publish_notification(self, account: Account) -> None:
         url = self._settings.pubsub_push_url
         if url is None:
             return
-        fault = self._faults.strike(Notifications, account.address)
+        fault = self._faults.use_once(Notifications, account.address)
         for due_in_s in fault.due_in_s() if fault else [0.0]:
-            self._dispatcher.hand_in(CHANNEL, url, account.user_id, self._envelope(account), due_in_s=due_in_s)
+            self._dispatcher.hand_in(CHANNEL, url, account.user_id, self._build_envelope(account), due_in_s=due_in_s)
 
-    def _envelope(self, account: Account) -> dict[str, object]:
+    def _build_envelope(self, account: Account) -> dict[str, object]:
         # A number here, although the API gives history ids as strings.
         signal = orjson.dumps({"emailAddress": account.address, "historyId": account.history_id})
         message_id = str(10**16 + secrets.randbelow(9 * 10**16))
@@ -179,7 +185,7 @@ class Watches:
         }
 
 
-def _announces(behavior: str, watched: frozenset[str], labels: frozenset[str]) -> bool:
+def _is_announced(behavior: str, watched: frozenset[str], labels: frozenset[str]) -> bool:
     if not watched:
         return True
     return bool(watched & labels) == (behavior != "exclude")

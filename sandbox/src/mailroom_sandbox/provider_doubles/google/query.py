@@ -16,25 +16,25 @@ from mailroom_sandbox.provider_doubles.wire import to_ms
 _UNITS = {"d": timedelta(days=1), "m": timedelta(days=30), "y": timedelta(days=365), "h": timedelta(hours=1)}
 
 
-def matches(query: str, row: sqlite3.Row, source: Callable[[], bytes], now: datetime) -> bool:
+def matches_query(query: str, row: sqlite3.Row, source: Callable[[], bytes], now: datetime) -> bool:
     """`source` is asked for only where a word needs it."""
-    return all(_holds(word, row, source, now) for word in _words(query))
+    return all(_word_matches(word, row, source, now) for word in _split_words(query))
 
 
 def asks_for_anywhere(query: str) -> bool:
-    return any(word.lower() in ("in:anywhere", "in:trash", "in:spam") for word in _words(query))
+    return any(word.lower() in ("in:anywhere", "in:trash", "in:spam") for word in _split_words(query))
 
 
-def _words(query: str) -> list[str]:
+def _split_words(query: str) -> list[str]:
     try:
         return shlex.split(query)
     except ValueError:
         return query.split()
 
 
-def _holds(word: str, row: sqlite3.Row, source: Callable[[], bytes], now: datetime) -> bool:
+def _word_matches(word: str, row: sqlite3.Row, source: Callable[[], bytes], now: datetime) -> bool:
     if word.startswith("-"):
-        return not _holds(word[1:], row, source, now)
+        return not _word_matches(word[1:], row, source, now)
     name, _, value = word.partition(":")
     labels = split_labels(row["labels"])
     match name.lower():
@@ -43,21 +43,23 @@ def _holds(word: str, row: sqlite3.Row, source: Callable[[], bytes], now: dateti
         case "before" | "older":
             return bool(row["internal_ms"] < _moment_ms(value))
         case "newer_than":
-            return bool(row["internal_ms"] >= to_ms(now - _span(value)))
+            return bool(row["internal_ms"] >= to_ms(now - _parse_span(value)))
         case "older_than":
-            return bool(row["internal_ms"] < to_ms(now - _span(value)))
+            return bool(row["internal_ms"] < to_ms(now - _parse_span(value)))
         case "in" | "label":
             return value.lower() == "anywhere" or value.upper() in labels
         case "is":
             return {"unread": "UNREAD" in labels, "read": "UNREAD" not in labels}.get(value.lower(), False)
         case "has":
-            return value.lower() == "attachment" and any(leaf.filename for leaf in mime.leaves(mime.parse(source())))
+            return value.lower() == "attachment" and any(
+                leaf.filename for leaf in mime.list_leaves(mime.parse_mail(source()))
+            )
         case "rfc822msgid":
-            return (mime.parse(source()).header("message-id") or "").strip().strip("<>") == value.strip("<>")
+            return (mime.parse_mail(source()).read_header("message-id") or "").strip().strip("<>") == value.strip("<>")
         case "subject" | "from" | "to":
-            return value.lower() in (mime.parse(source()).header(name.lower()) or "").lower()
+            return value.lower() in (mime.parse_mail(source()).read_header(name.lower()) or "").lower()
         case _:
-            return word.lower() in (mime.parse(source()).header("subject") or "").lower()
+            return word.lower() in (mime.parse_mail(source()).read_header("subject") or "").lower()
 
 
 def _moment_ms(value: str) -> int:
@@ -67,13 +69,13 @@ def _moment_ms(value: str) -> int:
     if found := re.fullmatch(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})", value):
         year, month, day = (int(piece) for piece in found.groups())
         try:
-            return to_ms(datetime(year, month, day, tzinfo=_pacific()).astimezone(UTC))
+            return to_ms(datetime(year, month, day, tzinfo=_pacific_time()).astimezone(UTC))
         except ValueError as error:
             raise bad_request("Invalid date in the search.") from error
     raise bad_request("Invalid date in the search.")
 
 
-def _span(value: str) -> timedelta:
+def _parse_span(value: str) -> timedelta:
     found = re.fullmatch(r"(\d+)([dmyh])", value.lower())
     if not found:
         raise bad_request("Invalid span in the search.")
@@ -81,7 +83,7 @@ def _span(value: str) -> timedelta:
 
 
 @cache
-def _pacific() -> tzinfo:
+def _pacific_time() -> tzinfo:
     """Without summer time where the machine has no table of time zones."""
     try:
         return ZoneInfo("America/Los_Angeles")

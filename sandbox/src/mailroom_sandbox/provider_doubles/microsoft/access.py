@@ -33,39 +33,41 @@ class Access:
         self._directory = directory
         self._errors = errors
 
-    def holder(self, call: Call) -> Holder:
+    def require_holder(self, call: Call) -> Holder:
         scheme, _, value = call.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not value:
-            raise self._unauthenticated("Access token is empty.")
-        found = self._tokens.find("access", PROVIDER, value)
+            raise self._refuse_token("Access token is empty.")
+        found = self._tokens.find_token("access", PROVIDER, value)
         if found.holder is None:
-            raise self._unauthenticated("Access token validation failure. Invalid audience.")
+            raise self._refuse_token("Access token validation failure. Invalid audience.")
         if found.problem:
-            raise self._unauthenticated("Access token has expired or is not yet valid.")
+            raise self._refuse_token("Access token has expired or is not yet valid.")
         return found.holder
 
-    def user(self, holder: Holder, key: str) -> User:
+    def require_user(self, holder: Holder, key: str) -> User:
         if key == "me":
             if holder.user_id is None:
                 raise self._errors.bad_request("/me request is only valid with delegated authentication flow.")
             key = holder.user_id
-        user = self._directory.user(key)
+        user = self._directory.find_user(key)
         if user is None or (holder.user_id is None and user.tenant_id != holder.tenant_id):
-            raise self._errors.no(404, "ErrorInvalidUser", f"The requested user '{key}' is invalid.")
+            raise self._errors.refuse_call(404, "ErrorInvalidUser", f"The requested user '{key}' is invalid.")
         return user
 
-    def mailbox(self, holder: Holder, key: str) -> Target:
-        user = self.user(holder, key)
+    def require_mailbox(self, holder: Holder, key: str) -> Target:
+        user = self.require_user(holder, key)
         if holder.user_id is not None and holder.user_id != user.user_id:
             raise self._errors.access_denied()
         if user.disabled:
             status, text = _DISABLED.get(user.disabled, (404, "The mailbox is not available."))
-            raise self._errors.no(status, user.disabled, text)
+            raise self._errors.refuse_call(status, user.disabled, text)
         if holder.scopes & _READ:
             return Target(user, holder, basic=False)
         if holder.scopes & _READ_BASIC:
             return Target(user, holder, basic=True)
         raise self._errors.access_denied()
 
-    def _unauthenticated(self, text: str) -> Refused:
-        return self._errors.no(401, "InvalidAuthenticationToken", text, **{"WWW-Authenticate": 'Bearer realm=""'})
+    def _refuse_token(self, text: str) -> Refused:
+        return self._errors.refuse_call(
+            401, "InvalidAuthenticationToken", text, **{"WWW-Authenticate": 'Bearer realm=""'}
+        )

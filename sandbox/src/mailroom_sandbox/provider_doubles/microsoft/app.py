@@ -27,24 +27,24 @@ class Microsoft:
         messages = Messages(state.store, directory, errors)
         delta = Delta(state.store, state.seal, state.faults, state.now, messages, errors)
         subscriptions = Subscriptions(state, access, directory, errors)
-        state.dispatcher.add(GraphChannel(state.http, state.settings))
+        state.dispatcher.add_channel(GraphChannel(state.http, state.settings))
         self.directory = directory
         self.notifications = GraphNotifications(state.store, state.dispatcher, state.faults, directory, state.now)
         self.mailboxes = GraphMailboxes(state.store, state.now, directory, self.notifications)
         self.graph = Graph(state, directory, access, messages, delta, subscriptions, errors)
-        self.app = _app(MicrosoftIdentity(state, directory), self.graph)
+        self.app = _build_app(MicrosoftIdentity(state, directory), self.graph)
 
 
-def _app(identity: MicrosoftIdentity, graph: Graph) -> Starlette:
+def _build_app(identity: MicrosoftIdentity, graph: Graph) -> Starlette:
     async def on_graph(request: Request) -> Response:
-        return response_of(await graph.answer(await call_of(request)), JSON)
+        return response_of(await graph.answer_call(await call_of(request)), JSON)
 
     return Starlette(
         routes=[
             Route("/v1.0/{path:path}", on_graph, methods=["GET", "POST", "PATCH", "PUT", "DELETE"]),
-            Route("/{tenant}/v2.0/.well-known/openid-configuration", identity.configuration),
-            Route("/{tenant}/discovery/v2.0/keys", identity.keys),
-            Route("/{tenant}/oauth2/v2.0/authorize", identity.authorize, methods=["GET", "POST"]),
-            Route("/{tenant}/oauth2/v2.0/token", identity.token, methods=["POST"]),
+            Route("/{tenant}/v2.0/.well-known/openid-configuration", identity.answer_configuration),
+            Route("/{tenant}/discovery/v2.0/keys", identity.answer_keys),
+            Route("/{tenant}/oauth2/v2.0/authorize", identity.answer_authorize, methods=["GET", "POST"]),
+            Route("/{tenant}/oauth2/v2.0/token", identity.answer_token, methods=["POST"]),
         ]
     )

@@ -40,11 +40,11 @@ class Attachment:
         """An item is called by its subject, a file as the sender called it, path and all."""
         if not self.is_item:
             return self.part.filename
-        return mime.parse(self.part.content).header("subject") or self.part.filename
+        return mime.parse_mail(self.part.content).read_header("subject") or self.part.filename
 
 
 def attachments_of(root: mime.Part, message_id: str, modified_ms: int) -> tuple[Attachment, ...]:
-    files = [leaf for leaf in mime.leaves(root) if not mime.is_body(leaf)]
+    files = [leaf for leaf in mime.list_leaves(root) if not mime.is_body(leaf)]
     return tuple(Attachment(_attachment_id(message_id, index), part, modified_ms) for index, part in enumerate(files))
 
 
@@ -79,7 +79,7 @@ def attachment_json(attachment: Attachment, selected: Sequence[str] = (), *, ite
 
 
 def _file_members(attachment: Attachment) -> dict[str, object]:
-    return {"contentId": attachment.part.content_id, "contentLocation": attachment.part.header("content-location")}
+    return {"contentId": attachment.part.content_id, "contentLocation": attachment.part.read_header("content-location")}
 
 
 def check_selected(selected: Sequence[str]) -> None:

@@ -13,7 +13,13 @@ from mailroom_sandbox.provider_doubles.faults import CursorRefused, DeltaLag, Fa
 from mailroom_sandbox.provider_doubles.microsoft.access import Target
 from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
 from mailroom_sandbox.provider_doubles.microsoft.messages import Messages, check_options, wants_immutable
-from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery, link, parse_count, parse_filter, split_list
+from mailroom_sandbox.provider_doubles.microsoft.odata import (
+    BadQuery,
+    build_link,
+    parse_count,
+    parse_filter,
+    split_list,
+)
 from mailroom_sandbox.provider_doubles.microsoft.render import check_selected
 from mailroom_sandbox.provider_doubles.provider_state import Clock
 from mailroom_sandbox.provider_doubles.store import Store
@@ -63,19 +69,19 @@ class Delta:
         self._messages = messages
         self._errors = errors
 
-    def of_messages(self, call: Call, target: Target, folder: str) -> Reply:
+    def answer_messages(self, call: Call, target: Target, folder: str) -> Reply:
         folder_id = str(self._messages.folder_row(target, folder)["folder_id"])
-        at = self._round(call, target, folder_id)
+        at = self._find_round(call, target, folder_id)
         size = self._page_size(call, at)
-        rows = self._listed(at, size + 1) if at.since is None else self._changed(at, size + 1)
+        rows = self._list_messages(at, size + 1) if at.since is None else self._list_changes(at, size + 1)
         page, goes_on = rows[:size], len(rows) > size
-        value = [item for row in page if (item := self._item(at, row, call, target)) is not None]
-        return self._reply(call, target, at, f"mailFolders/{folder_id}/messages/delta", value, page, goes_on)
+        value = [item for row in page if (item := self._build_item(at, row, call, target)) is not None]
+        return self._build_reply(call, target, at, f"mailFolders/{folder_id}/messages/delta", value, page, goes_on)
 
-    def of_folders(self, call: Call, target: Target) -> Reply:
-        at = self._round(call, target, "")
+    def answer_folders(self, call: Call, target: Target) -> Reply:
+        at = self._find_round(call, target, "")
         size = self._page_size(call, at)
-        rows = self._store.all(
+        rows = self._store.select_rows(
             "select folder_id, max(seq) as at from folder_change where user_id = ? and seq > ? and seq <= ?"
             " group by folder_id having max(seq) > ? order by max(seq) limit ?",
             at.user_id,
@@ -86,81 +92,85 @@ class Delta:
         )
         page, goes_on = rows[:size], len(rows) > size
         value = [item for row in page if (item := self._folder_item(at, target, row["folder_id"])) is not None]
-        return self._reply(call, target, at, "mailFolders/delta", value, page, goes_on)
+        return self._build_reply(call, target, at, "mailFolders/delta", value, page, goes_on)
 
     def _folder_item(self, at: Round, target: Target, folder_id: str) -> dict[str, object] | None:
         """None for a folder that is gone and that this client was never told of."""
-        if self._store.number("select count(*) from folder where folder_id = ?", folder_id):
+        if self._store.select_number("select count(*) from folder where folder_id = ?", folder_id):
             return self._messages.folder_json(self._messages.folder_row(target, folder_id))
         return {"id": folder_id, "@removed": {"reason": "deleted"}} if at.since is not None else None
 
     # Where the round stands
 
-    def _round(self, call: Call, target: Target, folder_id: str) -> Round:
+    def _find_round(self, call: Call, target: Target, folder_id: str) -> Round:
         for kind, where in (("$skiptoken", "middle"), ("$deltatoken", "start")):
-            if token := call.arg(kind):
-                return self._continued(call, target, folder_id, kind, token, where)
+            if token := call.query_value(kind):
+                return self._continue_round(call, target, folder_id, kind, token, where)
         check_options(call, _OPTIONS)
-        change_types = tuple(split_list(call.arg("changeType")))
+        change_types = tuple(split_list(call.query_value("changeType")))
         if not set(change_types) <= _CHANGE_TYPES:
             raise BadQuery("The value of the changeType query option is not valid.")
         return Round(
             user_id=target.user.user_id,
             folder_id=folder_id,
-            generation=self._generation(target),
-            until=self._horizon(target, folder_id),
-            selected=check_selected(split_list(call.arg("$select"))) if folder_id else (),
+            generation=self._read_generation(target),
+            until=self._newest_visible_change(target, folder_id),
+            selected=check_selected(split_list(call.query_value("$select"))) if folder_id else (),
             change_types=change_types,
             received_from_ms=self._received_from(call),
-            expand=call.arg("$expand"),
-            top=parse_count(call.arg("$top"), "$top", most=_LARGEST_PAGE),
+            expand=call.query_value("$expand"),
+            top=parse_count(call.query_value("$top"), "$top", most=_LARGEST_PAGE),
         )
 
-    def _continued(self, call: Call, target: Target, folder_id: str, kind: str, token: str, where: str) -> Round:
-        content = self._seal.open(kind, token)
+    def _continue_round(self, call: Call, target: Target, folder_id: str, kind: str, token: str, where: str) -> Round:
+        content = self._seal.open_token(kind, token)
         if content is None:
             raise self._errors.bad_request("Badly formed token.")
         at = Round.from_token(content)
         if (at.user_id, at.folder_id) != (target.user.user_id, folder_id):
             raise self._errors.bad_request("Badly formed token.")
-        fault = self._faults.active(CursorRefused, target.user.address)
+        fault = self._faults.find_active(CursorRefused, target.user.address)
         strikes = fault is not None and fault.where == where
         if strikes:
-            self._faults.strike(CursorRefused, target.user.address)
-        if strikes or at.generation != self._generation(target):
-            raise self._gone(call, at)
+            self._faults.use_once(CursorRefused, target.user.address)
+        if strikes or at.generation != self._read_generation(target):
+            raise self._refuse_cursor(call, at)
         if kind == "$deltatoken":
-            return replace(at, since=at.until, until=max(at.until, self._horizon(target, folder_id)), after=None)
+            return replace(
+                at, since=at.until, until=max(at.until, self._newest_visible_change(target, folder_id)), after=None
+            )
         return at
 
-    def _gone(self, call: Call, at: Round) -> Refused:
+    def _refuse_cursor(self, call: Call, at: Round) -> Refused:
         low, high = at.generation, self._generation_number(at.user_id) + 1
         text = f"The sync state generation is not found; generation={low};[highest={high}][{high}]."
         path = f"users/{at.user_id}/mailFolders/{at.folder_id}/messages/delta"
-        return self._errors.no(410, "SyncStateNotFound", text, Location=link(call.base_url, path, {"$deltatoken": ""}))
+        return self._errors.refuse_call(
+            410, "SyncStateNotFound", text, Location=build_link(call.base_url, path, {"$deltatoken": ""})
+        )
 
-    def _horizon(self, target: Target, folder_id: str) -> int:
+    def _newest_visible_change(self, target: Target, folder_id: str) -> int:
         """The last change that is visible already: a delta may lag behind."""
-        lag = self._faults.active(DeltaLag, target.user.address)
+        lag = self._faults.find_active(DeltaLag, target.user.address)
         until_ms = to_ms(self._now()) - int(lag.lag_s * 1000 if lag else 0)
         if folder_id:
-            return self._store.number(
+            return self._store.select_number(
                 "select max(seq) from graph_change where folder_id = ? and at_ms <= ?", folder_id, until_ms
             )
-        return self._store.number(
+        return self._store.select_number(
             "select max(seq) from folder_change where user_id = ? and at_ms <= ?", target.user.user_id, until_ms
         )
 
-    def _generation(self, target: Target) -> int:
+    def _read_generation(self, target: Target) -> int:
         return self._generation_number(target.user.user_id)
 
     def _generation_number(self, user_id: str) -> int:
-        return self._store.number(
+        return self._store.select_number(
             "select sync_generation from mailbox where provider = 'outlook' and user_id = ?", user_id
         )
 
     def _received_from(self, call: Call) -> int | None:
-        conditions = parse_filter(call.arg("$filter"))
+        conditions = parse_filter(call.query_value("$filter"))
         if not conditions:
             return None
         (condition, *more) = conditions
@@ -171,13 +181,13 @@ class Delta:
         return condition.value + (condition.operator == "gt")
 
     def _page_size(self, call: Call, at: Round) -> int:
-        wished = parse_count(call.preferences().get("odata.maxpagesize"), "maxpagesize", most=_LARGEST_PAGE)
+        wished = parse_count(call.read_preferences().get("odata.maxpagesize"), "maxpagesize", most=_LARGEST_PAGE)
         return wished or at.top or _DEFAULT_PAGE
 
     # What a page shows
 
-    def _listed(self, at: Round, limit: int) -> list[sqlite3.Row]:
-        return self._store.all(
+    def _list_messages(self, at: Round, limit: int) -> list[sqlite3.Row]:
+        return self._store.select_rows(
             "select m.pk as at, m.pk as message_pk, 'created' as kinds from graph_message m"
             " where m.folder_id = ? and m.pk < ? and m.received_ms >= ? and exists (select 1 from graph_change c"
             "  where c.message_pk = m.pk and c.folder_id = m.folder_id and c.kind = 'created' and c.seq <= ?)"
@@ -189,8 +199,8 @@ class Delta:
             limit,
         )
 
-    def _changed(self, at: Round, limit: int) -> list[sqlite3.Row]:
-        return self._store.all(
+    def _list_changes(self, at: Round, limit: int) -> list[sqlite3.Row]:
+        return self._store.select_rows(
             "select message_pk, max(seq) as at, group_concat(kind) as kinds from graph_change"
             " where folder_id = ? and seq > ? and seq <= ? group by message_pk having max(seq) > ?"
             " order by max(seq) limit ?",
@@ -201,24 +211,26 @@ class Delta:
             limit,
         )
 
-    def _item(self, at: Round, row: sqlite3.Row, call: Call, target: Target) -> dict[str, object] | None:
-        message = self._store.one(
+    def _build_item(self, at: Round, row: sqlite3.Row, call: Call, target: Target) -> dict[str, object] | None:
+        message = self._store.select_row(
             "select * from graph_message where pk = ? and folder_id = ?", row["message_pk"], at.folder_id
         )
         if message is None:
-            return self._removed(at, row["message_pk"], call) if self._wanted(at, "deleted") else None
+            return self._removed_item(at, row["message_pk"], call) if self._is_wanted(at, "deleted") else None
         if at.received_from_ms and message["received_ms"] < at.received_from_ms:
             return None
         kind = "created" if "created" in row["kinds"].split(",") else "updated"
         return (
-            self._messages.delta_item(message, call, target, at.selected, at.expand) if self._wanted(at, kind) else None
+            self._messages.delta_item(message, call, target, at.selected, at.expand)
+            if self._is_wanted(at, kind)
+            else None
         )
 
-    def _wanted(self, at: Round, kind: str) -> bool:
+    def _is_wanted(self, at: Round, kind: str) -> bool:
         return not at.change_types or kind in at.change_types
 
-    def _removed(self, at: Round, message_pk: int, call: Call) -> dict[str, object] | None:
-        row = self._store.one(
+    def _removed_item(self, at: Round, message_pk: int, call: Call) -> dict[str, object] | None:
+        row = self._store.select_row(
             "select * from graph_change where message_pk = ? and folder_id = ? and kind = 'removed'"
             " order by seq desc limit 1",
             message_pk,
@@ -229,7 +241,7 @@ class Delta:
         message_id = row["immutable_id"] if wants_immutable(call) else row["rest_id"]
         return {"@odata.type": "#microsoft.graph.message", "id": message_id, "@removed": {"reason": "deleted"}}
 
-    def _reply(
+    def _build_reply(
         self,
         call: Call,
         target: Target,
@@ -246,9 +258,9 @@ class Delta:
         }
         path = f"users/{target.user.user_id}/{path}"
         if goes_on:
-            token = self._seal.close("$skiptoken", replace(at, after=page[-1]["at"]).to_token())
-            body["@odata.nextLink"] = link(call.base_url, path, {"$skiptoken": token})
+            token = self._seal.seal_token("$skiptoken", replace(at, after=page[-1]["at"]).to_token())
+            body["@odata.nextLink"] = build_link(call.base_url, path, {"$skiptoken": token})
         else:
-            token = self._seal.close("$deltatoken", replace(at, after=None).to_token())
-            body["@odata.deltaLink"] = link(call.base_url, path, {"$deltatoken": token})
+            token = self._seal.seal_token("$deltatoken", replace(at, after=None).to_token())
+            body["@odata.deltaLink"] = build_link(call.base_url, path, {"$deltatoken": token})
         return Reply(200, body)

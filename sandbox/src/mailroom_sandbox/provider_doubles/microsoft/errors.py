@@ -19,33 +19,33 @@ class Errors:
     def __init__(self, now: Callable[[], datetime]) -> None:
         self._now = now
 
-    def no(self, status: int, code: str, message: str, **headers: str) -> Refused:
-        return Refused(self.reply(status, code, message, **headers))
+    def refuse_call(self, status: int, code: str, message: str, **headers: str) -> Refused:
+        return Refused(self.build_reply(status, code, message, **headers))
 
-    def reply(self, status: int, code: str, message: str, **headers: str) -> Reply:
+    def build_reply(self, status: int, code: str, message: str, **headers: str) -> Reply:
         return error_reply(status, code, message, self._now(), **headers)
 
     def item_not_found(self) -> Refused:
-        return self.no(404, "ErrorItemNotFound", "The specified object was not found in the store.")
+        return self.refuse_call(404, "ErrorItemNotFound", "The specified object was not found in the store.")
 
     def access_denied(self) -> Refused:
-        return self.no(403, "ErrorAccessDenied", "Access is denied. Check credentials and try again.")
+        return self.refuse_call(403, "ErrorAccessDenied", "Access is denied. Check credentials and try again.")
 
     def no_subscription(self) -> Refused:
-        return self.no(404, "ResourceNotFound", "The object was not found.")
+        return self.refuse_call(404, "ResourceNotFound", "The object was not found.")
 
     def bad_uri(self, message: str) -> Refused:
-        return self.no(400, "RequestBroker--ParseUri", message)
+        return self.refuse_call(400, "RequestBroker--ParseUri", message)
 
     def bad_request(self, message: str) -> Refused:
-        return self.no(400, "BadRequest", message)
+        return self.refuse_call(400, "BadRequest", message)
 
     def too_many(self) -> Reply:
-        return self.reply(429, "ApplicationThrottled", "Application is over its MailboxConcurrency limit.")
+        return self.build_reply(429, "ApplicationThrottled", "Application is over its MailboxConcurrency limit.")
 
     def unavailable(self, status: int) -> Reply:
         if status == 504:
             # Gateways answer for the service with a page of their own.
             return Reply(504, b"<html><body><h2>504 Gateway Time-out</h2></body></html>", media_type="text/html")
         code = {429: "TooManyRequests", 500: "ErrorInternalServerError", 502: "UnknownError"}.get(status)
-        return self.reply(status, code or "serviceNotAvailable", "Please retry again later.")
+        return self.build_reply(status, code or "serviceNotAvailable", "Please retry again later.")

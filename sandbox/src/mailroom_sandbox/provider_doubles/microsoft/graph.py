@@ -41,7 +41,7 @@ class Route:
     on_mailbox: OnMailbox | None = None
     on_subscriptions: OnSubscriptions | None = None
 
-    def match(self, method: str, segments: list[str]) -> dict[str, str] | None:
+    def match_path(self, method: str, segments: list[str]) -> dict[str, str] | None:
         if method != self.method or len(segments) != len(self.pattern):
             return None
         found = {}
@@ -76,19 +76,19 @@ class Graph:
             too_many=errors.too_many,
         )
         self._routes = [*_mailbox_routes(messages, delta), *_subscription_routes(subscriptions)]
-        self._routes.append(_mailbox("POST", "translateexchangeids", self._translate))
+        self._routes.append(_mailbox_route("POST", "translateexchangeids", self._translate_ids))
 
-    async def answer(self, call: Call) -> Reply:
+    async def answer_call(self, call: Call) -> Reply:
         """Whatever is asked, an answer with the headers that Graph always sends."""
         started = time.monotonic()
         seen = _Seen()
         try:
-            reply = await self._answer(call, seen)
+            reply = await self._answer_or_refuse(call, seen)
         except Refused as refused:
             reply = refused.reply
         except BadQuery as error:
             reply = self._errors.bad_uri(str(error)).reply
-        self._state.calls.record(PROVIDER, call, seen.mailbox, reply.status, started)
+        self._state.calls.record_call(PROVIDER, call, seen.mailbox, reply.status, started)
         request_id = str(uuid.uuid4())
         return reply.with_headers(
             request_id=request_id,
@@ -96,40 +96,40 @@ class Graph:
             x_ms_ags_diagnostic='{"ServerInfo":{"DataCenter":"Sandbox","Slice":"E","Ring":"5","ScaleUnit":"001"}}',
         )
 
-    async def _answer(self, call: Call, seen: "_Seen") -> Reply:
+    async def _answer_or_refuse(self, call: Call, seen: "_Seen") -> Reply:
         segments = split_path(call.path)
         if segments == ["$batch"] and call.method == "POST" and not call.batched:
-            return await self._batch(call)
-        holder = self._access.holder(call)
+            return await self._answer_batch(call)
+        holder = self._access.require_holder(call)
         if segments == ["me"] or (len(segments) == 2 and segments[0].lower() == "users"):
             key = "me" if segments == ["me"] else segments[1]
-            user = self._access.user(holder, key)
+            user = self._access.require_user(holder, key)
             seen.mailbox = user.address.lower()
             self._gate.refuse_if_unavailable(seen.mailbox, self._errors.unavailable)
-            return self._user(call, user.user_id)
+            return self._get_user(call, user.user_id)
         if segments and segments[0].lower() == "me":
             segments = ["users", "me", *segments[1:]]
         for route in self._routes:
-            if (found := route.match(call.method, segments)) is not None:
-                return await self._run(route, call, holder, found, seen)
+            if (found := route.match_path(call.method, segments)) is not None:
+                return await self._run_route(route, call, holder, found, seen)
         raise self._errors.bad_request(f"Resource not found for the segment '{segments[-1] if segments else ''}'.")
 
-    async def _run(self, route: Route, call: Call, holder: Holder, found: dict[str, str], seen: "_Seen") -> Reply:
+    async def _run_route(self, route: Route, call: Call, holder: Holder, found: dict[str, str], seen: "_Seen") -> Reply:
         if route.on_subscriptions:
-            owner = self._directory.user(holder.user_id) if holder.user_id else None
+            owner = self._directory.find_user(holder.user_id) if holder.user_id else None
             seen.mailbox = owner.address.lower() if owner else None
             self._gate.refuse_if_unavailable(seen.mailbox, self._errors.unavailable)
             return await route.on_subscriptions(call, holder, found)
-        target = self._access.mailbox(holder, found["user"])
+        target = self._access.require_mailbox(holder, found["user"])
         seen.mailbox = target.user.address.lower()
         self._gate.refuse_if_unavailable(seen.mailbox, self._errors.unavailable)
-        async with self._gate.slot(seen.mailbox):
+        async with self._gate.hold_slot(seen.mailbox):
             if route.on_mailbox is None:
                 raise self._errors.bad_request("Resource not found.")
             return route.on_mailbox(call, target, found)
 
-    def _user(self, call: Call, key: str) -> Reply:
-        user = self._directory.user(key)
+    def _get_user(self, call: Call, key: str) -> Reply:
+        user = self._directory.find_user(key)
         if call.method != "GET" or user is None:
             raise self._errors.bad_request("The request is not supported.")
         given, _, surname = user.display_name.partition(" ")
@@ -148,13 +148,15 @@ class Graph:
             "id": user.user_id,
         }
         extra = {"proxyAddresses": [f"SMTP:{user.address}"], "otherMails": []}
-        if selected := {name.strip().lower() for name in (call.arg("$select") or "").split(",") if name.strip()}:
+        if selected := {
+            name.strip().lower() for name in (call.query_value("$select") or "").split(",") if name.strip()
+        }:
             kept = {name: value for name, value in {**body, **extra}.items() if name.lower() in selected}
             body = {"@odata.context": body["@odata.context"], **kept}
         return Reply(200, body)
 
-    def _translate(self, call: Call, target: Target, _: dict[str, str]) -> Reply:
-        wish = self._body(call)
+    def _translate_ids(self, call: Call, target: Target, _: dict[str, str]) -> Reply:
+        wish = self._parse_body(call)
         by_name = {name.lower(): value for name, value in wish.items()}
         ids, source, to = (by_name.get(name) for name in ("inputids", "sourceidtype", "targetidtype"))
         if not isinstance(ids, list) or len(ids) > _MOST_IDS:
@@ -165,7 +167,7 @@ class Graph:
             raise self._errors.bad_request("Only restId and restImmutableEntryId are known to this sandbox.")
         value: list[dict[str, object]] = []
         for one in ids:
-            row = self._state.store.one(
+            row = self._state.store.select_row(
                 f"select {to_column} as target from graph_message where user_id = ? and {from_column} = ?",  # noqa: S608
                 target.user.user_id,
                 one,
@@ -179,9 +181,9 @@ class Graph:
 
     # Batches
 
-    async def _batch(self, call: Call) -> Reply:
-        self._access.holder(call)
-        requests = self._body(call).get("requests")
+    async def _answer_batch(self, call: Call) -> Reply:
+        self._access.require_holder(call)
+        requests = self._parse_body(call).get("requests")
         if not isinstance(requests, list) or not 1 <= len(requests) <= _MOST_IN_A_BATCH:
             raise self._errors.bad_request(f"Number of batch request steps must be from 1 to {_MOST_IN_A_BATCH}.")
         if not all(isinstance(one, dict) and {"id", "method", "url"} <= one.keys() for one in requests):
@@ -192,18 +194,18 @@ class Graph:
         done: dict[str, asyncio.Task[dict[str, object]]] = {}
         for name, one in zip(names, requests, strict=True):
             needed = [done[str(other).lower()] for other in one.get("dependsOn") or () if str(other).lower() in done]
-            done[name] = asyncio.create_task(self._step(call, one, needed))
+            done[name] = asyncio.create_task(self._answer_step(call, one, needed))
         responses = await asyncio.gather(*done.values())
         return Reply(200, {"responses": responses})
 
-    async def _step(
+    async def _answer_step(
         self, outer: Call, one: dict[str, object], needed: list[asyncio.Task[dict[str, object]]]
     ) -> dict[str, object]:
         before = await asyncio.gather(*needed)
         if any(int(str(step["status"])) >= 400 for step in before):
-            reply = self._errors.reply(424, "FailedDependency", "A request that this one depends on has failed.")
+            reply = self._errors.build_reply(424, "FailedDependency", "A request that this one depends on has failed.")
         else:
-            reply = await self.answer(self._inner(outer, one))
+            reply = await self.answer_call(self._call_from_step(outer, one))
         headers = dict(reply.headers)
         if content_type := reply.content_type(JSON):
             headers["Content-Type"] = content_type
@@ -213,7 +215,7 @@ class Graph:
             step["body"] = reply.body if is_json else base64.b64encode(reply.content()).decode()
         return step
 
-    def _inner(self, outer: Call, one: dict[str, object]) -> Call:
+    def _call_from_step(self, outer: Call, one: dict[str, object]) -> Call:
         parts = urlsplit(str(one["url"]))
         stated = one.get("headers")
         headers = {str(k).lower(): str(v) for k, v in stated.items()} if isinstance(stated, dict) else {}
@@ -227,7 +229,7 @@ class Graph:
             batched=True,
         )
 
-    def _body(self, call: Call) -> dict[str, object]:
+    def _parse_body(self, call: Call) -> dict[str, object]:
         try:
             body = orjson.loads(call.body)
         except orjson.JSONDecodeError as error:
@@ -255,7 +257,7 @@ def split_path(path: str) -> list[str]:
     return [segment for segment in segments if segment]
 
 
-def _mailbox(method: str, path: str, run: OnMailbox) -> Route:
+def _mailbox_route(method: str, path: str, run: OnMailbox) -> Route:
     return Route(method, ("users", "{user}", *path.split("/")), on_mailbox=run)
 
 
@@ -264,26 +266,32 @@ def _mailbox_routes(messages: Messages, delta: Delta) -> list[Route]:
     one = "messages/{message}"
     file = f"{one}/attachments/{{attachment}}"
     return [
-        _mailbox(get, "mailfolders/delta", lambda call, at, _: delta.of_folders(call, at)),
-        _mailbox(get, "mailfolders", lambda call, at, _: messages.folders(call, at)),
-        _mailbox(get, "mailfolders/{folder}", lambda call, at, found: messages.folder(call, at, found["folder"])),
-        _mailbox(
+        _mailbox_route(get, "mailfolders/delta", lambda call, at, _: delta.answer_folders(call, at)),
+        _mailbox_route(get, "mailfolders", lambda call, at, _: messages.list_folders(call, at)),
+        _mailbox_route(
+            get, "mailfolders/{folder}", lambda call, at, found: messages.get_folder(call, at, found["folder"])
+        ),
+        _mailbox_route(
             get,
             "mailfolders/{folder}/childfolders",
-            lambda call, at, found: messages.folders(call, at, found["folder"]),
+            lambda call, at, found: messages.list_folders(call, at, found["folder"]),
         ),
-        _mailbox(
-            get, "mailfolders/{folder}/messages/delta", lambda call, at, f: delta.of_messages(call, at, f["folder"])
+        _mailbox_route(
+            get, "mailfolders/{folder}/messages/delta", lambda call, at, f: delta.answer_messages(call, at, f["folder"])
         ),
-        _mailbox(
-            get, "mailfolders/{folder}/messages", lambda call, at, found: messages.page(call, at, found["folder"])
+        _mailbox_route(
+            get,
+            "mailfolders/{folder}/messages",
+            lambda call, at, found: messages.list_messages(call, at, found["folder"]),
         ),
-        _mailbox(get, "messages", lambda call, at, _: messages.page(call, at)),
-        _mailbox(get, one, lambda call, at, found: messages.get(call, at, found["message"])),
-        _mailbox(get, f"{one}/$value", lambda _, at, found: messages.source_of(at, found["message"])),
-        _mailbox(get, f"{one}/attachments", lambda call, at, found: messages.attachments(call, at, found["message"])),
-        _mailbox(get, file, lambda call, at, f: messages.attachment(call, at, f["message"], f["attachment"])),
-        _mailbox(
+        _mailbox_route(get, "messages", lambda call, at, _: messages.list_messages(call, at)),
+        _mailbox_route(get, one, lambda call, at, found: messages.get_message(call, at, found["message"])),
+        _mailbox_route(get, f"{one}/$value", lambda _, at, found: messages.source_of(at, found["message"])),
+        _mailbox_route(
+            get, f"{one}/attachments", lambda call, at, found: messages.list_attachments(call, at, found["message"])
+        ),
+        _mailbox_route(get, file, lambda call, at, f: messages.get_attachment(call, at, f["message"], f["attachment"])),
+        _mailbox_route(
             get,
             f"{file}/$value",
             lambda _, at, f: messages.attachment_bytes(at, f["message"], f["attachment"]),
@@ -292,30 +300,30 @@ def _mailbox_routes(messages: Messages, delta: Delta) -> list[Route]:
 
 
 def _subscription_routes(subscriptions: Subscriptions) -> list[Route]:
-    async def create(call: Call, holder: Holder, _: dict[str, str]) -> Reply:
-        return await subscriptions.create(call, holder)
+    async def create_subscription(call: Call, holder: Holder, _: dict[str, str]) -> Reply:
+        return await subscriptions.create_subscription(call, holder)
 
     async def list_all(call: Call, holder: Holder, _: dict[str, str]) -> Reply:
         return subscriptions.list_own(call, holder)
 
-    async def get(call: Call, holder: Holder, found: dict[str, str]) -> Reply:
-        return subscriptions.get(call, holder, found["id"])
+    async def get_subscription(call: Call, holder: Holder, found: dict[str, str]) -> Reply:
+        return subscriptions.get_subscription(call, holder, found["id"])
 
-    async def renew(call: Call, holder: Holder, found: dict[str, str]) -> Reply:
-        return await subscriptions.renew(call, holder, found["id"])
+    async def renew_subscription(call: Call, holder: Holder, found: dict[str, str]) -> Reply:
+        return await subscriptions.renew_subscription(call, holder, found["id"])
 
-    async def delete(_: Call, holder: Holder, found: dict[str, str]) -> Reply:
-        return subscriptions.delete(holder, found["id"])
+    async def delete_subscription(_: Call, holder: Holder, found: dict[str, str]) -> Reply:
+        return subscriptions.delete_subscription(holder, found["id"])
 
-    async def reauthorize(_: Call, holder: Holder, found: dict[str, str]) -> Reply:
-        return subscriptions.reauthorize(holder, found["id"])
+    async def reauthorize_subscription(_: Call, holder: Holder, found: dict[str, str]) -> Reply:
+        return subscriptions.reauthorize_subscription(holder, found["id"])
 
     one = ("subscriptions", "{id}")
     return [
-        Route("POST", ("subscriptions",), on_subscriptions=create),
+        Route("POST", ("subscriptions",), on_subscriptions=create_subscription),
         Route("GET", ("subscriptions",), on_subscriptions=list_all),
-        Route("GET", one, on_subscriptions=get),
-        Route("PATCH", one, on_subscriptions=renew),
-        Route("DELETE", one, on_subscriptions=delete),
-        Route("POST", (*one, "reauthorize"), on_subscriptions=reauthorize),
+        Route("GET", one, on_subscriptions=get_subscription),
+        Route("PATCH", one, on_subscriptions=renew_subscription),
+        Route("DELETE", one, on_subscriptions=delete_subscription),
+        Route("POST", (*one, "reauthorize"), on_subscriptions=reauthorize_subscription),
     ]

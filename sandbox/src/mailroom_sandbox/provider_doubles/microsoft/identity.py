@@ -63,13 +63,13 @@ class MicrosoftIdentity:
         self._settings = state.settings
         self._directory = directory
 
-    async def configuration(self, request: Request) -> Response:
+    async def answer_configuration(self, request: Request) -> Response:
         tenant = request.path_params["tenant"]
         base = _base_url(request)
-        known = self._directory.tenant(tenant)
+        known = self._directory.find_tenant(tenant)
         if known is None and tenant not in _SHARED_TENANTS:
             refusal = TokenRefusal("invalid_tenant", 90002, f"Tenant '{tenant}' not found.")
-            return self._refused(refusal)
+            return self._refuse_grant(refusal)
         issuer = f"{base}/{known or '{tenantid}'}/v2.0"
         return JSONResponse(
             {
@@ -90,13 +90,13 @@ class MicrosoftIdentity:
             }
         )
 
-    async def keys(self, request: Request) -> Response:
+    async def answer_keys(self, request: Request) -> Response:
         issuer = f"{_base_url(request)}/{{tenantid}}/v2.0"
-        return JSONResponse({"keys": [{**self._state.microsoft_key.jwk(), "issuer": issuer}]})
+        return JSONResponse({"keys": [{**self._state.microsoft_key.public_jwk(), "issuer": issuer}]})
 
     # Authorize
 
-    async def authorize(self, request: Request) -> Response:
+    async def answer_authorize(self, request: Request) -> Response:
         form = dict(request.query_params)
         if request.method == "POST":
             form = dict(await form_of(request))
@@ -108,16 +108,16 @@ class MicrosoftIdentity:
             return error_page(BRAND, text)
         problem = self._problem_of(form)
         if problem:
-            return self._back(form, error=problem[0], error_description=problem[1])
+            return self._redirect_back(form, error=problem[0], error_description=problem[1])
         if request.method == "POST":
-            return self._decided(request, form)
-        return self._page(request, form)
+            return self._apply_decision(request, form)
+        return self._show_consent_page(request, form)
 
     def _problem_of(self, form: Mapping[str, str]) -> tuple[str, str] | None:
         if form.get("response_type") != "code":
             return "unsupported_response_type", "AADSTS700054: response_type must be 'code'."
         scopes = form.get("scope", "").split()
-        unknown = [scope for scope in scopes if _short(scope) not in _KNOWN]
+        unknown = [scope for scope in scopes if _short_scope(scope) not in _KNOWN]
         if not scopes or unknown:
             return "invalid_scope", f"AADSTS70011: The provided value for 'scope' is not valid: {' '.join(unknown)}"
         if form.get("code_challenge_method", "plain") not in ("plain", "S256"):
@@ -126,7 +126,7 @@ class MicrosoftIdentity:
             return "login_required", "AADSTS50058: Silent sign-in was sent but no user is signed in."
         return None
 
-    def _page(self, request: Request, form: Mapping[str, str]) -> Response:
+    def _show_consent_page(self, request: Request, form: Mapping[str, str]) -> Response:
         accounts = [user.address for user in self._users_of(request.path_params["tenant"])]
         hint = form.get("login_hint", "").lower()
         return consent_page(
@@ -138,15 +138,15 @@ class MicrosoftIdentity:
             scopes_can_be_unticked=False,
         )
 
-    def _decided(self, request: Request, form: Mapping[str, str]) -> Response:
+    def _apply_decision(self, request: Request, form: Mapping[str, str]) -> Response:
         if form.get("decision") != "accept":
             text = "AADSTS65004: User declined to consent to access the app."
-            return self._back(form, error="access_denied", error_description=text)
+            return self._redirect_back(form, error="access_denied", error_description=text)
         tenant = request.path_params["tenant"]
-        user = self._directory.user(form.get("account", ""))
+        user = self._directory.find_user(form.get("account", ""))
         if user is None or user not in self._users_of(tenant):
             return error_page(BRAND, "AADSTS50020: This account does not exist in the directory.")
-        scopes = frozenset(_short(scope) for scope in form["scope"].split())
+        scopes = frozenset(_short_scope(scope) for scope in form["scope"].split())
         code = self._state.tokens.new_code(
             Consent(
                 provider=PROVIDER,
@@ -161,32 +161,34 @@ class MicrosoftIdentity:
                 wants_refresh="offline_access" in scopes,
             )
         )
-        return self._back(form, code=code, session_state=str(uuid.uuid4()))
+        return self._redirect_back(form, code=code, session_state=str(uuid.uuid4()))
 
     def _users_of(self, tenant: str) -> list[User]:
-        return self._directory.users(None if tenant in _SHARED_TENANTS else self._directory.tenant(tenant) or "none")
+        return self._directory.list_users(
+            None if tenant in _SHARED_TENANTS else self._directory.find_tenant(tenant) or "none"
+        )
 
-    def _back(self, form: Mapping[str, str], **answer: str) -> Response:
+    def _redirect_back(self, form: Mapping[str, str], **answer: str) -> Response:
         state = {"state": form["state"]} if "state" in form else {}
         return answer_by_redirect(form["redirect_uri"], {**answer, **state}, form.get("response_mode", "query"))
 
     # Token
 
-    async def token(self, request: Request) -> Response:
+    async def answer_token(self, request: Request) -> Response:
         started = time.monotonic()
         form = dict(await form_of(request))
         mailbox: list[str] = []
         try:
             response: Response = JSONResponse(
-                self._grant(request, form, mailbox), headers={"cache-control": "no-store", "pragma": "no-cache"}
+                self._answer_grant(request, form, mailbox), headers={"cache-control": "no-store", "pragma": "no-cache"}
             )
         except TokenRefusal as refusal:
-            response = self._refused(refusal)
+            response = self._refuse_grant(refusal)
         call = Call("POST", request.url.path, {}, {}, b"", _base_url(request))
-        self._state.calls.record(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
+        self._state.calls.record_call(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
         return response
 
-    def _grant(self, request: Request, form: dict[str, str], mailbox: list[str]) -> dict[str, object]:
+    def _answer_grant(self, request: Request, form: dict[str, str], mailbox: list[str]) -> dict[str, object]:
         self._authenticate_client(request, form)
         match form.get("grant_type"):
             case "authorization_code":
@@ -233,15 +235,15 @@ class MicrosoftIdentity:
             raise TokenRefusal("invalid_grant", 501481, text)
         self._check_tenant(request.path_params["tenant"], consent.tenant_id)
         holder = self._state.tokens.use_code(code, consent)
-        return self._tokens(request, holder, mailbox, nonce=consent.nonce)
+        return self._issue_tokens(request, holder, mailbox, nonce=consent.nonce)
 
     def _by_refresh_token(self, request: Request, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
         presented = form.get("refresh_token", "")
-        found = self._state.tokens.find("refresh", PROVIDER, presented)
+        found = self._state.tokens.find_token("refresh", PROVIDER, presented)
         holder = found.holder
-        if holder and holder.user_id and (user := self._directory.user(holder.user_id)):
+        if holder and holder.user_id and (user := self._directory.find_user(holder.user_id)):
             mailbox.append(user.address.lower())
-        fault = self._state.faults.strike(Unavailable, mailbox[0] if mailbox else None)
+        fault = self._state.faults.use_once(Unavailable, mailbox[0] if mailbox else None)
         if fault:
             raise TokenRefusal("temporarily_unavailable", 90033, "A transient error has occurred.", fault.status)
         if holder is None:
@@ -254,20 +256,20 @@ class MicrosoftIdentity:
         if found.problem:
             text = "The provided grant has expired due to it being revoked, a fresh auth token is needed."
             raise TokenRefusal("invalid_grant", 50173, text)
-        wished = {_short(scope) for scope in form.get("scope", "").split()} - _OPENID
+        wished = {_short_scope(scope) for scope in form.get("scope", "").split()} - _OPENID
         if not wished <= holder.scopes:
             text = "The user or administrator has not consented to use the application."
             raise TokenRefusal("invalid_grant", 65001, text, suberror="consent_required")
         self._check_tenant(request.path_params["tenant"], holder.tenant_id)
         if self._settings.refresh_tokens_rotate:
-            self._state.tokens.kill(presented, "used")
-        return self._tokens(request, holder, mailbox, nonce=None)
+            self._state.tokens.revoke_token(presented, "used")
+        return self._issue_tokens(request, holder, mailbox, nonce=None)
 
     def _by_client(self, request: Request, form: Mapping[str, str]) -> dict[str, object]:
         tenant = request.path_params["tenant"]
         if tenant in _SHARED_TENANTS:
             raise TokenRefusal("invalid_request", 9001023, "The grant type is not supported over this endpoint.")
-        tenant_id = self._directory.tenant(tenant)
+        tenant_id = self._directory.find_tenant(tenant)
         if tenant_id is None:
             raise TokenRefusal("invalid_request", 90002, f"Tenant '{tenant}' not found.")
         if form.get("scope") != f"{_GRAPH}.default":
@@ -281,12 +283,14 @@ class MicrosoftIdentity:
         return {"token_type": "Bearer", "expires_in": lifetime, "ext_expires_in": lifetime, "access_token": token}
 
     def _check_tenant(self, named: str, tenant_id: str) -> None:
-        if named not in _SHARED_TENANTS and self._directory.tenant(named) != tenant_id:
+        if named not in _SHARED_TENANTS and self._directory.find_tenant(named) != tenant_id:
             text = "The provided code or token was issued for another tenant."
             raise TokenRefusal("invalid_grant", 700005, text)
 
-    def _tokens(self, request: Request, holder: Holder, mailbox: list[str], nonce: str | None) -> dict[str, object]:
-        user = self._directory.user(holder.user_id or "")
+    def _issue_tokens(
+        self, request: Request, holder: Holder, mailbox: list[str], nonce: str | None
+    ) -> dict[str, object]:
+        user = self._directory.find_user(holder.user_id or "")
         if user is None:
             raise TokenRefusal("invalid_grant", 50034, "The user account does not exist in the directory.")
         mailbox[:] = [user.address.lower()]
@@ -301,7 +305,7 @@ class MicrosoftIdentity:
         }
         if "offline_access" in holder.scopes:
             refresh_token = f"1.{uuid.uuid4().hex}{uuid.uuid4().hex}{uuid.uuid4().hex}-AA"
-            self._state.tokens.keep("refresh", refresh_token, holder, REFRESH_LIFETIME)
+            self._state.tokens.store_token("refresh", refresh_token, holder, REFRESH_LIFETIME)
             answer["refresh_token"] = refresh_token
         if "openid" in holder.scopes:
             answer["id_token"] = self._id_token(request, holder, user, nonce)
@@ -327,8 +331,8 @@ class MicrosoftIdentity:
             if holder.user_id
             else {"roles": sorted(holder.scopes)}
         )
-        token = self._state.microsoft_key.sign(claims)
-        self._state.tokens.keep("access", token, holder, lifetime)
+        token = self._state.microsoft_key.sign_claims(claims)
+        self._state.tokens.store_token("access", token, holder, lifetime)
         return token
 
     def _id_token(self, request: Request, holder: Holder, user: User, nonce: str | None) -> str:
@@ -350,9 +354,9 @@ class MicrosoftIdentity:
             claims["nonce"] = nonce
         if "email" in holder.scopes:
             claims["email"] = user.address
-        return self._state.microsoft_key.sign(claims)
+        return self._state.microsoft_key.sign_claims(claims)
 
-    def _refused(self, refusal: TokenRefusal) -> Response:
+    def _refuse_grant(self, refusal: TokenRefusal) -> Response:
         trace, correlation = str(uuid.uuid4()), str(uuid.uuid4())
         timestamp = self._state.now().strftime("%Y-%m-%d %H:%M:%SZ")
         description = (
@@ -371,7 +375,7 @@ class MicrosoftIdentity:
         return Response(orjson.dumps(body), status_code=refusal.status, media_type="application/json; charset=utf-8")
 
 
-def _short(scope: str) -> str:
+def _short_scope(scope: str) -> str:
     return scope.removeprefix(_GRAPH)
 
 

@@ -12,7 +12,7 @@ from mailroom_sandbox.provider_doubles.wire import to_ms
 
 
 class Announces(Protocol):
-    def announce(self, change_type: str, message: sqlite3.Row, folder_id: str) -> None: ...
+    def announce_change(self, change_type: str, message: sqlite3.Row, folder_id: str) -> None: ...
 
     def announce_move(self, before: sqlite3.Row, after: sqlite3.Row) -> None: ...
 
@@ -24,19 +24,19 @@ class GraphMailboxes:
         self._directory = directory
         self._announces = announces
 
-    def create(self, address: str, display_name: str | None = None) -> User:
-        return self._directory.create(address, display_name)
+    def create_mailbox(self, address: str, display_name: str | None = None) -> User:
+        return self._directory.create_mailbox(address, display_name)
 
-    def deliver(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str:
+    def deliver_mail(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str:
         """Puts one mail into the mailbox and returns its immutable id."""
-        user = self._user(address)
+        user = self._require_user(address)
         now_ms = to_ms(self._now())
         sha256 = hashlib.sha256(source).hexdigest()
         with self._store.transaction():
-            folder_id = self._directory.folder_by_path(user.user_id, folder or "inbox")
-            well_known = self._well_known(folder_id)
-            self._store.run("insert or ignore into mime values (?, ?)", sha256, source)
-            pk = self._store.insert(
+            folder_id = self._directory.find_or_create_folder(user.user_id, folder or "inbox")
+            well_known = self._read_well_known_name(folder_id)
+            self._store.execute_sql("insert or ignore into mime values (?, ?)", sha256, source)
+            pk = self._store.insert_row(
                 "insert into graph_message (user_id, folder_id, mime_sha256, rest_id, immutable_id, change_key,"
                 " received_ms, created_ms, modified_ms, is_read, is_draft) values (?,?,?,?,?,?,?,?,?,?,?)",
                 user.user_id,
@@ -51,19 +51,19 @@ class GraphMailboxes:
                 int(well_known in ("sentitems", "drafts")),
                 int(well_known == "drafts"),
             )
-            message = self._message(pk)
-            self._trace(message, "created", folder_id)
-            self._announces.announce("created", message, folder_id)
+            message = self._read_message(pk)
+            self._record_change(message, "created", folder_id)
+            self._announces.announce_change("created", message, folder_id)
         return str(message["immutable_id"])
 
-    def move(self, address: str, message_id: str, folder: str) -> str:
+    def move_message(self, address: str, message_id: str, folder: str) -> str:
         """The default id changes, the immutable one stays: it is returned."""
-        before = self.find(self._user(address), message_id)
+        before = self.find_message(self._require_user(address), message_id)
         with self._store.transaction():
-            target = self._directory.folder_by_path(before["user_id"], folder)
+            target = self._directory.find_or_create_folder(before["user_id"], folder)
             if target == before["folder_id"]:
                 return str(before["immutable_id"])
-            self._store.run(
+            self._store.execute_sql(
                 "update graph_message set folder_id = ?, rest_id = ?, change_key = ?, modified_ms = ? where pk = ?",
                 target,
                 new_id("AAMkAD", 83),
@@ -71,68 +71,69 @@ class GraphMailboxes:
                 to_ms(self._now()),
                 before["pk"],
             )
-            after = self._message(before["pk"])
-            self._trace(before, "removed", before["folder_id"])
-            self._trace(after, "created", target)
+            after = self._read_message(before["pk"])
+            self._record_change(before, "removed", before["folder_id"])
+            self._record_change(after, "created", target)
             self._announces.announce_move(before, after)
         return str(after["immutable_id"])
 
-    def update(self, address: str, message_id: str, *, is_read: bool) -> None:
-        before = self.find(self._user(address), message_id)
+    def mark_read(self, address: str, message_id: str, *, is_read: bool) -> None:
+        before = self.find_message(self._require_user(address), message_id)
         with self._store.transaction():
-            self._store.run(
+            self._store.execute_sql(
                 "update graph_message set is_read = ?, change_key = ?, modified_ms = ? where pk = ?",
                 int(is_read),
                 _change_key(),
                 to_ms(self._now()),
                 before["pk"],
             )
-            after = self._message(before["pk"])
-            self._trace(after, "updated", after["folder_id"])
-            self._announces.announce("updated", after, after["folder_id"])
+            after = self._read_message(before["pk"])
+            self._record_change(after, "updated", after["folder_id"])
+            self._announces.announce_change("updated", after, after["folder_id"])
 
-    def delete(self, address: str, message_id: str) -> None:
-        message = self.find(self._user(address), message_id)
+    def delete_message(self, address: str, message_id: str) -> None:
+        message = self.find_message(self._require_user(address), message_id)
         with self._store.transaction():
-            self._store.run("delete from graph_message where pk = ?", message["pk"])
-            self._trace(message, "removed", message["folder_id"])
-            self._announces.announce("deleted", message, message["folder_id"])
+            self._store.execute_sql("delete from graph_message where pk = ?", message["pk"])
+            self._record_change(message, "removed", message["folder_id"])
+            self._announces.announce_change("deleted", message, message["folder_id"])
 
     def create_folder(self, address: str, folder: str) -> str:
         """Makes what is missing of the path, and returns the id of its last folder."""
-        return self._directory.folder_by_path(self._user(address).user_id, folder)
+        return self._directory.find_or_create_folder(self._require_user(address).user_id, folder)
 
     def remove_folder(self, address: str, folder: str) -> None:
         """Deletes a folder of the user's own for good, with its messages; folders below it must be gone first."""
-        user = self._user(address)
-        row = self._directory.find_folder(user.user_id, folder)
+        user = self._require_user(address)
+        row = self._directory.find_folder_by_path(user.user_id, folder)
         if row is None or row["well_known"] is not None:
             raise LookupError(f"no folder {folder} of the user's own")
-        if self._directory.folders(user.user_id, row["folder_id"], hidden_too=True):
+        if self._directory.list_folders(user.user_id, row["folder_id"], hidden_too=True):
             raise LookupError(f"{folder} has folders below it")
         with self._store.transaction():
-            for message in self._store.all(
+            for message in self._store.select_rows(
                 "select immutable_id from graph_message where folder_id = ?", row["folder_id"]
             ):
-                self.delete(address, message["immutable_id"])
+                self.delete_message(address, message["immutable_id"])
             self._directory.delete_folder(user.user_id, row["folder_id"])
 
-    def contents(self, address: str) -> list[dict[str, object]]:
-        rows = self._store.all(
+    def list_contents(self, address: str) -> list[dict[str, object]]:
+        rows = self._store.select_rows(
             "select m.immutable_id as message_id, f.display_name as folder, m.received_ms, m.mime_sha256"
             " from graph_message m join folder f using (folder_id) where m.user_id = ? order by m.pk",
-            self._user(address).user_id,
+            self._require_user(address).user_id,
         )
         return [dict(row) for row in rows]
 
     def refuse_cursors(self, address: str) -> None:
         """Drops what the service remembers of all rounds: every token given out until now is refused for good."""
-        self._store.run(
-            "update mailbox set sync_generation = sync_generation + 1 where user_id = ?", self._user(address).user_id
+        self._store.execute_sql(
+            "update mailbox set sync_generation = sync_generation + 1 where user_id = ?",
+            self._require_user(address).user_id,
         )
 
-    def find(self, user: User, message_id: str) -> sqlite3.Row:
-        row = self._store.one(
+    def find_message(self, user: User, message_id: str) -> sqlite3.Row:
+        row = self._store.select_row(
             "select * from graph_message where user_id = ? and (rest_id = ? or immutable_id = ?)",
             user.user_id,
             message_id,
@@ -142,24 +143,24 @@ class GraphMailboxes:
             raise LookupError("no such message")
         return row
 
-    def _user(self, address: str) -> User:
-        user = self._directory.user(address)
+    def _require_user(self, address: str) -> User:
+        user = self._directory.find_user(address)
         if user is None:
             raise LookupError(f"no mailbox {address}")
         return user
 
-    def _well_known(self, folder_id: str) -> str | None:
-        row = self._store.one("select well_known from folder where folder_id = ?", folder_id)
+    def _read_well_known_name(self, folder_id: str) -> str | None:
+        row = self._store.select_row("select well_known from folder where folder_id = ?", folder_id)
         return row["well_known"] if row else None
 
-    def _message(self, pk: int) -> sqlite3.Row:
-        row = self._store.one("select * from graph_message where pk = ?", pk)
+    def _read_message(self, pk: int) -> sqlite3.Row:
+        row = self._store.select_row("select * from graph_message where pk = ?", pk)
         if row is None:
             raise LookupError("the message has just gone")
         return row
 
-    def _trace(self, message: sqlite3.Row, kind: str, folder_id: str) -> None:
-        self._store.run(
+    def _record_change(self, message: sqlite3.Row, kind: str, folder_id: str) -> None:
+        self._store.execute_sql(
             "insert into graph_change (user_id, folder_id, message_pk, kind, rest_id, immutable_id, at_ms)"
             " values (?,?,?,?,?,?,?)",
             message["user_id"],

@@ -11,7 +11,7 @@ from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
 from mailroom_sandbox.provider_doubles.microsoft.odata import (
     BadQuery,
     Condition,
-    link,
+    build_link,
     parse_count,
     parse_expand,
     parse_filter,
@@ -45,7 +45,7 @@ def check_options(call: Call, known: frozenset[str]) -> None:
 
 
 def wants_immutable(call: Call) -> bool:
-    return call.preferences().get("idtype", "").lower() == "immutableid"
+    return call.read_preferences().get("idtype", "").lower() == "immutableid"
 
 
 class Messages:
@@ -56,28 +56,30 @@ class Messages:
 
     # Folders
 
-    def folders(self, call: Call, target: Target, parent: str | None = None) -> Reply:
+    def list_folders(self, call: Call, target: Target, parent: str | None = None) -> Reply:
         parent_row = self.folder_row(target, parent or ROOT)
-        hidden_too = (call.arg("includeHiddenFolders") or "").lower() == "true"
-        rows = self._directory.folders(target.user.user_id, parent_row["folder_id"], hidden_too=hidden_too)
-        top = parse_count(call.arg("$top"), "$top", most=_LARGEST_PAGE) or _DEFAULT_PAGE
-        skip = parse_count(call.arg("$skip"), "$skip", most=10**9) or 0
+        hidden_too = (call.query_value("includeHiddenFolders") or "").lower() == "true"
+        rows = self._directory.list_folders(target.user.user_id, parent_row["folder_id"], hidden_too=hidden_too)
+        top = parse_count(call.query_value("$top"), "$top", most=_LARGEST_PAGE) or _DEFAULT_PAGE
+        skip = parse_count(call.query_value("$skip"), "$skip", most=10**9) or 0
         path = f"users('{target.user.user_id}')/mailFolders"
         body: dict[str, object] = {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}"}
-        selected = {name.lower() for name in split_list(call.arg("$select"))}
+        selected = {name.lower() for name in split_list(call.query_value("$select"))}
         body["value"] = [self.folder_json(row, selected) for row in rows[skip : skip + top]]
         if len(rows) > skip + top:
             below = f"/{parent_row['folder_id']}/childFolders" if parent else ""
             options = {"$skip": str(skip + top), "$top": str(top)}
             options |= {"includeHiddenFolders": "true"} if hidden_too else {}
-            options |= {"$select": call.arg("$select") or ""} if selected else {}
-            body["@odata.nextLink"] = link(call.base_url, f"users/{target.user.user_id}/mailFolders{below}", options)
+            options |= {"$select": call.query_value("$select") or ""} if selected else {}
+            body["@odata.nextLink"] = build_link(
+                call.base_url, f"users/{target.user.user_id}/mailFolders{below}", options
+            )
         return Reply(200, body)
 
-    def folder(self, call: Call, target: Target, key: str) -> Reply:
+    def get_folder(self, call: Call, target: Target, key: str) -> Reply:
         row = self.folder_row(target, key)
         context = f"{call.base_url}/v1.0/$metadata#users('{target.user.user_id}')/mailFolders/$entity"
-        selected = {name.lower() for name in split_list(call.arg("$select"))}
+        selected = {name.lower() for name in split_list(call.query_value("$select"))}
         return Reply(200, {"@odata.context": context, **self.folder_json(row, selected)})
 
     def folder_row(self, target: Target, key: str) -> sqlite3.Row:
@@ -87,10 +89,10 @@ class Messages:
         return row
 
     def folder_json(self, row: sqlite3.Row, selected: set[str] | None = None) -> dict[str, object]:
-        children = self._store.number(
+        children = self._store.select_number(
             "select count(*) from folder where parent_id = ? and is_hidden = 0", row["folder_id"]
         )
-        counts = self._store.one(
+        counts = self._store.select_row(
             "select count(*) as total, coalesce(sum(is_read = 0), 0) as unread from graph_message where folder_id = ?",
             row["folder_id"],
         )
@@ -109,43 +111,45 @@ class Messages:
 
     # Messages
 
-    def page(self, call: Call, target: Target, folder: str | None = None) -> Reply:
+    def list_messages(self, call: Call, target: Target, folder: str | None = None) -> Reply:
         check_options(call, _LIST_OPTIONS)
-        conditions = parse_filter(call.arg("$filter"))
-        order = parse_orderby(call.arg("$orderby"))
+        conditions = parse_filter(call.query_value("$filter"))
+        order = parse_orderby(call.query_value("$orderby"))
         self._refuse_inefficient(conditions, order)
-        top = parse_count(call.arg("$top"), "$top", most=_LARGEST_PAGE) or _DEFAULT_PAGE
-        skip = parse_count(call.arg("$skip"), "$skip", most=10**9) or 0
+        top = parse_count(call.query_value("$top"), "$top", most=_LARGEST_PAGE) or _DEFAULT_PAGE
+        skip = parse_count(call.query_value("$skip"), "$skip", most=10**9) or 0
         folder_id = self.folder_row(target, folder)["folder_id"] if folder else None
         # What SQL cannot judge is judged on the finished item, before it is counted towards a page.
         others = [condition for condition in conditions if condition.member not in _TIMES]
-        rows = self._rows(target, folder_id, conditions, order, limit=-1 if others else skip + top + 1)
+        rows = self._select_messages(target, folder_id, conditions, order, limit=-1 if others else skip + top + 1)
         if others:
-            rows = [row for row in rows if all(one.holds(self._item(row, call, target, ())) for one in others)]
-        selected = check_selected(split_list(call.arg("$select")))
-        expand = call.arg("$expand")
-        value = [self._expanded(row, call, target, selected, expand) for row in rows[skip : skip + top]]
+            rows = [row for row in rows if all(one.is_met(self._build_item(row, call, target, ())) for one in others)]
+        selected = check_selected(split_list(call.query_value("$select")))
+        expand = call.query_value("$expand")
+        value = [self._expanded_item(row, call, target, selected, expand) for row in rows[skip : skip + top]]
         path = f"users('{target.user.user_id}')/" + (f"mailFolders('{folder_id}')/messages" if folder else "messages")
         body: dict[str, object] = {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", "value": value}
         if len(rows) > skip + top:
             kept = {name: values[0] for name, values in call.query.items() if name.startswith("$")}
             plain = f"users/{target.user.user_id}/" + (f"mailFolders/{folder_id}/messages" if folder else "messages")
-            body["@odata.nextLink"] = link(call.base_url, plain, {**kept, "$top": str(top), "$skip": str(skip + top)})
+            body["@odata.nextLink"] = build_link(
+                call.base_url, plain, {**kept, "$top": str(top), "$skip": str(skip + top)}
+            )
         return self._with_preference(call, Reply(200, body))
 
-    def get(self, call: Call, target: Target, message_id: str) -> Reply:
+    def get_message(self, call: Call, target: Target, message_id: str) -> Reply:
         row = self.message_row(target, message_id)
-        selected = check_selected(split_list(call.arg("$select")))
-        item = self._expanded(row, call, target, selected, call.arg("$expand"))
+        selected = check_selected(split_list(call.query_value("$select")))
+        item = self._expanded_item(row, call, target, selected, call.query_value("$expand"))
         context = f"{call.base_url}/v1.0/$metadata#users('{target.user.user_id}')/messages/$entity"
         return self._with_preference(call, Reply(200, {"@odata.context": context, **item}))
 
     def source_of(self, target: Target, message_id: str) -> Reply:
         self._refuse_basic(target)
-        return Reply(200, self.source(self.message_row(target, message_id)), media_type="text/plain")
+        return Reply(200, self.read_source(self.message_row(target, message_id)), media_type="text/plain")
 
     def message_row(self, target: Target, message_id: str) -> sqlite3.Row:
-        row = self._store.one(
+        row = self._store.select_row(
             "select * from graph_message where user_id = ? and (rest_id = ? or immutable_id = ?)",
             target.user.user_id,
             message_id,
@@ -155,8 +159,8 @@ class Messages:
             raise self._errors.item_not_found()
         return row
 
-    def source(self, row: sqlite3.Row) -> bytes:
-        found = self._store.one("select source from mime where sha256 = ?", row["mime_sha256"])
+    def read_source(self, row: sqlite3.Row) -> bytes:
+        found = self._store.select_row("select source from mime where sha256 = ?", row["mime_sha256"])
         if found is None:
             raise self._errors.item_not_found()
         return bytes(found["source"])
@@ -164,26 +168,26 @@ class Messages:
     def delta_item(
         self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str], expand: str | None
     ) -> dict[str, object]:
-        return {"@odata.type": "#microsoft.graph.message", **self._expanded(row, call, target, selected, expand)}
+        return {"@odata.type": "#microsoft.graph.message", **self._expanded_item(row, call, target, selected, expand)}
 
     # Attachments
 
-    def attachments(self, call: Call, target: Target, message_id: str) -> Reply:
+    def list_attachments(self, call: Call, target: Target, message_id: str) -> Reply:
         self._refuse_basic(target)
         row = self.message_row(target, message_id)
-        selected = split_list(call.arg("$select"))
-        expanded = parse_expand(call.arg("$expand"))
+        selected = split_list(call.query_value("$select"))
+        expanded = parse_expand(call.query_value("$expand"))
         check_attachment_members(selected)
         path = f"users('{target.user.user_id}')/messages('{message_id}')/attachments"
         value = [self._attachment_item(one, selected, expanded) for one in self._attachments_of(row, call)]
         return Reply(200, {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", "value": value})
 
-    def attachment(self, call: Call, target: Target, message_id: str, attachment_id: str) -> Reply:
+    def get_attachment(self, call: Call, target: Target, message_id: str, attachment_id: str) -> Reply:
         found = self._find_attachment(target, message_id, attachment_id)
-        selected = split_list(call.arg("$select"))
+        selected = split_list(call.query_value("$select"))
         check_attachment_members(selected)
         path = f"users('{target.user.user_id}')/messages('{message_id}')/attachments/$entity"
-        item = self._attachment_item(found, selected, parse_expand(call.arg("$expand")))
+        item = self._attachment_item(found, selected, parse_expand(call.query_value("$expand")))
         return Reply(200, {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", **item})
 
     def attachment_bytes(self, target: Target, message_id: str, attachment_id: str) -> Reply:
@@ -195,13 +199,13 @@ class Messages:
         row = self.message_row(target, message_id)
         # Links work with both id formats, whatever this request prefers.
         for immutable in (True, False):
-            for one in stored_attachments(row, self.source(row), immutable=immutable):
+            for one in stored_attachments(row, self.read_source(row), immutable=immutable):
                 if one.attachment_id == attachment_id:
                     return one
         raise self._errors.item_not_found()
 
     def _attachments_of(self, row: sqlite3.Row, call: Call) -> tuple[Attachment, ...]:
-        return stored_attachments(row, self.source(row), immutable=wants_immutable(call))
+        return stored_attachments(row, self.read_source(row), immutable=wants_immutable(call))
 
     def _attachment_item(
         self, one: Attachment, selected: Sequence[str], expanded: dict[str, list[str]]
@@ -211,7 +215,7 @@ class Messages:
 
     # Shared
 
-    def _rows(
+    def _select_messages(
         self,
         target: Target,
         folder_id: str | None,
@@ -234,12 +238,12 @@ class Messages:
         by = ", ".join(f"{column} {'desc' if descending else 'asc'}" for column, descending in ordered)
         direction = "desc" if ordered[0][1] else "asc"
         statement = f"select * from graph_message where {' and '.join(where)} order by {by}, pk {direction} limit ?"  # noqa: S608
-        return self._store.all(statement, *values, limit)
+        return self._store.select_rows(statement, *values, limit)
 
-    def _expanded(
+    def _expanded_item(
         self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str], expand: str | None
     ) -> dict[str, object]:
-        item = self._item(row, call, target, selected)
+        item = self._build_item(row, call, target, selected)
         expanded = parse_expand(expand)
         if "attachments" in expanded:
             self._refuse_basic(target)
@@ -251,13 +255,13 @@ class Messages:
             ]
         return item
 
-    def _item(self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str]) -> dict[str, object]:
+    def _build_item(self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str]) -> dict[str, object]:
         return message_json(
             row,
-            self.source(row),
+            self.read_source(row),
             immutable=wants_immutable(call),
             selected=selected,
-            text_body=call.preferences().get("outlook.body-content-type") == "text",
+            text_body=call.read_preferences().get("outlook.body-content-type") == "text",
             basic=target.basic,
         )
 
@@ -267,13 +271,13 @@ class Messages:
             filtered = list(dict.fromkeys(condition.member for condition in conditions))
             if filtered[: len(order)] != [member for member, _ in order]:
                 text = "The restriction or sort order is too complex for this operation."
-                raise self._errors.no(400, "InefficientFilter", text)
+                raise self._errors.refuse_call(400, "InefficientFilter", text)
 
     def _refuse_basic(self, target: Target) -> None:
         if target.basic:
             raise self._errors.access_denied()
 
     def _with_preference(self, call: Call, reply: Reply) -> Reply:
-        if call.preferences().get("outlook.body-content-type") == "text":
+        if call.read_preferences().get("outlook.body-content-type") == "text":
             return reply.with_headers(Preference_Applied='outlook.body-content-type="text"')
         return reply

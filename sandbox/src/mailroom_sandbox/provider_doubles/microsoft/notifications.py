@@ -29,7 +29,7 @@ class GraphChannel:
         self._http = http
         self._settings = settings
 
-    async def post(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         first = any(pending_push.attempts == 0 for pending_push in pending_pushes)
         timeout_s = (
             self._settings.notification_first_timeout_s if first else self._settings.notification_retry_timeout_s
@@ -57,14 +57,14 @@ class GraphNotifications:
         self._directory = directory
         self._now = now
 
-    def announce(self, change_type: str, message: sqlite3.Row, folder_id: str) -> None:
-        for subscription in self._living(message["user_id"]):
+    def announce_change(self, change_type: str, message: sqlite3.Row, folder_id: str) -> None:
+        for subscription in self._list_live_subscriptions(message["user_id"]):
             if subscription["folder_id"] in (None, folder_id):
                 self._hand_in(subscription, change_type, message)
 
     def announce_move(self, before: sqlite3.Row, after: sqlite3.Row) -> None:
         """For a folder, a message came or went. For the mailbox it changed, or is another one where ids change."""
-        for subscription in self._living(before["user_id"]):
+        for subscription in self._list_live_subscriptions(before["user_id"]):
             watched = subscription["folder_id"]
             if watched is None and subscription["immutable_ids"]:
                 self._hand_in(subscription, "updated", after)
@@ -74,34 +74,34 @@ class GraphNotifications:
             if watched in (None, after["folder_id"]):
                 self._hand_in(subscription, "created", after)
 
-    def lifecycle(self, subscription_id: str, event: str) -> bool:
+    def send_lifecycle_event(self, subscription_id: str, event: str) -> bool:
         """Sends one lifecycle event; a removed subscription is gone before anybody is told."""
-        row = self._store.one("select * from subscription where subscription_id = ?", subscription_id)
+        row = self._store.select_row("select * from subscription where subscription_id = ?", subscription_id)
         if row is None:
             return False
         if event == "subscriptionRemoved":
-            self._store.run("delete from subscription where subscription_id = ?", subscription_id)
+            self._store.execute_sql("delete from subscription where subscription_id = ?", subscription_id)
         if row["lifecycle_url"] is None:
             return False  # those without the address never hear of it
         self._dispatcher.hand_in(
-            CHANNEL, row["lifecycle_url"], row["user_id"], {**self._envelope(row), "lifecycleEvent": event}
+            CHANNEL, row["lifecycle_url"], row["user_id"], {**self._build_envelope(row), "lifecycleEvent": event}
         )
         return True
 
-    def _living(self, user_id: str) -> list[sqlite3.Row]:
-        return self._store.all(
+    def _list_live_subscriptions(self, user_id: str) -> list[sqlite3.Row]:
+        return self._store.select_rows(
             "select * from subscription where user_id = ? and expires_ms > ?", user_id, to_ms(self._now())
         )
 
     def _hand_in(self, subscription: sqlite3.Row, change_type: str, message: sqlite3.Row) -> None:
         if change_type not in subscription["change_type"].split(","):
             return
-        user = self._directory.user(subscription["user_id"])
-        fault = self._faults.strike(Notifications, user.address if user else None)
+        user = self._directory.find_user(subscription["user_id"])
+        fault = self._faults.use_once(Notifications, user.address if user else None)
         message_id = message["immutable_id"] if subscription["immutable_ids"] else message["rest_id"]
         resource = f"Users/{message['user_id']}/Messages/{message_id}"
         item = {
-            **self._envelope(subscription),
+            **self._build_envelope(subscription),
             "changeType": change_type,
             "resource": resource,
             "resourceData": {
@@ -116,7 +116,7 @@ class GraphNotifications:
                 CHANNEL, subscription["notification_url"], message["user_id"], item, due_in_s=due_in_s
             )
 
-    def _envelope(self, subscription: sqlite3.Row) -> dict[str, object]:
+    def _build_envelope(self, subscription: sqlite3.Row) -> dict[str, object]:
         # The offset is written out here, unlike in the subscription itself: that is how they come.
         expires = from_ms(subscription["expires_ms"]).strftime("%Y-%m-%dT%H:%M:%S.%f0+00:00")
         return {

@@ -26,7 +26,7 @@ class Condition:
     def sql_operator(self) -> str:
         return _COMPARE[self.operator]
 
-    def holds(self, item: Mapping[str, object]) -> bool:
+    def is_met(self, item: Mapping[str, object]) -> bool:
         found: object = item
         for step in self.member.split("/"):
             found = found.get(step) if isinstance(found, Mapping) else None
@@ -52,11 +52,11 @@ def parse_filter(text: str | None) -> list[Condition]:
         if not found:
             raise BadQuery(f"Invalid filter clause: {piece}")
         member, operator, literal = found.groups()
-        conditions.append(Condition(member, operator, _value(literal)))
+        conditions.append(Condition(member, operator, _parse_literal(literal)))
     return conditions
 
 
-def _value(literal: str) -> object:
+def _parse_literal(literal: str) -> object:
     if literal.startswith("'"):
         return literal[1:-1].replace("''", "'")
     if literal in ("true", "false"):
@@ -121,6 +121,6 @@ def parse_count(text: str | None, name: str, *, most: int) -> int | None:
     return min(int(text), most)
 
 
-def link(base_url: str, path: str, query: Mapping[str, str]) -> str:
+def build_link(base_url: str, path: str, query: Mapping[str, str]) -> str:
     options = "&".join(f"{name}={quote(value, safe='')}" for name, value in query.items())
     return f"{base_url}/v1.0/{path}?{options}"

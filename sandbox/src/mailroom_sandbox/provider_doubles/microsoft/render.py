@@ -62,7 +62,7 @@ def check_selected(selected: Sequence[str]) -> tuple[str, ...]:
 
 def stored_attachments(row: sqlite3.Row, source: bytes, *, immutable: bool) -> tuple[Attachment, ...]:
     message_id = row["immutable_id"] if immutable else row["rest_id"]
-    return attachments_of(mime.parse(source), message_id, row["created_ms"])
+    return attachments_of(mime.parse_mail(source), message_id, row["created_ms"])
 
 
 def message_json(
@@ -75,7 +75,7 @@ def message_json(
     basic: bool = False,
 ) -> dict[str, object]:
     """`basic` leaves out what `Mail.ReadBasic` may not see."""
-    content = _content(mime.parse(source), text_body)
+    content = _content_json(mime.parse_mail(source), text_body)
     received = graph_time(row["received_ms"])
     message_id = row["immutable_id"] if immutable else row["rest_id"]
     everything: dict[str, object] = {
@@ -105,38 +105,38 @@ def message_json(
 
 def nested_json(source: bytes) -> dict[str, object]:
     """A message inside another, as `$expand=microsoft.graph.itemattachment/item` shows it: with an empty id."""
-    content = _content(mime.parse(source), text_body=False)
+    content = _content_json(mime.parse_mail(source), text_body=False)
     shown = {name: value for name, value in content.items() if name not in _ON_REQUEST}
     return {"@odata.type": "#microsoft.graph.message", "id": "", "isRead": True, "isDraft": False, **shown}
 
 
-def _content(root: mime.Part, text_body: bool) -> dict[str, object]:
-    body = _body(root)
-    plain = _plain(body)
+def _content_json(root: mime.Part, text_body: bool) -> dict[str, object]:
+    body = _body_json(root)
+    plain = _plain_text(body)
     if text_body:
         body = {"contentType": "text", "content": plain}
     sent = mime.sent_at(root)
-    subject = root.header("subject") or ""
-    sender = mime.people(root, "sender") or mime.people(root, "from")
+    subject = root.read_header("subject") or ""
+    sender = mime.list_people(root, "sender") or mime.list_people(root, "from")
     members: dict[str, object] = {
         "sentDateTime": graph_time(to_ms(sent)) if sent else None,
         "hasAttachments": has_attachments(root),
-        "internetMessageId": (root.header("message-id") or "").strip(),
+        "internetMessageId": (root.read_header("message-id") or "").strip(),
         "internetMessageHeaders": [{"name": name, "value": value} for name, value in root.headers],
         "subject": subject,
         "bodyPreview": plain[:255],
         "body": body,
         "uniqueBody": body,
-        "importance": _importance(root),
-        "sender": next(iter(_recipients(sender)), None),
-        "from": next(iter(_recipients(mime.people(root, "from"))), None),
-        "toRecipients": _recipients(mime.people(root, "to")),
-        "ccRecipients": _recipients(mime.people(root, "cc")),
-        "bccRecipients": _recipients(mime.people(root, "bcc")),
-        "replyTo": _recipients(mime.people(root, "reply-to")),
-        "conversationId": _conversation(root, subject),
+        "importance": _read_importance(root),
+        "sender": next(iter(_recipients_json(sender)), None),
+        "from": next(iter(_recipients_json(mime.list_people(root, "from"))), None),
+        "toRecipients": _recipients_json(mime.list_people(root, "to")),
+        "ccRecipients": _recipients_json(mime.list_people(root, "cc")),
+        "bccRecipients": _recipients_json(mime.list_people(root, "bcc")),
+        "replyTo": _recipients_json(mime.list_people(root, "reply-to")),
+        "conversationId": _conversation_id(root, subject),
         "isDeliveryReceiptRequested": False,
-        "isReadReceiptRequested": root.header("disposition-notification-to") is not None,
+        "isReadReceiptRequested": root.read_header("disposition-notification-to") is not None,
         "inferenceClassification": "focused",
         "flag": {"flagStatus": "notFlagged"},
     }
@@ -144,14 +144,14 @@ def _content(root: mime.Part, text_body: bool) -> dict[str, object]:
     return {name: value for name, value in members.items() if value is not None or name == "sentDateTime"}
 
 
-def _body(root: mime.Part) -> dict[str, object]:
+def _body_json(root: mime.Part) -> dict[str, object]:
     if page := mime.body_part(root, "text/html"):
         return {"contentType": "html", "content": page.text()}
-    texts = [leaf.text() for leaf in mime.leaves(root) if mime.is_body(leaf)]
+    texts = [leaf.text() for leaf in mime.list_leaves(root) if mime.is_body(leaf)]
     return {"contentType": "text", "content": "\r\n".join(texts)}
 
 
-def _plain(body: dict[str, object]) -> str:
+def _plain_text(body: dict[str, object]) -> str:
     content = str(body["content"])
     if body["contentType"] == "text":
         return content
@@ -159,25 +159,27 @@ def _plain(body: dict[str, object]) -> str:
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", without_code))).strip()
 
 
-def _recipients(found: Iterable[mime.Person]) -> list[dict[str, object]]:
+def _recipients_json(found: Iterable[mime.Person]) -> list[dict[str, object]]:
     return [{"emailAddress": {"name": person.name, "address": person.address}} for person in found]
 
 
-def _importance(root: mime.Part) -> str:
-    stated = (root.header("importance") or "").strip().lower()
+def _read_importance(root: mime.Part) -> str:
+    stated = (root.read_header("importance") or "").strip().lower()
     if stated in ("low", "normal", "high"):
         return stated
     return {"1": "high", "2": "high", "4": "low", "5": "low"}.get(
-        (root.header("x-priority") or "").strip()[:1], "normal"
+        (root.read_header("x-priority") or "").strip()[:1], "normal"
     )
 
 
-def _conversation(root: mime.Part, subject: str) -> str:
-    first = (root.header("references") or root.header("in-reply-to") or root.header("message-id") or subject).split()
+def _conversation_id(root: mime.Part, subject: str) -> str:
+    first = (
+        root.read_header("references") or root.read_header("in-reply-to") or root.read_header("message-id") or subject
+    ).split()
     return f"AAQkADUOpag6{uuid.uuid5(uuid.NAMESPACE_OID, first[0] if first else '').hex}="
 
 
 def _is_invitation(source: bytes) -> bool:
-    root = mime.parse(source)
-    calendars = [leaf for leaf in mime.leaves(root) if leaf.content_type == "text/calendar" and mime.is_body(leaf)]
+    root = mime.parse_mail(source)
+    calendars = [leaf for leaf in mime.list_leaves(root) if leaf.content_type == "text/calendar" and mime.is_body(leaf)]
     return any("METHOD:REQUEST" in leaf.text().upper() for leaf in calendars)

@@ -41,20 +41,20 @@ class Subscriptions:
         self._directory = directory
         self._errors = errors
 
-    async def create(self, call: Call, holder: Holder) -> Reply:
-        wish = self._json(call)
+    async def create_subscription(self, call: Call, holder: Holder) -> Reply:
+        wish = self._parse_json(call)
         self._check_members(wish)
-        target, folder_id = self._resource(holder, str(wish["resource"]))
-        expires_ms = self._expiry(str(wish["expirationDateTime"]))
+        target, folder_id = self._find_resource(holder, str(wish["resource"]))
+        expires_ms = self._check_expiry(str(wish["expirationDateTime"]))
         change_type = self._change_type(str(wish["changeType"]))
         self._refuse_duplicate(holder, target, str(wish["resource"]), change_type)
-        notification_url = self._webhook(wish["notificationUrl"])
+        notification_url = self._check_webhook(wish["notificationUrl"])
         lifecycle = wish.get("lifecycleNotificationUrl")
-        lifecycle_url = self._webhook(lifecycle) if lifecycle is not None else None
+        lifecycle_url = self._check_webhook(lifecycle) if lifecycle is not None else None
         for url in filter(None, (notification_url, lifecycle_url)):
             await self._shake_hands(url)
         subscription_id = str(uuid.uuid4())
-        self._store.run(
+        self._store.execute_sql(
             "insert into subscription values (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             subscription_id,
             holder.client_id,
@@ -72,10 +72,10 @@ class Subscriptions:
             int(wants_immutable(call)),
             to_ms(self._state.now()),
         )
-        return self._one_reply(call, self._own(holder, subscription_id), 201)
+        return self._one_reply(call, self._require_own(holder, subscription_id), 201)
 
     def list_own(self, call: Call, holder: Holder) -> Reply:
-        rows = self._store.all(
+        rows = self._store.select_rows(
             "select * from subscription where app_id = ? and expires_ms > ?"
             " and (creator_id = ? or (? and tenant_id = ?)) order by created_ms, subscription_id",
             holder.client_id,
@@ -87,43 +87,43 @@ class Subscriptions:
         context = f"{call.base_url}/v1.0/$metadata#subscriptions"
         return Reply(200, {"@odata.context": context, "value": [_json_of(row) for row in rows]})
 
-    def get(self, call: Call, holder: Holder, subscription_id: str) -> Reply:
-        return self._one_reply(call, self._own(holder, subscription_id), 200)
+    def get_subscription(self, call: Call, holder: Holder, subscription_id: str) -> Reply:
+        return self._one_reply(call, self._require_own(holder, subscription_id), 200)
 
-    async def renew(self, call: Call, holder: Holder, subscription_id: str) -> Reply:
-        row = self._own(holder, subscription_id)
-        wish = self._json(call)
+    async def renew_subscription(self, call: Call, holder: Holder, subscription_id: str) -> Reply:
+        row = self._require_own(holder, subscription_id)
+        wish = self._parse_json(call)
         expiry, url = wish.get("expirationDateTime"), wish.get("notificationUrl")
         if expiry is None and url is None:
             members = "'expirationDateTime' or 'notificationUrl'"
             text = f"Subscription must contain either the {members} property and its value."
-            raise self._errors.no(400, "ValidationError", text)
-        expires_ms = self._expiry(str(expiry)) if expiry is not None else row["expires_ms"]
+            raise self._errors.refuse_call(400, "ValidationError", text)
+        expires_ms = self._check_expiry(str(expiry)) if expiry is not None else row["expires_ms"]
         notification_url = row["notification_url"]
         if url is not None:
-            notification_url = self._webhook(url)
+            notification_url = self._check_webhook(url)
             await self._shake_hands(notification_url)
-        self._store.run(
+        self._store.execute_sql(
             "update subscription set expires_ms = ?, notification_url = ? where subscription_id = ?",
             expires_ms,
             notification_url,
             subscription_id,
         )
-        return self._one_reply(call, self._own(holder, subscription_id), 200)
+        return self._one_reply(call, self._require_own(holder, subscription_id), 200)
 
-    def reauthorize(self, holder: Holder, subscription_id: str) -> Reply:
+    def reauthorize_subscription(self, holder: Holder, subscription_id: str) -> Reply:
         """Proves that the caller still has access; the expiry stays."""
-        self._own(holder, subscription_id)
+        self._require_own(holder, subscription_id)
         return Reply(204)
 
-    def delete(self, holder: Holder, subscription_id: str) -> Reply:
-        self._own(holder, subscription_id)
-        self._store.run("delete from subscription where subscription_id = ?", subscription_id)
+    def delete_subscription(self, holder: Holder, subscription_id: str) -> Reply:
+        self._require_own(holder, subscription_id)
+        self._store.execute_sql("delete from subscription where subscription_id = ?", subscription_id)
         return Reply(204)
 
     # Rules
 
-    def _json(self, call: Call) -> dict[str, object]:
+    def _parse_json(self, call: Call) -> dict[str, object]:
         try:
             wish = orjson.loads(call.body or b"{}")
         except orjson.JSONDecodeError as error:
@@ -135,72 +135,76 @@ class Subscriptions:
     def _check_members(self, wish: Mapping[str, object]) -> None:
         for member in ("resource", "changeType", "notificationUrl", "expirationDateTime"):
             if not isinstance(wish.get(member), str) or not wish[member]:
-                raise self._errors.no(400, "ValidationError", f"Property '{member}' is required.")
+                raise self._errors.refuse_call(400, "ValidationError", f"Property '{member}' is required.")
         state = wish.get("clientState")
         if state is not None and (not isinstance(state, str) or len(state) > 128):
-            raise self._errors.no(400, "ValidationError", "The clientState must not be longer than 128 characters.")
+            raise self._errors.refuse_call(
+                400, "ValidationError", "The clientState must not be longer than 128 characters."
+            )
         if any(wish.get(member) is not None for member in _BROWSER_MEMBERS):
-            raise self._errors.no(400, "ValidationError", "Web push members are not allowed on this subscription.")
+            raise self._errors.refuse_call(
+                400, "ValidationError", "Web push members are not allowed on this subscription."
+            )
         if wish.get("includeResourceData"):
             text = "Resource data is not offered by this sandbox: create the subscription without it."
-            raise self._errors.no(400, "ExtensionError", text)
+            raise self._errors.refuse_call(400, "ExtensionError", text)
         if wish.get("latestSupportedTlsVersion") not in (None, *_TLS):
-            raise self._errors.no(400, "ValidationError", "The latestSupportedTlsVersion is not valid.")
+            raise self._errors.refuse_call(400, "ValidationError", "The latestSupportedTlsVersion is not valid.")
 
-    def _resource(self, holder: Holder, resource: str) -> tuple[Target, str | None]:
+    def _find_resource(self, holder: Holder, resource: str) -> tuple[Target, str | None]:
         path, _, query = resource.partition("?")
         found = _RESOURCE.match(path)
         if not found or query:
             reason = "Operation: Create; Exception: [Status Code: BadRequest; Reason: Resource is not supported]"
-            raise self._errors.no(400, "ExtensionError", reason)
+            raise self._errors.refuse_call(400, "ExtensionError", reason)
         try:
-            target = self._access.mailbox(holder, found["user"] or found["quoted_user"] or "me")
+            target = self._access.require_mailbox(holder, found["user"] or found["quoted_user"] or "me")
         except Refused as refused:
             if refused.reply.status != 403:
                 raise
             reason = "Operation: Create; Exception: [Status Code: Forbidden; Reason: Access is denied]"
-            raise self._errors.no(403, "ExtensionError", reason) from refused
+            raise self._errors.refuse_call(403, "ExtensionError", reason) from refused
         key = found["folder"] or found["quoted_folder"]
         if key is None:
             return target, None
         folder = self._directory.folder(target.user.user_id, key)
         if folder is None:
             reason = "Operation: Create; Exception: [Status Code: NotFound; Reason: Not Found]"
-            raise self._errors.no(404, "ExtensionError", reason)
+            raise self._errors.refuse_call(404, "ExtensionError", reason)
         return target, str(folder["folder_id"])
 
-    def _expiry(self, wished: str) -> int:
+    def _check_expiry(self, wished: str) -> int:
         now = self._state.now()
         try:
             wished_ms = parse_time(wished)
         except BadQuery as error:
-            raise self._errors.no(400, "ValidationError", "The expirationDateTime is not valid.") from error
+            raise self._errors.refuse_call(400, "ValidationError", "The expirationDateTime is not valid.") from error
         if wished_ms > to_ms(now + LONGEST):
             text = f"Subscription expiration can only be {int(LONGEST.total_seconds() // 60)} minutes in the future."
-            raise self._errors.no(400, "ExtensionError", text)
+            raise self._errors.refuse_call(400, "ExtensionError", text)
         # Anything shorter is raised without a word.
         return max(wished_ms, to_ms(now + SHORTEST))
 
     def _change_type(self, wished: str) -> str:
         kinds = [kind.strip() for kind in wished.lower().split(",")]
         if not set(kinds) <= _CHANGE_TYPES:
-            raise self._errors.no(400, "ValidationError", f"The change type '{wished}' is not valid.")
+            raise self._errors.refuse_call(400, "ValidationError", f"The change type '{wished}' is not valid.")
         return ",".join(kinds)
 
-    def _webhook(self, url: object) -> str:
+    def _check_webhook(self, url: object) -> str:
         parts = urlsplit(str(url))
         loopback = parts.hostname in ("127.0.0.1", "localhost", "::1")
         allowed = parts.scheme == "https" or (
             parts.scheme == "http" and loopback and self._state.settings.allow_http_webhooks
         )
         if not allowed or not parts.hostname:
-            raise self._errors.no(400, "ValidationError", "Notification URL must be a valid https address.")
+            raise self._errors.refuse_call(400, "ValidationError", "Notification URL must be a valid https address.")
         return str(url)
 
     def _refuse_duplicate(self, holder: Holder, target: Target, resource: str, change_type: str) -> None:
         if not self._state.settings.refuse_duplicate_subscriptions:
             return  # what the service really does for mail: both live, and both deliver
-        row = self._store.one(
+        row = self._store.select_row(
             "select subscription_id from subscription where app_id = ? and user_id = ? and resource = ?"
             " and change_type = ? and expires_ms > ?",
             holder.client_id,
@@ -211,7 +215,7 @@ class Subscriptions:
         )
         if row:
             text = f"Subscription Id {row['subscription_id']} already exists for the requested combination"
-            raise self._errors.no(409, "ExtensionError", text)
+            raise self._errors.refuse_call(409, "ExtensionError", text)
 
     async def _shake_hands(self, url: str) -> None:
         """The endpoint proves that it is the caller's: it repeats a token, decoded, as plain text, in ten seconds."""
@@ -225,7 +229,7 @@ class Subscriptions:
             )
         except httpx.TimeoutException as error:
             text = "Subscription validation request timed out."
-            raise self._errors.no(400, "ValidationError", text) from error
+            raise self._errors.refuse_call(400, "ValidationError", text) from error
         except httpx.HTTPError as error:
             raise self._failed_handshake("") from error
         is_plain = answer.headers.get("content-type", "").lower().startswith("text/plain")
@@ -238,10 +242,10 @@ class Subscriptions:
             "Subscription validation request failed. "
             f"Notification endpoint must respond with 200 OK to validation request.{status}"
         )
-        return self._errors.no(400, "ValidationError", text)
+        return self._errors.refuse_call(400, "ValidationError", text)
 
-    def _own(self, holder: Holder, subscription_id: str) -> sqlite3.Row:
-        row = self._store.one(
+    def _require_own(self, holder: Holder, subscription_id: str) -> sqlite3.Row:
+        row = self._store.select_row(
             "select * from subscription where subscription_id = ? and app_id = ? and expires_ms > ?",
             subscription_id.lower(),
             holder.client_id,

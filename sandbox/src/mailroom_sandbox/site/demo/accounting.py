@@ -42,16 +42,16 @@ def account_for(message_id: str, messages: Mapping[str, Item], documents: Mappin
     message = messages.get(message_id)
     if message is None:
         return Account(message_id, (), None, "not seen by the sync yet")
-    parts = tuple(_part(part, documents) for part in message["parts"])
-    return Account(message_id, parts, message["skip_reason"], _missing(message, parts))
+    parts = tuple(_account_for_part(part, documents) for part in message["parts"])
+    return Account(message_id, parts, message["skip_reason"], _describe_missing(message, parts))
 
 
-def _part(part: Item, documents: Mapping[str, Item]) -> Part:
+def _account_for_part(part: Item, documents: Mapping[str, Item]) -> Part:
     document = documents.get(part["document_id"] or "")
-    return Part(part["part_path"], part["filename"], _outcome(part, document), part["skip_reason"], document)
+    return Part(part["part_path"], part["filename"], _judge_outcome(part, document), part["skip_reason"], document)
 
 
-def _outcome(part: Item, document: Item | None) -> Outcome:
+def _judge_outcome(part: Item, document: Item | None) -> Outcome:
     if not part["stored"]:
         return Outcome.LEFT
     if document is None or document["status"] in _UNFINISHED:
@@ -60,7 +60,7 @@ def _outcome(part: Item, document: Item | None) -> Outcome:
     return Outcome.DOCUMENT if part["attachment_id"] == part["document_id"] else Outcome.DUPLICATE
 
 
-def _missing(message: Item, parts: Iterable[Part]) -> str | None:
+def _describe_missing(message: Item, parts: Iterable[Part]) -> str | None:
     if message["state"] == "parked":
         return f"parked: {message['parked_reason'] or 'see /parked-items'}"
     waiting = [part.filename or part.part_path for part in parts if part.outcome is Outcome.WAITING]

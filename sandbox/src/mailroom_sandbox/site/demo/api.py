@@ -38,24 +38,24 @@ class MailroomAPI:
     ) -> None:
         await self._http.aclose()
 
-    async def get(self, path: str, **parameters: str) -> dict[str, Any]:
-        return await self._call("GET", path, params=parameters)
+    async def get_json(self, path: str, **parameters: str) -> dict[str, Any]:
+        return await self._send_request("GET", path, params=parameters)
 
-    async def post(self, path: str, content: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        return await self._call("POST", path, json=content)
+    async def post_json(self, path: str, content: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        return await self._send_request("POST", path, json=content)
 
-    async def items(self, path: str, **filters: str) -> list[dict[str, Any]]:
+    async def list_items(self, path: str, **filters: str) -> list[dict[str, Any]]:
         """All items of a list, over its pages."""
         found: list[dict[str, Any]] = []
         parameters = {**filters, "limit": "200"}
         while True:
-            page = await self.get(path, **parameters)
+            page = await self.get_json(path, **parameters)
             found += page["items"]
             if not page.get("next_cursor"):
                 return found
             parameters["cursor"] = page["next_cursor"]
 
-    async def changes(self) -> AsyncIterator[None]:
+    async def follow_document_events(self) -> AsyncIterator[None]:
         """One for each event of `/documents/events`; ends when the stream breaks, so that the caller looks anew."""
         try:
             async with self._http.stream("GET", "/documents/events") as stream:
@@ -68,7 +68,7 @@ class MailroomAPI:
         except httpx.TransportError:
             return
 
-    async def _call(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # Any: httpx's own options
+    async def _send_request(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # Any: httpx's own options
         try:
             answer = await self._http.request(method, path, **options)
         except httpx.TransportError as error:
@@ -84,7 +84,7 @@ def refuse_errors(answer: httpx.Response, said: str | None = None) -> None:
         raise Unavailable(text) if answer.status_code in _AWAY else Rejected(text)
 
 
-async def patiently(attempt: Callable[[], Awaitable[T]]) -> T:
+async def retry_while_unavailable(attempt: Callable[[], Awaitable[T]]) -> T:
     """Repeats what a service's restart cut off; only for what may be done twice."""
     deadline = asyncio.get_running_loop().time() + _PATIENCE_S
     while True:

@@ -23,7 +23,7 @@ class Form:
     fields: dict[str, list[str]] = field(default_factory=dict)
     _has_button: bool = False
 
-    def add(self, tag: str, attributes: Mapping[str, str | None]) -> None:
+    def add_field(self, tag: str, attributes: Mapping[str, str | None]) -> None:
         name, value, kind = attributes.get("name"), attributes.get("value") or "", attributes.get("type") or "text"
         if tag == "button":
             pressed, self._has_button = not self._has_button, True
@@ -56,22 +56,22 @@ class Browser:
     ) -> None:
         await self._http.aclose()
 
-    async def open(self, url: str) -> Page:
-        return await self._follow("GET", url)
+    async def open_page(self, url: str) -> Page:
+        return await self._load_page("GET", url)
 
-    async def submit(self, page: Page, **changed: str) -> Page:
+    async def submit_form(self, page: Page, **changed: str) -> Page:
         """Presses the first button of the page's form, with `changed` fields filled in otherwise."""
         if page.form is None:
             raise Rejected(f"no form to send on {page.url.split('?')[0]}: {page.text[:300]}")
         fields = {**page.form.fields, **{name: [value] for name, value in changed.items()}}
         target = urljoin(page.url, page.form.action) if page.form.action else page.url
         if page.form.method == "post":
-            return await self._follow("POST", target, data=fields)
-        return await self._follow("GET", target, params=fields)
+            return await self._load_page("POST", target, data=fields)
+        return await self._load_page("GET", target, params=fields)
 
-    async def _follow(self, method: str, url: str, **options: Any) -> Page:  # Any: httpx's own options
+    async def _load_page(self, method: str, url: str, **options: Any) -> Page:  # Any: httpx's own options
         try:
-            return _page(await self._http.request(method, url, **options))
+            return _parse_page(await self._http.request(method, url, **options))
         except httpx.TransportError as error:
             raise Unavailable(f"{method} {url.split('?')[0]}: {type(error).__name__}") from error
 
@@ -91,7 +91,7 @@ class _Forms(HTMLParser):
             self.first = Form(attributes.get("action") or "", (attributes.get("method") or "get").lower())
             self._open = True
         elif tag in {"input", "button"} and self._open and self.first is not None:
-            self.first.add(tag, attributes)
+            self.first.add_field(tag, attributes)
 
     def handle_endtag(self, tag: str) -> None:
         self._silent = False
@@ -103,7 +103,7 @@ class _Forms(HTMLParser):
             self.words.append(data.strip())
 
 
-def _page(answer: httpx.Response) -> Page:
+def _parse_page(answer: httpx.Response) -> Page:
     parser = _Forms()
     parser.feed(answer.text)
     words = " ".join(parser.words)

@@ -8,7 +8,7 @@ from mailroom_sandbox.site.demo.mails import Mail
 from mailroom_sandbox.site.stack.home import read_json, write_json
 
 
-async def deliver(
+async def deliver_mails(
     control: ControlClient, provider: str, address: str, mails: Iterable[Mail], remembered: Path
 ) -> tuple[dict[Mail, str], int]:
     """Message ids of all these mails, and how many were delivered just now.
@@ -16,13 +16,13 @@ async def deliver(
     What is in the mailbox counts as delivered, and so does what we remember: somebody may have removed it there.
     """
     kept: dict[str, dict[str, str]] = read_json(remembered, {})
-    there = {item["mime_sha256"]: item["message_id"] for item in await control.messages(address, provider)}
+    there = {item["mime_sha256"]: item["message_id"] for item in await control.list_messages(address, provider)}
     known = {**kept.get(address, {}), **there}
     new = 0
     found: dict[Mail, str] = {}
     for mail in mails:
         if mail.sha256 not in known:
-            [known[mail.sha256]] = await control.deliver(mail.path.read_bytes(), address, provider=provider)
+            [known[mail.sha256]] = await control.deliver_mail(mail.path.read_bytes(), address, provider=provider)
             new += 1
         found[mail] = known[mail.sha256]
     write_json(remembered, {**kept, address: known})

@@ -10,9 +10,9 @@ from rich.console import Console
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo import expectations
 from mailroom_sandbox.site.demo.accounting import Account, Item, account_for
-from mailroom_sandbox.site.demo.api import MailroomAPI, patiently
-from mailroom_sandbox.site.demo.connect import connect
-from mailroom_sandbox.site.demo.deliver import deliver
+from mailroom_sandbox.site.demo.api import MailroomAPI, retry_while_unavailable
+from mailroom_sandbox.site.demo.connect import connect_mailbox
+from mailroom_sandbox.site.demo.deliver import deliver_mails
 from mailroom_sandbox.site.demo.mails import SAMPLES, Mail
 from mailroom_sandbox.site.demo.tables import DocumentRows, account_table, show_documents
 from mailroom_sandbox.site.endpoints import Endpoints
@@ -41,7 +41,7 @@ class Look:
     documents: Mapping[str, Item]
 
     @property
-    def accounts(self) -> list[tuple[str, Account]]:
+    def account_for_mails(self) -> list[tuple[str, Account]]:
         """Each delivered mail by its name, with what became of it."""
         return [
             (mail.name, account_for(message_id, self.messages, self.documents))
@@ -66,36 +66,36 @@ class Demo:
             MailroomAPI(endpoints.public, endpoints.api_key, trusted) as api,
             ControlClient(control_url(self.plan)) as control,
         ):
-            connected = [await self._connect(api, control, provider) for provider in MAILBOXES]
+            connected = [await self._connect_mailbox(api, control, provider) for provider in MAILBOXES]
             rows = DocumentRows(self.console, {mailbox.doc_source_id: mailbox.address for mailbox in connected})
-            code = self._judge(await self._follow(api, connected, rows))
+            code = self._report_differences(await self._follow_mails(api, connected, rows))
             if self.once or not self.of_the_repository:
                 return code
-            self._explain(endpoints)
-            await self._stay(api, rows)
+            self._print_commands(endpoints)
+            await self._show_new_documents(api, rows)
             return 0
 
-    async def _connect(self, api: MailroomAPI, control: ControlClient, provider: str) -> Mailbox:
+    async def _connect_mailbox(self, api: MailroomAPI, control: ControlClient, provider: str) -> Mailbox:
         address = MAILBOXES[provider]
         await control.create_mailbox(provider, address)
         trusted = self.plan.certificates.client_context()
         # An attempt that was cut off left a source that nobody has consented to; the next one finds it and goes on.
-        doc_source_id = await patiently(lambda: connect(api, provider, address, trusted))
+        doc_source_id = await retry_while_unavailable(lambda: connect_mailbox(api, provider, address, trusted))
         self.console.print(f"[green]✓[/] {address} is connected")
-        delivered, new = await deliver(control, provider, address, self.mails, self.plan.home.deliveries)
+        delivered, new = await deliver_mails(control, provider, address, self.mails, self.plan.home.deliveries)
         self.console.print(f"[green]✓[/] {new} mails delivered to {address}, {len(delivered) - new} were there already")
         return Mailbox(provider, address, doc_source_id, delivered)
 
-    async def _follow(self, api: MailroomAPI, mailboxes: Sequence[Mailbox], rows: DocumentRows) -> list[Look]:
+    async def _follow_mails(self, api: MailroomAPI, mailboxes: Sequence[Mailbox], rows: DocumentRows) -> list[Look]:
         """Shows documents as they appear until every mail is accounted for, or nothing moves any more."""
         loop = asyncio.get_running_loop()
         moved_at_s, before = loop.time(), None
         while True:
             began_at_s = loop.time()
-            looks = [await patiently(partial(_look, api, mailbox)) for mailbox in mailboxes]
+            looks = [await retry_while_unavailable(partial(_take_snapshot, api, mailbox)) for mailbox in mailboxes]
             for look in looks:
-                rows.show(look.documents.values())
-            now = [look.accounts for look in looks]
+                rows.show_documents(look.documents.values())
+            now = [look.account_for_mails for look in looks]
             if now != before:
                 moved_at_s, before = loop.time(), now
             is_missing = any(account.missing for accounts in now for _, account in accounts)
@@ -104,11 +104,11 @@ class Demo:
             # Many mails make a look long: looking must not be all that the machine does.
             await asyncio.sleep(max(_POLL_S, 2 * (loop.time() - began_at_s)))
 
-    def _judge(self, looks: Sequence[Look]) -> int:
-        differences = [difference for look in looks for difference in self._differences(look)]
+    def _report_differences(self, looks: Sequence[Look]) -> int:
+        differences = [difference for look in looks for difference in self._list_differences(look)]
         for look in looks:
             if not self.of_the_repository:
-                self.console.print(account_table(look.mailbox.address, look.accounts))
+                self.console.print(account_table(look.mailbox.address, look.account_for_mails))
             elif self.once:  # otherwise they have just been shown, and there is more to come
                 show_documents(self.console, look.mailbox.address, look.documents.values())
         for difference in differences:
@@ -117,16 +117,16 @@ class Demo:
             self.console.print(f"[green]✓[/] every mail is accounted for in {len(looks)} mailboxes")
         return 1 if differences else 0
 
-    def _differences(self, look: Look) -> Iterator[str]:
-        for mail, account in look.accounts:
+    def _list_differences(self, look: Look) -> Iterator[str]:
+        for mail, account in look.account_for_mails:
             if account.missing:
                 yield f"{look.mailbox.address}: {mail}: {account.missing}"
         if self.of_the_repository:
-            expected, lists_inline = expectations.load(SAMPLES), look.mailbox.provider != "outlook"
-            for text in expectations.differences(expected, look.accounts, lists_inline=lists_inline):
+            expected, lists_inline = expectations.load_expectations(SAMPLES), look.mailbox.provider != "outlook"
+            for text in expectations.find_differences(expected, look.account_for_mails, lists_inline=lists_inline):
                 yield f"{look.mailbox.address}: {text}"
 
-    def _explain(self, endpoints: Endpoints) -> None:
+    def _print_commands(self, endpoints: Endpoints) -> None:
         url = endpoints.public.replace("https://", "http://")
         lines = (
             ("documents", f"curl -H 'Authorization: Bearer {endpoints.api_key}' {url}/documents"),
@@ -141,18 +141,18 @@ class Demo:
         for name, text in lines:
             self.console.print(f"[bold]{name:16}[/]{text}", soft_wrap=True, highlight=False)
 
-    async def _stay(self, api: MailroomAPI, rows: DocumentRows) -> None:
+    async def _show_new_documents(self, api: MailroomAPI, rows: DocumentRows) -> None:
         """Shows what arrives from now on, until somebody stops us."""
         while True:
-            async for _ in api.changes():
-                rows.show(await patiently(partial(api.items, "/documents")))
+            async for _ in api.follow_document_events():
+                rows.show_documents(await retry_while_unavailable(partial(api.list_items, "/documents")))
             await asyncio.sleep(1)  # the stream broke, since its service is just being started again
 
 
-async def _look(api: MailroomAPI, mailbox: Mailbox) -> Look:
+async def _take_snapshot(api: MailroomAPI, mailbox: Mailbox) -> Look:
     messages, documents = await asyncio.gather(
-        api.items("/messages", doc_source_id=mailbox.doc_source_id),
-        api.items("/documents", doc_source_id=mailbox.doc_source_id),
+        api.list_items("/messages", doc_source_id=mailbox.doc_source_id),
+        api.list_items("/documents", doc_source_id=mailbox.doc_source_id),
     )
     return Look(
         mailbox,

@@ -18,12 +18,12 @@ class Expectations:
     documents: Item
 
 
-def load(folder: Path) -> Expectations:
+def load_expectations(folder: Path) -> Expectations:
     content = json.loads((folder / "expected.json").read_text())
     return Expectations(content["mails"], content["documents"])
 
 
-def differences(
+def find_differences(
     expected: Expectations, accounts: Iterable[tuple[str, Account]], *, lists_inline: bool = True
 ) -> Iterator[str]:
     """One sentence for each thing that is not as it must be.

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.site.stack.home import checkout
+from mailroom_sandbox.site.stack.home import find_checkout
 
-SAMPLES = checkout() / "sandbox" / "mails"
+SAMPLES = find_checkout() / "sandbox" / "mails"
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Mail:
     sha256: str
 
 
-def find(folder: Path) -> list[Mail]:
+def find_mails(folder: Path) -> list[Mail]:
     """All `.eml` files below the folder, one of each content."""
     if not folder.is_dir():
         raise Fatal(f"MAILS={folder}: there is no such folder")

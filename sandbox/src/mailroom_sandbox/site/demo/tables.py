@@ -32,29 +32,29 @@ class DocumentRows:
         self._console = console
         self._mailboxes = mailboxes
         self._shown: dict[str, str] = {}
-        self._widths = _widths(console.width)
+        self._widths = _fit_widths(console.width)
 
-    def show(self, documents: Iterable[Item]) -> None:
+    def show_documents(self, documents: Iterable[Item]) -> None:
         for document in documents:
             status = document["status"]
             if status in ("pending", "processing") or self._shown.get(document["id"]) == status:
                 continue
             if not self._shown:
-                self._print([name for name, _ in _COLUMNS], "bold")
+                self._print_row([name for name, _ in _COLUMNS], "bold")
             self._shown[document["id"]] = status
-            cells = _cells(document, self._mailboxes.get(document["doc_source_id"], "?"))
-            self._print(cells, _STYLES.get(status, ""))
+            cells = _build_cells(document, self._mailboxes.get(document["doc_source_id"], "?"))
+            self._print_row(cells, _STYLES.get(status, ""))
 
-    def _print(self, cells: list[str], style: str) -> None:
-        line = _GAP.join(_fit(cell, width) for cell, width in zip(cells, self._widths, strict=True))
+    def _print_row(self, cells: list[str], style: str) -> None:
+        line = _GAP.join(_fit_text(cell, width) for cell, width in zip(cells, self._widths, strict=True))
         self._console.print(Text(line, style=style), soft_wrap=True)
 
 
 def show_documents(console: Console, mailbox: str, documents: Iterable[Item]) -> None:
     """All documents of one mailbox, by supplier and number."""
-    found = sorted(documents, key=lambda document: _cells(document, mailbox)[2:4])
+    found = sorted(documents, key=lambda document: _build_cells(document, mailbox)[2:4])
     console.print(f"\n[bold]{mailbox}[/]")
-    DocumentRows(console, {document["doc_source_id"]: mailbox for document in found}).show(found)
+    DocumentRows(console, {document["doc_source_id"]: mailbox for document in found}).show_documents(found)
 
 
 def account_table(title: str, accounts: Iterable[tuple[str, Account]]) -> Table:
@@ -67,17 +67,17 @@ def account_table(title: str, accounts: Iterable[tuple[str, Account]]) -> Table:
         for part in account.parts:
             status = part.document["status"] if part.document and part.outcome is not Outcome.WAITING else ""
             outcome = Text(" ".join(filter(None, (part.outcome, status))), style=_OUTCOMES[part.outcome])
-            table.add_row(mail, part.filename or part.part_path, outcome, part.reason or _why(part.document))
+            table.add_row(mail, part.filename or part.part_path, outcome, part.reason or _read_reason(part.document))
     return table
 
 
-def _cells(document: Item, mailbox: str) -> list[str]:
+def _build_cells(document: Item, mailbox: str) -> list[str]:
     extraction: Mapping[str, Any] = document["extraction"] or {}  # Any: JSON
     total = " ".join(filter(None, (extraction.get("total_gross"), extraction.get("currency"))))
     return [
         mailbox,
         document["status"],
-        extraction.get("supplier_name") or _why(document),
+        extraction.get("supplier_name") or _read_reason(document),
         extraction.get("invoice_number") or "",
         extraction.get("issue_date") or "",
         total,
@@ -85,16 +85,16 @@ def _cells(document: Item, mailbox: str) -> list[str]:
     ]
 
 
-def _why(document: Item | None) -> str:
+def _read_reason(document: Item | None) -> str:
     return str((document and (document["skip_reason"] or document["review_reason"])) or "")
 
 
-def _fit(text: str, width: int) -> str:
+def _fit_text(text: str, width: int) -> str:
     text = " ".join(text.split())
     return set_cell_size(text, width) if cell_len(text) <= width else set_cell_size(text, width - 1) + "…"
 
 
-def _widths(console_width: int) -> list[int]:
+def _fit_widths(console_width: int) -> list[int]:
     """Wide as they should be, or with supplier and file giving way to a narrow terminal."""
     widths = dict(_COLUMNS)
     over = sum(widths.values()) + len(_GAP) * (len(widths) - 1) - console_width

@@ -45,12 +45,12 @@ class ReverseProxy:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             raise RuntimeError(f"the front takes no {scope['type']} connections")
-        base = self._base(scope["path"])
+        base = self._find_service(scope["path"])
         if base is None:
-            await _problem(send, 404, "Not found", f"no service answers {scope['path']}")
+            await _send_problem(send, 404, "Not found", f"no service answers {scope['path']}")
             return
         body = _RequestBody(scope, receive)
-        answering = asyncio.create_task(self._forward(_request(scope, base, body), send))
+        answering = asyncio.create_task(self._forward_request(_build_request(scope, base, body), send))
         leaving = asyncio.create_task(body.client_left())
         try:
             # Whoever leaves ends the request at the service too: else each closed event stream would stay open there.
@@ -62,25 +62,27 @@ class ReverseProxy:
         if isinstance(outcome, Exception):
             raise outcome  # an answer that broke off in the middle must not look whole: the server cuts the connection
 
-    def _base(self, path: str) -> str | None:
+    def _find_service(self, path: str) -> str | None:
         for prefix, base in self._routes:
             if path == prefix or path.startswith(f"{prefix}/"):
                 return base
         return None
 
-    async def _forward(self, request: httpx.Request, send: Send) -> None:
+    async def _forward_request(self, request: httpx.Request, send: Send) -> None:
         try:
             answer = await self._client.send(request, stream=True)
         except httpx.ConnectError:
-            await _problem(
+            await _send_problem(
                 send, 503, "Service unavailable", "the service behind this path is not running", retry_after_s=1
             )
             return
         except httpx.TransportError as error:
-            await _problem(send, 502, "Bad gateway", f"the service behind this path broke off ({type(error).__name__})")
+            await _send_problem(
+                send, 502, "Bad gateway", f"the service behind this path broke off ({type(error).__name__})"
+            )
             return
         try:
-            headers = _kept(answer.headers.raw, dropped=_HOP_BY_HOP)
+            headers = _filter_headers(answer.headers.raw, dropped=_HOP_BY_HOP)
             await send({"type": "http.response.start", "status": answer.status_code, "headers": headers})
             async for chunk in answer.aiter_raw():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
@@ -118,8 +120,8 @@ class _RequestBody:
             self._is_gone = (await self._receive())["type"] == "http.disconnect"
 
 
-def _request(scope: Scope, base: str, body: _RequestBody) -> httpx.Request:
-    headers = _kept(scope["headers"], dropped=_HOP_BY_HOP | _FORWARDED)
+def _build_request(scope: Scope, base: str, body: _RequestBody) -> httpx.Request:
+    headers = _filter_headers(scope["headers"], dropped=_HOP_BY_HOP | _FORWARDED)
     client = scope["client"][0] if scope.get("client") else "unknown"
     host = next((value for name, value in scope["headers"] if name == b"host"), b"")
     headers += [
@@ -139,7 +141,7 @@ def _request(scope: Scope, base: str, body: _RequestBody) -> httpx.Request:
     )
 
 
-def _kept(headers: Iterable[Header], *, dropped: frozenset[bytes]) -> list[Header]:
+def _filter_headers(headers: Iterable[Header], *, dropped: frozenset[bytes]) -> list[Header]:
     """Without the hop-by-hop ones, those that `Connection` names included. Spaces around a value are no part of it."""
     headers = list(headers)
     named = {
@@ -148,7 +150,7 @@ def _kept(headers: Iterable[Header], *, dropped: frozenset[bytes]) -> list[Heade
     return [(name, value.strip(b" \t")) for name, value in headers if name.lower() not in dropped | named]
 
 
-async def _problem(send: Send, status: int, title: str, detail: str, *, retry_after_s: int | None = None) -> None:
+async def _send_problem(send: Send, status: int, title: str, detail: str, *, retry_after_s: int | None = None) -> None:
     body = json.dumps({"type": "about:blank", "title": title, "status": status, "detail": detail}).encode()
     headers = [(b"content-type", b"application/problem+json"), (b"content-length", str(len(body)).encode())]
     if retry_after_s is not None:

@@ -20,18 +20,20 @@ _FIRST_BYTE_TIMEOUT_S = 30.0
 
 
 @contextlib.asynccontextmanager
-async def listening(app: ASGIApp, *, port: int, tls: ssl.SSLContext, host: str = "127.0.0.1") -> AsyncIterator[None]:
+async def listen_on_port(
+    app: ASGIApp, *, port: int, tls: ssl.SSLContext, host: str = "127.0.0.1"
+) -> AsyncIterator[None]:
     protocols = _Protocols(app)
     listener = socket.create_server((host, port), backlog=512)
     listener.setblocking(False)
-    accepting = asyncio.create_task(_accept(listener, protocols, tls), name="front")
+    accepting = asyncio.create_task(_accept_connections(listener, protocols, tls), name="front")
     try:
         yield
     finally:
         accepting.cancel()
         await asyncio.gather(accepting, return_exceptions=True)
         listener.close()
-        protocols.close()
+        protocols.close_connections()
 
 
 class _Protocols:
@@ -58,7 +60,7 @@ class _Protocols:
         make = cast("Callable[..., asyncio.Protocol]", self._config.http_protocol_class)
         return make(config=self._config, server_state=self._state, app_state={})
 
-    def close(self) -> None:
+    def close_connections(self) -> None:
         """Cuts what is still open: an event stream has no end of its own."""
         for task in tuple(self._state.tasks):
             task.cancel()
@@ -67,7 +69,7 @@ class _Protocols:
             connection.transport.close()
 
 
-async def _accept(listener: socket.socket, protocols: _Protocols, tls: ssl.SSLContext) -> None:
+async def _accept_connections(listener: socket.socket, protocols: _Protocols, tls: ssl.SSLContext) -> None:
     loop = asyncio.get_running_loop()
     async with asyncio.TaskGroup() as connections:
         while True:
@@ -85,14 +87,14 @@ async def _hand_over(connection: socket.socket, protocols: _Protocols, tls: ssl.
     loop = asyncio.get_running_loop()
     try:
         async with asyncio.timeout(_FIRST_BYTE_TIMEOUT_S):
-            await _readable(connection)
+            await _wait_until_readable(connection)
         is_tls = connection.recv(1, socket.MSG_PEEK) == _TLS_HANDSHAKE
         await loop.connect_accepted_socket(protocols, connection, ssl=tls if is_tls else None)
     except OSError:
         connection.close()  # gone, silent, or no TLS we can speak: nothing to answer
 
 
-async def _readable(connection: socket.socket) -> None:
+async def _wait_until_readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     readable: asyncio.Future[None] = loop.create_future()
     loop.add_reader(connection, lambda: None if readable.done() else readable.set_result(None))

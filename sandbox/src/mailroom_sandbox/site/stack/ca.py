@@ -25,7 +25,7 @@ class Certificates:
         return ssl.create_default_context(cafile=str(self.bundle))
 
 
-def provide(folder: Path) -> Certificates:
+def load_or_create_certificates(folder: Path) -> Certificates:
     certificates = Certificates(folder / "ca.pem", folder / "server.pem")
     # The bundle is written last, so its presence says that both are whole.
     if not certificates.bundle.exists():

@@ -31,49 +31,49 @@ class Child:
     def is_running(self) -> bool:
         return self.popen.poll() is None
 
-    async def exited(self) -> int:
+    async def wait_for_exit(self) -> int:
         """Waits for the end without a thread; negative for a signal, as `subprocess` says it."""
         if self.popen.poll() is None:
             await _pidfd_readable(self.pid)
         return self.popen.wait()
 
-    async def stop(self, polite: signal.Signals, grace_s: float) -> int:
+    async def stop_process(self, polite: signal.Signals, grace_s: float) -> int:
         """Asks, waits, then kills whatever is left of its session and of its descendants."""
         if self.popen.poll() is None:
-            self._signal(polite)
-            self.thaw()  # a frozen process takes no signal but this one; it then finds the polite one waiting
+            self._send_signal(polite)
+            self.resume_process()  # a frozen process takes no signal but this one; it then finds the polite one waiting
         try:
-            return await asyncio.wait_for(self.exited(), grace_s)
+            return await asyncio.wait_for(self.wait_for_exit(), grace_s)
         except TimeoutError:
-            self.kill()
-            return await self.exited()
+            self.kill_process()
+            return await self.wait_for_exit()
         finally:
             self._kill_group()
 
-    def thaw(self) -> None:
+    def resume_process(self) -> None:
         if self.popen.poll() is None:
-            self._signal(signal.SIGCONT)
+            self._send_signal(signal.SIGCONT)
 
-    def kill(self) -> None:
+    def kill_process(self) -> None:
         """Kills descendants too: Postgres and the parser start their children in sessions of their own."""
-        for process in self._descendants():
+        for process in self._list_descendants():
             _ignore_gone(process.kill)
         self._kill_group()
 
-    def _descendants(self) -> list[psutil.Process]:
+    def _list_descendants(self) -> list[psutil.Process]:
         try:
             return psutil.Process(self.pid).children(recursive=True)
         except psutil.NoSuchProcess:
             return []
 
-    def _signal(self, number: signal.Signals) -> None:
+    def _send_signal(self, number: signal.Signals) -> None:
         _ignore_gone(lambda: self.popen.send_signal(number))
 
     def _kill_group(self) -> None:
         _ignore_gone(lambda: os.killpg(self.pid, signal.SIGKILL))
 
 
-def spawn(
+def spawn_process(
     name: str,
     command: Sequence[str | Path],
     *,
@@ -105,7 +105,7 @@ def spawn(
     return Child(name, popen)
 
 
-def rotate(log: Path) -> None:
+def rotate_log(log: Path) -> None:
     """A start begins a new log; the last few are kept as `name.log.1` and so on, 1 the youngest."""
     for number in range(_KEPT_LOGS, 0, -1):
         older = log.with_name(f"{log.name}.{number}")
@@ -114,7 +114,7 @@ def rotate(log: Path) -> None:
             newer.replace(older)
 
 
-def tail(log: Path, lines: int = 15) -> str:
+def read_tail(log: Path, lines: int = 15) -> str:
     if not log.exists():
         return "(no log)"
     return "\n".join(log.read_text(errors="replace").splitlines()[-lines:])

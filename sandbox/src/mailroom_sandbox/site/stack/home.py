@@ -15,7 +15,7 @@ from mailroom_common.errors import Fatal
 STATE_VERSION = 2
 
 
-def checkout() -> Path:
+def find_checkout() -> Path:
     """The checkout this package is run from; the current folder where it was installed as a wheel."""
     root = Path(__file__).resolve().parents[5]
     return root if (root / "sandbox" / "pyproject.toml").is_file() else Path.cwd()
@@ -77,7 +77,7 @@ class Home:
     def deliveries(self) -> Path:
         return self.path / "deliveries.json"
 
-    def secret(self, name: str) -> str:
+    def read_or_create_secret(self, name: str) -> str:
         """A random value, made once and kept with the state."""
         kept: dict[str, str] = read_json(self.secrets, {})
         if name not in kept:
@@ -104,9 +104,9 @@ def require_current_state(home: Home) -> None:
     home.state_version.write_text(f"{STATE_VERSION}\n")
 
 
-def home(environment: Mapping[str, str] = os.environ) -> Home:
+def find_home(environment: Mapping[str, str] = os.environ) -> Home:
     moved = environment.get("MAILROOM_HOME")
-    return Home(Path(moved).expanduser().resolve() if moved else checkout() / ".mailroom")
+    return Home(Path(moved).expanduser().resolve() if moved else find_checkout() / ".mailroom")
 
 
 def read_json(path: Path, default: Any) -> Any:

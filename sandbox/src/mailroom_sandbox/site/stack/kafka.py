@@ -36,7 +36,7 @@ QUICK_CLEANING: Mapping[str, str] = MappingProxyType(
 
 
 class Kafka:
-    """`folder` holds data and settings; it must be locked by the caller (`lock.hold`).
+    """`folder` holds data and settings; it must be locked by the caller (`lock.hold_lock`).
 
     `extra_settings` go behind those of `server.properties`.
     `starts_fast`: the first compiler tier only, which is half the CPU of a start. A broker that is to be measured needs
@@ -72,28 +72,28 @@ class Kafka:
     def start(self) -> Child:
         self._folder.mkdir(parents=True, exist_ok=True)
         if not (self._folder / "data" / "meta.properties").exists():
-            self._format()
+            self._format_storage()
         settings = self._write_settings("data")
-        self._child = child.spawn(
-            "kafka", [*self._java(heap="512m"), "kafka.Kafka", settings], log=self._log, cwd=self._folder
+        self._child = child.spawn_process(
+            "kafka", [*self._java_command(heap="512m"), "kafka.Kafka", settings], log=self._log, cwd=self._folder
         )
         return self._child
 
-    async def ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Returns once metadata is answered; Fatal when the process ends first or takes too long."""
         deadline = asyncio.get_running_loop().time() + READY_S
-        while not await self._answers():
+        while not await self._is_answering():
             if not self.child.is_running or asyncio.get_running_loop().time() > deadline:
-                raise Fatal(f"Kafka does not answer; the end of {self._log}:\n{child.tail(self._log)}")
+                raise Fatal(f"Kafka does not answer; the end of {self._log}:\n{child.read_tail(self._log)}")
             await asyncio.sleep(0.1)
 
     async def stop(self, grace_s: float = STOP_S) -> bool:
         """True when it ended as asked."""
         if self._child is None:
             return True
-        return await self._child.stop(signal.SIGTERM, grace_s) in (_STOPPED, -signal.SIGTERM, 0)
+        return await self._child.stop_process(signal.SIGTERM, grace_s) in (_STOPPED, -signal.SIGTERM, 0)
 
-    async def _answers(self) -> bool:
+    async def _is_answering(self) -> bool:
         try:
             # Without this the client logs an error for each refused connection of a start.
             _, writer = await asyncio.open_connection("127.0.0.1", self._port)
@@ -109,12 +109,12 @@ class Kafka:
         finally:
             await admin.close()
 
-    def _format(self) -> None:
+    def _format_storage(self) -> None:
         """Formats beside and moves into place: a half formatted folder can be neither used nor formatted again."""
         shutil.rmtree(self._folder / "data.new", ignore_errors=True)
         settings = self._write_settings("data.new")
         command = [
-            *self._java(heap="128m"),
+            *self._java_command(heap="128m"),
             "kafka.tools.StorageTool",
             "format",
             "-t",
@@ -140,15 +140,15 @@ controller.quorum.bootstrap.servers=127.0.0.1:{self._controller_port}
         (self._folder / "log4j2.properties").write_text((jars.FILES / "log4j2.properties").read_text())
         return "server.properties"
 
-    def _java(self, *, heap: str) -> list[str]:
+    def _java_command(self, *, heap: str) -> list[str]:
         tuning = ["-XX:+UseSerialGC", "-XX:-UsePerfData", "-Xshare:auto"]
         if self._starts_fast:
             tuning.append("-XX:TieredStopAtLevel=1")
         settings = ["-Djava.awt.headless=true", "-Dlog4j2.configurationFile=log4j2.properties"]
-        return [java(), "-Xms64m", f"-Xmx{heap}", *tuning, *settings, "-cp", f"{self._jars}/*"]
+        return [find_java(), "-Xms64m", f"-Xmx{heap}", *tuning, *settings, "-cp", f"{self._jars}/*"]
 
 
-def java() -> str:
+def find_java() -> str:
     home = os.environ.get("JAVA_HOME")
     found = shutil.which(f"{home}/bin/java") if home else shutil.which("java")
     if found is None:

@@ -21,7 +21,7 @@ class AlreadyRunning(Fatal):
 
 
 @contextmanager
-def hold(path: Path) -> Iterator[None]:
+def hold_lock(path: Path) -> Iterator[None]:
     """Raises AlreadyRunning, which names the holder, when another process holds it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+") as file:  # not inherited by children: the lock is this process's alone
@@ -29,29 +29,29 @@ def hold(path: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as busy:
             raise AlreadyRunning(
-                f"{_holder(path)} already runs on {path.parent}; stop it first, or set MAILROOM_HOME"
+                f"{_describe_holder(path)} already runs on {path.parent}; stop it first, or set MAILROOM_HOME"
             ) from busy
         file.truncate(0)
-        json.dump({"pid": os.getpid(), "command": " ".join(sys.argv), "since": _now()}, file)
+        json.dump({"pid": os.getpid(), "command": " ".join(sys.argv), "since": _format_now()}, file)
         file.flush()
         yield
         file.truncate(0)
 
 
-def holder(path: Path) -> int | None:
+def find_holder(path: Path) -> int | None:
     """The process that holds it now, None when nobody does."""
     try:
-        with hold(path):
+        with hold_lock(path):
             return None
     except AlreadyRunning:
         return int(json.loads(path.read_text())["pid"])
 
 
-def _now() -> str:
+def _format_now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _holder(path: Path) -> str:
+def _describe_holder(path: Path) -> str:
     try:
         holder = json.loads(path.read_text())
     except ValueError:  # it has just taken the lock and not yet written its name

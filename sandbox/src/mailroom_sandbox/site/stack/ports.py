@@ -20,7 +20,7 @@ class PortTaken(Fatal):
     pass
 
 
-def choose(path: Path, names: Iterable[str], fixed: Mapping[str, int] | None = None) -> dict[str, int]:
+def choose_ports(path: Path, names: Iterable[str], fixed: Mapping[str, int] | None = None) -> dict[str, int]:
     """The kept port of each name, chosen now where there is none yet; `fixed` ones come from the environment."""
     kept: dict[str, int] = read_json(path, {})
     chosen = {**kept, **(fixed or {})}
@@ -40,7 +40,7 @@ def free_port(avoid: Iterable[int] = ()) -> int:
     raise Fatal("no free port between 20000 and 32000 on 127.0.0.1")
 
 
-def require_free(ports: Mapping[str, int], *, hint: str) -> None:
+def require_free_ports(ports: Mapping[str, int], *, hint: str) -> None:
     """Raises PortTaken naming port, purpose and holder.
 
     A run that was killed leaves children that are still on their way out, so a taken port gets a few seconds.
@@ -49,7 +49,7 @@ def require_free(ports: Mapping[str, int], *, hint: str) -> None:
     for name, port in ports.items():
         while not _is_free(port):
             if time.monotonic() > deadline:
-                raise PortTaken(f"port {port} of {name} is taken by {_holder(port)}: stop that, or {hint}")
+                raise PortTaken(f"port {port} of {name} is taken by {_describe_holder(port)}: stop that, or {hint}")
             time.sleep(0.1)
 
 
@@ -65,7 +65,7 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _holder(port: int) -> str:
+def _describe_holder(port: int) -> str:
     for connection in psutil.net_connections("tcp"):
         is_it = connection.status == psutil.CONN_LISTEN and connection.laddr and connection.laddr[1] == port
         if is_it and connection.pid:

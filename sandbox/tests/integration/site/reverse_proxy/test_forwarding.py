@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from mailroom_sandbox.site.reverse_proxy.forwarding import ReverseProxy
-from mailroom_sandbox.site.reverse_proxy.listener import listening
+from mailroom_sandbox.site.reverse_proxy.listener import listen_on_port
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.ca import Certificates
 from mailroom_sandbox.site.stack.ports import free_port
@@ -64,7 +64,7 @@ class Site(NamedTuple):
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    return ca.provide(tmp_path_factory.mktemp("tls"))
+    return ca.load_or_create_certificates(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ async def running(service: Service, certificates: Certificates) -> AsyncIterator
     front = ReverseProxy({"/documents": service.url, "/webhooks": f"http://127.0.0.1:{free_port()}"})
     trusted = certificates.client_context()
     async with (
-        listening(front, port=port, tls=certificates.server_context()),
+        listen_on_port(front, port=port, tls=certificates.server_context()),
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http,
         httpx.AsyncClient(base_url=f"https://localhost:{port}", verify=trusted, trust_env=False) as https,
     ):
@@ -206,7 +206,10 @@ async def test_certificate_is_of_the_sandboxs_authority_only(site: Site) -> None
 
 
 def test_authority_is_kept(tmp_path: Path) -> None:
-    assert ca.provide(tmp_path).bundle.read_bytes() == ca.provide(tmp_path).bundle.read_bytes()
+    assert (
+        ca.load_or_create_certificates(tmp_path).bundle.read_bytes()
+        == ca.load_or_create_certificates(tmp_path).bundle.read_bytes()
+    )
 
 
 async def _raw(port: int, request: bytes) -> bytes:

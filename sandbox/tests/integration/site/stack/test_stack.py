@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from mailroom_common.errors import Fatal
 from mailroom_sandbox.site.stack import jars
-from mailroom_sandbox.site.stack.home import home
+from mailroom_sandbox.site.stack.home import find_home
 from mailroom_sandbox.site.stack.kafka import Kafka
 from mailroom_sandbox.site.stack.ports import free_port
 from mailroom_sandbox.site.stack.postgres import DATABASE, Postgres
@@ -33,7 +33,7 @@ async def test_kafka_keeps_acknowledged_records_over_a_stop_and_a_kill(tmp_path:
     second = await _kafka(tmp_path)
     await _write(second.bootstrap, b"before the kill")
     os.kill(second.child.pid, signal.SIGKILL)
-    await second.child.exited()
+    await second.child.wait_for_exit()
     third = await _kafka(tmp_path)
     assert await _read(third.bootstrap, 2) == [b"before the stop", b"before the kill"]
     assert await third.stop()
@@ -45,7 +45,7 @@ async def test_kafka_that_cannot_start_says_what_its_log_says(tmp_path: Path) ->
     (tmp_path / "data" / "meta.properties").write_text("version=7\n")
     kafka.start()
     with pytest.raises(Fatal, match=r"(?s)Kafka does not answer.*meta\.properties"):
-        await kafka.ready()
+        await kafka.wait_until_ready()
 
 
 async def test_postgres_keeps_committed_rows_over_a_stop_and_a_kill(open_folder: Path) -> None:
@@ -54,8 +54,8 @@ async def test_postgres_keeps_committed_rows_over_a_stop_and_a_kill(open_folder:
     assert await first.stop(), "SIGINT ends it in order, whoever is connected"
     second = await _postgres(open_folder)
     await _run(second.url, "insert into kept values (2)")
-    second.child.kill()
-    await second.child.exited()
+    second.child.kill_process()
+    await second.child.wait_for_exit()
     third = await _postgres(open_folder)
     connection = await asyncpg.connect(third.url)
     assert [row["n"] for row in await connection.fetch("select n from kept order by n")] == [1, 2]
@@ -71,18 +71,18 @@ async def test_postgres_takes_nobody_without_the_password(open_folder: Path) -> 
 
 async def _kafka(folder: Path, *, start: bool = True) -> Kafka:
     port = free_port()
-    jar_folder = await jars.provide(home().jars)
+    jar_folder = await jars.provide_jars(find_home().jars)
     kafka = Kafka(folder, jar_folder, port=port, controller_port=free_port(avoid=[port]), log=folder / "kafka.log")
     if start:
         kafka.start()
-        await kafka.ready()
+        await kafka.wait_until_ready()
     return kafka
 
 
 async def _postgres(folder: Path) -> Postgres:
     postgres = Postgres(folder / "postgres", port=free_port(), password="secret", log=folder / "postgres.log")
     postgres.start()
-    await postgres.ready()
+    await postgres.wait_until_ready()
     return postgres
 
 

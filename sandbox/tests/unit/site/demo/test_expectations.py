@@ -1,8 +1,8 @@
 from typing import Any
 
 from mailroom_sandbox.site.demo.accounting import Account, Outcome, Part
-from mailroom_sandbox.site.demo.expectations import Expectations, differences, load
-from mailroom_sandbox.site.demo.mails import SAMPLES, find
+from mailroom_sandbox.site.demo.expectations import Expectations, find_differences, load_expectations
+from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
 
 VALUES = {"invoice_number": "R-1", "total_gross": "119.00"}
 TAKEN = {"filename": "r.pdf", "take": True, "sha256": "s1", "document": "r"}
@@ -23,7 +23,7 @@ def document(**changed: Any) -> dict[str, Any]:
 
 
 def judged(expectations: Expectations, *parts: Part) -> list[str]:
-    return list(differences(expectations, [("a.eml", Account("m", parts, None, None))]))
+    return list(find_differences(expectations, [("a.eml", Account("m", parts, None, None))]))
 
 
 def taken(outcome: Outcome = Outcome.DOCUMENT, **changed: Any) -> Part:
@@ -67,14 +67,16 @@ def test_other_reason_is_a_difference() -> None:
 def test_inline_picture_that_outlook_does_not_list_is_not_missed() -> None:
     picture = {"filename": "logo.png", "take": False, "reason": "inline_picture"}
     nothing = [("a.eml", Account("m", (), None, None))]
-    assert list(differences(expected(picture), nothing, lists_inline=False)) == []
-    assert list(differences(expected(picture), nothing)) == ["a.eml: logo.png must be left as inline_picture"]
-    assert list(differences(expected(TAKEN), nothing, lists_inline=False)) == ["a.eml: r.pdf must become a document"]
+    assert list(find_differences(expected(picture), nothing, lists_inline=False)) == []
+    assert list(find_differences(expected(picture), nothing)) == ["a.eml: logo.png must be left as inline_picture"]
+    assert list(find_differences(expected(TAKEN), nothing, lists_inline=False)) == [
+        "a.eml: r.pdf must become a document"
+    ]
 
 
 def test_mail_that_was_not_delivered_is_said() -> None:
-    assert list(differences(expected(TAKEN), [])) == ["a.eml: not delivered"]
+    assert list(find_differences(expected(TAKEN), [])) == ["a.eml: not delivered"]
 
 
 def test_every_sample_mail_has_its_expectation() -> None:
-    assert {mail.name for mail in find(SAMPLES)} == set(load(SAMPLES).mails)
+    assert {mail.name for mail in find_mails(SAMPLES)} == set(load_expectations(SAMPLES).mails)

@@ -17,7 +17,7 @@ def rows_of(*looks: list[dict[str, Any]]) -> list[str]:
     text = io.StringIO()
     rows = DocumentRows(Console(file=text, width=160), {"s": "ap@outlook.test"})
     for look in looks:
-        rows.show(look)
+        rows.show_documents(look)
     return text.getvalue().splitlines()
 
 
@@ -39,7 +39,7 @@ def test_reason_stands_where_nothing_was_read() -> None:
 
 def test_narrow_terminal_takes_from_file_and_supplier_only() -> None:
     text = io.StringIO()
-    DocumentRows(Console(file=text, width=110), {"s": "ap@outlook.test"}).show([document()])
+    DocumentRows(Console(file=text, width=110), {"s": "ap@outlook.test"}).show_documents([document()])
     lines = text.getvalue().splitlines()
     assert max(len(line) for line in lines) <= 110
     assert "2026-11-01  119.00 EUR" in lines[1]

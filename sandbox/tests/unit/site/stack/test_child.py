@@ -18,7 +18,7 @@ time.sleep(60)
 PARENT = """
 import pathlib, sys, time
 from mailroom_sandbox.site.stack import child
-print(child.spawn("sleeper", ["sleep", "60"], log=pathlib.Path(sys.argv[1])).pid, flush=True)
+print(child.spawn_process("sleeper", ["sleep", "60"], log=pathlib.Path(sys.argv[1])).pid, flush=True)
 time.sleep(60)
 """
 
@@ -33,29 +33,29 @@ def test_child_is_gone_when_its_parent_is_killed(tmp_path: Path) -> None:
 
 
 async def test_stubborn_child_is_killed_after_its_grace(tmp_path: Path) -> None:
-    stubborn = child.spawn("stubborn", [sys.executable, "-c", STUBBORN], log=tmp_path / "log")
+    stubborn = child.spawn_process("stubborn", [sys.executable, "-c", STUBBORN], log=tmp_path / "log")
     _until_logged(tmp_path / "log")
-    assert await stubborn.stop(signal.SIGTERM, 0.3) == -signal.SIGKILL
+    assert await stubborn.stop_process(signal.SIGTERM, 0.3) == -signal.SIGKILL
 
 
 async def test_frozen_child_stops_in_order(tmp_path: Path) -> None:
-    frozen = child.spawn("frozen", ["sleep", "60"], log=tmp_path / "log")
+    frozen = child.spawn_process("frozen", ["sleep", "60"], log=tmp_path / "log")
     os.kill(frozen.pid, signal.SIGSTOP)
-    assert await frozen.stop(signal.SIGTERM, 5) == -signal.SIGTERM
+    assert await frozen.stop_process(signal.SIGTERM, 5) == -signal.SIGTERM
 
 
 async def test_killing_takes_descendants_in_sessions_of_their_own(tmp_path: Path) -> None:
-    family = child.spawn("family", [sys.executable, "-c", WITH_FAMILY], log=tmp_path / "log")
+    family = child.spawn_process("family", [sys.executable, "-c", WITH_FAMILY], log=tmp_path / "log")
     grandchild = int(_until_logged(tmp_path / "log"))
-    family.kill()
-    await family.exited()
+    family.kill_process()
+    await family.wait_for_exit()
     _wait_until_gone(grandchild)
 
 
 def test_each_start_begins_a_log_and_keeps_the_last_ones(tmp_path: Path) -> None:
     log = tmp_path / "x.log"
     for start in range(6):
-        child.rotate(log)
+        child.rotate_log(log)
         log.write_text(f"start {start}\n")
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {
         "x.log": "start 5\n",

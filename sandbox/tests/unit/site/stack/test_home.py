@@ -3,7 +3,14 @@ from pathlib import Path
 import pytest
 
 from mailroom_common.errors import Fatal
-from mailroom_sandbox.site.stack.home import STATE_VERSION, Home, checkout, home, require_current_state, write_json
+from mailroom_sandbox.site.stack.home import (
+    STATE_VERSION,
+    Home,
+    find_checkout,
+    find_home,
+    require_current_state,
+    write_json,
+)
 
 
 @pytest.mark.parametrize("server", ["kafka", "postgres"])
@@ -35,13 +42,13 @@ def test_jars_and_certificates_alone_are_no_state(tmp_path: Path) -> None:
 
 
 def test_environment_moves_the_home(tmp_path: Path) -> None:
-    assert home({"MAILROOM_HOME": str(tmp_path)}).path == tmp_path
-    assert home({}).path == checkout() / ".mailroom"
+    assert find_home({"MAILROOM_HOME": str(tmp_path)}).path == tmp_path
+    assert find_home({}).path == find_checkout() / ".mailroom"
 
 
 def test_secret_is_made_once(tmp_path: Path) -> None:
-    first = Home(tmp_path).secret("api_key")
-    assert Home(tmp_path).secret("api_key") == first != Home(tmp_path).secret("token_key")
+    first = Home(tmp_path).read_or_create_secret("api_key")
+    assert Home(tmp_path).read_or_create_secret("api_key") == first != Home(tmp_path).read_or_create_secret("token_key")
 
 
 def test_json_file_is_replaced_as_a_whole_and_private(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from mailroom_sandbox.site.stack import lock
 HOLDER = """
 import pathlib, sys
 from mailroom_sandbox.site.stack import lock
-with lock.hold(pathlib.Path(sys.argv[1])):
+with lock.hold_lock(pathlib.Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
 """
@@ -27,25 +27,25 @@ def holder(tmp_path: Path) -> "subprocess.Popen[str]":
 
 def test_second_run_is_refused_and_told_who_holds_the_state(holder: "subprocess.Popen[str]", tmp_path: Path) -> None:
     refused = pytest.raises(lock.AlreadyRunning, match=f"process {holder.pid} .* already runs on {tmp_path}")
-    with refused, lock.hold(tmp_path / "lock"):
+    with refused, lock.hold_lock(tmp_path / "lock"):
         pytest.fail("two hold the lock")
-    assert lock.holder(tmp_path / "lock") == holder.pid
+    assert lock.find_holder(tmp_path / "lock") == holder.pid
     holder.communicate()
 
 
 def test_lock_goes_with_a_killed_holder(holder: "subprocess.Popen[str]", tmp_path: Path) -> None:
     holder.kill()
     holder.communicate()
-    assert lock.holder(tmp_path / "lock") is None
-    with lock.hold(tmp_path / "lock"):
-        assert lock.holder(tmp_path / "lock") is not None
+    assert lock.find_holder(tmp_path / "lock") is None
+    with lock.hold_lock(tmp_path / "lock"):
+        assert lock.find_holder(tmp_path / "lock") is not None
 
 
 def test_lock_is_not_inherited_by_children(tmp_path: Path) -> None:
-    with lock.hold(tmp_path / "lock"):
+    with lock.hold_lock(tmp_path / "lock"):
         sleeper = subprocess.Popen(["sleep", "60"], close_fds=False)
     try:
-        assert lock.holder(tmp_path / "lock") is None
+        assert lock.find_holder(tmp_path / "lock") is None
     finally:
         sleeper.kill()
         sleeper.wait()

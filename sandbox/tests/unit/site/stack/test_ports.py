@@ -8,16 +8,16 @@ from mailroom_sandbox.site.stack import ports
 
 
 def test_ports_are_chosen_once_and_kept(tmp_path: Path) -> None:
-    first = ports.choose(tmp_path / "ports.json", ["kafka", "front"])
-    again = ports.choose(tmp_path / "ports.json", ["kafka", "front", "gateway"])
+    first = ports.choose_ports(tmp_path / "ports.json", ["kafka", "front"])
+    again = ports.choose_ports(tmp_path / "ports.json", ["kafka", "front", "gateway"])
     assert again | first == again
     assert len(set(again.values())) == 3
 
 
 def test_port_of_the_environment_is_taken_and_kept(tmp_path: Path) -> None:
-    ports.choose(tmp_path / "ports.json", ["front"])
-    assert ports.choose(tmp_path / "ports.json", ["front"], {"front": 8443})["front"] == 8443
-    assert ports.choose(tmp_path / "ports.json", ["front"])["front"] == 8443
+    ports.choose_ports(tmp_path / "ports.json", ["front"])
+    assert ports.choose_ports(tmp_path / "ports.json", ["front"], {"front": 8443})["front"] == 8443
+    assert ports.choose_ports(tmp_path / "ports.json", ["front"])["front"] == 8443
 
 
 def test_taken_port_ends_the_start_with_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +25,7 @@ def test_taken_port_ends_the_start_with_a_sentence(monkeypatch: pytest.MonkeyPat
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(ports.PortTaken, match=rf"port {port} of front is taken by process \d+ .*: .* make clean"):
-            ports.require_free({"front": port}, hint="use make clean")
+            ports.require_free_ports({"front": port}, hint="use make clean")
 
 
 def test_port_that_frees_itself_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -37,7 +37,7 @@ def test_port_that_frees_itself_is_waited_for(monkeypatch: pytest.MonkeyPatch) -
         other.close()
 
     monkeypatch.setattr(time, "sleep", close_instead_of_sleeping)
-    ports.require_free({"front": other.getsockname()[1]}, hint="")
+    ports.require_free_ports({"front": other.getsockname()[1]}, hint="")
     assert len(waits) == 1
 
 

@@ -147,7 +147,7 @@ async def _insert_intake(conn: DatabaseSession, attachment: Attachment, document
         document_id,
         attachment.tenant_id,
         attachment.doc_source_id,
-        attachment.provider.value,
+        attachment.provider,
         attachment.message_id,
         attachment.internet_message_id,
         attachment.part_path,

@@ -11,7 +11,7 @@ from ingestion.adapters.channels import WORK
 from ingestion.adapters.intakes import add_event
 from ingestion.domain.document import Attachment, AttachmentId, DocumentId, Lease, Outcome
 from ingestion.domain.events import result_of
-from mailroom_common.events import Profile, Provider
+from mailroom_common.events import Profile
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.topics import INGESTION_RESULTS
@@ -160,7 +160,7 @@ def _attachment(row: Any) -> Attachment:
         attachment_id=AttachmentId(row["attachment_id"]),
         tenant_id=row["tenant_id"],
         doc_source_id=row["doc_source_id"],
-        provider=Provider(row["provider"]),
+        provider=row["provider"],
         message_id=row["message_id"],
         internet_message_id=row["internet_message_id"],
         part_path=row["part_path"],

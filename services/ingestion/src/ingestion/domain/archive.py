@@ -8,12 +8,11 @@ from hashlib import sha256
 from urllib.parse import quote
 
 from ingestion.domain.document import Attachment, rfc3339
-from mailroom_common.events import Provider
 
 _LONGEST_NAME_BYTES = 120
 # S3 takes 2 KB of metadata in all, names included; the sender's address is the one value that a stranger writes.
 _LONGEST_VALUE = 1000
-_SOURCES = {Provider.OUTLOOK: "graph_webhook", Provider.GMAIL: "gmail_push"}
+_SOURCES = {"outlook": "graph_webhook", "gmail": "gmail_push"}
 
 
 def archive_paths(attachment: Attachment, *, taken_on: date) -> Iterator[str]:

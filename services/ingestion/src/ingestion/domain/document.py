@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any, NewType, Self
 from uuid import UUID
 
-from mailroom_common.events import Profile, Provider, ResultStatus
+from mailroom_common.events import Profile, ResultStatus
 
 DocumentId = NewType("DocumentId", str)
 AttachmentId = NewType("AttachmentId", str)
@@ -21,7 +21,7 @@ class Attachment:
     attachment_id: AttachmentId
     tenant_id: str
     doc_source_id: str
-    provider: Provider
+    provider: str
     message_id: str
     internet_message_id: str | None
     part_path: str
@@ -37,7 +37,7 @@ class Attachment:
     def source_metadata(self) -> dict[str, Any]:
         """What the API shows of the first attachment (design 7.2)."""
         return {
-            "provider": self.provider.value,
+            "provider": self.provider,
             "message_id": self.message_id,
             "internet_message_id": self.internet_message_id,
             "from": self.sender,

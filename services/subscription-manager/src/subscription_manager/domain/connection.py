@@ -13,7 +13,6 @@ from mailroom_common.events import (
     DocSource,
     DocSourceState,
     Profile,
-    Provider,
     SyncReason,
     SyncRequest,
     derive_event_id,
@@ -24,26 +23,26 @@ from mailroom_common.providers.types import Mailbox
 class ConnectionState(StrEnum):
     """As `DocSourceState`, and `deleted` for the soft-deleted row."""
 
-    PENDING = "pending"
-    ACTIVE = "active"
-    PAUSED = "paused"
-    DELETING = "deleting"
+    PENDING = "pending"  # not consented to yet
+    ACTIVE = "active"  # is synced
+    PAUSED = "paused"  # kept connected but not synced
+    DELETING = "deleting"  # being ended at the provider and removed here
     DELETED = "deleted"
 
 
 class ConnectionStatus(StrEnum):
     """Health of a connection; None before consent."""
 
-    ACTIVE = "active"
+    ACTIVE = "active"  # works
     TOKEN_REFRESH_FAILED = "token_refresh_failed"  # noqa: S105  # a status, not a secret
-    SUBSCRIPTION_EXPIRED = "subscription_expired"
-    PROVIDER_ERROR = "provider_error"
+    SUBSCRIPTION_EXPIRED = "subscription_expired"  # no subscription at the provider; mail comes with the backstop only
+    PROVIDER_ERROR = "provider_error"  # the provider refuses or does not find the mailbox, or keeps failing
 
 
 class SubscriptionStatus(StrEnum):
-    ACTIVE = "active"
-    EXPIRED = "expired"
-    REMOVED = "removed"
+    ACTIVE = "active"  # the provider sends notifications
+    EXPIRED = "expired"  # its time ran out before it was renewed
+    REMOVED = "removed"  # the provider ended it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +135,7 @@ def build_doc_source_event(connection: Connection, occurred_at: datetime) -> Doc
         tenant_id=connection.tenant_id,
         doc_source_id=connection.id,
         version=connection.version,
-        provider=Provider(connection.provider),
+        provider=connection.provider,
         profile=connection.profile,
         access=connection.access,
         address=connection.address,

@@ -98,6 +98,7 @@ class AdvanceSubscription:
 
     async def _record_failure(self, connection: Connection, step: SubscriptionStep, error: MailroomError) -> None:
         now = self._clock()
+        # The step is tried again at `next_check_at`; mail still arrives with the backstop meanwhile.
         log.warning(
             "subscription_step_failed",
             doc_source_id=connection.id,

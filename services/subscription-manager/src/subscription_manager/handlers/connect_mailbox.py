@@ -165,6 +165,7 @@ class ConnectMailbox:
             raise ConsentRefused("This answer belongs to no connection that was begun here. Ask for a new link.")
         # Before the flow is finished: a stranger who learned the state must not spoil it for the user.
         if not hmac.compare_digest(_hash_secret(find_cookie(flow.id) or ""), flow.cookie_sha256):
+            # The answer came from another browser than the one that began: possibly a stolen or forwarded link.
             log.warning("oauth_cookie_mismatched", doc_source_id=flow.doc_source_id)
             raise ConsentRefused("This was begun in another browser. Open the link again where you want to go on.")
         now = self._clock()
@@ -186,6 +187,7 @@ class ConnectMailbox:
             )
             account = await consent.identify_account(grant)
         except Rejected as error:
+            # Code, issuer, nonce or scopes were not as required; nothing is stored and the user was told.
             log.warning("consent_rejected", doc_source_id=connection.id, reason=str(error))
             raise ConsentRefused(
                 "The provider's answer was not what it must be: perhaps not every permission was given. "
@@ -206,6 +208,7 @@ class ConnectMailbox:
         mailbox = replace(connection, address=account.address, provider_user_id=account.user_id).build_mailbox()
         folders = await self._require_consent(connection.provider).list_folders(grant, mailbox)
         if missing := find_missing_folders(connection.folders, folders):
+            # A name that no folder has would match no mail, so the connection is refused and the user was told.
             log.warning("folders_not_found", doc_source_id=connection.id, count=len(missing))
             raise ConsentRefused(
                 f"{account.address} has no folder or label named {', '.join(missing)}. "
@@ -258,6 +261,7 @@ class ConnectMailbox:
         if newest is None or newest.state is ConnectionState.DELETING:
             raise _refuse_deleted(newest)
         if newest.provider_user_id is not None and newest.provider_user_id != account.user_id:
+            # A reconnect must be by the user that was connected before, so that a source never changes its mailbox.
             log.warning("reconnect_refused", doc_source_id=connection.id)
             raise ConsentRefused("This is another mailbox than the one that was connected. Sign in with that one.")
 

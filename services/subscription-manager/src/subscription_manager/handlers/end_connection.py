@@ -91,6 +91,7 @@ class EndConnection:
         expires by itself."""
         current = connection.subscription
         if current is None or current.expires_at <= self._clock():
+            # The provider refuses us, and the subscription has expired by now: nothing is left to end there.
             log.warning("connection_ended_without_provider", doc_source_id=connection.id, reason=str(error))
             return False
         if isinstance(error, Retryable):

@@ -75,6 +75,7 @@ class SourceSubscriptionMaintainer:
         try:
             renewed = await self._renew_or_look_up(connection, subscription_id)
         except ItemGone:
+            # The provider no longer has it: a new one is created at once, and a sync reads what was not announced.
             log.warning("subscription_found_missing", doc_source_id=connection.id, subscription_id=subscription_id)
             await self.create_subscription(connection, lock)
         else:

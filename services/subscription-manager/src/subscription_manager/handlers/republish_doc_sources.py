@@ -30,6 +30,7 @@ class RepublishDocSources:
         versions = await self._connections.list_published_versions()
         outdated = [version.doc_source_id for version in versions if self._is_outdated(version)]
         for doc_source_id in outdated:
+            # The topic was behind the table: what it should say is published again.
             log.warning("doc_source_republished", doc_source_id=doc_source_id)
             await self._connections.republish_doc_source(doc_source_id)
         return len(outdated)

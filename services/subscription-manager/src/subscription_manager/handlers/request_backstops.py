@@ -38,6 +38,7 @@ class BackstopScheduler:
                 self._clock(), interval=self._interval, limit=_BATCH_SIZE
             )
         except Unavailable as error:
+            # Postgres is away; the backstop syncs that are due are requested when it is back.
             log.warning("backstop_request_failed", reason=str(error))
             return 0
         BACKSTOP_SYNCS.inc(requested)

@@ -61,6 +61,7 @@ class SubscriptionReconciler:
         try:
             due = await self._connections.claim_due_checks(self._clock(), lease=self._lease, limit=free)
         except Unavailable as error:
+            # Postgres is away; due checks are claimed when it is back.
             log.warning("due_check_claim_failed", reason=str(error))
             return False
         for doc_source_id in due:
@@ -95,4 +96,5 @@ class SubscriptionReconciler:
             # Nothing is recorded: its lease runs out, and the check is due again.
             log.info("subscription_step_deferred", doc_source_id=doc_source_id, reason=str(error))
         except Exception:  # the edge of the task: one doc source's bug must not stop the others
+            # A bug of ours with one connection; it is checked again when its claim runs out.
             log.exception("subscription_step_crashed", doc_source_id=doc_source_id)

@@ -1,12 +1,14 @@
 """Which step is taken, and what a failure leaves in the row."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 from connection_fakes import (
     NOW,
     OTHER_ID,
+    OUTLOOK,
     SubscriptionSetup,
     make_connection,
     make_provider_subscription,
@@ -170,3 +172,19 @@ async def test_pending_and_unknown_ones_need_nothing() -> None:
     await setup.advance_subscription()
     await setup.advance.advance_subscription(OTHER_ID)
     assert setup.provider.calls == []
+
+
+async def test_polled_connection_stays_healthy_without_a_subscription_and_is_not_checked_again() -> None:
+    setup = SubscriptionSetup(make_connection(), traits=replace(OUTLOOK, push=None))
+    after = await setup.advance_subscription()
+    assert setup.provider.calls == []
+    assert (after.connection_status, after.subscription, after.next_check_at) == (ConnectionStatus.ACTIVE, None, None)
+    assert after.next_backstop_at is not None  # by which its mail is found
+
+
+async def test_provider_that_is_not_set_up_here_is_tried_again_later() -> None:
+    setup = SubscriptionSetup(make_connection(provider="gmail"))
+    after = await setup.advance_subscription()
+    assert after.failed_attempts == 1
+    assert after.last_error is not None
+    assert "gmail is not set up" in after.last_error

@@ -5,8 +5,9 @@ from hashlib import sha256
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from connection_fakes import NOW
+from connection_fakes import NOW, OTHER_ID, make_connection
 from consent_setup import ConsentSetup, hold_cookie, read_state
+from structlog.testing import capture_logs
 
 from mailroom_common.errors import ProviderUnavailable, Rejected
 from mailroom_common.events import Profile, SyncReason
@@ -421,3 +422,85 @@ async def test_folder_that_vanished_later_does_not_keep_a_grant_from_being_renew
     setup.provider.folders = []
     again = await setup.finish_consent(await setup.begin_consent(await setup.create.issue_ticket(connected.id)))
     assert again.grant_generation == 2
+
+
+async def test_link_of_a_doc_source_that_is_being_deleted_has_expired(setup: ConsentSetup) -> None:
+    connected = await setup.connect_mailbox()
+    ticket = await setup.create.issue_ticket(connected.id)
+    await setup.delete_doc_source(connected.id)
+    with pytest.raises(ConsentRefused, match="expired"):
+        await setup.connect.inspect_ticket("outlook", ticket)
+
+
+async def test_deleted_before_the_browser_came_back_is_refused_before_the_code_is_redeemed(
+    setup: ConsentSetup,
+) -> None:
+    connected = await setup.connect_mailbox()
+    redirect = await setup.begin_consent(await setup.create.issue_ticket(connected.id))
+    await setup.delete_doc_source(connected.id)
+    with pytest.raises(ConsentRefused, match="does not exist"):
+        await setup.finish_consent(redirect)
+    assert len(setup.provider.exchanged) == 1
+
+
+async def test_button_that_is_pressed_twice_at_once_sends_one_browser(setup: ConsentSetup) -> None:
+    _, ticket = await setup.create_with_link()
+    first: list[object] = []
+
+    async def press_first() -> None:
+        setup.provider.during.clear()
+        first.append(await setup.begin_consent(ticket))
+
+    setup.provider.during["authorize"] = press_first
+    with pytest.raises(ConsentRefused, match="used already"):
+        await setup.begin_consent(ticket)
+    assert len(first) == len(setup.flows.flows) == 1
+
+
+async def test_account_is_locked_by_its_address_in_lower_case(setup: ConsentSetup) -> None:
+    setup.provider.account = Account("user-1", "Ada@Contoso.example")
+    await setup.connect_mailbox()
+    assert setup.locks.order[0] == "account:outlook:ada@contoso.example"
+
+
+@pytest.mark.parametrize("other", [{"address": "renamed@contoso.example"}, {"provider_user_id": "ada@contoso.example"}])
+async def test_grant_is_kept_while_another_doc_source_has_its_address_or_its_user(
+    setup: ConsentSetup, other: dict[str, object]
+) -> None:
+    connection, ticket = await setup.create_with_link(address="asked@contoso.example")
+    redirect = await setup.begin_consent(ticket)
+    setup.connections.rows[OTHER_ID] = make_connection(id=OTHER_ID, tenant_id="other", **other)
+    setup.provider.during["exchange"] = lambda: setup.delete_doc_source(connection.id)
+    with pytest.raises(ConsentRefused, match="does not exist"):
+        await setup.finish_consent(redirect)
+    assert setup.provider.find_calls("revoke") == []
+
+
+async def test_revocation_that_ends_one_grant_only_is_made_whoever_else_has_the_account(setup: ConsentSetup) -> None:
+    setup.provider.traits = replace(setup.provider.traits, revocation_ends_account=False)
+    await setup.connect_mailbox()
+    _, ticket = await setup.create_with_link()
+    with pytest.raises(ConsentRefused, match="connected for this purpose already"):
+        await setup.finish_consent(await setup.begin_consent(ticket))
+    assert setup.provider.find_calls("revoke") == ["revoke refresh-canary"]
+
+
+async def test_provider_is_asked_for_the_mailbox_and_the_tenant_that_were_named(setup: ConsentSetup) -> None:
+    _, ticket = await setup.create_with_link(address="ada@contoso.example", provider_tenant="contoso-id")
+    await setup.finish_consent(await setup.begin_consent(ticket))
+    assert setup.provider.consent_arguments == [("contoso-id", "ada@contoso.example"), ("contoso-id", None)]
+
+
+@pytest.mark.parametrize(
+    ("error", "logged"),
+    [("access_denied", "access_denied"), ("<script>", "other"), ("x" * 50, "other"), (None, "other")],
+)
+async def test_what_the_browser_says_is_logged_as_an_error_code_or_not_at_all(
+    setup: ConsentSetup, error: str | None, logged: str
+) -> None:
+    _, ticket = await setup.create_with_link()
+    redirect = await setup.begin_consent(ticket)
+    response = AuthorizationResponse(read_state(redirect), None, error)
+    with capture_logs() as events, pytest.raises(ConsentRefused):
+        await setup.connect.finish_consent("outlook", response, hold_cookie(redirect, redirect.cookie))
+    assert [event["error"] for event in events if event["event"] == "consent_declined"] == [logged]

@@ -96,7 +96,7 @@ async def test_missing_settings_are_named(setup: ConsentSetup) -> None:
 
 
 async def test_unknown_provider_is_refused_with_the_known_ones(setup: ConsentSetup) -> None:
-    with pytest.raises(InvalidDocSource, match="one of gmail, outlook, polled"):
+    with pytest.raises(InvalidDocSource, match="one of gmail, outlook"):
         await setup.create.create_doc_source(make_request(provider="yahoo"))
 
 

@@ -3,7 +3,7 @@ from datetime import timedelta
 import pytest
 from connection_fakes import ID, NOW, Clock, FakeConnectionStore, WakeCounter, make_connection, make_subscription
 
-from mailroom_common.events import LifecycleEvent, LifecycleKind, Provider, SyncReason
+from mailroom_common.events import LifecycleEvent, LifecycleKind, SyncReason
 from subscription_manager.domain.connection import Connection, ConnectionState, SubscriptionStatus
 from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycleEvent
 
@@ -19,7 +19,7 @@ def lifecycle(kind: LifecycleKind, *, subscription_id: str = "sub-1", doc_source
         occurred_at=NOW,
         tenant_id="acme",
         doc_source_id=doc_source_id,
-        provider=Provider.OUTLOOK,
+        provider="outlook",
         subscription_id=subscription_id,
         kind=kind,
         raw_kind=kind.value,

@@ -86,3 +86,37 @@ async def test_of_two_that_are_deleted_at_once_the_second_ends_the_watch() -> No
     setup = make_shared_setup(one, other)
     await asyncio.gather(setup.advance_subscription(ID), setup.advance_subscription(OTHER_ID))
     assert setup.provider.find_calls("end") == ["end sub-old"]
+
+
+async def test_account_that_another_doc_source_is_just_renewing_is_renewed_once() -> None:
+    due = make_subscription(
+        subscription_id="projects/p/topics/t",
+        renewed_at=NOW - timedelta(days=1),
+        expires_at=NOW + timedelta(days=6),
+    )
+    setup = make_shared_setup(make_shared(subscription=due), make_shared(id=OTHER_ID, tenant_id="other"))
+    async with setup.locks.lock_account("gmail", "ada@gmail.example"):
+        waiting = asyncio.ensure_future(setup.advance_subscription(ID))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        fresh = make_subscription(subscription_id="projects/p/topics/t", expires_at=NOW + timedelta(days=7))
+        setup.connections.rows[OTHER_ID] = make_shared(id=OTHER_ID, tenant_id="other", subscription=fresh)
+    after = await waiting
+    assert setup.provider.calls == []
+    assert after.subscription is not None
+    assert after.subscription.expires_at == NOW + timedelta(days=7)
+
+
+async def test_holder_that_lost_its_lock_creates_nothing() -> None:
+    setup = make_shared_setup(make_shared())
+    setup.locks.handle.is_lost = True
+    after = await setup.advance_subscription()
+    assert setup.provider.calls == []
+    assert after.failed_attempts == 1
+
+
+async def test_deleted_one_without_a_subscription_ends_nothing() -> None:
+    setup = make_shared_setup(make_shared(state=ConnectionState.DELETING))
+    after = await setup.advance_subscription()
+    assert setup.provider.find_calls("end") == []
+    assert after.provider_ended_at == NOW

@@ -9,15 +9,18 @@ from connection_fakes import (
     ID,
     NOW,
     OTHER_ID,
+    OUTLOOK,
     URLS,
     SubscriptionSetup,
     make_connection,
     make_provider_subscription,
+    make_setup_due_for_renewal,
     make_subscription,
 )
 
-from mailroom_common.errors import ProviderUnavailable, Unavailable
+from mailroom_common.errors import ProviderUnavailable, Throttled, Unavailable
 from mailroom_common.events import SyncReason
+from mailroom_common.providers.types import Mailbox, Subscription, SubscriptionRequest
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import ConnectionState, SubscriptionStatus
 
@@ -194,3 +197,88 @@ async def test_attempts_do_not_pile_up_hashes() -> None:
     for _ in range(40):
         await setup.advance_subscription()
     assert len(setup.connections.only_row().client_states) == 16
+
+
+async def test_holder_that_lost_its_lock_does_not_renew() -> None:
+    setup = make_setup_due_for_renewal()
+    setup.locks.handle.is_lost = True
+    await setup.advance_subscription()
+    assert setup.provider.calls == []
+
+
+async def test_provider_that_leaves_the_urls_out_of_its_answer_has_accepted_ours() -> None:
+    setup = SubscriptionSetup(make_connection())
+    create = setup.provider.create_subscription
+
+    async def create_without_urls(mailbox: Mailbox, request: SubscriptionRequest) -> Subscription:
+        return replace(await create(mailbox, request), notification_url=None, lifecycle_url=None)
+
+    setup.provider.create_subscription = create_without_urls  # type: ignore[method-assign]  # one answer differs
+    after = await setup.advance_subscription()
+    assert after.subscription is not None
+    assert (after.subscription.notification_url, after.subscription.lifecycle_url) == (
+        URLS.notification,
+        URLS.lifecycle,
+    )
+    assert (await setup.advance_subscription()).subscription == after.subscription
+
+
+async def test_one_that_is_replaced_is_removed_though_the_provider_does_not_name_its_doc_source() -> None:
+    elsewhere = make_subscription(notification_url="https://old.example/webhooks/outlook")
+    setup = SubscriptionSetup(make_connection(subscription=elsewhere))
+    setup.provider.subscriptions["sub-old"] = make_provider_subscription(elsewhere, owner=None)
+    await setup.advance_subscription()
+    assert "sub-old" not in setup.provider.subscriptions
+
+
+class TestRenewalWhoseAnswerWasLost:
+    def lose_answer(self, *, is_renewed: bool = False, is_gone: bool = False) -> SubscriptionSetup:
+        setup = make_setup_due_for_renewal()
+        setup.provider.errors["renew"] = ProviderUnavailable("504")
+
+        async def answer_never_comes() -> None:
+            if is_gone:
+                setup.provider.subscriptions.clear()
+            elif is_renewed:
+                old = setup.provider.subscriptions["sub-old"]
+                setup.provider.subscriptions["sub-old"] = replace(old, expires_at=NOW + timedelta(minutes=9_999))
+
+        setup.provider.during["renew"] = answer_never_comes
+        return setup
+
+    async def test_is_recorded_when_it_was_made_and_not_made_again(self) -> None:
+        setup = self.lose_answer(is_renewed=True)
+        after = await setup.advance_subscription()
+        assert setup.provider.calls == ["renew sub-old", "get sub-old"]
+        assert after.subscription is not None
+        assert (after.subscription.expires_at, after.failed_attempts) == (NOW + timedelta(minutes=9_999), 0)
+        await setup.advance_subscription()
+        assert setup.provider.find_calls("renew") == ["renew sub-old"]
+
+    async def test_creates_another_at_once_when_the_subscription_is_gone(self) -> None:
+        setup = self.lose_answer(is_gone=True)
+        after = await setup.advance_subscription()
+        assert [call.split()[0] for call in setup.provider.calls] == ["renew", "get", "list", "publish", "create"]
+        assert after.subscription_id != "sub-old"
+
+    async def test_is_tried_again_later_when_it_was_not_made(self) -> None:
+        setup = self.lose_answer()
+        after = await setup.advance_subscription()
+        assert (after.failed_attempts, after.last_error) == (1, "ProviderUnavailable: 504")
+        assert after.next_check_at == NOW + timedelta(seconds=5)
+
+    async def test_is_not_looked_up_where_the_provider_refused_to_work(self) -> None:
+        setup = make_setup_due_for_renewal()
+        setup.provider.errors["renew"] = Throttled("slow down", retry_after_s=60)
+        await setup.advance_subscription()
+        assert setup.provider.find_calls("get") == []
+
+    async def test_is_not_looked_up_where_the_provider_cannot_tell(self) -> None:
+        assert OUTLOOK.push is not None
+        traits = replace(OUTLOOK, push=replace(OUTLOOK.push, can_look_up=False))
+        due = make_setup_due_for_renewal()
+        setup = SubscriptionSetup(due.connections.only_row(), traits=traits)
+        setup.provider.subscriptions = due.provider.subscriptions
+        setup.provider.errors["renew"] = ProviderUnavailable("504")
+        await setup.advance_subscription()
+        assert setup.provider.calls == ["renew sub-old"]

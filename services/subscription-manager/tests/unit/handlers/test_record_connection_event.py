@@ -104,3 +104,13 @@ async def test_forgotten_before_the_provider_side_is_over_is_remembered() -> Non
 
 async def test_forgotten_means_nothing_to_a_living_one() -> None:
     assert (await record(SUBSCRIBED, learned(ConnectionKind.FORGOTTEN))).only_row() == SUBSCRIBED
+
+
+async def test_event_about_a_connection_without_consent_changes_nothing() -> None:
+    pending = make_connection(state=ConnectionState.PENDING, grant_generation=0, connection_status=None)
+    assert (await record(pending, learned(ConnectionKind.PROVIDER_FAILING, generation=0))).only_row() == pending
+
+
+async def test_recovery_is_no_successful_sync() -> None:
+    row = (await record(SUBSCRIBED, learned(ConnectionKind.RECOVERED))).only_row()
+    assert row.last_successful_sync_at is None

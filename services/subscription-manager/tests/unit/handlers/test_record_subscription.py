@@ -1,5 +1,6 @@
 """What an answer of the provider changes in a row that may have changed meanwhile."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from connection_fakes import (
@@ -68,3 +69,18 @@ async def test_pause_and_resume_during_a_renewal_change_nothing_of_it() -> None:
     assert (after.state, after.subscription.renewal_count) == (ConnectionState.PAUSED, 1)
     assert after.next_check_at is not None
     assert after.next_check_at > NOW
+
+
+async def test_subscription_whose_hash_is_not_published_any_more_is_discarded() -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.during["create"] = lambda: setup.change_row(lambda row: replace(row, client_states=()))
+    after = await setup.advance_subscription()
+    assert after.subscription is None
+    assert setup.provider.subscriptions == {}
+
+
+async def test_renewal_of_one_that_was_replaced_meanwhile_is_not_recorded() -> None:
+    setup = make_setup_due_for_renewal()
+    newer = make_subscription(subscription_id="sub-newer")
+    setup.provider.during["renew"] = lambda: setup.change_row(lambda row: replace(row, subscription=newer))
+    assert (await setup.advance_subscription()).subscription == newer

@@ -1,7 +1,7 @@
 import pytest
 from connection_fakes import ID, NOW, FakeConnectionStore, make_connection
 
-from mailroom_common.events import DocSource, Provider
+from mailroom_common.events import DocSource
 from subscription_manager.domain.connection import ConnectionState
 from subscription_manager.handlers.republish_doc_sources import RepublishDocSources
 
@@ -22,7 +22,7 @@ class Topic:
             tenant_id="acme",
             doc_source_id=doc_source_id,
             version=version,
-            provider=Provider.OUTLOOK,
+            provider="outlook",
             profile=SUBSCRIBED.profile,
             access=SUBSCRIBED.access,
             state="active",  # type: ignore[arg-type]  # only the version is read

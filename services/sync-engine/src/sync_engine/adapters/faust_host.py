@@ -199,6 +199,8 @@ class FaustHost:
             self._failure = f"a trailing request could not be sent: {error}"
             self._failed.set()
         except Exception as error:  # nobody awaits this task: without an end of the process no window would end again
+            # A bug of ours: the held-back request is not lost, since the process ends and its successor recovers the
+            # window.
             log.exception("window_close_crashed")
             self._failure = f"windows could not be closed: {type(error).__name__}"
             self._failed.set()

@@ -74,8 +74,10 @@ class Housekeeping:
             try:
                 await self.sweep_once()
             except Unavailable as error:
+                # Postgres or the blob store is away; the next round removes what this one did not.
                 log.warning("housekeeping_postponed", reason=str(error))
             except Exception:  # one blob that cannot be removed must not end the syncing of mail
+                # A bug of ours or one blob that cannot be removed; fetching mail does not depend on it.
                 log.exception("housekeeping_failed")
             with suppress(TimeoutError):
                 await asyncio.wait_for(stopping.wait(), interval_s)

@@ -43,14 +43,14 @@ _OTHER_CONTAINERS = (
 
 
 class ContentKind(StrEnum):
-    PDF = "pdf"
-    PNG = "png"
-    JPEG = "jpeg"
-    TIFF = "tiff"
-    ZIP = "zip"
-    TNEF = "tnef"
-    EMPTY = "empty"
-    OTHER = "other"
+    PDF = "pdf"  # begins with %PDF
+    PNG = "png"  # a PNG picture
+    JPEG = "jpeg"  # a JPEG picture
+    TIFF = "tiff"  # a TIFF picture
+    ZIP = "zip"  # an archive, or a file format that is one, as docx
+    TNEF = "tnef"  # a winmail.dat
+    EMPTY = "empty"  # no bytes
+    OTHER = "other"  # anything else
 
     @property
     def is_picture(self) -> bool:

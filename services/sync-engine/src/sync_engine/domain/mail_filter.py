@@ -14,11 +14,11 @@ REJECTED_MAIL_REASON = "rejected_mail:{}"
 
 
 class MailRejection(StrEnum):
-    NEWSLETTER = "newsletter"
-    INVITATION = "invitation"
-    BOUNCE = "bounce"
-    NO_DOCUMENT_WORDS = "no_document_words"
-    SENDER_DENIED = "sender_denied"
+    NEWSLETTER = "newsletter"  # has the headers of a mailing list and no document
+    INVITATION = "invitation"  # a meeting request
+    BOUNCE = "bounce"  # a delivery report
+    NO_DOCUMENT_WORDS = "no_document_words"  # no document and no word of one
+    SENDER_DENIED = "sender_denied"  # the sender is on the source's deny list
 
 
 _MAILER_DAEMON = re.compile(r"(mailer[-_.]?daemon|[a-z]+exchange[0-9a-f]{8,}|mail-?delivery)", re.IGNORECASE)

@@ -10,11 +10,11 @@ from sync_engine.domain.cursor import Cursor
 
 
 class MessageState(StrEnum):
-    OPEN = "open"
-    CLOSED = "closed"
-    PARKED = "parked"
-    OBSERVED = "observed"
-    REMOVED = "removed"
+    OPEN = "open"  # at least one stored part has no result yet
+    CLOSED = "closed"  # every stored part has a result, or none was stored
+    PARKED = "parked"  # could not be fetched; tried again (`parked_item`)
+    OBSERVED = "observed"  # an `observation` source: its metadata is known, nothing is stored
+    REMOVED = "removed"  # an observed mail that was deleted
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,8 +131,8 @@ class RunTally:
 
 
 class RunKind(StrEnum):
-    FULL = "full"
-    HINTED = "hinted"
+    FULL = "full"  # reads the changes of each watched folder, or the history, and moves cursors
+    HINTED = "hinted"  # one list of what was modified lately; moves no cursor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,19 +17,19 @@ _CLEARLY_TOO_LARGE_BYTES = MAX_PART_BYTES * 21 // 20
 
 
 class SkipReason(StrEnum):
-    NOT_A_DOCUMENT = "not_a_document"
-    INLINE_PICTURE = "inline_picture"
-    REFERENCED_BY_BODY = "referenced_by_body"
-    SIGNATURE = "signature"
-    EMPTY = "empty"
-    CALENDAR_OR_CARD = "calendar_or_card"
-    TOO_LARGE = "too_large"
-    CLOUD_LINK = "cloud_link"
-    UNOPENED_MESSAGE = "unopened_message"
-    UNOPENED_ZIP = "unopened_zip"
-    UNOPENED_TNEF = "unopened_tnef"
-    UNOPENED_SMIME = "unopened_smime"
-    UNAVAILABLE = "unavailable"
+    NOT_A_DOCUMENT = "not_a_document"  # its bytes are of no type that we read
+    INLINE_PICTURE = "inline_picture"  # a picture that the mail marks as part of its layout
+    REFERENCED_BY_BODY = "referenced_by_body"  # a picture that the HTML body shows by its content id
+    SIGNATURE = "signature"  # a PGP or S/MIME signature
+    EMPTY = "empty"  # no bytes
+    CALENDAR_OR_CARD = "calendar_or_card"  # an invitation or a contact card
+    TOO_LARGE = "too_large"  # more than 25 MB
+    CLOUD_LINK = "cloud_link"  # a link to a file in a cloud store, not a file
+    UNOPENED_MESSAGE = "unopened_message"  # an attached mail; these are not opened yet
+    UNOPENED_ZIP = "unopened_zip"  # an archive; these are not opened yet
+    UNOPENED_TNEF = "unopened_tnef"  # a winmail.dat; these are not opened yet
+    UNOPENED_SMIME = "unopened_smime"  # an encrypted or opaquely signed mail; these are not opened yet
+    UNAVAILABLE = "unavailable"  # the provider does not hand out its bytes
 
 
 _SIGNATURE_TYPES = frozenset(

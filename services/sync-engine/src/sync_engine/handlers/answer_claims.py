@@ -42,9 +42,11 @@ class AnswerClaims:
         try:
             return await self._run_claim(table, claim)
         except Retryable as error:
+            # A dependency of ours is away; the request stays pending and is claimed again.
             log.warning("sync_postponed", doc_source_id=claim.key, reason=str(error))
             rest_s = error.retry_after_s or REST_S
         except Exception:
+            # A bug of ours around the run; the request stays pending and is claimed again.
             log.exception("claim_crashed", doc_source_id=claim.key)
             rest_s = REST_AFTER_CRASH_S
         table.release(claim, not_before=self._clock() + timedelta(seconds=rest_s))
@@ -67,6 +69,7 @@ class AnswerClaims:
                 await self._connections.report_synced(source, outcome)
                 return "done", table.complete_claim(claim)
             case RunDeferred(not_before, detail, is_failure):
+                # The source is not synced before `not_before`; its request is appended again for then.
                 log.warning("sync_deferred", doc_source_id=claim.key, not_before=not_before.isoformat(), reason=detail)
                 if is_failure:
                     await self._connections.report_failing(source, detail)
@@ -114,5 +117,6 @@ class AnswerClaims:
         except Retryable:
             raise
         except Exception:
+            # A bug of ours in the run; its committed pages stand, and the source is tried again after a pause.
             log.exception("sync_run_crashed", doc_source_id=source.doc_source_id)
             return RunDeferred(await self._states.back_off(source), "the run crashed", is_failure=False)

@@ -52,6 +52,7 @@ class ApplySourceStates:
                 else:
                     await self._states.read_state(source)
             except Retryable as error:
+                # Tried again until it is stored, before anything newer of this source.
                 log.warning("source_state_not_applied", doc_source_id=source.doc_source_id, reason=str(error))
                 await asyncio.sleep(_RETRY_PAUSE_S)
             else:

@@ -7,7 +7,7 @@ from datetime import datetime
 from mailroom_common.errors import ItemGone
 from mailroom_common.events import MailKind
 from mailroom_common.providers.types import MessageSummary
-from sync_engine.domain.event_mapping import map_mail_event
+from sync_engine.domain.mail_events import map_mail_event
 from sync_engine.domain.message_records import KnownMessage, MessageState, ProcessedMessage
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch

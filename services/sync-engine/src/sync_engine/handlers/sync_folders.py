@@ -70,6 +70,7 @@ class SyncFolders:
             except MessageUnavailable:
                 raise  # the message is parked: the next run passes over it
             except (Rejected, AccessDenied, ProviderUnavailable) as error:
+                # The run goes on with the other folders and ends as failed, so that this one is tried again.
                 log.warning("folder_read_failed", doc_source_id=run.doc_source_id, scope=folder_id, reason=str(error))
                 if isinstance(error, ProviderUnavailable) and error.retry_after_s:
                     raise  # a pause is the mailbox's: no other folder of it is asked for either

@@ -53,4 +53,5 @@ class WatchMailbox:
 
 def _log_missing(run: SyncRun, watch: Watch) -> None:
     if watch.missing_names:
+        # The other folders are synced; mail of these is not stored until they exist again or `folders` is corrected.
         log.warning("watched_folders_missing", doc_source_id=run.doc_source_id, names=list(watch.missing_names))

@@ -133,6 +133,8 @@ class SyncRequestWorker:
             try:
                 offset = await self._requests.append_record(owned.topic, append, occurred_at=self._clock())
             except Retryable as error:
+                # Kafka did not take the record; it is appended until it does, since a missing one would lose the
+                # request.
                 log.warning("append_failed", topic=owned.topic.name, doc_source_id=append.key, reason=str(error))
                 await asyncio.sleep(self._append_pauses_s[min(attempt, len(self._append_pauses_s) - 1)])
                 attempt += 1
@@ -148,6 +150,8 @@ class SyncRequestWorker:
             if known := await self._answers.find_known_keys(keys):
                 await self._states.mark_full_due(known)
         except Retryable as error:
+            # The requests for a full run stay uncommitted until `full_due` is stored, so that a restart does not lose
+            # them.
             log.warning("full_sync_record_failed", count=len(keys), reason=str(error))
             await asyncio.sleep(error.retry_after_s or REST_S)
             owned.table.release_full_sync_keys(keys)

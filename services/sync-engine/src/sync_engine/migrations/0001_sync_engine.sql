@@ -10,10 +10,11 @@ create table sync_engine.sync_state (
     doc_source_id text primary key,
     tenant_id text,                             -- null until the worker has read the source from `doc-sources`
     source_version bigint not null default 0,   -- of `doc-sources`; it and `state` only rise
+    -- of the doc source, as its newest record says
     state text not null default 'unknown' check (state in ('unknown', 'pending', 'active', 'paused', 'deleting')),
     grant_generation bigint not null default 0, -- of the grant that the next three are about; a newer one clears them
     refused_generation bigint,                  -- this grant was refused: no run before a newer one
-    not_before timestamptz,
+    not_before timestamptz,                     -- no run before then
     attempts integer not null default 0,        -- failed in a row
     listed_until timestamptz,                   -- provider's clock: the mailbox-wide list has shown all before it
     last_full_at timestamptz,                   -- start of the last full run, written at its end
@@ -29,11 +30,11 @@ create table sync_engine.sync_state (
 -- and are never parsed. `version` is what a writer must have read: a worker that lost its partition finds another one.
 create table sync_engine.cursor (
     doc_source_id text not null,
-    scope text not null,
+    scope text not null,                        -- folder id, or `history` or `relist`
     position text,                              -- null before the first round has ended
     page_token text,                            -- where the round under way goes on
     round_started_at timestamptz,               -- set while a round from nothing is under way
-    version bigint not null default 1,
+    version bigint not null default 1,          -- rises with each write; a writer that read an older one fails
     updated_at timestamptz not null default now(),
     primary key (doc_source_id, scope)
 );
@@ -41,9 +42,9 @@ create table sync_engine.cursor (
 -- The folders or labels of a mailbox as the last full run saw them: a hinted run need not ask which are watched.
 create table sync_engine.folder (
     doc_source_id text not null,
-    folder_id text not null,
-    path text not null,
-    well_known text,
+    folder_id text not null,                    -- the provider's id
+    path text not null,                         -- names from the root, joined by /
+    well_known text,                            -- the provider's name for a standard folder, as inbox
     primary key (doc_source_id, folder_id)
 );
 
@@ -57,18 +58,18 @@ create table sync_engine.message (
     -- observed, removed: of `observation` sources, whose parts are never stored.
     state text not null check (state in ('open', 'closed', 'parked', 'observed', 'removed')),
     skip_reason text,                           -- why no part was stored, where no single part says it
-    parked_reason text,                         -- why it rests as parked
-    folder_id text,
-    folder text,
+    parked_reason text,                         -- why it is parked
+    folder_id text,                             -- the provider's id of the folder it was in
+    folder text,                                -- name of that folder
     internet_message_id text,
     version text,                               -- the provider's etag or history id
     received_at timestamptz,                    -- provider's clock
-    subject text,
-    sender_address text,
-    sender_name text,
+    subject text,                               -- as the mail says, decoded
+    sender_address text,                        -- address in `From`
+    sender_name text,                           -- display name in `From`
     last_seen_at timestamptz not null default now(), -- last time a round from nothing listed it
-    processed_at timestamptz not null default now(),
-    closed_at timestamptz,
+    processed_at timestamptz not null default now(),  -- when it was judged and its parts stored or skipped
+    closed_at timestamptz,                      -- when the last result of its parts came
     primary key (doc_source_id, message_id)
 );
 create index message_by_tenant on sync_engine.message (tenant_id, seq desc);
@@ -79,20 +80,20 @@ create index message_last_seen on sync_engine.message (doc_source_id, folder_id,
 create table sync_engine.message_part (
     doc_source_id text not null,
     message_id text not null,
-    part_path text not null,
-    position integer not null,
-    stored boolean not null,
-    skip_reason text,
-    attachment_id text unique,
-    filename text,
+    part_path text not null,                    -- where in the mail the part is, as 1.2
+    position integer not null,                  -- order of the parts in the mail
+    stored boolean not null,                    -- its bytes are in the blob store
+    skip_reason text,                           -- why it is not stored; null when it is
+    attachment_id text unique,                  -- derived from source, message and part; null when it is not stored
+    filename text,                              -- as the mail says, decoded
     content_type text,                          -- by the bytes where stored, else as the mail declares it
-    size_bytes bigint,
-    content_sha256 text,
-    blob_key text,
+    size_bytes bigint,                          -- of the bytes when stored, else what the provider says
+    content_sha256 text,                        -- of the stored bytes
+    blob_key text,                              -- where the bytes are in the blob store
     document_id text,                           -- these four from `ingestion-results`
-    result_status text,
-    result_reason text,
-    result_at timestamptz,
+    result_status text,                         -- completed, needs_review, skipped or failed
+    result_reason text,                         -- why it is not completed
+    result_at timestamptz,                      -- when the result was recorded
     primary key (doc_source_id, message_id, part_path),
     foreign key (doc_source_id, message_id) references sync_engine.message on delete cascade,
     check (stored = (attachment_id is not null) and stored = (skip_reason is null))
@@ -100,10 +101,10 @@ create table sync_engine.message_part (
 
 -- Announces an upload in a transaction of its own before the first byte is written; the page transaction clears it.
 create table sync_engine.blob_upload (
-    attachment_id text primary key,
+    attachment_id text primary key,             -- attachment whose bytes are uploaded
     doc_source_id text not null,
-    blob_key text not null,
-    announced_at timestamptz not null default now()
+    blob_key text not null,                     -- where they are written to
+    announced_at timestamptz not null default now()  -- when the upload was about to begin
 );
 create index blob_upload_by_age on sync_engine.blob_upload (announced_at);
 
@@ -114,31 +115,33 @@ create table sync_engine.parked_item (
     message_id text not null,
     tenant_id text not null,
     seq bigint generated always as identity,
-    reason text not null,
-    detail text,
-    attempts integer not null default 1,
-    first_failed_at timestamptz not null,
-    last_failed_at timestamptz not null,
-    next_attempt_at timestamptz,
+    reason text not null,                       -- word for why it could not be stored
+    detail text,                                -- sentence of the last error
+    attempts integer not null default 1,        -- how often it was tried
+    first_failed_at timestamptz not null,       -- when it was parked
+    last_failed_at timestamptz not null,        -- when it was last tried
+    next_attempt_at timestamptz,                -- null: not tried any more
     primary key (doc_source_id, message_id)
 );
 create index parked_item_by_tenant on sync_engine.parked_item (tenant_id, seq desc);
 
+-- One row per sync run; old uneventful ones are deleted.
 create table sync_engine.sync_run (
-    run_id text primary key,
+    run_id text primary key,                    -- random
     doc_source_id text not null,
     tenant_id text not null,
     seq bigint generated always as identity,
+    -- full: all changes and cursors; hinted: the list of what was modified lately
     kind text not null check (kind in ('full', 'hinted')),
-    reasons text[] not null,
-    started_at timestamptz not null,
-    finished_at timestamptz,
+    reasons text[] not null,                    -- why the sync was asked for
+    started_at timestamptz not null,            -- when the run began
+    finished_at timestamptz,                    -- null: under way, or cut off
     outcome text check (outcome in ('done', 'retry', 'not_syncable', 'failed')), -- null: under way, or its process was killed
-    detail text,
-    new_messages integer not null default 0,
-    unannounced_messages integer not null default 0,
-    stored_parts integer not null default 0,
-    parked_items integer not null default 0
+    detail text,                                -- sentence of the error
+    new_messages integer not null default 0,    -- messages seen for the first time
+    unannounced_messages integer not null default 0,  -- of those, how many no notification had announced
+    stored_parts integer not null default 0,    -- parts whose bytes were stored
+    parked_items integer not null default 0     -- messages that could not be stored
 );
 create index sync_run_by_tenant on sync_engine.sync_run (tenant_id, seq desc);
 create index sync_run_by_source on sync_engine.sync_run (doc_source_id, seq desc);
@@ -157,20 +160,22 @@ create table sync_engine.outbox (
 -- Shared with an outside backstop job by contract: these columns and no others, whatever we would like to add.
 create schema if not exists bo_airflow;
 
+-- Shared with an outside backstop job by contract: these columns and no others.
 create table if not exists bo_airflow.email_ingestion_state (
-    id bigint generated always as identity primary key,
-    app_name text not null,
+    id bigint generated always as identity primary key,  -- order of insertion
+    app_name text not null,                     -- which job claims; `MAILROOM_STATE_APP_NAME`
     message_id text not null,
-    mailbox_email text,
-    sender_email text,
-    received_at timestamptz,
-    subject text,
+    mailbox_email text,                         -- address of the mailbox
+    sender_email text,                          -- address in `From`
+    received_at timestamptz,                    -- provider's clock
+    subject text,                               -- subject of the mail
+    -- processing: claimed; the others are final until claimed again
     status text not null check (status in ('processing', 'success', 'failed', 'skipped')),
-    error_message text,
-    attachments_processed integer not null default 0,
-    trades_extracted integer not null default 0,
-    archive_gcs_paths jsonb not null default '[]',
-    worker_id text,
+    error_message text,                         -- why it failed or was skipped
+    attachments_processed integer not null default 0,  -- how many attachments were stored
+    trades_extracted integer not null default 0,  -- how many trades were read
+    archive_gcs_paths jsonb not null default '[]',  -- paths of the archived copies
+    worker_id text,                             -- who claimed it
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     unique (app_name, message_id)

@@ -18,7 +18,7 @@ from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
-from mailroom_common.events import Notification, Provider, SyncReason, SyncRequest
+from mailroom_common.events import Notification, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.process import EXIT_DEADLINE, EXIT_FAILED, Process
@@ -213,7 +213,7 @@ async def notify(gateway: EventProducer, *sources: str, times: int = 1) -> None:
                 occurred_at=datetime.now(UTC),
                 tenant_id="acme",
                 doc_source_id=source,
-                provider=Provider.OUTLOOK,
+                provider="outlook",
                 provider_event=str(uuid4()),
             )
             await gateway.send_event(NOTIFICATIONS, source, notification)

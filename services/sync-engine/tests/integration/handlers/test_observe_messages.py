@@ -9,7 +9,7 @@ from fake_mailbox import FakeGmail, FakeOutlook, File
 from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.errors import CursorRefused, ProviderUnavailable, Rejected, Throttled
-from mailroom_common.events import MailKind, Profile, Provider, SyncReason
+from mailroom_common.events import MailKind, Profile, SyncReason
 from sync_engine.domain.run_outcomes import RunDeferred
 
 
@@ -27,7 +27,7 @@ def outlook(engine: Engine) -> FakeOutlook:
 
 @pytest.fixture
 async def observed_gmail(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source(Provider.GMAIL, Profile.OBSERVATION)) as engine:
+    async with open_engine(postgres_url, tmp_path, doc_source("gmail", Profile.OBSERVATION)) as engine:
         yield engine
 
 

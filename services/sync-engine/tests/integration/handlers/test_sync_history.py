@@ -9,14 +9,14 @@ from fake_mailbox import FakeGmail, File
 from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.errors import CursorRefused, ProviderUnavailable
-from mailroom_common.events import Provider, SyncReason
+from mailroom_common.events import SyncReason
 from mailroom_common.providers.types import Folder
 from sync_engine.domain.run_outcomes import RunDeferred
 
 
 @pytest.fixture
 async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source(Provider.GMAIL)) as engine:
+    async with open_engine(postgres_url, tmp_path, doc_source("gmail")) as engine:
         yield engine
 
 

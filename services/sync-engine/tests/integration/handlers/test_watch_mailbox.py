@@ -7,7 +7,7 @@ import pytest
 from fake_mailbox import FakeGmail, FakeOutlook, File
 from sync_harness import Engine, doc_source, open_engine
 
-from mailroom_common.events import ConnectionKind, Provider, SyncReason
+from mailroom_common.events import ConnectionKind, SyncReason
 from mailroom_common.providers.types import Folder
 from sync_engine.adapters.connection_events import PgConnectionEvents
 
@@ -44,7 +44,7 @@ async def test_a_folder_made_since_the_last_full_run_is_watched_at_once(engine: 
 
 
 async def test_a_label_that_vanishes_is_reported_once_and_its_return_too(postgres_url: str, tmp_path: Path) -> None:
-    source = doc_source(Provider.GMAIL, folders=["inbox", "Belege"])
+    source = doc_source("gmail", folders=["inbox", "Belege"])
     async with open_engine(postgres_url, tmp_path, source) as engine:
         gmail = engine.mailbox
         assert isinstance(gmail, FakeGmail)

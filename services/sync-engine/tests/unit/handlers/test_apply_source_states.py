@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 from fake_states import FakeSyncStates
 
-from mailroom_common.events import Access, DocSource, DocSourceState, Profile, Provider
+from mailroom_common.events import Access, DocSource, DocSourceState, Profile
 from sync_engine.handlers import apply_source_states
 from sync_engine.handlers.apply_source_states import ApplySourceStates
 
@@ -20,7 +20,7 @@ def source(state: DocSourceState, version: int = 1) -> DocSource:
         tenant_id="acme",
         doc_source_id="s",
         version=version,
-        provider=Provider.GMAIL,
+        provider="gmail",
         profile=Profile.INVOICE,
         access=Access.DELEGATED,
         state=state,

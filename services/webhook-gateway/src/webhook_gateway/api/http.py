@@ -1,123 +1,30 @@
-"""HTTP as the webhook routes need it: below FastAPI, since the framework costs as much as everything else they do."""
+"""HTTP for the webhook routes below FastAPI, whose routing costs as much as everything else that a push needs."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from urllib.parse import parse_qs
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import orjson
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from webhook_gateway.settings import Networks
+
+_DISCARD_TIMEOUT_S = 2.0
+_MAX_DISCARDED_BYTES = 32 * 1024 * 1024
 
 
-class TooLarge(Exception):
-    """The body is larger than we take."""
+class BodyTooLarge(Exception):
+    """The body is larger than the gateway accepts."""
 
 
-class Gone(Exception):
-    """The client left before it had sent its body."""
-
-
-class Request:
-    """One request of an ASGI server. Header names are lower-case bytes there."""
-
-    __slots__ = ("_is_whole", "_receive", "_scope")
-
-    def __init__(self, scope: Scope, receive: Receive) -> None:
-        self._scope = scope
-        self._receive = receive
-        self._is_whole = False
-
-    @property
-    def method(self) -> str:
-        return str(self._scope["method"])
-
-    @property
-    def path(self) -> str:
-        return str(self._scope["path"])
-
-    @property
-    def peer(self) -> str | None:
-        client = self._scope.get("client")
-        return client[0] if client else None
-
-    def header(self, name: bytes) -> str | None:
-        for found, value in self._scope["headers"]:
-            if found == name:
-                return str(value.decode("latin-1"))
-        return None
-
-    def headers(self, name: bytes) -> list[str]:
-        return [value.decode("latin-1") for found, value in self._scope["headers"] if found == name]
-
-    def query(self, name: str) -> str | None:
-        raw = self._scope["query_string"]
-        if not raw:
-            return None
-        # `+` and `%20` both mean a space here: the validation token of Graph has some.
-        found = parse_qs(raw.decode("latin-1"), keep_blank_values=True).get(name)
-        return found[0] if found else None
-
-    async def body(self, at_most_bytes: int) -> bytes:
-        """
-        Raises:
-            TooLarge, Gone
-        """
-        announced = self.header(b"content-length")
-        if announced is not None and announced.isdecimal() and int(announced) > at_most_bytes:
-            raise TooLarge
-        message = await self._receive()
-        if message["type"] == "http.request" and not message.get("more_body"):
-            self._is_whole = True
-            body: bytes = message.get("body", b"")
-            if len(body) > at_most_bytes:
-                raise TooLarge
-            return body
-        chunks, size = [], 0
-        while True:
-            if message["type"] == "http.disconnect":
-                raise Gone
-            chunk = message.get("body", b"")
-            chunks.append(chunk)
-            size += len(chunk)
-            self._is_whole = not message.get("more_body")
-            if size > at_most_bytes:
-                raise TooLarge
-            if self._is_whole:
-                return b"".join(chunks)
-            message = await self._receive()
-
-    async def discard(self, at_most_bytes: int) -> None:
-        """Read on and keep nothing. An answer to somebody who is still sending gets lost on its way through a proxy."""
-        size = 0
-        while not self._is_whole and size < at_most_bytes:
-            message = await self._receive()
-            size += len(message.get("body", b""))
-            self._is_whole = message["type"] == "http.disconnect" or not message.get("more_body")
-
-
-class Answer:
-    """As the two messages that ASGI wants of it: most answers are one and the same."""
-
-    __slots__ = ("end", "start", "status")
-
-    def __init__(self, status: int, body: bytes = b"", headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
-        self.status = status
-        length = (b"content-length", str(len(body)).encode())
-        self.start: Message = {"type": "http.response.start", "status": status, "headers": [length, *headers]}
-        self.end: Message = {"type": "http.response.body", "body": body}
-
-
-_PROBLEM = (b"content-type", b"application/problem+json")
-
-
-def problem(status: int, title: str, *headers: tuple[bytes, bytes]) -> Answer:
-    """By RFC 9457."""
-    return Answer(status, orjson.dumps({"type": "about:blank", "title": title, "status": status}), (_PROBLEM, *headers))
-
-
-Endpoint = Callable[[Request], Awaitable[Answer]]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Dispatcher:
-    """Answers the paths it was given; everything else is the app's."""
+    """An ASGI app that answers the paths of `endpoints` itself and passes all others on to `app`."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint], app: ASGIApp) -> None:
         self._endpoints = dict(endpoints)
@@ -128,6 +35,74 @@ class Dispatcher:
         if endpoint is None:
             await self._app(scope, receive, send)
             return
-        answer = await endpoint(Request(scope, receive))
-        await send(answer.start)
-        await send(answer.end)
+        response = await endpoint(Request(scope, receive))
+        await response(scope, receive, send)
+
+
+def build_problem(status: int, title: str, **headers: str) -> Response:
+    """A problem document by RFC 9457. A `_` in the name of a header stands for `-`."""
+    document = orjson.dumps({"type": "about:blank", "title": title, "status": status})
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Response(document, status, named, media_type="application/problem+json")
+
+
+async def read_body(request: Request, max_bytes: int) -> bytes:
+    """The body, which Starlette itself would hold in memory whatever its size.
+
+    Raises:
+        BodyTooLarge: nothing of it is kept.
+        ClientDisconnect: the client left before it had sent all of it.
+    """
+    announced = request.headers.get("content-length", "")
+    is_too_large = announced.isdecimal() and int(announced) > max_bytes
+    stream = request.stream()
+    chunks: list[bytes] = []
+    size = 0
+    while not is_too_large:
+        chunk = await anext(stream, None)
+        if chunk is None:
+            return b"".join(chunks)
+        chunks.append(chunk)
+        size += len(chunk)
+        is_too_large = size > max_bytes
+    await _discard_body(stream)
+    raise BodyTooLarge
+
+
+async def _discard_body(stream: AsyncIterator[bytes]) -> None:
+    """A proxy that is still sending a body does not look for the response to it, so the body is read on for a while."""
+    size = 0
+    with suppress(TimeoutError, ClientDisconnect):
+        async with asyncio.timeout(_DISCARD_TIMEOUT_S):
+            async for chunk in stream:
+                size += len(chunk)
+                if size > _MAX_DISCARDED_BYTES:
+                    return
+
+
+def find_client_address(
+    peer_address: str | None, forwarded_for: Sequence[str], trusted_proxies: Networks
+) -> str | None:
+    """The nearest address that is no trusted proxy's; `forwarded_for` are the values of `X-Forwarded-For`.
+
+    Each proxy adds on the right the address that it was called from. What the client itself wrote into the header
+    stands further to the left than the first address that a trusted proxy vouches for, and is never reached.
+    """
+    nearest = peer_address
+    for hop in reversed([part.strip() for value in forwarded_for for part in value.split(",")]):
+        if not _is_trusted(nearest, trusted_proxies) or _parse_address(hop) is None:
+            break
+        nearest = hop
+    return nearest
+
+
+def _is_trusted(text: str | None, trusted_proxies: Networks) -> bool:
+    address = _parse_address(text)
+    return address is not None and any(address in network for network in trusted_proxies)
+
+
+def _parse_address(text: str | None) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text or "")
+    except ValueError:
+        return None

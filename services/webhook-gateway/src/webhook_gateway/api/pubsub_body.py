@@ -12,19 +12,23 @@ from mailroom_common.errors import Rejected
 from webhook_gateway.domain.pushes import GmailPush
 
 
-def push_in(body: bytes, subscription_header: str | None) -> GmailPush:
-    """Raises Rejected when it is no such body. In the unwrapped form a header names the subscription."""
-    document = _object(body)
+def parse_pubsub_body(body: bytes, subscription_header: str | None) -> GmailPush:
+    """The push; in the unwrapped form its subscription is in a header.
+
+    Raises:
+        Rejected: the body has neither form.
+    """
+    document = _parse_object(body)
     if "message" in document:
         message = document["message"]
         if not isinstance(message, dict):
             raise Rejected("`message` is not an object")
         subscription = document.get("subscription")
-        return _notification(_data(message), subscription if isinstance(subscription, str) else None)
-    return _notification(document, subscription_header)
+        return _build_push(_decode_data(message), subscription if isinstance(subscription, str) else None)
+    return _build_push(document, subscription_header)
 
 
-def _object(text: bytes) -> dict[str, object]:
+def _parse_object(text: bytes) -> dict[str, object]:
     try:
         document = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -34,23 +38,23 @@ def _object(text: bytes) -> dict[str, object]:
     return document
 
 
-def _data(message: dict[str, object]) -> dict[str, object]:
+def _decode_data(message: dict[str, object]) -> dict[str, object]:
     data = message.get("data")
     if not isinstance(data, str):
         raise Rejected("the message has no data")
-    # Pub/Sub writes base64, Gmail's page says base64url: both are taken, padded or not.
+    # Pub/Sub documents base64 and Gmail base64url: both are accepted, with or without padding.
     plain = data.replace("-", "+").replace("_", "/").rstrip("=")
     try:
-        return _object(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
+        return _parse_object(base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True))
     except (binascii.Error, ValueError):
         raise Rejected("the message's data is not base64") from None
 
 
-def _notification(document: dict[str, object], subscription: str | None) -> GmailPush:
+def _build_push(document: dict[str, object], subscription: str | None) -> GmailPush:
     address, history_id = document.get("emailAddress"), document.get("historyId")
     if not isinstance(address, str) or not address.strip():
         raise Rejected("there is no emailAddress")
-    # Real ones carry a number, the documentation shows text.
+    # Gmail sends a number; its documentation shows text.
     if isinstance(history_id, bool) or not isinstance(history_id, int | str) or not str(history_id).isdecimal():
         raise Rejected("there is no historyId")
     return GmailPush(address, str(history_id), subscription)

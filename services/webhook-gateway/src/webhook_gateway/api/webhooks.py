@@ -1,24 +1,29 @@
-"""The webhook routes: from a request to a status code."""
+"""The webhook routes: from a request of a provider to a status code."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
-from ipaddress import IPv4Network, IPv6Network
-from typing import TypeVar
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 
 from mailroom_common.errors import Rejected, Retryable, Unavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import GATEWAY_ANSWERS, GATEWAY_ITEMS
+from mailroom_common.metrics import GATEWAY_ITEMS, GATEWAY_RESPONSES
 from mailroom_common.tracing import bind_traceparent
-from webhook_gateway.api.graph_body import items_in
-from webhook_gateway.api.http import Answer, Endpoint, Gone, Request, TooLarge, problem
-from webhook_gateway.api.pubsub_body import push_in
-from webhook_gateway.api.time_limit import TimeLimit
-from webhook_gateway.domain.source_address import source_address
-from webhook_gateway.handlers.answers import Outcome, Received
-from webhook_gateway.handlers.receive_gmail import ReceiveGmail
-from webhook_gateway.handlers.receive_graph import ReceiveGraph
-from webhook_gateway.ports import ProvesPushes
+from webhook_gateway.api.graph_body import parse_graph_body
+from webhook_gateway.api.http import (
+    BodyTooLarge,
+    Endpoint,
+    build_problem,
+    find_client_address,
+    read_body,
+)
+from webhook_gateway.api.pubsub_body import parse_pubsub_body
+from webhook_gateway.domain.pushes import PushOutcome, PushResult
+from webhook_gateway.handlers.receive_gmail_push import GmailPushReceiver
+from webhook_gateway.handlers.receive_graph_push import GraphPushReceiver
+from webhook_gateway.ports import PushAuthenticator
+from webhook_gateway.settings import Networks
 
 log = get_logger()
 
@@ -31,158 +36,152 @@ GRAPH_PATHS = (
 )
 GMAIL_PATH = "/webhooks/gmail"
 
-_ACCEPTED = Answer(202)
-_ACKNOWLEDGED = Answer(200)
-_COME_AGAIN = problem(503, "Not stored: come again", (b"retry-after", b"5"))
-_BODY_WITHIN_S = 10.0
-_DISCARD_WITHIN_S = 2.0
-_DISCARD_AT_MOST_BYTES = 32 * 1024 * 1024
-
-T = TypeVar("T")
+_BODY_TIMEOUT_S = 10.0
 
 
-class Webhooks:
-    """`is_ready` says why pushes cannot be judged yet, None once they can; `subscription` None takes any."""
+class WebhookRoutes:
+    """`check_readiness` returns why pushes cannot be judged yet, None once they can. Without a `subscription` to
+    compare with, pushes of every Pub/Sub subscription are accepted."""
 
     def __init__(
         self,
-        graph: ReceiveGraph,
-        gmail: ReceiveGmail,
-        proof: ProvesPushes,
+        graph: GraphPushReceiver,
+        gmail: GmailPushReceiver,
+        authenticator: PushAuthenticator,
         *,
-        is_ready: Callable[[], str | None],
+        check_readiness: Callable[[], str | None],
         subscription: str | None,
-        trusted_proxies: Sequence[IPv4Network | IPv6Network],
+        trusted_proxies: Networks,
         max_body_bytes: int,
-        answer_within_s: float,
+        push_timeout_s: float,
     ) -> None:
         self._graph = graph
         self._gmail = gmail
-        self._proof = proof
-        self._is_ready = is_ready
+        self._authenticator = authenticator
+        self._check_readiness = check_readiness
         self._subscription = subscription
         self._trusted_proxies = trusted_proxies
         self._max_body_bytes = max_body_bytes
-        self._answer_within_s = answer_within_s
-        self._body_limit = TimeLimit(_BODY_WITHIN_S)
+        self._push_timeout_s = push_timeout_s
 
-    def endpoints(self) -> dict[str, Endpoint]:
-        counted_graph, counted_gmail = self._counted("outlook", self.graph), self._counted("gmail", self.gmail)
-        return {**dict.fromkeys(GRAPH_PATHS, counted_graph), GMAIL_PATH: counted_gmail}
+    def build_endpoints(self) -> dict[str, Endpoint]:
+        """The endpoint of each path. Graph may mix changes and lifecycle events in one POST, so its paths share one."""
+        graph = self._build_endpoint("outlook", self.receive_graph_push)
+        return {**dict.fromkeys(GRAPH_PATHS, graph), GMAIL_PATH: self._build_endpoint("gmail", self.receive_gmail_push)}
 
-    async def graph(self, request: Request) -> Answer:
-        """Changes and lifecycle events may be mixed in one POST, so all of Graph's paths are one route."""
-        if (token := request.query("validationToken")) is not None:
-            return _handshake(token)
-        items = items_in(await self._body(request))
-        received = await self._received(lambda left_s: self._graph.receive(items, left_s=left_s))
-        _count("outlook", received)
-        if received.outcome is Outcome.MISMATCH:
-            self._tell_security(
-                "client_state_mismatch", request, items=received.mismatched, doc_source_ids=sorted(received.claimed)
+    async def receive_graph_push(self, request: Request) -> Response:
+        if (token := request.query_params.get("validationToken")) is not None:
+            return _answer_handshake(token)
+        items = parse_graph_body(await self._read_body(request))
+        result = await self._handle_push(lambda remaining_s: self._graph.receive_push(items, remaining_s=remaining_s))
+        _count_items("outlook", result)
+        if result.outcome is PushOutcome.MISMATCHED:
+            self._log_security_event(
+                "client_state_mismatch",
+                request,
+                items=result.mismatched,
+                doc_source_ids=list(result.mismatched_doc_source_ids),
             )
-            return problem(401, "The client state of an item is not ours", (b"www-authenticate", b"ClientState"))
-        return _ACCEPTED
+            return build_problem(401, "The client state of an item is not ours", www_authenticate="ClientState")
+        return Response(status_code=202)
 
-    async def gmail(self, request: Request) -> Answer:
-        """Token, then subscription, then address: each is asked only of whom the one before let in."""
-        token = request.header(b"x-goog-pubsub-token")
-        genuine = await self._proof.is_genuine(
-            authorization=request.header(b"authorization"), token=request.query("token") if token is None else token
+    async def receive_gmail_push(self, request: Request) -> Response:
+        # Proof, then subscription, then address: whoever fails one learns nothing about the next.
+        token = request.headers.get("x-goog-pubsub-token")
+        is_genuine = await self._authenticator.is_genuine(
+            authorization=request.headers.get("authorization"),
+            token=request.query_params.get("token") if token is None else token,
         )
-        if not genuine:
-            self._tell_security("pubsub_token_refused", request)
-            return problem(403, "The push does not prove where it comes from")
-        push = push_in(await self._body(request), request.header(b"x-goog-pubsub-subscription-name"))
+        if not is_genuine:
+            self._log_security_event("pubsub_token_refused", request)
+            return build_problem(403, "The push does not prove where it comes from")
+        push = parse_pubsub_body(await self._read_body(request), request.headers.get("x-goog-pubsub-subscription-name"))
         if self._subscription is not None and push.subscription != self._subscription:
-            self._tell_security("pubsub_subscription_refused", request)
-            return problem(403, "The push is of another subscription")
-        received = await self._received(lambda left_s: self._gmail.receive(push, left_s=left_s))
-        _count("gmail", received)
-        if received.outcome is Outcome.UNKNOWN_ADDRESS:
+            self._log_security_event("pubsub_subscription_refused", request)
+            return build_problem(403, "The push is of another subscription")
+        result = await self._handle_push(lambda remaining_s: self._gmail.receive_push(push, remaining_s=remaining_s))
+        _count_items("gmail", result)
+        if result.outcome is PushOutcome.UNKNOWN_ADDRESS:
+            # Acknowledged, since no repeat would make the address known.
             GATEWAY_ITEMS.labels("gmail", "unknown_address").inc()
-            return _ACKNOWLEDGED
-        return _ACCEPTED
+            return Response(status_code=200)
+        return Response(status_code=202)
 
-    async def _received(self, receive: Callable[[Callable[[], float]], Awaitable[Received]]) -> Received:
-        if (reason := self._is_ready()) is not None:
+    async def _handle_push(self, receive_push: Callable[[Callable[[], float]], Awaitable[PushResult]]) -> PushResult:
+        if (reason := self._check_readiness()) is not None:
             raise Unavailable(reason)
         loop = asyncio.get_running_loop()
-        answer_at_s = loop.time() + self._answer_within_s
-        with bind_traceparent(
-            None
-        ):  # one trace for all records of a POST; a stranger's own trace context is not taken over
-            return await receive(lambda: answer_at_s - loop.time())
+        deadline_s = loop.time() + self._push_timeout_s
+        # All records of a push share a new trace: the trace context of an untrusted request is not continued.
+        with bind_traceparent(None):
+            return await receive_push(lambda: deadline_s - loop.time())
 
-    async def _body(self, request: Request) -> bytes:
-        with self._body_limit.watch():
-            return await request.body(self._max_body_bytes)
+    async def _read_body(self, request: Request) -> bytes:
+        async with asyncio.timeout(_BODY_TIMEOUT_S):
+            return await read_body(request, self._max_body_bytes)
 
-    def _counted(self, provider: str, endpoint: Endpoint) -> Endpoint:
-        """With what every route has in common: the method, and what becomes of errors."""
-        counts = {status: GATEWAY_ANSWERS.labels(provider, str(status)) for status in (200, 202)}
+    def _build_endpoint(self, provider: str, route: Endpoint) -> Endpoint:
+        async def respond_and_count(request: Request) -> Response:
+            response = await self._respond(request, route)
+            GATEWAY_RESPONSES.labels(provider, str(response.status_code)).inc()
+            return response
 
-        async def answered(request: Request) -> Answer:
-            answer = await self._answer(request, endpoint)
-            count = counts.get(answer.status) or GATEWAY_ANSWERS.labels(provider, str(answer.status))
-            count.inc()
-            return answer
+        return respond_and_count
 
-        return answered
-
-    async def _answer(self, request: Request, endpoint: Endpoint) -> Answer:
+    async def _respond(self, request: Request, route: Endpoint) -> Response:
         if request.method != "POST":
-            return problem(405, "Only POST", (b"allow", b"POST"))
+            return build_problem(405, "Only POST", allow="POST")
         try:
-            return await endpoint(request)
-        except TooLarge:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_DISCARD_WITHIN_S):
-                    await request.discard(_DISCARD_AT_MOST_BYTES)
-            return problem(413, "The body is too large", (b"connection", b"close"))
+            return await route(request)
+        except BodyTooLarge:
+            return build_problem(413, "The body is too large", connection="close")
         except Rejected as error:
-            return problem(400, str(error))
+            return build_problem(400, str(error))
         except Retryable as error:
-            # Fast: Graph counts slow answers against us and then drops notifications; a fast 503 is safe.
-            log.warning("push_not_stored", path=request.path, reason=str(error))
-            return _COME_AGAIN
-        except (TimeoutError, Gone):
-            return problem(408, "The body did not come in time", (b"connection", b"close"))
+            # Fast: Graph counts slow responses and then drops notifications, while a fast 503 is only repeated.
+            log.warning("push_not_stored", path=_get_path(request), reason=str(error))
+            return build_problem(503, "Not stored: retry later", retry_after="5")
+        except (TimeoutError, ClientDisconnect):
+            return build_problem(408, "The body did not arrive in time", connection="close")
         except Exception:
-            log.exception("push_failed", path=request.path)
-            return problem(500, "Something failed here")
+            # A bug of ours: the provider got 500 and repeats the push.
+            log.exception("push_failed", path=_get_path(request))
+            return build_problem(500, "Something failed here")
 
-    def _tell_security(self, kind: str, request: Request, **facts: object) -> None:
-        """One event for a request, however many items it had: a flood must not become one of log lines."""
-        address = source_address(request.peer, request.headers(b"x-forwarded-for"), self._trusted_proxies)
-        log.warning("security_event", kind=kind, path=request.path, source_address=address, **facts)
-
-
-# Looked up once: a lookup by label costs as much as judging an item.
-_ITEMS = {
-    (provider, outcome): GATEWAY_ITEMS.labels(provider, outcome)
-    for provider in ("outlook", "gmail")
-    for outcome in ("written", "dropped", "mismatched")
-}
+    def _log_security_event(self, kind: str, request: Request, **fields: object) -> None:
+        """One log line per request, however many items it has: a flood of items must not become one of log lines."""
+        address = find_client_address(
+            request.client.host if request.client else None,
+            request.headers.getlist("x-forwarded-for"),
+            self._trusted_proxies,
+        )
+        # A push without valid proof: one event per request, however many items it had.
+        log.warning("security_event_detected", kind=kind, path=_get_path(request), source_address=address, **fields)
 
 
-def _count(provider: str, received: Received) -> None:
+def _get_path(request: Request) -> str:
+    # Not `request.url`, which fails for a malformed Host header.
+    return str(request.scope["path"])
+
+
+def _count_items(provider: str, result: PushResult) -> None:
     for outcome, count in (
-        ("written", received.written),
-        ("dropped", received.dropped),
-        ("mismatched", received.mismatched),
+        ("written", result.written),
+        ("dropped", result.dropped),
+        ("mismatched", result.mismatched),
     ):
         if count:
-            _ITEMS[provider, outcome].inc(count)
+            GATEWAY_ITEMS.labels(provider, outcome).inc(count)
 
 
-def _handshake(token: str) -> Answer:
-    """Graph wants the decoded token and nothing else. Anybody can send one: no browser may take it for a page.
+def _answer_handshake(token: str) -> Response:
+    """Graph expects the decoded token and nothing else.
 
-    Only `<` and `>` are escaped, which no markup can do without: a token that has `&` or quotes comes back as it was.
+    Anybody can send a handshake, so no browser may take the answer for a page. Only `<` and `>` are escaped, without
+    which there is no markup: Graph would not recognize a token whose `&` or quotes were changed.
     """
     if not token:
-        return problem(400, "The validation token is empty")
-    headers = ((b"content-type", b"text/plain; charset=utf-8"), (b"x-content-type-options", b"nosniff"))
+        return build_problem(400, "The validation token is empty")
     escaped = token.replace("<", "&lt;").replace(">", "&gt;")
-    return Answer(200, escaped.encode("utf-8", "replace"), headers)
+    headers = {"x-content-type-options": "nosniff"}
+    return Response(escaped.encode("utf-8", "replace"), headers=headers, media_type="text/plain")

@@ -7,9 +7,9 @@ create table mailroom_tokens."grant" (
     provider_user_id text not null,    -- who consented; empty once forgotten
     sealed_tokens text,                -- key id and AES-256-GCM box (tokens/sealing.py); null once forgotten
     generation bigint not null,        -- rises with each consent; the result of an older one must not change a newer one
-    scopes text[] not null default '{}',
-    access_expires_at timestamptz not null,
-    refreshed_at timestamptz not null,
+    scopes text[] not null default '{}',  -- what the user consented to
+    access_expires_at timestamptz not null,  -- when the access token expires, by the provider's word
+    refreshed_at timestamptz not null,  -- last time that the provider issued an access token
     refused_at timestamptz,            -- the provider refused this generation
     created_at timestamptz not null default now()
 );

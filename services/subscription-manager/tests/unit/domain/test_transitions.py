@@ -1,0 +1,176 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from connection_fakes import NOW, make_connection, make_subscription
+
+from mailroom_common.events import ClientState
+from mailroom_common.providers.types import Account
+from subscription_manager.domain import transitions
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, SubscriptionStatus
+
+PENDING = make_connection(
+    state=ConnectionState.PENDING,
+    connection_status=None,
+    connection_reason=transitions.AUTHORIZATION_PENDING,
+    next_check_at=None,
+    next_backstop_at=None,
+)
+ACCOUNT = Account("user-1", "ada@contoso.example", ("a@contoso.example",), "tenant-1")
+
+
+def make_client_state(sha256: str, valid_for: timedelta) -> ClientState:
+    return ClientState(sha256=sha256, valid_until=NOW + valid_for)
+
+
+def consent(connection: Connection, account: Account = ACCOUNT) -> Connection:
+    return transitions.record_consent(
+        connection,
+        account,
+        generation=3,
+        now=NOW,
+        start_at=NOW - timedelta(minutes=1),
+        next_backstop_at=NOW + timedelta(minutes=7),
+    )
+
+
+def test_consent_of_a_pending_connection_makes_it_active_and_due() -> None:
+    consented = consent(replace(PENDING, failed_attempts=4, provider_tenant="asked"))
+    assert (consented.state, consented.connection_status) == (ConnectionState.ACTIVE, ConnectionStatus.ACTIVE)
+    assert (consented.next_check_at, consented.failed_attempts) == (NOW, 0)
+    assert consented.next_backstop_at == NOW + timedelta(minutes=7)
+    assert consented.provider_tenant == "tenant-1"
+    assert consent(replace(PENDING, provider_tenant="asked"), Account("u", "a@b.example")).provider_tenant == "asked"
+
+
+def test_later_consent_leaves_what_is_scheduled_and_where_the_sync_began() -> None:
+    active = make_connection(start_at=NOW - timedelta(days=9))
+    consented = consent(active)
+    assert consented.start_at == NOW - timedelta(days=9)
+    assert consented.next_backstop_at == active.next_backstop_at
+    assert consent(replace(active, state=ConnectionState.PAUSED)).state is ConnectionState.PAUSED
+
+
+def test_added_hash_outlives_the_subscription_and_hashes_that_ran_out_go() -> None:
+    known = (make_client_state("old", timedelta(seconds=-1)), make_client_state("valid", timedelta(days=1)))
+    added = transitions.add_client_state(
+        make_connection(client_states=known), "new", expires_at=NOW + timedelta(days=7), now=NOW
+    )
+    assert [state.sha256 for state in added.client_states] == ["valid", "new"]
+    assert added.client_states[-1].valid_until == NOW + timedelta(days=8)
+
+
+def test_renewal_prolongs_the_hash_of_the_current_subscription_only() -> None:
+    connection = make_connection(
+        subscription=make_subscription(client_state_sha256="current", renewal_requested_at=NOW),
+        client_states=(
+            make_client_state("expired", timedelta(seconds=-1)),
+            make_client_state("replaced", timedelta(days=2)),
+            make_client_state("current", timedelta(seconds=-1)),
+        ),
+    )
+    expires_at = NOW + timedelta(days=6)
+    renewed = transitions.record_renewal(connection, expires_at, now=NOW, next_check_at=expires_at)
+    assert [(state.sha256, state.valid_until - NOW) for state in renewed.client_states] == [
+        ("replaced", timedelta(days=2)),
+        ("current", timedelta(days=7)),
+    ]
+    assert renewed.subscription is not None
+    assert renewed.subscription.renewal_requested_at is None
+
+
+def test_renewal_of_one_that_was_taken_for_expired_makes_it_active_again() -> None:
+    expired = make_connection(subscription=make_subscription(status=SubscriptionStatus.EXPIRED), failed_attempts=3)
+    renewed = transitions.record_renewal(expired, NOW + timedelta(days=6), now=NOW, next_check_at=NOW)
+    assert renewed.subscription is not None
+    assert (renewed.subscription.status, renewed.failed_attempts) == (SubscriptionStatus.ACTIVE, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [
+        (ConnectionStatus.ACTIVE, (ConnectionStatus.SUBSCRIPTION_EXPIRED, "renewal_failed")),
+        (ConnectionStatus.TOKEN_REFRESH_FAILED, (ConnectionStatus.TOKEN_REFRESH_FAILED, "token_refused")),
+    ],
+)
+def test_of_several_troubles_the_first_is_shown(status: ConnectionStatus, shown: tuple[ConnectionStatus, str]) -> None:
+    reason = None if status is ConnectionStatus.ACTIVE else "token_refused"
+    overdue = make_connection(
+        subscription=make_subscription(expires_at=NOW), connection_status=status, connection_reason=reason
+    )
+    after = transitions.mark_overdue_as_expired(overdue, NOW)
+    assert (after.connection_status, after.connection_reason) == shown
+    assert after.subscription is not None
+    assert after.subscription.status is SubscriptionStatus.EXPIRED
+
+
+def test_removed_subscription_does_not_become_an_expired_one() -> None:
+    removed = make_connection(subscription=make_subscription(expires_at=NOW, status=SubscriptionStatus.REMOVED))
+    assert transitions.mark_overdue_as_expired(removed, NOW) == removed
+
+
+def test_deletion_stops_the_backstop_and_is_due_at_once_whatever_failed_before() -> None:
+    deleting = transitions.begin_deletion(make_connection(failed_attempts=7), NOW + timedelta(minutes=1))
+    assert (deleting.state, deleting.next_check_at) == (ConnectionState.DELETING, NOW + timedelta(minutes=1))
+    assert (deleting.failed_attempts, deleting.next_backstop_at) == (0, None)
+
+
+def test_deletion_without_consent_is_finished_at_once_and_with_a_left_grant_is_not() -> None:
+    assert transitions.begin_deletion(PENDING, NOW).state is ConnectionState.DELETED
+    asked = replace(PENDING, address="asked@contoso.example")
+    with_grant = transitions.begin_deletion(asked, NOW, has_grant=True)
+    assert (with_grant.state, with_grant.address, with_grant.forgotten_at) == (ConnectionState.DELETING, None, NOW)
+
+
+def test_deletion_is_finished_when_both_sides_are() -> None:
+    deleting = make_connection(state=ConnectionState.DELETING, failed_attempts=2)
+    ended = transitions.record_provider_end(deleting, NOW)
+    assert (ended.provider_ended_at, ended.next_check_at, ended.failed_attempts) == (NOW, None, 0)
+    forgotten = transitions.record_forgotten(deleting, NOW)
+    for one in (deleting, ended, forgotten):
+        assert transitions.soft_delete_if_finished(one, NOW).state is ConnectionState.DELETING
+    both = transitions.soft_delete_if_finished(transitions.record_forgotten(ended, NOW), NOW)
+    assert both.state is ConnectionState.DELETED
+    alive = replace(both, state=ConnectionState.ACTIVE)
+    assert transitions.soft_delete_if_finished(alive, NOW) == alive
+
+
+def test_repeated_forgotten_keeps_the_first_time() -> None:
+    first = transitions.record_forgotten(make_connection(), NOW)
+    assert transitions.record_forgotten(first, NOW + timedelta(hours=1)) == first
+
+
+def test_soft_deleted_row_holds_nothing_of_a_mailbox() -> None:
+    full = make_connection(
+        aliases=("a@contoso.example",),
+        client_states=(make_client_state("x", timedelta(days=1)),),
+        subscription=make_subscription(),
+        connection_reason="access_denied",
+        last_error="canary",
+        version=4,
+    )
+    deleted = transitions.soft_delete(full, NOW)
+    for secret in ("contoso", "user-1", "canary", "sub-old", "access_denied"):
+        assert secret not in repr(deleted)
+    assert deleted.client_states == ()
+    assert (deleted.next_check_at, deleted.next_backstop_at, deleted.version) == (None, None, 4)
+
+
+def test_refused_grant_stays_refused_until_a_consent() -> None:
+    refused = make_connection(connection_status=ConnectionStatus.TOKEN_REFRESH_FAILED, subscription=make_subscription())
+    renewed = transitions.record_renewal(refused, NOW, now=NOW, next_check_at=NOW)
+    assert renewed.connection_status is ConnectionStatus.TOKEN_REFRESH_FAILED
+    assert consent(refused).connection_status is ConnectionStatus.ACTIVE
+
+
+def test_pauses_double_up_to_an_hour_and_the_providers_word_counts_before() -> None:
+    def pause(attempts: int, retry_after: timedelta | None = None) -> timedelta:
+        failed = transitions.schedule_retry(
+            make_connection(failed_attempts=attempts), "why", now=NOW, retry_after=retry_after
+        )
+        assert failed.next_check_at is not None
+        return failed.next_check_at - NOW
+
+    assert [pause(attempts) for attempts in (0, 1, 2)] == [timedelta(seconds=s) for s in (5, 10, 20)]
+    assert pause(10_000) == timedelta(hours=1)
+    assert pause(0, timedelta(seconds=77)) == timedelta(seconds=77)
