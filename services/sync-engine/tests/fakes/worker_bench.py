@@ -115,8 +115,8 @@ class Log:
         headers = {"resolves": str(append.resolves)} if append and append.resolves is not None else {}
         record = IncomingRecord(topic, 0, offset, now(), key, None if event is None else b"", headers, event)
         if owned := self.owned.get(topic.name):
-            owned.read(record)
-            owned.committable(offset + 1)
+            owned.read_record(record)
+            owned.find_committable_offset(offset + 1)
         return offset
 
     def tombstones(self, topic: Topic = SYNC_REQUESTS) -> list[tuple[str, int]]:
@@ -136,7 +136,7 @@ class Runs:
     began: list[tuple[str, int, frozenset[SyncReason]]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
 
-    async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
+    async def sync_mailbox(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
         self.began.append((source.doc_source_id, source.version, reasons))
         if self.behave is None:
             return RunCompleted()

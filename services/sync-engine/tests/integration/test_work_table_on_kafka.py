@@ -161,7 +161,7 @@ class Surroundings:
 
     # MailboxSync
 
-    async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
+    async def sync_mailbox(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
         self.began.append(source.doc_source_id)
         return await self.behave(source.doc_source_id)
 

@@ -37,7 +37,7 @@ class CoalesceNotifications:
     async def handle_notification(self, doc_source_id: str, tenant_id: str) -> None:
         """`tenant_id` is empty where the notification could not be read: it asks for a sync all the same."""
         COALESCER_NOTIFICATIONS.inc()
-        window = self._windows.get(doc_source_id)
+        window = self._windows.get_window(doc_source_id)
         decision = decide_on_notification(window, PendingRequest(self._clock(), tenant_id), self._length)
         await self._apply_decision(doc_source_id, window, decision)
 
@@ -70,14 +70,16 @@ class CoalesceNotifications:
 
     def on_recovery(self) -> None:
         """After a rebalance: the windows are those of other partitions now, and each has to end once more."""
-        self._ends = [(window.ends_at, key) for key, window in self._windows.items() if self._windows.owns(key)]
+        self._ends = [
+            (window.ends_at, key) for key, window in self._windows.list_windows() if self._windows.owns_source(key)
+        ]
         heapq.heapify(self._ends)
         self._ends_changed.set()
 
     async def _close_window(self, doc_source_id: str, now: datetime) -> None:
         # Looked up again: the window may have been prolonged, or its partition moved, since its end was queued.
-        window = self._windows.get(doc_source_id)
-        if window is not None and self._windows.owns(doc_source_id):
+        window = self._windows.get_window(doc_source_id)
+        if window is not None and self._windows.owns_source(doc_source_id):
             await self._apply_decision(doc_source_id, window, decide_on_window_end(window, now, self._length))
 
     async def _apply_decision(
@@ -91,7 +93,7 @@ class CoalesceNotifications:
             return
         if decision.window is not None and (before is None or before.ends_at != decision.window.ends_at):
             self._push_end((decision.window.ends_at, doc_source_id))
-        await self._windows.put(doc_source_id, decision.window)
+        await self._windows.store_window(doc_source_id, decision.window)
 
     def _push_end(self, end: tuple[datetime, str]) -> None:
         heapq.heappush(self._ends, end)

@@ -36,7 +36,7 @@ class CollectMessages:
                 return processed
         message = await self._fetch_message(run, ref)
         # Judged by what the fetch says: the message may have been moved since the page was listed.
-        location = watch.locate(message.summary)
+        location = watch.locate_message(message.summary)
         if location is None or run.is_before_start(message.summary):
             return None
         return await self._process_parts(run, await self._complete_message(run, message), location)
@@ -85,12 +85,12 @@ class CollectMessages:
 
 
 def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool:
-    return run.is_before_start(summary) or (watch.knows_location(summary) and watch.locate(summary) is None)
+    return run.is_before_start(summary) or (watch.knows_location(summary) and watch.locate_message(summary) is None)
 
 
 def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) -> ProcessedMessage | None:
     """A mail without attachments that mentions no document costs no call at all."""
-    location = watch.locate(summary) if watch.knows_location(summary) else None
+    location = watch.locate_message(summary) if watch.knows_location(summary) else None
     if location is None or summary.received_at is None or summary.has_attachments is not False:
         return None
     profile, rules = run.source.profile, run.source.filter

@@ -30,7 +30,7 @@ class RequestPartition:
     def is_backfill(self) -> bool:
         return self.topic is SYNC_REQUESTS_BACKFILL
 
-    def read(self, record: IncomingRecord) -> None:
+    def read_record(self, record: IncomingRecord) -> None:
         if isinstance(record.event, SyncRequest):
             self.table.read_request(record.offset, record.key, record.event)
             # The trace of the newest request: a run answers all that were pending when it began.
@@ -40,7 +40,7 @@ class RequestPartition:
             self.traceparents.pop(record.key, None)
         self.notify()
 
-    def committable(self, position: int) -> int:
+    def find_committable_offset(self, position: int) -> int:
         # Also over gaps: compaction may have taken the records between the last one read and the position.
         self.table.advance_position(position)
         return self.table.committable_offset()

@@ -101,7 +101,7 @@ class RunSync:
         )
         self._parked = RetryParkedItems(messages, collect, observe, commits)
 
-    async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
+    async def sync_mailbox(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
         state = await self._states.read_state(source)
         now = self._clock()
         if refusal := _find_refusal(source, state):
@@ -135,7 +135,7 @@ class RunSync:
 
     async def _sync_to_outcome(self, run: SyncRun, kind: RunKind) -> RunOutcome:
         try:
-            watch = await self._sync(run, kind)
+            watch = await self._sync_until_consistent(run, kind)
         except SourceNotActive as error:
             return NotSyncable(str(error))
         except ActionRequired as error:
@@ -155,7 +155,7 @@ class RunSync:
             missing_folders=None if watch is None else watch.missing_names,
         )
 
-    async def _sync(self, run: SyncRun, kind: RunKind) -> Watch | None:
+    async def _sync_until_consistent(self, run: SyncRun, kind: RunKind) -> Watch | None:
         for attempt in range(1, _MAX_CURSOR_CONFLICTS + 1):
             try:
                 watch, failure = await self._sync_once(run, kind)
@@ -174,7 +174,7 @@ class RunSync:
     async def _sync_once(self, run: SyncRun, kind: RunKind) -> tuple[Watch | None, ProviderUnavailable | None]:
         """What is watched, where that was asked for; and the failure that kept some folders from being read."""
         if _lists_history(run):
-            return await self._history.sync_mailbox(run, is_full=kind is RunKind.FULL), None
+            return await self._history.sync_history(run, is_full=kind is RunKind.FULL), None
         if kind is RunKind.HINTED:
             await self._modified.sync_modified(run)
             return None, None

@@ -101,7 +101,7 @@ async def test_the_providers_wait_is_kept_whatever_a_request_says(engine: Engine
 
 async def test_a_provider_without_a_client_is_deferred_and_says_so(engine: Engine) -> None:
     run = engine.sync_engine(is_configured=False)
-    outcome = await run.run(engine.source, reasons=frozenset({SyncReason.BACKSTOP}))
+    outcome = await run.sync_mailbox(engine.source, reasons=frozenset({SyncReason.BACKSTOP}))
     assert isinstance(outcome, RunDeferred)
     assert "not set up" in outcome.detail
 

@@ -183,7 +183,7 @@ def test_a_new_request_ends_the_rest_and_a_repeated_one_does_not() -> None:
     for reason, is_claimed in ((SyncReason.RETRY, False), (SyncReason.NOTIFICATION, True)):
         table = WorkTable()
         read(table, 3)
-        table.release(claimed(table), not_before=NOON + timedelta(hours=1))
+        table.release_claim(claimed(table), not_before=NOON + timedelta(hours=1))
         read(table, 4, "a", reason)
         assert (table.claim_next() is not None) is is_claimed
 
@@ -191,7 +191,7 @@ def test_a_new_request_ends_the_rest_and_a_repeated_one_does_not() -> None:
 def test_a_claim_that_was_put_back_keeps_its_reasons_and_its_offset() -> None:
     table = WorkTable()
     read(table, 3, "a", SyncReason.BACKSTOP)
-    table.release(claimed(table), not_before=NOON)
+    table.release_claim(claimed(table), not_before=NOON)
     assert table.committable_offset() == 3
     table.wake_due_keys(NOON)
     again = claimed(table)
@@ -203,7 +203,7 @@ def test_a_claim_that_another_owner_answered_meanwhile_is_put_back_without_its_r
     read(table, 3, "a", SyncReason.BACKSTOP)
     claim = claimed(table)
     table.read_tombstone(4, "a", 3)
-    table.release(claim, not_before=NOON)
+    table.release_claim(claim, not_before=NOON)
     table.wake_due_keys(NOON)
     read(table, 5)
     assert claimed(table).reasons == {SyncReason.NOTIFICATION}
@@ -232,9 +232,9 @@ def test_the_reasons_of_a_request_that_another_owner_answered_are_not_those_of_t
 def test_a_later_rest_is_not_ended_by_an_earlier_one() -> None:
     table = WorkTable()
     read(table, 3)
-    table.release(claimed(table), not_before=NOON)
+    table.release_claim(claimed(table), not_before=NOON)
     table.wake_due_keys(NOON)
-    table.release(claimed(table), not_before=NOON + timedelta(minutes=1))
+    table.release_claim(claimed(table), not_before=NOON + timedelta(minutes=1))
     table.wake_due_keys(NOON + timedelta(seconds=59))
     assert table.claim_next() is None
 
@@ -291,9 +291,9 @@ def test_a_rearmed_request_is_appended_once() -> None:
 def test_the_end_of_an_earlier_rest_does_not_end_a_later_one() -> None:
     table = WorkTable()
     read(table, 3)
-    table.release(claimed(table), not_before=NOON + timedelta(seconds=1))
+    table.release_claim(claimed(table), not_before=NOON + timedelta(seconds=1))
     read(table, 4)  # a new request ends the rest, and its entry in the queue stays
-    table.release(claimed(table), not_before=NOON + timedelta(minutes=1))
+    table.release_claim(claimed(table), not_before=NOON + timedelta(minutes=1))
     table.wake_due_keys(NOON + timedelta(seconds=1))
     assert table.claim_next() is None
     table.wake_due_keys(NOON + timedelta(minutes=1))

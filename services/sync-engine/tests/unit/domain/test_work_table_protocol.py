@@ -142,7 +142,7 @@ class Mailroom(RuleBasedStateMachine):
     @rule()
     def the_owner_releases_a_claim(self) -> None:
         if claim := self.owner.table.claim_next():
-            self.owner.table.release(claim, not_before=self.now + timedelta(seconds=2))
+            self.owner.table.release_claim(claim, not_before=self.now + timedelta(seconds=2))
 
     @precondition(lambda self: self.owner.runs)
     @rule(data=st.data(), to_the_end=st.booleans())

@@ -132,7 +132,9 @@ async def test_a_failed_run_is_asked_for_again_and_rests() -> None:
     async with working(bench):
         bench.ask("s")
         await until(bench.log.again)
-        await until(lambda: bench.log.owned["sync-requests"].committable(2) == 1)  # the committed offset moves on
+        await until(
+            lambda: bench.log.owned["sync-requests"].find_committable_offset(2) == 1
+        )  # the committed offset moves on
         await until(bench.log.tombstones)
     assert bench.log.tombstones() == [("s", 1)]
     assert bench.connections.reported == [("s", "failing"), ("s", "synced")]

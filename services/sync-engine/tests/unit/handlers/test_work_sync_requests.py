@@ -77,10 +77,10 @@ async def test_a_request_for_a_full_run_is_durable_at_once_however_long_a_run_ta
         await until(lambda: bench.runs.keys)
         wished_at = bench.ask("s", SyncReason.LIFECYCLE)
         bench.ask("s", SyncReason.NOTIFICATION)  # takes its place in the table, and for the cleaner
-        assert bench.log.owned["sync-requests"].committable(wished_at + 2) == wished_at
+        assert bench.log.owned["sync-requests"].find_committable_offset(wished_at + 2) == wished_at
         await until(lambda: bench.states.full_due)
         assert bench.runs.keys == ["s"]
-        await until(lambda: bench.log.owned["sync-requests"].committable(wished_at + 2) == wished_at + 1)
+        await until(lambda: bench.log.owned["sync-requests"].find_committable_offset(wished_at + 2) == wished_at + 1)
         hold.set()
         await until(bench.log.tombstones)
 
@@ -92,7 +92,7 @@ async def test_while_postgres_is_away_requests_stay_as_they_are() -> None:
     async with working(bench):
         bench.ask("s", SyncReason.LIFECYCLE)
         await asyncio.sleep(0.2)
-        assert bench.log.owned["sync-requests"].committable(1) == 0
+        assert bench.log.owned["sync-requests"].find_committable_offset(1) == 0
         assert bench.log.tombstones() == []
         bench.states.is_reachable = True
         await until(bench.log.tombstones)
