@@ -125,9 +125,9 @@ GATEWAY_KEY_FETCHES = Counter(
 )
 
 # Parser process (parser/pool.py)
-PARSER_JOBS = Counter(
-    "mailroom_parser_jobs_total",
-    "Files that the parser process was given: `read`, `refused` by a reader, `limit` reached, `crashed`.",
+PARSER_FILES = Counter(
+    "mailroom_parser_files_total",
+    "Files that a parser process was given: `read`, `refused` by a reader, `limit` reached, `crashed`.",
     ["outcome"],
 )
 PARSER_CONFINEMENT = Gauge(
@@ -137,20 +137,23 @@ PARSER_CONFINEMENT = Gauge(
 )
 
 # ingestion
-INGESTION_TAKEN_IN = Counter(
-    "mailroom_ingestion_taken_in_total",
-    "Records of attachments taken in, `duplicate` when their content was known.",
+INGESTION_ATTACHMENTS_RECORDED = Counter(
+    "mailroom_ingestion_attachments_recorded_total",
+    "Records of attachments: a new `document`, or a `duplicate` whose content was known in its doc source.",
     ["kind"],
 )
-INGESTION_FINISHED = Counter(
-    "mailroom_ingestion_finished_total", "Documents that came to an end, by status and reason.", ["status", "reason"]
+INGESTION_DOCUMENTS_FINISHED = Counter(
+    "mailroom_ingestion_documents_finished_total",
+    "Documents that reached a final status, by status and skip or review reason.",
+    ["status", "reason"],
 )
-INGESTION_PUT_BACK = Counter(
-    "mailroom_ingestion_put_back_total", "Attempts at a document that ended in another one later."
+INGESTION_DOCUMENTS_RELEASED = Counter(
+    "mailroom_ingestion_documents_released_total",
+    "Attempts at a document that failed and left it to a later attempt.",
 )
 INGESTION_ATTEMPT_S = Histogram(
     "mailroom_ingestion_attempt_seconds",
-    "From the claim of a document to its end or its next pause.",
+    "From the claim of a document to its final status, or to its release for a later attempt.",
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30, 60, 120),
 )
 

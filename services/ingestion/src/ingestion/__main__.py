@@ -2,17 +2,21 @@
 
 import sys
 
-from ingestion import app
 from ingestion.settings import DocumentsAPISettings, WorkerSettings
 from mailroom_common.process import run_process
 
 
 def main(arguments: list[str]) -> int:
+    # Each process imports what it needs: the API has no use for Kafka and the readers.
     match arguments:
         case ["worker"]:
-            return run_process("ingestion_worker", WorkerSettings, app.worker)
+            from ingestion.app import worker
+
+            return run_process("ingestion_worker", WorkerSettings, worker.run)
         case ["api"]:
-            return run_process("ingestion_api", DocumentsAPISettings, app.api)
+            from ingestion.app import api
+
+            return run_process("ingestion_api", DocumentsAPISettings, api.run)
         case _:
             sys.stderr.write("usage: python -m ingestion worker | api\n")
             return 2

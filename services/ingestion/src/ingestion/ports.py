@@ -1,21 +1,22 @@
-"""What the handlers ask for."""
+"""What the handlers, the worker's loops and the API ask for."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from enum import StrEnum
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from ingestion.domain.document import Lease, Outcome
+from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from mailroom_common.events import AttachmentStored
 
 
-class Intakes(Protocol):
-    async def take_in(self, stored: AttachmentStored) -> str | None:
-        """Record an attachment and the document it is, in one transaction; a record that comes again changes nothing.
+class IntakeStore(Protocol):
+    async def record_attachment(self, stored: AttachmentStored) -> str | None:
+        """Record an attachment and its document, in one transaction; a record that comes again changes nothing.
 
         Returns:
             the key of a blob that nobody needs any more: that of a duplicate.
@@ -23,37 +24,43 @@ class Intakes(Protocol):
         ...
 
 
-class Leases(Protocol):
-    """Claims on documents. All but `claim` do nothing and say False when the lease is another's by now."""
+class DocumentLeases(Protocol):
+    """Claims on documents. Where a lease is asked for, another holder of it makes the answer False or None."""
 
-    async def claim(self) -> Lease | None: ...
+    async def claim_document(self) -> DocumentLease | None: ...
 
-    async def renew(self, lease: Lease) -> bool: ...
-
-    async def finish(self, lease: Lease, outcome: Outcome) -> bool:
-        """End the document and emit the result of every attachment that it is, in one transaction."""
+    async def read_seconds_until_due(self) -> float | None:
+        """Seconds until a document may be claimed, negative when it may be now; None when none waits."""
         ...
 
-    async def put_back(self, lease: Lease, *, not_before: datetime, error: str, counts: bool) -> bool:
-        """Let the document rest. `counts` False: the attempt was none of the document's fault."""
+    async def renew_lease(self, lease: DocumentLease) -> bool: ...
+
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
+        """Make the outcome final and emit the result of every attachment of the document, in one transaction."""
         ...
 
-    async def reserve_archive_path(self, lease: Lease, paths: Iterable[str]) -> str | None:
+    async def release_document(
+        self, lease: DocumentLease, *, not_before: datetime, error: str, count_attempt: bool
+    ) -> bool:
+        """Let the document wait for another attempt. `count_attempt` False: this one says nothing about it."""
+        ...
+
+    async def reserve_archive_path(self, lease: DocumentLease, paths: Iterable[str]) -> str | None:
         """The first of the paths that no other document has; None when the lease is lost, or all are taken."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """A blob as a file of our own. `content_type` is what its bytes are, None for nothing Mailroom reads."""
+class FetchedFile:
+    """A blob as a file of our own. `content_type` is what its bytes are, None for nothing that Mailroom reads."""
 
     path: Path
     sha256: str
     content_type: str | None
 
 
-class Blobs(Protocol):
-    def fetched(self, key: str) -> AbstractAsyncContextManager[Fetched]:
+class DocumentBlobs(Protocol):
+    def fetch_blob(self, key: str) -> AbstractAsyncContextManager[FetchedFile]:
         """The blob as a file for the length of the block.
 
         Raises:
@@ -61,7 +68,7 @@ class Blobs(Protocol):
         """
         ...
 
-    async def archive(self, file: Fetched, path: str, *, metadata: Mapping[str, str]) -> None:
+    async def write_archive_copy(self, file: FetchedFile, path: str, *, metadata: Mapping[str, str]) -> None:
         """
         Raises:
             Unavailable
@@ -69,21 +76,106 @@ class Blobs(Protocol):
         """
         ...
 
-    async def delete(self, key: str) -> None: ...
+    async def delete_blob(self, key: str) -> None: ...
 
 
-class Transcribes(Protocol):
-    async def transcribe(self, file: Path) -> Transcript:
+class Transcriber(Protocol):
+    async def transcribe_file(self, file: Path) -> Transcript:
         """
         Raises:
-            UnreadableFile, ParserLimitReached, ParserCrashed: as `ParserPool.call`.
+            UnreadableFile, ParserLimitReached, ParserCrashed: as `ParserPool.run_reader`.
         """
         ...
 
 
-class Classifies(Protocol):
-    async def classify(self, transcript: Transcript) -> Classification: ...
+class DocumentClassifier(Protocol):
+    async def classify_transcript(self, transcript: Transcript) -> Classification: ...
 
 
-class Extracts(Protocol):
-    async def extract(self, transcript: Transcript) -> Extraction: ...
+class FieldExtractor(Protocol):
+    async def extract_fields(self, transcript: Transcript) -> Extraction: ...
+
+
+class Channel(StrEnum):
+    """What a process can wait for. A signal says that there may be something to see, never what."""
+
+    DOCUMENT_DUE = "ingestion_document_due"  # a document may be claimable
+    EVENT_UNNUMBERED = "ingestion_event_unnumbered"  # a document event has no number yet
+    EVENT_NUMBERED = "ingestion_event_numbered"  # a document event has one: streams may look
+
+
+class ChannelSignals(Protocol):
+    def count_signals(self, channel: Channel) -> int:
+        """How often the channel was signalled. Read it before looking, and wait for more than it afterwards."""
+        ...
+
+    async def wait_for_signal(self, channel: Channel, *, beyond: int, timeout_s: float) -> None:
+        """Until the channel was signalled more often than `beyond`, or the time is up."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedEvent:
+    seq: int
+    document: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class EventLogRange:
+    """What the event log holds: `last_seq` is its newest number, what is at or below `deleted_seq` may be gone."""
+
+    last_seq: int
+    deleted_seq: int
+
+
+class EventLog(Protocol):
+    async def assign_numbers(self) -> int:
+        """Number a batch of events that have no number yet; how many it were."""
+        ...
+
+    async def delete_events(self, *, older_than: timedelta) -> int:
+        """Delete a batch of old events; how many it were."""
+        ...
+
+    async def read_range(self) -> EventLogRange: ...
+
+    async def list_events(self, tenant_id: str, *, after: int, limit: int) -> Sequence[NumberedEvent]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentFilter:
+    doc_source_id: str | None = None
+    status: str | None = None
+    content_sha256: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredContent:
+    content_type: str
+    size_bytes: int
+    blob_key: str
+    filename: str | None
+
+
+class DocumentCatalog(Protocol):
+    """Documents as the API shows them (`domain/views.py`): always those of one tenant."""
+
+    async def list_documents(
+        self, tenant_id: str, document_filter: DocumentFilter, *, before: int | None, limit: int
+    ) -> tuple[Sequence[dict[str, Any]], int | None]:
+        """The newest first, and the position where the next page begins."""
+        ...
+
+    async def find_document(self, tenant_id: str, document_id: str) -> dict[str, Any] | None: ...
+
+    async def find_content(self, tenant_id: str, document_id: str) -> StoredContent | None: ...
+
+
+class EventTickets(Protocol):
+    async def issue_ticket(self, tenant_id: str) -> tuple[str, datetime]:
+        """A new ticket and when it expires."""
+        ...
+
+    async def redeem_ticket(self, ticket: str) -> str | None:
+        """The tenant of a valid ticket, which is then used up; None for any other."""
+        ...

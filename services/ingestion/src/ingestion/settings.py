@@ -1,4 +1,4 @@
-"""What each process of ingestion reads from the environment."""
+"""The settings of each process, read from the environment."""
 
 from pydantic import Field
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from ingestion.domain.content import content_type_of
-from ingestion.domain.document import Attachment, AttachmentId, DocumentId, Lease, Outcome
+from ingestion.domain.document import AttachmentId, DocumentAttachment, DocumentId, DocumentLease, DocumentOutcome
 from ingestion.domain.routing import Classification, Extraction
-from ingestion.domain.transcript import Transcript
-from ingestion.ports import Fetched
+from ingestion.domain.transcript import Transcript, detect_content_type
+from ingestion.ports import FetchedFile
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import AttachmentStored, Profile, derive_attachment_id, derive_event_id
@@ -23,7 +22,7 @@ NOW = datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
 PDF = b"%PDF-1.7 a document"
 
 
-def an_attachment(**changed: Any) -> Attachment:
+def build_attachment(**changed: Any) -> DocumentAttachment:
     usual: dict[str, Any] = {
         "attachment_id": AttachmentId("5d1cbe51-0000-5000-8000-000000000001"),
         "tenant_id": "acme",
@@ -41,10 +40,10 @@ def an_attachment(**changed: Any) -> Attachment:
         "received_at": NOW,
         "folder": "INBOX",
     }
-    return Attachment(**{**usual, **changed})
+    return DocumentAttachment(**{**usual, **changed})
 
 
-def stored(
+def build_record(
     content: bytes = PDF,
     *,
     source: str = "source-1",
@@ -79,8 +78,8 @@ def stored(
     return AttachmentStored(**{**usual, **changed})
 
 
-def a_lease(content: bytes = PDF, **changed: Any) -> Lease:
-    attachment = an_attachment()
+def build_lease(content: bytes = PDF, **changed: Any) -> DocumentLease:
+    attachment = build_attachment()
     usual: dict[str, Any] = {
         "document_id": DocumentId(attachment.attachment_id),
         "token": uuid4(),
@@ -91,9 +90,9 @@ def a_lease(content: bytes = PDF, **changed: Any) -> Lease:
         "content_sha256": sha256(content).hexdigest(),
         "content_type": "application/pdf",
         "blob_key": attachment.blob_key,
-        "first": attachment,
+        "first_attachment": attachment,
     }
-    return Lease(**{**usual, **changed})
+    return DocumentLease(**{**usual, **changed})
 
 
 T = TypeVar("T", Transcript, Extraction)
@@ -103,19 +102,19 @@ T = TypeVar("T", Transcript, Extraction)
 class FakeLeases:
     """Hands out the leases given, and remembers what became of them."""
 
-    waiting: list[Lease] = field(default_factory=list)
+    waiting: list[DocumentLease] = field(default_factory=list)
     is_lost: bool = False
     renewals: int = 0
     failing_renewals: int = 0
     renewed_thrice: asyncio.Event = field(default_factory=asyncio.Event)
-    finished: list[tuple[Lease, Outcome]] = field(default_factory=list)
-    put_backs: list[tuple[Lease, datetime, str, bool]] = field(default_factory=list)
+    finished: list[tuple[DocumentLease, DocumentOutcome]] = field(default_factory=list)
+    releases: list[tuple[DocumentLease, datetime, str, bool]] = field(default_factory=list)
     reserved: list[str] = field(default_factory=list)
 
-    async def claim(self) -> Lease | None:
+    async def claim_document(self) -> DocumentLease | None:
         return self.waiting.pop(0) if self.waiting else None
 
-    async def renew(self, lease: Lease) -> bool:
+    async def renew_lease(self, lease: DocumentLease) -> bool:
         self.renewals += 1
         if self.renewals == 3:
             self.renewed_thrice.set()
@@ -123,16 +122,21 @@ class FakeLeases:
             raise Unavailable("Postgres")
         return not self.is_lost
 
-    async def finish(self, lease: Lease, outcome: Outcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
         if not self.is_lost:
             self.finished.append((lease, outcome))
         return not self.is_lost
 
-    async def put_back(self, lease: Lease, *, not_before: datetime, error: str, counts: bool) -> bool:
-        self.put_backs.append((lease, not_before, error, counts))
+    async def read_seconds_until_due(self) -> float | None:
+        return None
+
+    async def release_document(
+        self, lease: DocumentLease, *, not_before: datetime, error: str, count_attempt: bool
+    ) -> bool:
+        self.releases.append((lease, not_before, error, count_attempt))
         return not self.is_lost
 
-    async def reserve_archive_path(self, lease: Lease, paths: Iterable[str]) -> str | None:
+    async def reserve_archive_path(self, lease: DocumentLease, paths: Iterable[str]) -> str | None:
         if self.is_lost:
             return None
         self.reserved.append(next(iter(paths)))
@@ -141,43 +145,43 @@ class FakeLeases:
 
 @dataclass
 class FakeBlobs:
-    """Blobs in memory, through a folder of the test's."""
+    """DocumentBlobs in memory, through a folder of the test's."""
 
     folder: Path
     blobs: dict[str, bytes] = field(default_factory=dict)
     archived: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @asynccontextmanager
-    async def fetched(self, key: str) -> AsyncIterator[Fetched]:
+    async def fetch_blob(self, key: str) -> AsyncIterator[FetchedFile]:
         if key not in self.blobs:
             raise BlobNotFound(f"there is no blob {key}")
         content = self.blobs[key]
         path = self.folder / "document"
         path.write_bytes(content)
-        yield Fetched(path, sha256(content).hexdigest(), content_type_of(content))
+        yield FetchedFile(path, sha256(content).hexdigest(), detect_content_type(content))
 
-    async def archive(self, file: Fetched, path: str, *, metadata: Mapping[str, str]) -> None:
+    async def write_archive_copy(self, file: FetchedFile, path: str, *, metadata: Mapping[str, str]) -> None:
         self.archived[path] = dict(metadata)
 
-    async def delete(self, key: str) -> None:
+    async def delete_blob(self, key: str) -> None:
         self.blobs.pop(key, None)
 
 
 @dataclass
 class FakeReading:
-    """Transcribes, classifies and extracts as told; an exception in place of an answer is raised."""
+    """Transcriber, classifies and extracts as told; an exception in place of an answer is raised."""
 
     transcript: Transcript | Exception
     classification: Classification = field(default_factory=lambda: Classification("invoice", 0.9))
     extraction: Extraction | Exception | None = None
 
-    async def transcribe(self, file: Path) -> Transcript:
+    async def transcribe_file(self, file: Path) -> Transcript:
         return _told(self.transcript)
 
-    async def classify(self, transcript: Transcript) -> Classification:
+    async def classify_transcript(self, transcript: Transcript) -> Classification:
         return self.classification
 
-    async def extract(self, transcript: Transcript) -> Extraction:
+    async def extract_fields(self, transcript: Transcript) -> Extraction:
         if self.extraction is None:
             raise AssertionError("nothing was to be extracted")
         return _told(self.extraction)

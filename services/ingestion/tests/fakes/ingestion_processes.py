@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from ingestion import app
+from ingestion.app import api, worker
 from ingestion.settings import DocumentsAPISettings, WorkerSettings
 from mailroom_common.process import Process
 
@@ -51,7 +51,7 @@ def worker_settings(database_url: str, blobs: Path, kafka: str, prefix: str, **c
 @asynccontextmanager
 async def running_api(settings: DocumentsAPISettings) -> AsyncIterator[str]:
     """The API's address, once it answers."""
-    async with _running(app.api(settings, process := Process("ingestion_api")), process):
+    async with _running(api.run(settings, process := Process("ingestion_api")), process):
         url = f"http://127.0.0.1:{settings.http_port}"
         await _answers(url)
         yield url
@@ -59,7 +59,7 @@ async def running_api(settings: DocumentsAPISettings) -> AsyncIterator[str]:
 
 @asynccontextmanager
 async def running_worker(settings: WorkerSettings) -> AsyncIterator[None]:
-    async with _running(app.worker(settings, process := Process("ingestion_worker")), process):
+    async with _running(worker.run(settings, process := Process("ingestion_worker")), process):
         await _answers(f"http://127.0.0.1:{settings.http_port}")
         yield
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import asyncpg
 
-from ingestion.adapters.document_events import PgDocumentEvents
-from ingestion.adapters.intakes import PgIntakes
-from ingestion.adapters.leases import PgLeases
-from ingestion.domain.document import Lease, Outcome
+from ingestion.adapters.document_events import PgEventLog
+from ingestion.adapters.intakes import PgIntakeStore
+from ingestion.adapters.leases import PgDocumentLeases
+from ingestion.domain.document import DocumentLease, DocumentOutcome
 from mailroom_common.blobs import BlobStore, open_blob_store
 from mailroom_common.events import IngestionResult, ResultStatus
 from mailroom_common.kafka.codec import Codec
@@ -23,7 +23,7 @@ from mailroom_common.settings import BlobSettings
 from mailroom_common.topics import INGESTION_RESULTS
 
 SCHEMA = "ingestion"
-DONE = Outcome(
+DONE = DocumentOutcome(
     status=ResultStatus.COMPLETED, document_type="invoice", extraction={"invoice_number": "1"}, confidence=0.9
 )
 
@@ -37,9 +37,9 @@ class Ingestion:
     pool: asyncpg.Pool
     blobs: BlobStore
     codec: Codec
-    intakes: PgIntakes
-    leases: PgLeases
-    events: PgDocumentEvents
+    intakes: PgIntakeStore
+    leases: PgDocumentLeases
+    events: PgEventLog
 
     async def results(self) -> list[IngestionResult]:
         """What the outbox holds, in order."""
@@ -51,14 +51,14 @@ class Ingestion:
         (row,) = await self.pool.fetch("select * from ingestion.document where document_id = $1", document_id)
         return row
 
-    async def claimed(self) -> Lease:
-        lease = await self.leases.claim()
+    async def claim_document(self) -> DocumentLease:
+        lease = await self.leases.claim_document()
         if lease is None:
             raise AssertionError("there is no document to claim")
         return lease
 
-    def other_worker(self, length: timedelta) -> PgLeases:
-        return PgLeases(self.pool, Outbox(SCHEMA, self.codec), length=length, clock=utc_now)
+    def other_worker(self, duration: timedelta) -> PgDocumentLeases:
+        return PgDocumentLeases(self.pool, Outbox(SCHEMA, self.codec), duration=duration, clock=utc_now)
 
     async def put_blob(self, key: str, content: bytes) -> str:
         async def once() -> AsyncIterator[bytes]:
@@ -77,9 +77,9 @@ async def open_ingestion(pool: asyncpg.Pool, blobs: Path) -> AsyncIterator[Inges
             pool,
             store,
             codec,
-            PgIntakes(pool, outbox, utc_now),
-            PgLeases(pool, outbox, length=timedelta(seconds=30), clock=utc_now),
-            PgDocumentEvents(pool),
+            PgIntakeStore(pool, outbox, utc_now),
+            PgDocumentLeases(pool, outbox, duration=timedelta(seconds=30), clock=utc_now),
+            PgEventLog(pool),
         )
 
 

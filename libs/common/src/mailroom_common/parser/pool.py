@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from mailroom_common.errors import Rejected, Unavailable
-from mailroom_common.metrics import PARSER_CONFINEMENT, PARSER_JOBS
+from mailroom_common.metrics import PARSER_CONFINEMENT, PARSER_FILES
 from mailroom_common.parser.confinement import (
     ConfinementLayer,
     ParserUnconfined,
@@ -123,10 +123,10 @@ class ParserPool:
         try:
             process = await slot.get_process()
             value = await process.run_reader(function, source, arguments or {}, limits or self._limits)
-            PARSER_JOBS.labels("read").inc()
+            PARSER_FILES.labels("read").inc()
             return value
         except Rejected as error:
-            PARSER_JOBS.labels(_METRIC_OUTCOMES.get(type(error), "crashed")).inc()
+            PARSER_FILES.labels(_METRIC_OUTCOMES.get(type(error), "crashed")).inc()
             raise
         finally:
             slot.replace_if_spent()

@@ -1,4 +1,4 @@
-"""Documents in the blob store, and the copies that the archive keeps there."""
+"""Documents in the blob store, read through files of our own, and the copies that the archive keeps there."""
 
 import asyncio
 import tempfile
@@ -7,50 +7,50 @@ from contextlib import asynccontextmanager, contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from ingestion.domain.content import HEAD_BYTES, PDF, content_type_of
-from ingestion.ports import Fetched
+from ingestion.domain.transcript import HEAD_BYTES, PDF, detect_content_type
+from ingestion.ports import FetchedFile
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import Unavailable
 
 _CHUNK_BYTES = 256 * 1024
 
 
-class StoredDocuments:
+class StoredDocumentBlobs:
     def __init__(self, store: BlobStore, *, scratch: Path) -> None:
         self._store = store
         self._scratch = scratch
 
     @asynccontextmanager
-    async def fetched(self, key: str) -> AsyncIterator[Fetched]:
+    async def fetch_blob(self, key: str) -> AsyncIterator[FetchedFile]:
         """Through a file, so that neither we nor the parser process hold a whole document."""
-        with _disk_errors():
+        with _local_disk_errors():
             # A folder that cannot be removed afterwards undoes nothing of what was read.
             folder = tempfile.TemporaryDirectory(dir=self._scratch, ignore_cleanup_errors=True)
         with folder as name:
-            yield await self._fetch(key, Path(name) / "document")
+            yield await self._copy_to_file(key, Path(name) / "document")
 
-    async def _fetch(self, key: str, path: Path) -> Fetched:
+    async def _copy_to_file(self, key: str, path: Path) -> FetchedFile:
         digest, head = sha256(), b""
-        with _disk_errors(), path.open("wb") as file:
+        with _local_disk_errors(), path.open("wb") as file:
             async for chunk in self._store.read_blob(key):
                 digest.update(chunk)
                 head = (head + chunk[:HEAD_BYTES])[:HEAD_BYTES]
                 await asyncio.to_thread(file.write, chunk)
-        return Fetched(path, digest.hexdigest(), content_type_of(head))
+        return FetchedFile(path, digest.hexdigest(), detect_content_type(head))
 
-    async def archive(self, file: Fetched, path: str, *, metadata: Mapping[str, str]) -> None:
-        await self._store.write_blob(path, _chunks(file.path), content_type=PDF, metadata=metadata)
+    async def write_archive_copy(self, file: FetchedFile, path: str, *, metadata: Mapping[str, str]) -> None:
+        await self._store.write_blob(path, _read_chunks(file.path), content_type=PDF, metadata=metadata)
 
-    async def delete(self, key: str) -> None:
+    async def delete_blob(self, key: str) -> None:
         await self._store.delete_blob(key)
 
 
-async def _chunks(path: Path) -> AsyncIterator[bytes]:
-    with _disk_errors():
+async def _read_chunks(path: Path) -> AsyncIterator[bytes]:
+    with _local_disk_errors():
         file = path.open("rb")
     with file:
         while True:
-            with _disk_errors():
+            with _local_disk_errors():
                 chunk = await asyncio.to_thread(file.read, _CHUNK_BYTES)
             if not chunk:
                 return
@@ -58,8 +58,8 @@ async def _chunks(path: Path) -> AsyncIterator[bytes]:
 
 
 @contextmanager
-def _disk_errors() -> Iterator[None]:
-    """No space, no descriptors, a disk that fails: this machine's trouble, and no word on the document."""
+def _local_disk_errors() -> Iterator[None]:
+    """No space, no descriptors, a disk that fails: this machine's trouble, which says nothing about the document."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Intake in Postgres: record → rows of `intake` and `document`, and the result of a duplicate that comes late."""
+"""Intake in Postgres: a record becomes rows of `intake` and `document`, and a late duplicate emits its result."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -6,10 +6,17 @@ from typing import Any
 
 import asyncpg
 
-from ingestion.adapters.channels import UNNUMBERED, WORK
-from ingestion.domain.document import FINAL, Attachment, AttachmentId, DocumentId, Outcome
-from ingestion.domain.events import result_of
-from ingestion.domain.view import document_view
+from ingestion.domain.document import (
+    FINAL_STATUSES,
+    AttachmentId,
+    DocumentAttachment,
+    DocumentId,
+    DocumentOutcome,
+)
+from ingestion.domain.reasons import parse_reason
+from ingestion.domain.result import build_result
+from ingestion.domain.views import build_document_view
+from ingestion.ports import Channel
 from mailroom_common.events import AttachmentStored, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
@@ -22,7 +29,7 @@ _INSERT_DOCUMENT = """
     on conflict do nothing
     returning *
 """
-# The lock: either the finisher holds it, and then we see its end; or it comes after us and sees our intake.
+# The lock: either a finisher holds it, and then we see the final state; or it comes after us and reads our intake.
 _LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for update"
 _INSERT_INTAKE = """
     insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id,
@@ -32,7 +39,7 @@ _INSERT_INTAKE = """
     on conflict (attachment_id) do nothing
     returning attachment_id
 """
-_KNOWN = """
+_FIND_INTAKE = """
     select intake.blob_key, document.blob_key as kept_key
     from ingestion.intake join ingestion.document using (document_id)
     where attachment_id = $1
@@ -40,32 +47,32 @@ _KNOWN = """
 _INSERT_EVENT = "insert into ingestion.document_event (tenant_id, document_id, document) values ($1, $2, $3)"
 
 
-class PgIntakes:
+class PgIntakeStore:
     def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
         self._pool = pool
         self._outbox = outbox
         self._clock = clock
 
-    async def take_in(self, stored: AttachmentStored) -> str | None:
-        attachment = attachment_of(stored)
+    async def record_attachment(self, stored: AttachmentStored) -> str | None:
+        attachment = build_attachment(stored)
         async with open_transaction(self._pool) as conn:
-            if (known := await conn.fetchrow(_KNOWN, attachment.attachment_id)) is not None:
+            if (known := await conn.fetchrow(_FIND_INTAKE, attachment.attachment_id)) is not None:
                 # It came before, and all was done but perhaps the removal of its blob, which follows the commit.
-                return _unneeded(known["blob_key"], known["kept_key"])
+                return _superfluous_blob(known["blob_key"], known["kept_key"])
             created = await self._insert_document(conn, stored, attachment)
             document = created or await conn.fetchrow(_LOCK_DOCUMENT, stored.doc_source_id, stored.content_sha256)
             if document is None or not await _insert_intake(conn, attachment, document["document_id"]):
-                return None  # taken in by another instance at this very moment
+                return None  # another instance records it at this moment
             if created is not None:
-                await add_event(conn, created)
-                await conn.execute("select pg_notify($1, '')", WORK)
+                await append_document_event(conn, created)
+                await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
                 return None
-            if ResultStatus(document["status"]) in FINAL:
-                await self._add_result(conn, document, attachment)
-            return _unneeded(attachment.blob_key, document["blob_key"])
+            if ResultStatus(document["status"]) in FINAL_STATUSES:
+                await self._append_result(conn, document, attachment)
+            return _superfluous_blob(attachment.blob_key, document["blob_key"])
 
     async def _insert_document(
-        self, conn: DatabaseSession, stored: AttachmentStored, attachment: Attachment
+        self, conn: DatabaseSession, stored: AttachmentStored, attachment: DocumentAttachment
     ) -> asyncpg.Record | None:
         return await conn.fetchrow(
             _INSERT_DOCUMENT,
@@ -77,17 +84,17 @@ class PgIntakes:
             stored.content_type,
             stored.size_bytes,
             stored.blob_key,
-            attachment.source_metadata(),
+            attachment.build_source_metadata(),
         )
 
-    async def _add_result(self, conn: DatabaseSession, document: Any, attachment: Attachment) -> None:
-        event = result_of(
+    async def _append_result(self, conn: DatabaseSession, document: Any, attachment: DocumentAttachment) -> None:
+        event = build_result(
             attachment_id=attachment.attachment_id,
             document_id=DocumentId(document["document_id"]),
             message_id=attachment.message_id,
             tenant_id=attachment.tenant_id,
             doc_source_id=attachment.doc_source_id,
-            outcome=outcome_of(document),
+            outcome=read_outcome(document),
             attempt=document["attempts"],
             occurred_at=self._clock(),
         )
@@ -96,17 +103,18 @@ class PgIntakes:
         )
 
 
-async def add_event(conn: DatabaseSession, document: Any) -> None:
-    """Tell what became of a document, in the transaction that changed it."""
-    await conn.execute(_INSERT_EVENT, document["tenant_id"], document["document_id"], document_view(document))
-    await conn.execute("select pg_notify($1, '')", UNNUMBERED)
+async def append_document_event(conn: DatabaseSession, document: Any) -> None:
+    """Record a change of a document, in the transaction that made it."""
+    await conn.execute(_INSERT_EVENT, document["tenant_id"], document["document_id"], build_document_view(document))
+    await conn.execute("select pg_notify($1, '')", Channel.EVENT_UNNUMBERED.value)
 
 
-def outcome_of(document: Any) -> Outcome:
-    """The end that a final document's row describes."""
-    return Outcome(
+def read_outcome(document: Any) -> DocumentOutcome:
+    """The outcome that a final document's row describes."""
+    reason = document["skip_reason"] or document["review_reason"]
+    return DocumentOutcome(
         status=ResultStatus(document["status"]),
-        reason=document["skip_reason"] or document["review_reason"],
+        reason=None if reason is None else parse_reason(reason),
         document_type=document["document_type"],
         extraction=document["extraction"],
         confidence=document["confidence"],
@@ -115,32 +123,32 @@ def outcome_of(document: Any) -> Outcome:
     )
 
 
-def attachment_of(stored: AttachmentStored) -> Attachment:
-    return Attachment(
+def build_attachment(stored: AttachmentStored) -> DocumentAttachment:
+    return DocumentAttachment(
         attachment_id=AttachmentId(stored.attachment_id),
         tenant_id=stored.tenant_id,
         doc_source_id=stored.doc_source_id,
-        provider=stored.provider,
+        provider=str(stored.provider),
         message_id=stored.message_id,
-        internet_message_id=_storable(stored.internet_message_id),
+        internet_message_id=_replace_nul(stored.internet_message_id),
         part_path=stored.part_path,
-        filename=_storable(stored.filename),
+        filename=_replace_nul(stored.filename),
         content_type=stored.content_type,
         size_bytes=stored.size_bytes,
         blob_key=stored.blob_key,
-        sender=_storable(stored.from_),
-        subject=_storable(stored.subject),
+        sender=_replace_nul(stored.from_),
+        subject=_replace_nul(stored.subject),
         received_at=stored.received_at,
-        folder=_storable(stored.folder),
+        folder=_replace_nul(stored.folder),
     )
 
 
-def _storable(text: str | None) -> str | None:
-    """A stranger's text without the one character that Postgres has no place for."""
+def _replace_nul(text: str | None) -> str | None:
+    """Untrusted text without the one character that Postgres cannot store."""
     return None if text is None else text.replace("\x00", "\ufffd")
 
 
-async def _insert_intake(conn: DatabaseSession, attachment: Attachment, document_id: str) -> bool:
+async def _insert_intake(conn: DatabaseSession, attachment: DocumentAttachment, document_id: str) -> bool:
     inserted = await conn.fetchval(
         _INSERT_INTAKE,
         attachment.attachment_id,
@@ -163,5 +171,5 @@ async def _insert_intake(conn: DatabaseSession, attachment: Attachment, document
     return inserted is not None
 
 
-def _unneeded(blob_key: str, kept_key: str) -> str | None:
+def _superfluous_blob(blob_key: str, kept_key: str) -> str | None:
     return None if blob_key == kept_key else blob_key

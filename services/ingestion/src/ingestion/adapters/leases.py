@@ -1,4 +1,4 @@
-"""Claims in Postgres: `for update skip locked`, a token that only its holder knows, an end that others see."""
+"""Leases on documents in Postgres: claimed by `for update skip locked`, held by a token, taken over once they end."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
@@ -7,16 +7,17 @@ from uuid import uuid4
 
 import asyncpg
 
-from ingestion.adapters.channels import WORK
-from ingestion.adapters.intakes import add_event
-from ingestion.domain.document import Attachment, AttachmentId, DocumentId, Lease, Outcome
-from ingestion.domain.events import result_of
+from ingestion.adapters.intakes import append_document_event
+from ingestion.domain.document import AttachmentId, DocumentAttachment, DocumentId, DocumentLease, DocumentOutcome
+from ingestion.domain.result import build_result
+from ingestion.ports import Channel
 from mailroom_common.events import Profile
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.topics import INGESTION_RESULTS
 
-# A document that somebody works on is claimable again when its lease has ended: that is what a crash leaves behind.
+# A document in `processing` is claimable again when its lease has ended, which is what a crash leaves behind. `skip
+# locked`: claims at the same moment take different documents, and none waits for a document that is being finished.
 _CLAIM = """
     update ingestion.document
     set status = 'processing', lease_token = $1, next_attempt_at = now() + $2::interval, attempts = attempts + 1,
@@ -37,7 +38,8 @@ _RENEW = """
     where document_id = $1 and lease_token = $2
     returning document_id
 """
-_LOCK_HELD = "select document_id from ingestion.document where document_id = $1 and lease_token = $2 for update"
+# For update, and before the outcome is written: a takeover between a plain look and the update would be overwritten.
+_LOCK_IF_HELD = "select document_id from ingestion.document where document_id = $1 and lease_token = $2 for update"
 _FINISH = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
@@ -46,7 +48,7 @@ _FINISH = """
     where document_id = $1
     returning *
 """
-_PUT_BACK = """
+_RELEASE = """
     update ingestion.document
     set status = 'pending', lease_token = null, next_attempt_at = $3, last_error = $4, attempts = attempts - $5,
         updated_at = now()
@@ -60,21 +62,23 @@ _NEXT_DUE = """
 """
 
 
-class PgLeases:
-    def __init__(self, pool: asyncpg.Pool, outbox: Outbox, *, length: timedelta, clock: Callable[[], datetime]) -> None:
+class PgDocumentLeases:
+    def __init__(
+        self, pool: asyncpg.Pool, outbox: Outbox, *, duration: timedelta, clock: Callable[[], datetime]
+    ) -> None:
         self._pool = pool
         self._outbox = outbox
-        self._length = length
+        self._duration = duration
         self._clock = clock
 
-    async def claim(self) -> Lease | None:
+    async def claim_document(self) -> DocumentLease | None:
         async with open_transaction(self._pool) as conn:
             token = uuid4()
-            document = await conn.fetchrow(_CLAIM, token, self._length)
+            document = await conn.fetchrow(_CLAIM, token, self._duration)
             if document is None:
                 return None
             first = await conn.fetchrow(_FIRST_INTAKE, document["document_id"])
-            return Lease(
+            return DocumentLease(
                 document_id=DocumentId(document["document_id"]),
                 token=token,
                 attempt=document["attempts"],
@@ -84,24 +88,23 @@ class PgLeases:
                 content_sha256=document["content_sha256"],
                 content_type=document["content_type"],
                 blob_key=document["blob_key"],
-                first=_attachment(first),
+                first_attachment=_read_attachment(first),
             )
 
-    async def due_in_s(self) -> float | None:
-        """Seconds until a document may be claimed; None when none waits."""
+    async def read_seconds_until_due(self) -> float | None:
         async with acquire_session(self._pool) as conn:
             seconds: float | None = await conn.fetchval(_NEXT_DUE)
             return seconds
 
-    async def renew(self, lease: Lease) -> bool:
+    async def renew_lease(self, lease: DocumentLease) -> bool:
         async with acquire_session(self._pool) as conn:
-            return await conn.fetchval(_RENEW, lease.document_id, lease.token, self._length) is not None
+            return await conn.fetchval(_RENEW, lease.document_id, lease.token, self._duration) is not None
 
-    async def finish(self, lease: Lease, outcome: Outcome) -> bool:
+    async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
         async with open_transaction(self._pool) as conn:
-            # Locked before the intakes are read: one that is taken in meanwhile waits, and then finds the document
-            # final. So no attachment is left without a result.
-            if await conn.fetchval(_LOCK_HELD, lease.document_id, lease.token) is None:
+            # Locked before the intakes are read: a duplicate that is recorded meanwhile waits for the lock, and then
+            # finds the document final and emits its own result. So no attachment is left without one.
+            if await conn.fetchval(_LOCK_IF_HELD, lease.document_id, lease.token) is None:
                 return False
             document = await conn.fetchrow(
                 _FINISH,
@@ -117,12 +120,14 @@ class PgLeases:
                 outcome.archive_path,
             )
             for intake in await conn.fetch(_INTAKES, lease.document_id):
-                await self._add_result(conn, lease, outcome, intake)
-            await add_event(conn, document)
+                await self._append_result(conn, lease, outcome, intake)
+            await append_document_event(conn, document)
             return True
 
-    async def _add_result(self, conn: DatabaseSession, lease: Lease, outcome: Outcome, intake: Any) -> None:
-        event = result_of(
+    async def _append_result(
+        self, conn: DatabaseSession, lease: DocumentLease, outcome: DocumentOutcome, intake: Any
+    ) -> None:
+        event = build_result(
             attachment_id=AttachmentId(intake["attachment_id"]),
             document_id=lease.document_id,
             message_id=intake["message_id"],
@@ -132,18 +137,21 @@ class PgLeases:
             attempt=lease.attempt,
             occurred_at=self._clock(),
         )
+        # In the transaction of the state, under the lock of the document's row (design 5.6).
         await self._outbox.append_record(conn, INGESTION_RESULTS, lease.document_id, event, aggregate=lease.document_id)
 
-    async def put_back(self, lease: Lease, *, not_before: datetime, error: str, counts: bool) -> bool:
+    async def release_document(
+        self, lease: DocumentLease, *, not_before: datetime, error: str, count_attempt: bool
+    ) -> bool:
         async with open_transaction(self._pool) as conn:
             changed = await conn.fetchval(
-                _PUT_BACK, lease.document_id, lease.token, not_before, error[:500], 0 if counts else 1
+                _RELEASE, lease.document_id, lease.token, not_before, error[:500], 0 if count_attempt else 1
             )
-            # Workers may be asleep until something else is due.
-            await conn.execute("select pg_notify($1, '')", WORK)
+            # Workers may be waiting until another document is due, which is later than this one.
+            await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
             return changed is not None
 
-    async def reserve_archive_path(self, lease: Lease, paths: Iterable[str]) -> str | None:
+    async def reserve_archive_path(self, lease: DocumentLease, paths: Iterable[str]) -> str | None:
         async with acquire_session(self._pool) as conn:
             for path in paths:
                 try:
@@ -155,8 +163,8 @@ class PgLeases:
         return None
 
 
-def _attachment(row: Any) -> Attachment:
-    return Attachment(
+def _read_attachment(row: Any) -> DocumentAttachment:
+    return DocumentAttachment(
         attachment_id=AttachmentId(row["attachment_id"]),
         tenant_id=row["tenant_id"],
         doc_source_id=row["doc_source_id"],

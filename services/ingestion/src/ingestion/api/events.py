@@ -1,4 +1,4 @@
-"""`GET /documents/events`: what becomes of documents, as it happens, each event once."""
+"""`GET /documents/events`: an event stream of what becomes of documents, each event once."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,11 +8,8 @@ import orjson
 from fastapi import APIRouter, Depends, Request
 from sse_starlette import EventSourceResponse, ServerSentEvent
 
-from ingestion.adapters.channels import NUMBERED
-from ingestion.adapters.document_events import PgDocumentEvents
-from ingestion.adapters.tickets import PgTickets
-from ingestion.adapters.wakeups import Wakeups
-from ingestion.domain.document import rfc3339
+from ingestion.domain.document import format_rfc3339
+from ingestion.ports import Channel, ChannelSignals, EventLog, EventTickets
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
@@ -21,93 +18,98 @@ from mailroom_common.web import HTTPProblem
 log = get_logger()
 
 _BATCH = 200
-_POLL_S = 5.0  # NOTIFY wakes a stream; this is the net below a lost one
+_LONGEST_WAIT_S = 5.0  # NOTIFY wakes a stream; this covers a NOTIFY that was lost
 
 
 class EventStreams:
     """`stopping` ends every stream; its reader comes back with the last id it has seen."""
 
-    def __init__(self, events: PgDocumentEvents, wakeups: Wakeups, stopping: asyncio.Event) -> None:
+    def __init__(self, events: EventLog, signals: ChannelSignals, stopping: asyncio.Event) -> None:
         self._events = events
-        self._wakeups = wakeups
+        self._signals = signals
         self._stopping = stopping
 
-    async def begin(self, last_seen: int | None) -> tuple[int, ServerSentEvent | None]:
-        """Where a stream begins, and the `reset` that it begins with when what followed `last_seen` is gone.
+    async def locate_start(self, last_event_id: int | None) -> tuple[int, ServerSentEvent | None]:
+        """Where a stream begins, and the `reset` that it begins with when what followed `last_event_id` is gone.
 
         Without an id it begins now. After a reset it goes on with the oldest event that is still kept.
         """
-        head = await self._events.head()
-        if last_seen is None:
-            return head.last_seq, None
-        if head.forgotten_seq <= last_seen <= head.last_seq:
-            return last_seen, None
-        start = head.forgotten_seq if last_seen < head.forgotten_seq else head.last_seq
-        told = {"reason": "too_old" if last_seen < head.forgotten_seq else "unknown", "resumes_after": start}
-        return start, ServerSentEvent(event="reset", id=str(start), data=orjson.dumps(told).decode())
+        kept = await self._events.read_range()
+        if last_event_id is None:
+            return kept.last_seq, None
+        if kept.deleted_seq <= last_event_id <= kept.last_seq:
+            return last_event_id, None
+        # An id above the newest is of another database: its numbers began anew.
+        is_too_old = last_event_id < kept.deleted_seq
+        start = kept.deleted_seq if is_too_old else kept.last_seq
+        reset = {"reason": "too_old" if is_too_old else "unknown", "resumes_after": start}
+        return start, ServerSentEvent(event="reset", id=str(start), data=orjson.dumps(reset).decode())
 
-    async def stream(self, tenant_id: str, start: int, reset: ServerSentEvent | None) -> AsyncIterator[ServerSentEvent]:
+    async def stream_events(
+        self, tenant_id: str, start: int, reset: ServerSentEvent | None
+    ) -> AsyncIterator[ServerSentEvent]:
         if reset is not None:
             yield reset
-        seen = start
+        last_sent = start
         while not self._stopping.is_set():
-            heard = self._wakeups.count(NUMBERED)
+            # Counted before looking, so that an event between the look and the wait ends the wait at once.
+            seen = self._signals.count_signals(Channel.EVENT_NUMBERED)
             try:
-                batch = await self._events.after(tenant_id, seen, limit=_BATCH)
+                batch = await self._events.list_events(tenant_id, after=last_sent, limit=_BATCH)
             except Retryable as error:
-                log.warning("event_stream_cut", reason=str(error))
+                log.warning("event_stream_ended", reason=str(error))
                 return  # the reader comes back, with the last id it has seen
             for event in batch:
                 yield ServerSentEvent(event="document", id=str(event.seq), data=orjson.dumps(event.document).decode())
-                seen = event.seq
+                last_sent = event.seq
             if not batch:
-                await self._wakeups.wait(NUMBERED, beyond=heard, timeout_s=_POLL_S)
+                await self._signals.wait_for_signal(Channel.EVENT_NUMBERED, beyond=seen, timeout_s=_LONGEST_WAIT_S)
 
 
-def events_router(
-    events: PgDocumentEvents,
-    tickets: PgTickets,
-    wakeups: Wakeups,
+def build_events_router(
+    events: EventLog,
+    tickets: EventTickets,
+    signals: ChannelSignals,
     keys: APIKeys,
     *,
     stopping: asyncio.Event,
     heartbeat_s: float,
 ) -> APIRouter:
     router = APIRouter()
-    streams = EventStreams(events, wakeups, stopping)
-    as_viewer = require_role(keys, Role.VIEWER)
+    streams = EventStreams(events, signals, stopping)
+    require_viewer = require_role(keys, Role.VIEWER)
 
-    async def tenant(request: Request, ticket: str | None = None) -> str:
+    async def find_tenant(request: Request, ticket: str | None = None) -> str:
         if ticket is None:
-            return (await as_viewer(request)).tenant_id
-        of_ticket = await tickets.use(ticket)
-        if of_ticket is None:
+            return (await require_viewer(request)).tenant_id
+        tenant_id = await tickets.redeem_ticket(ticket)
+        if tenant_id is None:
             raise HTTPProblem(401, "This ticket is used up, expired, or none of ours")
-        return of_ticket
+        return tenant_id
 
     @router.get("/documents/events")
-    async def streamed(
-        request: Request, tenant_id: Annotated[str, Depends(tenant)], last_event_id: str | None = None
+    async def open_stream(
+        request: Request, tenant_id: Annotated[str, Depends(find_tenant)], last_event_id: str | None = None
     ) -> EventSourceResponse:
         # A header by the standard; the parameter is for a browser that opens a new stream, where it cannot send one.
         given = request.headers.get("last-event-id") or last_event_id
-        start, reset = await streams.begin(None if given is None else _number(given))
+        start, reset = await streams.locate_start(None if given is None else _parse_event_id(given))
         return EventSourceResponse(
-            streams.stream(tenant_id, start, reset),
+            streams.stream_events(tenant_id, start, reset),
             ping=heartbeat_s,
             sep="\n",
             headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"},
         )
 
     @router.post("/documents/events/tickets", status_code=201)
-    async def ticket(caller: Annotated[Caller, Depends(as_viewer)]) -> dict[str, Any]:
-        issued, expires_at = await tickets.issue(caller.tenant_id)
-        return {"ticket": issued, "expires_at": rfc3339(expires_at)}
+    async def issue_ticket(caller: Annotated[Caller, Depends(require_viewer)]) -> dict[str, Any]:
+        ticket, expires_at = await tickets.issue_ticket(caller.tenant_id)
+        return {"ticket": ticket, "expires_at": format_rfc3339(expires_at)}
 
     return router
 
 
-def _number(last_event_id: str) -> int:
+def _parse_event_id(last_event_id: str) -> int:
     if not last_event_id.isascii() or not last_event_id.isdigit() or len(last_event_id) > 18:
         raise HTTPProblem(422, "Last-Event-ID is not the id of an event")
     return int(last_event_id)

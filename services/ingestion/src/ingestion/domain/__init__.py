@@ -1,1 +1,1 @@
-"""What ingestion means by its words: rules without I/O and without a clock."""
+"""The types and rules of ingestion, without I/O and without a clock."""

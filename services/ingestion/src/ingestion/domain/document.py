@@ -1,4 +1,4 @@
-"""A document and its life: pending → processing → one of four ends. Nothing leaves an end by itself."""
+"""A document and its life: pending → processing → one of four final states. Nothing leaves a final state by itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -6,17 +6,20 @@ from datetime import datetime, timedelta
 from typing import Any, NewType, Self
 from uuid import UUID
 
+from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason
 from mailroom_common.events import Profile, ResultStatus
 
 DocumentId = NewType("DocumentId", str)
 AttachmentId = NewType("AttachmentId", str)
 
-FINAL = frozenset({ResultStatus.COMPLETED, ResultStatus.NEEDS_REVIEW, ResultStatus.SKIPPED, ResultStatus.FAILED})
+FINAL_STATUSES = frozenset(
+    {ResultStatus.COMPLETED, ResultStatus.NEEDS_REVIEW, ResultStatus.SKIPPED, ResultStatus.FAILED}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Attachment:
-    """One attachment that was taken in: where a document came from."""
+class DocumentAttachment:
+    """One attachment with the content of a document: a row of `ingestion.intake`."""
 
     attachment_id: AttachmentId
     tenant_id: str
@@ -34,7 +37,7 @@ class Attachment:
     received_at: datetime | None
     folder: str | None
 
-    def source_metadata(self) -> dict[str, Any]:
+    def build_source_metadata(self) -> dict[str, Any]:
         """What the API shows of the first attachment (design 7.2)."""
         return {
             "provider": self.provider,
@@ -42,13 +45,13 @@ class Attachment:
             "internet_message_id": self.internet_message_id,
             "from": self.sender,
             "subject": self.subject,
-            "received_at": None if self.received_at is None else rfc3339(self.received_at),
+            "received_at": None if self.received_at is None else format_rfc3339(self.received_at),
             "attachment_filename": self.filename,
         }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lease:
+class DocumentLease:
     """A time-limited sole claim on a document. `attempt` counts claims, this one included."""
 
     document_id: DocumentId
@@ -60,15 +63,15 @@ class Lease:
     content_sha256: str
     content_type: str
     blob_key: str
-    first: Attachment
+    first_attachment: DocumentAttachment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """How a document ends, and what was read of it. `reason` goes with every status but `completed`."""
+class DocumentOutcome:
+    """The final state of a document, and what was read of it. Every status but `completed` has a reason."""
 
     status: ResultStatus
-    reason: str | None = None
+    reason: Reason | None = None
     document_type: str | None = None
     extraction: Mapping[str, Any] | None = field(default=None, hash=False)
     confidence: float | None = None
@@ -76,38 +79,39 @@ class Outcome:
     archive_path: str | None = None
 
     def __post_init__(self) -> None:
-        if self.status not in FINAL:
-            raise ValueError(f"{self.status} is no end of a document")
+        if self.status not in FINAL_STATUSES:
+            raise ValueError(f"{self.status} is no final state of a document")
         if (self.reason is None) != (self.status is ResultStatus.COMPLETED):
             raise ValueError("an outcome has a reason unless it is completed")
+        if (self.status is ResultStatus.SKIPPED) != isinstance(self.reason, DocumentSkipReason):
+            raise ValueError(f"{self.reason} is no reason for {self.status}")
 
-    def archived(self, path: str) -> Self:
+    def with_archive_path(self, path: str) -> Self:
         return replace(self, archive_path=path)
 
     @property
-    def skip_reason(self) -> str | None:
-        return self.reason if self.status is ResultStatus.SKIPPED else None
+    def skip_reason(self) -> DocumentSkipReason | None:
+        return self.reason if isinstance(self.reason, DocumentSkipReason) else None
 
     @property
-    def review_reason(self) -> str | None:
-        """A failed document needs a person as much as one in review."""
-        return self.reason if self.status in (ResultStatus.NEEDS_REVIEW, ResultStatus.FAILED) else None
+    def review_reason(self) -> ReviewReason | None:
+        return self.reason if isinstance(self.reason, ReviewReason) else None
 
 
 @dataclass(frozen=True, slots=True)
-class RetryRule:
-    """How often a document is tried, and how long it rests in between."""
+class AttemptPolicy:
+    """How often a document is tried, and how long it waits in between: twice as long each time, up to a longest."""
 
-    attempts: int
+    max_attempts: int
     first_pause: timedelta
     longest_pause: timedelta
 
     def is_spent(self, attempt: int) -> bool:
-        return attempt >= self.attempts
+        return attempt >= self.max_attempts
 
     def pause_after(self, attempt: int) -> timedelta:
         return min(self.first_pause * float(2 ** min(attempt - 1, 20)), self.longest_pause)
 
 
-def rfc3339(moment: datetime) -> str:
+def format_rfc3339(moment: datetime) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -24,20 +24,20 @@ class InvoiceLine:
     def to_json(self) -> dict[str, str | None]:
         return {
             "description": self.description,
-            "quantity": _number(self.quantity),
-            "unit_price": _number(self.unit_price),
-            "amount": _amount(self.amount),
-            "tax_rate": _number(self.tax_rate),
+            "quantity": _format_number(self.quantity),
+            "unit_price": _format_number(self.unit_price),
+            "amount": _format_amount(self.amount),
+            "tax_rate": _format_number(self.tax_rate),
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         return cls(
             description=value["description"],
-            quantity=_decimal(value["quantity"]),
-            unit_price=_decimal(value["unit_price"]),
-            amount=_decimal(value["amount"]),
-            tax_rate=_decimal(value["tax_rate"]),
+            quantity=_parse_decimal(value["quantity"]),
+            unit_price=_parse_decimal(value["unit_price"]),
+            amount=_parse_decimal(value["amount"]),
+            tax_rate=_parse_decimal(value["tax_rate"]),
         )
 
 
@@ -63,17 +63,17 @@ class Invoice:
         return {
             "supplier_name": self.supplier_name,
             "invoice_number": self.invoice_number,
-            "issue_date": _iso(self.issue_date),
-            "due_date": _iso(self.due_date),
+            "issue_date": _format_date(self.issue_date),
+            "due_date": _format_date(self.due_date),
             "currency": self.currency,
-            "total_gross": _amount(self.total_gross),
-            "total_net": _amount(self.total_net),
-            "total_tax": _amount(self.total_tax),
+            "total_gross": _format_amount(self.total_gross),
+            "total_net": _format_amount(self.total_net),
+            "total_tax": _format_amount(self.total_tax),
             "vat_id": self.vat_id,
             "iban": self.iban,
             "lines": [line.to_json() for line in self.lines],
             "line_amounts": self.line_amounts,
-            "amount_due": _amount(self.amount_due),
+            "amount_due": _format_amount(self.amount_due),
         }
 
     @classmethod
@@ -82,39 +82,39 @@ class Invoice:
         return cls(
             supplier_name=value["supplier_name"],
             invoice_number=value["invoice_number"],
-            issue_date=_date(value["issue_date"]),
-            due_date=_date(value["due_date"]),
+            issue_date=_parse_date(value["issue_date"]),
+            due_date=_parse_date(value["due_date"]),
             currency=value["currency"],
-            total_gross=_decimal(value["total_gross"]),
-            total_net=_decimal(value["total_net"]),
-            total_tax=_decimal(value["total_tax"]),
+            total_gross=_parse_decimal(value["total_gross"]),
+            total_net=_parse_decimal(value["total_net"]),
+            total_tax=_parse_decimal(value["total_tax"]),
             vat_id=value["vat_id"],
             iban=value["iban"],
             lines=tuple(InvoiceLine.from_json(line) for line in value["lines"]),
             line_amounts=value["line_amounts"],
-            amount_due=_decimal(value["amount_due"]),
+            amount_due=_parse_decimal(value["amount_due"]),
         )
 
-    def kind(self, type_code: str | None = None) -> str:
-        """Invoice, credit note or correction. The sign does not follow from the type code, so both are asked."""
+    def determine_kind(self, type_code: str | None = None) -> str:
+        """Invoice, credit note or correction. A negative total may have any type code, so both are looked at."""
         if type_code == "381":
             return CREDIT_NOTE
         if type_code == "384" or (self.total_gross is not None and self.total_gross < 0):
             return CORRECTED_INVOICE
         return INVOICE
 
-    def adds_up(self) -> bool | None:
+    def totals_add_up(self) -> bool | None:
         """Whether net and tax make the gross total, to a cent or two of rounding; None when one is unknown."""
         if self.total_gross is None or self.total_net is None or self.total_tax is None:
             return None
         return abs(self.total_net + self.total_tax - self.total_gross) <= Decimal("0.02")
 
 
-def _iso(value: date | None) -> str | None:
+def _format_date(value: date | None) -> str | None:
     return None if value is None else value.isoformat()
 
 
-def _amount(value: Decimal | None) -> str | None:
+def _format_amount(value: Decimal | None) -> str | None:
     """Two decimals at least, as money is written; more where the document has them."""
     if value is None:
         return None
@@ -123,15 +123,15 @@ def _amount(value: Decimal | None) -> str | None:
     return f"{shortened:.2f}" if not isinstance(exponent, int) or exponent > -2 else f"{shortened:f}"
 
 
-def _number(value: Decimal | None) -> str | None:
+def _format_number(value: Decimal | None) -> str | None:
     if value is None:
         return None
     return f"{value.normalize():f}" if value else "0"
 
 
-def _decimal(value: str | None) -> Decimal | None:
+def _parse_decimal(value: str | None) -> Decimal | None:
     return None if value is None else Decimal(value)
 
 
-def _date(value: str | None) -> date | None:
+def _parse_date(value: str | None) -> date | None:
     return None if value is None else date.fromisoformat(value)

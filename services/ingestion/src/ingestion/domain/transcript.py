@@ -1,13 +1,36 @@
-"""What a page says and where: the text of a document in the lines that an eye sees."""
+"""What a document's bytes are, and its transcript: the text of its pages in the lines that an eye sees."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
+PDF = "application/pdf"
+PNG = "image/png"
+JPEG = "image/jpeg"
+TIFF = "image/tiff"
+
+EXTENSIONS = {PDF: "pdf", PNG: "png", JPEG: "jpg", TIFF: "tiff"}
+
+_MAGIC = ((b"\x89PNG\r\n\x1a\n", PNG), (b"\xff\xd8\xff", JPEG), (b"II*\x00", TIFF), (b"MM\x00*", TIFF))
+_WRAPPERS = (b"PK\x03\x04", b"\x78\x9f\x3e\x22")  # zip, TNEF
+HEAD_BYTES = 1024
+
+
+def detect_content_type(head: bytes) -> str | None:
+    """The type of a document by its first `HEAD_BYTES`, since names and declared types cannot be trusted.
+
+    None for what Mailroom does not read.
+    """
+    for magic, content_type in _MAGIC:
+        if head.startswith(magic):
+            return content_type
+    # PDF viewers accept a file that begins within the first kilobyte; so does an archive that merely holds one.
+    return PDF if b"%PDF-" in head[:HEAD_BYTES] and not head.startswith(_WRAPPERS) else None
+
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TextCell:
     """Text without a wide gap in it: a word group, a table's cell. Left and right edge in points."""
 
     text: str
@@ -16,13 +39,13 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Line:
+class TextLine:
     """Cells of one height, from left to right. `top` counts points downwards from the top of its page."""
 
     page: int
     top: float
     height: float
-    cells: tuple[Cell, ...]
+    cells: tuple[TextCell, ...]
 
     @cached_property
     def text(self) -> str:
@@ -31,11 +54,11 @@ class Line:
 
 @dataclass(frozen=True)
 class Transcript:
-    """`e_invoice` holds what a reader of embedded XML has found, in the words of `readers/einvoice.py`."""
+    """`e_invoice` is what the embedded XML says, as `readers/einvoice.py` returns it."""
 
     content_type: str
     pages: int
-    lines: tuple[Line, ...] = ()
+    lines: tuple[TextLine, ...] = ()
     e_invoice: Mapping[str, Any] | None = None
     notes: tuple[str, ...] = field(default=())
 
@@ -44,7 +67,7 @@ class Transcript:
         return "\n".join(line.text for line in self.lines)
 
     @classmethod
-    def of_text(cls, rows: Iterable[str]) -> Self:
+    def from_rows(cls, rows: Iterable[str]) -> Self:
         """A transcript of plain rows, two blanks or more between cells: for text that has no page."""
         lines = []
         for number, row in enumerate(rows):
@@ -52,10 +75,10 @@ class Transcript:
             for part in row.split("  "):
                 if stripped := part.strip():
                     start = row.index(stripped, at)
-                    cells.append(Cell(stripped, start * 5.0, (start + len(stripped)) * 5.0))
+                    cells.append(TextCell(stripped, start * 5.0, (start + len(stripped)) * 5.0))
                     at = start + len(stripped)
             if cells:
-                lines.append(Line(0, number * 12.0, 10.0, tuple(cells)))
+                lines.append(TextLine(0, number * 12.0, 10.0, tuple(cells)))
         return cls("text/plain", 1, tuple(lines))
 
     def to_json(self) -> dict[str, Any]:
@@ -73,7 +96,7 @@ class Transcript:
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         lines = tuple(
-            Line(page, top, height, tuple(Cell(text, left, right) for text, left, right in cells))
+            TextLine(page, top, height, tuple(TextCell(text, left, right) for text, left, right in cells))
             for page, top, height, cells in value["lines"]
         )
         return cls(value["content_type"], value["pages"], lines, value["e_invoice"], tuple(value["notes"]))

@@ -1,1 +1,6 @@
-"""From a transcript to fields: rules that need no network. The ports they stand behind are in `ports.py`."""
+"""Extraction: from a transcript to the fields of an invoice, by rules that need no network.
+
+`rule_based` has the entry points; `layout_rules` finds fields by their `labels`, `totals`, `invoice_lines` and
+`supplier` what needs more than one place of the page, `values` reads amounts, dates and numbers, and `page_comparison`
+holds the page of an e-invoice against its XML.
+"""

@@ -6,7 +6,7 @@ Within a group the order matters: a label that can mean nothing else stands befo
 import re
 
 
-def _any(*patterns: str) -> re.Pattern[str]:
+def _match_any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
 
 
@@ -18,7 +18,7 @@ _DOCUMENT = (
 )
 
 # The number stands behind its label ...
-INVOICE_NUMBER = _any(
+INVOICE_NUMBER = _match_any(
     rf"\b{_DOCUMENT}s?[-\s.]*{_NO}",
     rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’])?{_DOCUMENT}\b",
     r"\bfactuur\s?nummer",
@@ -28,7 +28,7 @@ HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*
 BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
 BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|no\.|nr\.|n°)\s*", re.IGNORECASE)
 
-ISSUE_DATE = _any(
+ISSUE_DATE = _match_any(
     r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b",
     r"\bdate\s+(?:of\s+)?(?:issue|invoice)\b",
     r"\bissued\s+(?:on|at)\b",
@@ -41,7 +41,7 @@ ISSUE_DATE = _any(
 ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia)\b", re.IGNORECASE)
 BARE_DATE = re.compile(r"^\W*(?:date|datum|data|dated|le)\b\W*(?=$|\d|[a-z]+\s)", re.IGNORECASE)
 
-DUE_DATE = _any(
+DUE_DATE = _match_any(
     r"\b(?:payment\s+)?due\s+(?:date|on|by)\b",
     r"\bdate\s+due\b",
     r"\bpay(?:ment)?\s+(?:due|by)\b",
@@ -61,7 +61,7 @@ DUE_DATE = _any(
 )
 
 # Certainly the sum to the last cent, tax included.
-TOTAL_GROSS = _any(
+TOTAL_GROSS = _match_any(
     r"\bgrand\s+total\b",
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|for\s+this\s+invoice))\b",
@@ -81,7 +81,7 @@ TOTAL_GROSS_MAYBE = re.compile(
     re.IGNORECASE,
 )
 
-TOTAL_NET = _any(
+TOTAL_NET = _match_any(
     r"\bsub\s?-?\s?total\b",
     r"\bnet\s*(?:total|amount|value)\b|\btotal\s+net\b",
     r"\btotal\b.{0,12}\b(?:excl(?:uding|\.)?|ex\.?|before|without|w/o)\b.{0,8}\b(?:vat|tax|gst)\b",
@@ -96,19 +96,19 @@ TOTAL_NET = _any(
 _TAX_WORD = (
     r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek)"
 )
-TOTAL_TAX = _any(
+TOTAL_TAX = _match_any(
     rf"\b(?:total|kwota|totaal|montant|gesamt|summe)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
     r"^\W*steuerbetrag\W*$",
     rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?)?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
 )
-NOT_A_TAX_AMOUNT = _any(
+NOT_A_TAX_AMOUNT = _match_any(
     rf"\b{_TAX_WORD}[\s.-]*(?:id|nr|no|reg|number|nummer|base|basis|intra|ident|code|exempt|%)",
     r"customer|kunde|client",
     rf"\b(?:excl|incl|ex|without|w/o|hors)\w*\.?\s*{_TAX_WORD}",
     r"capital|siret",
 )
-AMOUNT_DUE = _any(
+AMOUNT_DUE = _match_any(
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\bbalance\s+due\b|\btotal\s+due\b|\bdue\s+payable\b|\bresidual\b|\boutstanding\b",
     r"\bzahlbetrag\b|\b(?:noch\s+)?zu\s+zahlen\b|\brestbetrag\b|\boffener\s+betrag\b",
@@ -117,7 +117,7 @@ AMOUNT_DUE = _any(
     r"\b(?:pozosta[łl]o\s+)?do\s+zap[łl]aty\b",
 )
 
-VAT_ID = _any(
+VAT_ID = _match_any(
     r"\b(?:v\.?a\.?t\.?|tax)\b",
     r"\bu?st[\s.-]*id",
     r"\bumsatzsteuer",
@@ -129,7 +129,7 @@ VAT_ID = _any(
 )
 POLISH_TAX_ID = re.compile(r"\bNIP\b", re.IGNORECASE)
 
-SELLER = _any(
+SELLER = _match_any(
     r"\bsprzedawca\b",
     r"\bwystawca\b",
     r"\bverkäufer\b",
@@ -140,7 +140,7 @@ SELLER = _any(
     r"^\W*(?:vendeur|fournisseur|émetteur|prestataire)\b",
     r"^\W*(?:leverancier|verkoper|afzender)\b",
 )
-BUYER = _any(
+BUYER = _match_any(
     r"\bbill(?:ed|ing)?\s+(?:to|address)\b",
     r"\bship(?:ped|ping)?\s+(?:to|address)\b",
     r"\bsold\s+to\b",
@@ -164,21 +164,21 @@ COMPANY = re.compile(
     r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.)|\bsp\.\s*z\s*o\.\s*o\.?|\bsp\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
 )
 
-DESCRIPTION = _any(
+DESCRIPTION = _match_any(
     r"^\W*(?:description|item|product|service|article|details)\b",
     r"^\W*(?:artikel|bezeichnung|beschreibung|produkt|leistung|position)",
     r"^\W*(?:désignation|libellé|prestation)",
     r"^\W*(?:omschrijving)",
     r"^\W*(?:nazwa|opis|towar|usługa)",
 )
-QUANTITY = _any(
+QUANTITY = _match_any(
     r"\b(?:quantity|qty|hours|units)\b",
     r"\b(?:menge|anzahl)\b",
     r"\bquantité|\bqté",
     r"\b(?:aantal|hoeveelheid)\b",
     r"\bilość\b",
 )
-LINE_AMOUNT = _any(
+LINE_AMOUNT = _match_any(
     r"\b(?:amount|total|price)\b",
     r"\b(?:betrag|summe|gesamt|gesamtbetrag|gesamtpreis|nettowert|entgelt)\b",
     r"\b(?:montant|prix)\b",
@@ -186,8 +186,8 @@ LINE_AMOUNT = _any(
     r"\b(?:wartość|kwota)\b",
 )
 
-INVOICE_WORD = _any(rf"\b{_DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b")
-CREDIT_WORD = _any(
+INVOICE_WORD = _match_any(rf"\b{_DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b")
+CREDIT_WORD = _match_any(
     r"\bcredit\s*(?:note|memo)\b",
     r"\bgutschrift\b",
     r"\bavoir\b",
@@ -195,7 +195,7 @@ CREDIT_WORD = _any(
     r"\bcreditfactuur\b",
     r"\bnote\s+de\s+crédit\b",
 )
-CORRECTION_WORD = _any(
+CORRECTION_WORD = _match_any(
     r"\brechnungs-?\s?korrektur\b",
     r"\bkorrekturrechnung\b",
     r"\bfacture\s+rectificative\b",

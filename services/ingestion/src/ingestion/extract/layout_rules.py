@@ -1,8 +1,8 @@
 """Invoice fields from the lines of a page: what is written behind a label, to its right, or below it.
 
-First rules, made to be right rather than complete: what they are not sure of stays unknown. Totals must add up or be
-the only candidate; the order of day and month is read off the other dates; an IBAN needs its check digits; lines count
-only if their amounts make a total of the page.
+First rules, made to be right rather than complete: a field that they are not sure of stays unknown. Totals must
+add up or be the only candidate; the order of day and month is read off the other dates; an IBAN needs its check digits;
+lines count only if their amounts make a total of the page.
 """
 
 import re
@@ -12,11 +12,11 @@ from datetime import date
 from typing import TypeVar
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
-from ingestion.domain.transcript import Cell, Line, Transcript
+from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from ingestion.extract import labels, values
-from ingestion.extract.parties import supplier_name, written_to_buyer
-from ingestion.extract.positions import lines_of
-from ingestion.extract.totals import Totals, totals_of
+from ingestion.extract.invoice_lines import find_invoice_lines
+from ingestion.extract.supplier import find_supplier_name, is_buyer_cell
+from ingestion.extract.totals import InvoiceTotals, find_totals
 
 T = TypeVar("T")
 
@@ -26,15 +26,15 @@ _MAX_CELL = 300
 
 def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     """The invoice on these pages and its kind: `invoice`, `credit_note` or `corrected_invoice`."""
-    page = bounded(transcript)
+    page = limit_lines(transcript)
     currency = values.currency_of(line.text for line in page)
-    totals = totals_of(page)
-    day_first = _day_first(page, currency)
-    issued = _issue_date(page, day_first)
-    due = _first(_beside(page, labels.DUE_DATE), lambda text: _only_date(text, day_first))
+    totals = find_totals(page)
+    day_first = _determine_day_first(page, currency)
+    issued = _find_issue_date(page, day_first)
+    due = _first_parsed(_texts_beside(page, labels.DUE_DATE), lambda text: _first_date(text, day_first))
     invoice = Invoice(
-        supplier_name=supplier_name(page),
-        invoice_number=_invoice_number(page),
+        supplier_name=find_supplier_name(page),
+        invoice_number=_find_invoice_number(page),
         issue_date=issued,
         # Due before it was written: one of the two is something else.
         due_date=due if due is None or issued is None or due >= issued else None,
@@ -42,26 +42,26 @@ def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
         total_gross=totals.gross,
         total_net=totals.net,
         total_tax=totals.tax,
-        vat_id=_vat_id(page),
-        iban=_iban(page),
+        vat_id=_find_vat_id(page),
+        iban=_find_iban(page),
         amount_due=totals.due,
     )
-    return _with_lines(invoice, page, totals), _kind(page, invoice)
+    return _add_lines(invoice, page, totals), _determine_kind(page, invoice)
 
 
 def is_invoice(transcript: Transcript) -> bool:
     """Whether these pages may be an invoice at all. In doubt they are: a person can say no, nobody can say yes to what
     was thrown away."""
-    page = bounded(transcript)
+    page = limit_lines(transcript)
     head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
     if any(labels.NO_INVOICE_TITLE.match(text) for text in head) and not any(labels.HEADLINE.match(t) for t in head):
         return any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)
-    has_total = totals_of(page).gross is not None
+    has_total = find_totals(page).gross is not None
     return has_word or (has_total and any(values.is_money(line.text) for line in page))
 
 
-def bounded(transcript: Transcript) -> list[Line]:
+def limit_lines(transcript: Transcript) -> list[TextLine]:
     """Rules take time by the length of what they read; no invoice needs more than this."""
     return [
         replace(line, cells=tuple(replace(cell, text=cell.text[:_MAX_CELL]) for cell in line.cells[:40]))
@@ -69,46 +69,46 @@ def bounded(transcript: Transcript) -> list[Line]:
     ]
 
 
-def _kind(page: Sequence[Line], invoice: Invoice) -> str:
+def _determine_kind(page: Sequence[TextLine], invoice: Invoice) -> str:
     head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
     if any(labels.CORRECTION_WORD.search(text) for text in head):
         return CORRECTED_INVOICE
     if any(labels.HEADLINE.match(text) and labels.CREDIT_WORD.search(text) for text in head):
         return CREDIT_NOTE
-    return invoice.kind() if invoice.total_gross is not None else INVOICE
+    return invoice.determine_kind() if invoice.total_gross is not None else INVOICE
 
 
-def _with_lines(invoice: Invoice, page: Sequence[Line], totals: Totals) -> Invoice:
-    lines, line_amounts = lines_of(page, totals)
+def _add_lines(invoice: Invoice, page: Sequence[TextLine], totals: InvoiceTotals) -> Invoice:
+    lines, line_amounts = find_invoice_lines(page, totals)
     return replace(invoice, lines=lines, line_amounts=line_amounts) if lines else invoice
 
 
 # Number
 
 
-def _invoice_number(page: Sequence[Line]) -> str | None:
-    behind = list(_beside(page, labels.INVOICE_NUMBER))
-    labelled = _first(iter(behind), _number)
-    return labelled or _number_in_headline(page) or _first(iter(behind), _number_like_a_date)
+def _find_invoice_number(page: Sequence[TextLine]) -> str | None:
+    behind = list(_texts_beside(page, labels.INVOICE_NUMBER))
+    labelled = _first_parsed(iter(behind), _parse_number)
+    return labelled or _find_number_in_headline(page) or _first_parsed(iter(behind), _parse_number_like_a_date)
 
 
-def _number_in_headline(page: Sequence[Line]) -> str | None:
+def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
     cells = [cell.text for line in page[: max(20, len(page) // 2)] for cell in line.cells]
     for text in cells:
-        if (match := labels.HEADLINE.match(text)) and (number := _number(text[match.end() :])):
+        if (match := labels.HEADLINE.match(text)) and (number := _parse_number(text[match.end() :])):
             return number
     if any(labels.BARE_DOCUMENT.match(text) for text in cells[:10]):
         for text in cells[:15]:
-            if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _number(text[match.end() :])):
+            if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _parse_number(text[match.end() :])):
                 return number
-    below = _first(_below_all(page, labels.BARE_DOCUMENT), _number)
-    return below if below and re.search(r"\d{3}", below) else None
+    number = _first_parsed(_texts_below_labels(page, labels.BARE_DOCUMENT), _parse_number)
+    return number if number and re.search(r"\d{3}", number) else None
 
 
 _NUMBER = re.compile(r"[A-Za-z0-9][\w/.\\-]{0,30}")
 
 
-def _number(text: str) -> str | None:
+def _parse_number(text: str) -> str | None:
     """The first word behind a label, if it looks like a document's number: with a digit, no date, no money."""
     words = text.strip(" :#.\t").split()
     if not words:
@@ -124,7 +124,7 @@ def _number(text: str) -> str | None:
     return joined
 
 
-def _number_like_a_date(text: str) -> str | None:
+def _parse_number_like_a_date(text: str) -> str | None:
     """`Faktura nr 15/03/2026`: the fifteenth of March 2026 by its looks, the fifteenth of that month by its count."""
     match = re.match(r"\s*:?\s*(\d{1,5}/\d{1,2}/\d{4})(?!\S)", text)
     return match[1] if match else None
@@ -133,7 +133,7 @@ def _number_like_a_date(text: str) -> str | None:
 # Dates
 
 
-def _day_first(page: Sequence[Line], currency: str | None) -> bool | None:
+def _determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool | None:
     """The order of day and month: what the dates of this document say, else its language, else its currency."""
     said = {date.says_day_first for line in page for date in values.dates_in(line.text)} - {None}
     if len(said) == 1:
@@ -146,11 +146,11 @@ def _day_first(page: Sequence[Line], currency: str | None) -> bool | None:
     return {"USD": False, "GBP": True, "CHF": True, "PLN": True, "AUD": True}.get(currency or "")
 
 
-def _issue_date(page: Sequence[Line], day_first: bool | None) -> date | None:
+def _find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
     def read(text: str) -> date | None:
-        return _only_date(text, day_first)
+        return _first_date(text, day_first)
 
-    labelled = _first(_beside(page, labels.ISSUE_DATE), read)
+    labelled = _first_parsed(_texts_beside(page, labels.ISSUE_DATE), read)
     if labelled:
         return labelled
     for line in page:
@@ -159,34 +159,36 @@ def _issue_date(page: Sequence[Line], day_first: bool | None) -> date | None:
             match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if labels.HEADLINE.match(cell.text) else None
             if match and (found := read(cell.text[match.end() :])):
                 return found
-    return _first(_beside(page, labels.BARE_DATE), read) or _lone_date(page, day_first)
+    return _first_parsed(_texts_beside(page, labels.BARE_DATE), read) or _find_lone_date(page, day_first)
 
 
-def _lone_date(page: Sequence[Line], day_first: bool | None) -> date | None:
+def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
     """A date that stands alone near the top, when it is the only one that does."""
     alone = [
         found
         for line in page[: max(12, len(page) // 3)]
         for cell in line.cells[:1]  # what has words to its left is the date of those
-        if len(cell.text) <= 20 and (found := _only_date(cell.text, day_first)) and len(values.dates_in(cell.text)) == 1
+        if len(cell.text) <= 20
+        and (found := _first_date(cell.text, day_first))
+        and len(values.dates_in(cell.text)) == 1
     ]
     return alone[0] if len(set(alone)) == 1 else None
 
 
-def _only_date(text: str, day_first: bool | None) -> date | None:
+def _first_date(text: str, day_first: bool | None) -> date | None:
     written = values.dates_in(text)
-    return written[0].read(day_first=day_first) if written else None
+    return written[0].resolve_date(day_first=day_first) if written else None
 
 
 # Numbers of the supplier
 
 
-def _vat_id(page: Sequence[Line]) -> str | None:
+def _find_vat_id(page: Sequence[TextLine]) -> str | None:
     found: list[str] = []
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
             match = labels.VAT_ID.search(cell.text)
-            if not match or written_to_buyer(page, index, number):
+            if not match or is_buyer_cell(page, index, number):
                 continue
             behind = cell.text[match.start() :]
             beside = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
@@ -201,11 +203,11 @@ def _vat_id(page: Sequence[Line]) -> str | None:
     return distinct[0] if len(distinct) == 1 else None
 
 
-def _iban(page: Sequence[Line]) -> str | None:
+def _find_iban(page: Sequence[TextLine]) -> str | None:
     """The first whose check digits are right: suppliers list several accounts of theirs, customers none."""
     for index, line in enumerate(page):
         for iban in values.ibans_in(line.text):
-            if not any(labels.BUYER.search(cell.text) for cell in line.cells) and not written_to_buyer(page, index, 0):
+            if not any(labels.BUYER.search(cell.text) for cell in line.cells) and not is_buyer_cell(page, index, 0):
                 return iban
     return None
 
@@ -213,11 +215,11 @@ def _iban(page: Sequence[Line]) -> str | None:
 # Where values stand
 
 
-def _first(texts: Iterator[str], read: Callable[[str], T | None]) -> T | None:
+def _first_parsed(texts: Iterator[str], read: Callable[[str], T | None]) -> T | None:
     return next((found for text in texts if (found := read(text)) is not None), None)
 
 
-def _beside(page: Sequence[Line], label: re.Pattern[str]) -> Iterator[str]:
+def _texts_beside(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
     """The texts that a label may speak of, likeliest first: behind it, to its right, below it."""
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
@@ -230,17 +232,17 @@ def _beside(page: Sequence[Line], label: re.Pattern[str]) -> Iterator[str]:
                 continue
             if number + 1 < len(line.cells) and not label.search(line.cells[number + 1].text):
                 yield line.cells[number + 1].text.lstrip(" :")
-            yield from below(page, index, cell)
+            yield from texts_below(page, index, cell)
 
 
-def _below_all(page: Sequence[Line], label: re.Pattern[str]) -> Iterator[str]:
+def _texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
     for index, line in enumerate(page):
         for cell in line.cells:
             if label.search(cell.text):
-                yield from below(page, index, cell)
+                yield from texts_below(page, index, cell)
 
 
-def below(page: Sequence[Line], index: int, cell: Cell, rows: int = 1) -> Iterator[str]:
+def texts_below(page: Sequence[TextLine], index: int, cell: TextCell, rows: int = 1) -> Iterator[str]:
     """Texts of the next rows under a cell, as far down as a table's row or two."""
     seen = 0
     for line in page[index + 1 : index + 6]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from itertools import product
 
-from ingestion.domain.transcript import Cell, Line
+from ingestion.domain.transcript import TextCell, TextLine
 from ingestion.extract import labels, values
 
 _CENT = Decimal("0.02")
@@ -14,7 +14,7 @@ _MAX_CANDIDATES = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class InvoiceTotals:
     """`adds_up` is None when there was nothing to add."""
 
     gross: Decimal | None = None
@@ -23,31 +23,33 @@ class Totals:
     due: Decimal | None = None
 
 
-def totals_of(page: Sequence[Line]) -> Totals:
-    sure = _distinct(_amounts_of(page, labels.TOTAL_GROSS))
-    maybe = _distinct(_amounts_of(page, labels.TOTAL_GROSS_MAYBE))
-    nets = _distinct(_amounts_of(page, labels.TOTAL_NET))
-    taxes = _distinct(_amounts_of(page, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT))
-    due = _distinct(_amounts_of(page, labels.AMOUNT_DUE))
+def find_totals(page: Sequence[TextLine]) -> InvoiceTotals:
+    sure = _drop_repeats(_find_labelled_amounts(page, labels.TOTAL_GROSS))
+    maybe = _drop_repeats(_find_labelled_amounts(page, labels.TOTAL_GROSS_MAYBE))
+    nets = _drop_repeats(_find_labelled_amounts(page, labels.TOTAL_NET))
+    taxes = _drop_repeats(_find_labelled_amounts(page, labels.TOTAL_TAX, unless=labels.NOT_A_TAX_AMOUNT))
+    due = _drop_repeats(_find_labelled_amounts(page, labels.AMOUNT_DUE))
     amount_due = due[0] if len(due) == 1 else None
     gross_candidates = list(dict.fromkeys([*sure, *maybe, *due]))
-    for gross, net, tax in _sums(gross_candidates, nets, taxes):
-        return Totals(gross, net, tax, amount_due)
-    for gross, net, tax in _rows_that_add_up(page):
+    for gross, net, tax in _find_sums(gross_candidates, nets, taxes):
+        return InvoiceTotals(gross, net, tax, amount_due)
+    for gross, net, tax in _find_rows_that_add_up(page):
         if gross in gross_candidates:
-            return Totals(gross, net, tax, amount_due)
+            return InvoiceTotals(gross, net, tax, amount_due)
     # Not named, but there: a net amount that the page prints somewhere.
     printed = [amount for line in page for cell in line.cells for amount in values.amounts_in(cell.text)]
-    for gross, net, tax in _sums(gross_candidates, [net for net in nets or printed if net], _with_sums(taxes)):
+    for gross, net, tax in _find_sums(
+        gross_candidates, [net for net in nets or printed if net], _add_sums_of_pairs(taxes)
+    ):
         if tax:
-            return Totals(gross, net, tax, amount_due)
-    gross_alone = _only(sure) or _only(maybe) or _largest_if_repeated(page, [*sure, *maybe])
+            return InvoiceTotals(gross, net, tax, amount_due)
+    gross_alone = _single_amount(sure) or _single_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
     if gross_alone is not None and taxes and not any(taxes):
-        return Totals(gross_alone, gross_alone, Decimal("0.00"), amount_due)
-    return Totals(gross_alone, None, None, amount_due)
+        return InvoiceTotals(gross_alone, gross_alone, Decimal("0.00"), amount_due)
+    return InvoiceTotals(gross_alone, None, None, amount_due)
 
 
-def _sums(
+def _find_sums(
     gross: Sequence[Decimal], net: Sequence[Decimal], tax: Sequence[Decimal]
 ) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
     """Triples that add up, those with a tax before those without, the largest gross first."""
@@ -59,7 +61,7 @@ def _sums(
     yield from sorted(found, key=lambda triple: (triple[2] == 0, -abs(triple[0])))
 
 
-def _rows_that_add_up(page: Sequence[Line]) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
+def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
     """`Razem: 257,59 59,24 316,83`: a row of net, tax and gross, the last such row first."""
     for line in reversed(page):
         row = [
@@ -72,22 +74,22 @@ def _rows_that_add_up(page: Sequence[Line]) -> Iterator[tuple[Decimal, Decimal, 
                 yield gross, net, tax
 
 
-def _with_sums(taxes: Sequence[Decimal]) -> list[Decimal]:
+def _add_sums_of_pairs(taxes: Sequence[Decimal]) -> list[Decimal]:
     """The taxes of two rates are sometimes not added up on the page."""
     return [*taxes, *(a + b for number, a in enumerate(taxes) for b in taxes[number + 1 :])]
 
 
-def _amounts_of(
-    page: Sequence[Line], label: re.Pattern[str], unless: re.Pattern[str] | None = None
+def _find_labelled_amounts(
+    page: Sequence[TextLine], label: re.Pattern[str], unless: re.Pattern[str] | None = None
 ) -> Iterator[Decimal]:
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
             match = label.search(cell.text)
             if match and not (unless and unless.search(cell.text)):
-                yield from _amounts_at(page, index, number, match.end())
+                yield from _find_amounts_at(page, index, number, match.end())
 
 
-def _amounts_at(page: Sequence[Line], index: int, number: int, end: int) -> list[Decimal]:
+def _find_amounts_at(page: Sequence[TextLine], index: int, number: int, end: int) -> list[Decimal]:
     """Behind a label, else to its right up to the next words, else the last one in its column below."""
     line = page[index]
     cell = line.cells[number]
@@ -95,7 +97,7 @@ def _amounts_at(page: Sequence[Line], index: int, number: int, end: int) -> list
     for other in line.cells[number + 1 :]:
         amount = values.amount_of(other.text)
         if amount is None or not values.is_money(other.text):
-            if values.amounts_in(other.text) or _is_sign(other.text):
+            if values.amounts_in(other.text) or _is_currency_or_rate(other.text):
                 continue
             break
         right.append(amount)
@@ -105,14 +107,14 @@ def _amounts_at(page: Sequence[Line], index: int, number: int, end: int) -> list
     rest = cell.text[end:]
     if values.is_money(rest) and (inside := values.amounts_in(rest)):
         return inside[-1:]
-    return _down_the_column(page, index, cell)
+    return _find_column_total(page, index, cell)
 
 
-def _is_sign(text: str) -> bool:
+def _is_currency_or_rate(text: str) -> bool:
     return bool(re.fullmatch(r"\W*(?:[A-Z]{3}|\d+(?:[.,]\d+)?\s*%)?\W*", text))
 
 
-def _down_the_column(page: Sequence[Line], index: int, head: Cell) -> list[Decimal]:
+def _find_column_total(page: Sequence[TextLine], index: int, head: TextCell) -> list[Decimal]:
     """The bottom of a column under its head: the total row stands below those of the rates."""
     found: list[Decimal] = []
     top = page[index].top
@@ -128,15 +130,15 @@ def _down_the_column(page: Sequence[Line], index: int, head: Cell) -> list[Decim
     return found[-1:]
 
 
-def _distinct(amounts: Iterator[Decimal]) -> list[Decimal]:
+def _drop_repeats(amounts: Iterator[Decimal]) -> list[Decimal]:
     return list(dict.fromkeys(amounts))
 
 
-def _only(amounts: Sequence[Decimal]) -> Decimal | None:
+def _single_amount(amounts: Sequence[Decimal]) -> Decimal | None:
     return amounts[0] if len(amounts) == 1 else None
 
 
-def _largest_if_repeated(page: Sequence[Line], amounts: Sequence[Decimal]) -> Decimal | None:
+def _find_repeated_largest(page: Sequence[TextLine], amounts: Sequence[Decimal]) -> Decimal | None:
     """Of several sums called total, the largest, if the page says it more than once."""
     if not amounts:
         return None

@@ -28,7 +28,7 @@ _ONLY_AMOUNT = re.compile(
 
 def amounts_in(text: str) -> list[Decimal]:
     """Every number that may be money, in reading order; percentages, dates and codes are not."""
-    return [_decimal(match) for match in _AMOUNT.finditer(_without_dates(text))]
+    return [_parse_decimal(match) for match in _AMOUNT.finditer(_without_dates(text))]
 
 
 def amount_of(text: str) -> Decimal | None:
@@ -44,7 +44,7 @@ def is_money(text: str) -> bool:
     return re.search(r"\d[.,]\d{2}(?!\d)", text) is not None
 
 
-def _decimal(match: re.Match[str]) -> Decimal:
+def _parse_decimal(match: re.Match[str]) -> Decimal:
     written = re.sub(rf"[{_BLANKS}'’]", "", match["number"])
     separators = re.sub(r"\d", "", written)
     if len(set(separators)) == 2:
@@ -94,11 +94,11 @@ class WrittenDate:
     second: int
     is_settled: bool  # the order is known: ISO, or a month by name
 
-    def read(self, *, day_first: bool | None) -> date | None:
+    def resolve_date(self, *, day_first: bool | None) -> date | None:
         """The date, None if there is no such day, or none of the two orders can be told from the other."""
         readings = {
-            True: _date(self.year, self.second, self.first),
-            False: None if self.is_settled else _date(self.year, self.first, self.second),
+            True: _build_date(self.year, self.second, self.first),
+            False: None if self.is_settled else _build_date(self.year, self.first, self.second),
         }
         possible = {found for found in readings.values() if found is not None}
         if len(possible) == 1:
@@ -133,7 +133,7 @@ def _written_date(match: re.Match[str]) -> WrittenDate:
     return WrittenDate(int(year_text), int(day), _MONTH_OF[month.lower()], is_settled=True)
 
 
-def _date(year: int, month: int, day: int) -> date | None:
+def _build_date(year: int, month: int, day: int) -> date | None:
     try:
         return date(year, month, day)
     except ValueError:

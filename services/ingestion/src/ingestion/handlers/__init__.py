@@ -1,1 +1,1 @@
-"""One use case a module."""
+"""One use case a module: what the worker does with a record, and with a document."""

@@ -5,45 +5,61 @@ Classifying comes after transcribing, since what tells an invoice from a newslet
 
 import asyncio
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 
 from ingestion.domain import routing
-from ingestion.domain.archive import archive_metadata, archive_paths
-from ingestion.domain.content import PDF
-from ingestion.domain.document import Lease, Outcome, RetryRule
-from ingestion.ports import Blobs, Classifies, Extracts, Fetched, Leases, Transcribes
+from ingestion.domain.archive import build_archive_metadata, build_archive_paths
+from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.transcript import PDF
+from ingestion.ports import (
+    DocumentBlobs,
+    DocumentClassifier,
+    DocumentLeases,
+    FetchedFile,
+    FieldExtractor,
+    Transcriber,
+)
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Rejected, Retryable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import INGESTION_ATTEMPT_S, INGESTION_FINISHED, INGESTION_PUT_BACK
+from mailroom_common.metrics import (
+    INGESTION_ATTEMPT_S,
+    INGESTION_DOCUMENTS_FINISHED,
+    INGESTION_DOCUMENTS_RELEASED,
+)
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
 
 log = get_logger()
 
 
 class BlobMismatch(Retryable):
-    """The blob is not the content that the record spoke of: another write may be under way."""
+    """The blob is not the content that the record named: another write may be under way."""
 
 
 class LeaseLost(MailroomError):
-    """Somebody else holds the document by now: whatever was found out is dropped."""
+    """Another worker holds the document by now: what this one found out is dropped."""
 
 
-class ProcessDocument:
-    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes."""
+class DocumentProcessor:
+    """`renew_every_s` is well below the length of a lease. `archive_sources` says by provider how documents came.
+
+    `clock` gives aware UTC datetimes.
+    """
 
     def __init__(
         self,
-        leases: Leases,
-        blobs: Blobs,
-        transcriber: Transcribes,
-        classifier: Classifies,
-        extractor: Extracts,
+        leases: DocumentLeases,
+        blobs: DocumentBlobs,
+        transcriber: Transcriber,
+        classifier: DocumentClassifier,
+        extractor: FieldExtractor,
         *,
-        retries: RetryRule,
+        attempts: AttemptPolicy,
+        archive_sources: Mapping[str, str],
         renew_every_s: float,
         clock: Callable[[], datetime],
     ) -> None:
@@ -52,112 +68,122 @@ class ProcessDocument:
         self._transcriber = transcriber
         self._classifier = classifier
         self._extractor = extractor
-        self._retries = retries
+        self._attempts = attempts
+        self._archive_sources = archive_sources
         self._renew_every_s = renew_every_s
         self._clock = clock
 
-    async def next(self) -> bool:
-        """Claim a document and bring it to its end, or to its next attempt. False when there was none to claim."""
-        lease = await self._leases.claim()
+    async def process_next(self) -> bool:
+        """Claim a document and process it to its outcome or its next attempt. False when there was none to claim."""
+        lease = await self._leases.claim_document()
         if lease is None:
             return False
         try:
-            await self._bring_to_an_end(lease)
+            await self._process_lease(lease)
         except LeaseLost:
             log.warning("lease_lost", document_id=lease.document_id, attempt=lease.attempt)
         return True
 
-    async def _bring_to_an_end(self, lease: Lease) -> None:
-        if self._retries.attempts < lease.attempt:
-            # Its last attempts never came back: whoever worked on it died of it.
-            await self._finish(lease, Outcome(status=ResultStatus.FAILED, reason=routing.INTERNAL_ERROR))
+    async def _process_lease(self, lease: DocumentLease) -> None:
+        if self._attempts.max_attempts < lease.attempt:
+            # Claims count, not failures: the workers of the last attempts died before they could report one.
+            await self._finish_document(
+                lease, DocumentOutcome(status=ResultStatus.FAILED, reason=ReviewReason.INTERNAL_ERROR)
+            )
             return
         try:
             with INGESTION_ATTEMPT_S.time():
-                outcome = await self._while_renewed(lease)
-            await self._finish(lease, outcome)
+                outcome = await self._read_while_renewing(lease)
+            await self._finish_document(lease, outcome)
         except (asyncio.CancelledError, Fatal):
             # The process stops: the next one need not wait for the end of the lease.
-            await self._leases.put_back(lease, not_before=self._clock(), error="stopped", counts=False)
+            await self._leases.release_document(lease, not_before=self._clock(), error="stopped", count_attempt=False)
             raise
         except LeaseLost:
             raise
         except Exception as error:  # noqa: BLE001  # the edge of one document: others go on
-            await self._failed(lease, error)
+            await self._handle_failure(lease, error)
 
-    async def _while_renewed(self, lease: Lease) -> Outcome:
-        working = asyncio.create_task(self._read_and_route(lease))
-        renewing = asyncio.create_task(self._renew(lease))
+    async def _read_while_renewing(self, lease: DocumentLease) -> DocumentOutcome:
+        reading = asyncio.create_task(self._read_and_archive(lease))
+        renewing = asyncio.create_task(self._renew_lease(lease))
         try:
-            await asyncio.wait({working, renewing}, return_when=asyncio.FIRST_COMPLETED)
-            if not working.done():
+            await asyncio.wait({reading, renewing}, return_when=asyncio.FIRST_COMPLETED)
+            if not reading.done():
                 renewing.result()  # raises what ended it
                 raise LeaseLost(lease.document_id)
-            return working.result()
+            return reading.result()
         finally:
-            for task in (working, renewing):
+            for task in (reading, renewing):
                 task.cancel()
-            await asyncio.gather(working, renewing, return_exceptions=True)
+            await asyncio.gather(reading, renewing, return_exceptions=True)
 
-    async def _renew(self, lease: Lease) -> None:
+    async def _renew_lease(self, lease: DocumentLease) -> None:
         """Returns when the lease is lost."""
         while True:
             await asyncio.sleep(self._renew_every_s)
-            # A database that is away for a moment costs nothing yet: the lease outlasts several renewals.
+            # A database that is down for a moment costs nothing yet: the lease outlasts several renewals.
             with suppress(Retryable):
-                if not await self._leases.renew(lease):
+                if not await self._leases.renew_lease(lease):
                     return
 
-    async def _read_and_route(self, lease: Lease) -> Outcome:
-        async with self._blobs.fetched(lease.blob_key) as file:
+    async def _read_and_archive(self, lease: DocumentLease) -> DocumentOutcome:
+        async with self._blobs.fetch_blob(lease.blob_key) as file:
+            # Before it is read: a result must never be that of other bytes than its record named.
             if file.sha256 != lease.content_sha256:
                 raise BlobMismatch(f"the blob of document {lease.document_id} has other content")
-            return await self._archived(lease, file, await self._read(lease, file))
+            return await self._archive_copy(lease, file, await self._read_document(lease, file))
 
-    async def _read(self, lease: Lease, file: Fetched) -> Outcome:
-        if (honest_end := routing.no_reader(lease.profile)) is not None:
-            return honest_end
+    async def _read_document(self, lease: DocumentLease, file: FetchedFile) -> DocumentOutcome:
+        if (without_reader := routing.route_without_reader(lease.profile)) is not None:
+            return without_reader
         try:
-            transcript = await self._transcriber.transcribe(file.path)
+            transcript = await self._transcriber.transcribe_file(file.path)
             if not transcript.lines and transcript.e_invoice is None:
-                return routing.without_text(transcript.content_type)
-            classification = await self._classifier.classify(transcript)
+                return routing.route_without_text(transcript.content_type)
+            classification = await self._classifier.classify_transcript(transcript)
             if classification.document_type is None:
-                return routing.not_an_invoice(classification)
-            return routing.route(await self._extractor.extract(transcript))
-        except UnreadableFile as refused:
-            return routing.unread(refused.reason)
-        except ParserLimitReached as limit:
-            log.warning("reader_limit_reached", document_id=lease.document_id, limit=limit.limit)
-            return routing.unread(routing.READER_LIMIT)
-        except ParserCrashed as crash:
-            if crash.killed and not self._retries.is_spent(lease.attempt):
-                raise  # from outside: the next attempt may do better
-            log.warning("reader_crashed", document_id=lease.document_id, reason=str(crash))
-            return routing.unread(routing.READER_CRASHED)
+                return routing.route_not_an_invoice(classification)
+            return routing.route_extraction(await self._extractor.extract_fields(transcript))
+        except UnreadableFile as error:
+            return routing.route_unreadable(error.reason)
+        except ParserLimitReached as error:
+            log.warning("reader_limit_reached", document_id=lease.document_id, limit=error.limit)
+            return routing.route_unreadable(ReviewReason.READER_LIMIT)
+        except ParserCrashed as error:
+            if error.killed and not self._attempts.is_spent(lease.attempt):
+                raise  # another process killed it: the next attempt may do better
+            log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
+            return routing.route_unreadable(ReviewReason.READER_CRASHED)
 
-    async def _archived(self, lease: Lease, file: Fetched, outcome: Outcome) -> Outcome:
-        """Keep a copy of a PDF: of each one from a broker, for audit, and of what is not put aside otherwise."""
+    async def _archive_copy(self, lease: DocumentLease, file: FetchedFile, outcome: DocumentOutcome) -> DocumentOutcome:
+        """Keep a copy of a PDF unless it was skipped; of a broker's, for audit, even then."""
         if file.content_type != PDF or (
             outcome.status is ResultStatus.SKIPPED and lease.profile is not Profile.CONTRACT_NOTE
         ):
             return outcome
         now = self._clock()
-        path = await self._leases.reserve_archive_path(lease, archive_paths(lease.first, taken_on=now.date()))
+        attachment = lease.first_attachment
+        # Reserved before it is written: two documents never share a copy, and an attempt after a crash writes to the
+        # same path.
+        path = await self._leases.reserve_archive_path(lease, build_archive_paths(attachment, taken_on=now.date()))
         if path is None:
             raise LeaseLost(lease.document_id)
+        source = self._archive_sources.get(attachment.provider, attachment.provider)
         try:
-            await self._blobs.archive(file, path, metadata=archive_metadata(lease.first, processed_at=now))
-        except Rejected as refused:
+            await self._blobs.write_archive_copy(
+                file, path, metadata=build_archive_metadata(attachment, source=source, processed_at=now)
+            )
+        except Rejected as error:
             # Reading the document again would end here again.
-            log.error("archive_refused", document_id=lease.document_id, attempt=lease.attempt, reason=str(refused))
-            return routing.not_archived(outcome)
-        return outcome.archived(path)
+            log.error("archive_copy_refused", document_id=lease.document_id, attempt=lease.attempt, reason=str(error))
+            return routing.route_archive_refusal(outcome)
+        return outcome.with_archive_path(path)
 
-    async def _finish(self, lease: Lease, outcome: Outcome) -> None:
-        if not await self._leases.finish(lease, outcome):
+    async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
+        if not await self._leases.finish_document(lease, outcome):
             raise LeaseLost(lease.document_id)
-        INGESTION_FINISHED.labels(outcome.status.value, outcome.reason or "").inc()
+        INGESTION_DOCUMENTS_FINISHED.labels(outcome.status.value, outcome.reason or "").inc()
         log.info(
             "document_finished",
             document_id=lease.document_id,
@@ -168,33 +194,35 @@ class ProcessDocument:
             attempt=lease.attempt,
         )
 
-    async def _failed(self, lease: Lease, error: Exception) -> None:
-        told = str(error) if isinstance(error, MailroomError) else _place_of(error)
-        # A store that is away says nothing about the document: it waits as long as that takes.
-        counts = not isinstance(error, Retryable) or isinstance(error, BlobMismatch)
-        if counts and self._retries.is_spent(lease.attempt):
-            log.error("document_failed", document_id=lease.document_id, attempt=lease.attempt, reason=told)
-            await self._finish(lease, Outcome(status=ResultStatus.FAILED, reason=_reason(error)))
+    async def _handle_failure(self, lease: DocumentLease, error: Exception) -> None:
+        cause = str(error) if isinstance(error, MailroomError) else _describe_location(error)
+        # A store that is down says nothing about the document: it waits as long as that takes.
+        count_attempt = not isinstance(error, Retryable) or isinstance(error, BlobMismatch)
+        if count_attempt and self._attempts.is_spent(lease.attempt):
+            log.error("document_failed", document_id=lease.document_id, attempt=lease.attempt, reason=cause)
+            await self._finish_document(
+                lease, DocumentOutcome(status=ResultStatus.FAILED, reason=_failure_reason(error))
+            )
             return
-        INGESTION_PUT_BACK.inc()
-        log.warning("document_put_back", document_id=lease.document_id, attempt=lease.attempt, reason=told)
-        not_before = self._clock() + self._retries.pause_after(lease.attempt)
-        await self._leases.put_back(lease, not_before=not_before, error=told, counts=counts)
+        INGESTION_DOCUMENTS_RELEASED.inc()
+        log.warning("document_released", document_id=lease.document_id, attempt=lease.attempt, reason=cause)
+        not_before = self._clock() + self._attempts.pause_after(lease.attempt)
+        await self._leases.release_document(lease, not_before=not_before, error=cause, count_attempt=count_attempt)
 
 
-def _reason(error: Exception) -> str:
+def _failure_reason(error: Exception) -> ReviewReason:
     match error:
         case BlobNotFound():
-            return routing.BLOB_MISSING
+            return ReviewReason.BLOB_MISSING
         case BlobMismatch():
-            return routing.BLOB_MISMATCH
+            return ReviewReason.BLOB_MISMATCH
         case ParserCrashed():
-            return routing.READER_CRASHED
+            return ReviewReason.READER_CRASHED
         case _:
-            return routing.INTERNAL_ERROR
+            return ReviewReason.INTERNAL_ERROR
 
 
-def _place_of(error: Exception) -> str:
-    """What a stranger's file made a library say may quote the file: only kind and place are told."""
+def _describe_location(error: Exception) -> str:
+    """Kind and place of an error: a library's message may quote the untrusted file, so it is not repeated."""
     place = traceback.extract_tb(error.__traceback__)[-1:]
     return " ".join([type(error).__name__, *(f"in {frame.name}, {frame.filename}:{frame.lineno}" for frame in place)])

@@ -1,11 +1,12 @@
--- What ingestion knows of attachments and documents. Ids are UUID texts, times are ours unless a comment says whose.
+-- Attachments, the documents that they are, and what happened to those. Ids are UUID texts; times are by our clock
+-- unless a comment says whose.
 
 create schema if not exists ingestion;
 
 -- One row per content in a doc source. `document_id` is the attachment id of the first attachment with that content.
 create table ingestion.document (
     document_id text primary key,
-    seq bigint generated always as identity,     -- pages of the API
+    seq bigint generated always as identity,     -- the order of the API's pages
     tenant_id text not null,
     doc_source_id text not null,
     profile text not null,
@@ -17,7 +18,7 @@ create table ingestion.document (
     status text not null default 'pending'
         check (status in ('pending', 'processing', 'completed', 'needs_review', 'skipped', 'failed')),
     skip_reason text,
-    review_reason text,                          -- of needs_review and of failed: why a person should look
+    review_reason text,                          -- of needs_review and failed: why a person should look
     document_type text,
     classification jsonb,
     extraction jsonb,
@@ -25,8 +26,8 @@ create table ingestion.document (
     reader text,
     archive_path text unique,                    -- reserved before the copy is written
     attempts integer not null default 0,
-    lease_token uuid,                            -- only its holder completes
-    next_attempt_at timestamptz default now(),   -- may be claimed from then on; of a claimed one, the end of the lease
+    lease_token uuid,                            -- only the worker that has it may finish the document
+    next_attempt_at timestamptz default now(),   -- claimable from then on: of a claimed one the end of its lease
     last_error text,
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
@@ -34,11 +35,11 @@ create table ingestion.document (
     check ((status in ('pending', 'processing')) = (next_attempt_at is not null)),
     check ((status = 'processing') = (lease_token is not null))
 );
-create index document_to_claim on ingestion.document (next_attempt_at) where status in ('pending', 'processing');
+create index document_claimable on ingestion.document (next_attempt_at) where status in ('pending', 'processing');
 create index document_by_tenant on ingestion.document (tenant_id, seq desc);
 create index document_by_source on ingestion.document (doc_source_id, seq desc);
 
--- One row per attachment that was taken in: what a record of `attachments` said, and the document it belongs to.
+-- One row per attachment: what its record of `attachments` said, and the document that it is.
 create table ingestion.intake (
     attachment_id text primary key,
     document_id text not null references ingestion.document on delete cascade,
@@ -57,29 +58,29 @@ create table ingestion.intake (
     subject text,
     received_at timestamptz,                     -- provider's clock
     folder text,
-    taken_in_at timestamptz not null default now()
+    recorded_at timestamptz not null default now()
 );
 create index intake_by_document on ingestion.intake (document_id, seq);
 
--- What happened to documents, as SSE tells it. Written with the change; `seq` comes afterwards, from the sequencer, so
--- that it rises in the order in which the rows can be seen.
+-- The log of changes that the event stream sends. Written with the change; `seq` comes afterwards, in a transaction of
+-- its own, so that it rises in the order in which the rows become visible.
 create table ingestion.document_event (
     id bigint generated always as identity primary key,
     seq bigint unique,
     tenant_id text not null,
     document_id text not null,
-    document jsonb not null,                     -- the document as the API showed it then
+    document jsonb not null,                     -- the document as the API showed it after the change
     created_at timestamptz not null default now()
 );
 create index document_event_unnumbered on ingestion.document_event (id) where seq is null;
 create index document_event_by_tenant on ingestion.document_event (tenant_id, seq) where seq is not null;
 create index document_event_by_age on ingestion.document_event (created_at);
 
--- One row: its lock is what gives out numbers one after the other. `forgotten_seq` is the highest that retention deleted.
+-- One row: its lock is what gives out numbers one after the other. `deleted_seq` is the highest that retention deleted.
 create table ingestion.document_event_head (
     is_only boolean primary key default true check (is_only),
     last_seq bigint not null default 0,
-    forgotten_seq bigint not null default 0
+    deleted_seq bigint not null default 0
 );
 insert into ingestion.document_event_head default values;
 

@@ -1,1 +1,5 @@
-"""Readers open what strangers wrote; they run in the parser process only (`mailroom_common.parser`)."""
+"""Readers: from the bytes of a file to a transcript, in the parser process only, since the bytes are untrusted input.
+
+`document` has the entry point and chooses by content type: `pdf_text` reads the text layer of a PDF, `einvoice` the XML
+that a PDF carries, `image` the pages of a picture. README.md says how to add a reader.
+"""

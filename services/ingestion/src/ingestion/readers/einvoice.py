@@ -18,6 +18,7 @@ from lxml import etree
 from lxml.etree import _Element as Element
 
 from ingestion.domain.invoice import Invoice, InvoiceLine, LineAmounts
+from ingestion.domain.reasons import ReviewReason
 from mailroom_common.parser import UnreadableFile
 
 _ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice"}
@@ -26,51 +27,51 @@ _MAX_TEXT = 2000  # characters of a name, a number, a description
 _UBL = "urn:oasis:names:specification:ubl"
 
 
-def _parser() -> etree.XMLParser:
+def _build_xml_parser() -> etree.XMLParser:
     return etree.XMLParser(
         resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, remove_comments=True
     )
 
 
-def embedded(file: BinaryIO) -> dict[str, Any] | None:
+def read_embedded_invoice(file: BinaryIO) -> dict[str, Any] | None:
     """The e-invoice in a PDF as JSON: `invoice`, `type_code`, `profile`, `buyer_name`; None when there is none.
 
     Raises:
         UnreadableFile: as `parse`.
     """
     # facturx parses with the default parser before it hands anything out.
-    etree.set_default_parser(_parser())
+    etree.set_default_parser(_build_xml_parser())
     name, xml = get_xml_from_pdf(file, check_xsd=False)
-    return parse(xml) if name else None
+    return parse_invoice_xml(xml) if name else None
 
 
-def parse(xml: bytes) -> dict[str, Any] | None:
+def parse_invoice_xml(xml: bytes) -> dict[str, Any] | None:
     """Read CII XML. None for XML that is no such invoice, that carries a DTD, or that has no number.
 
     Raises:
         UnreadableFile: `extraction_too_large` when it has more lines or longer texts than a result can tell.
     """
     try:
-        root = etree.fromstring(xml, _parser())
+        root = etree.fromstring(xml, _build_xml_parser())
     except etree.XMLSyntaxError:
         return None
     info: Any = root.getroottree().docinfo  # Any: the stubs do not know its members
-    if info.doctype or _local(root) not in _ROOTS or _UBL in (etree.QName(root).namespace or ""):
+    if info.doctype or _local_name(root) not in _ROOTS or _UBL in (etree.QName(root).namespace or ""):
         return None
-    document = _child(root, "ExchangedDocument", "HeaderExchangedDocument")
-    trade = _child(root, "SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")
+    document = _find_child(root, "ExchangedDocument", "HeaderExchangedDocument")
+    trade = _find_child(root, "SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")
     if document is None or trade is None:
         return None
-    type_code = _text(document, "TypeCode")
-    invoice = _invoice(document, trade)
-    agreement = _part(trade, "Agreement")
-    context = _child(root, "ExchangedDocumentContext", "SpecifiedExchangedDocumentContext")
+    type_code = _read_text(document, "TypeCode")
+    invoice = _read_invoice(document, trade)
+    agreement = _find_trade_part(trade, "Agreement")
+    context = _find_child(root, "ExchangedDocumentContext", "SpecifiedExchangedDocumentContext")
     read = {
         "invoice": invoice.to_json(),
         "type_code": type_code,
-        "document_type": invoice.kind(type_code),
-        "profile": _text(context, "GuidelineSpecifiedDocumentContextParameter/ID"),
-        "buyer_name": _party_name(_text(agreement, "BuyerTradeParty/Name")),
+        "document_type": invoice.determine_kind(type_code),
+        "profile": _read_text(context, "GuidelineSpecifiedDocumentContextParameter/ID"),
+        "buyer_name": _clean_party_name(_read_text(agreement, "BuyerTradeParty/Name")),
     }
     _check_size(read)
     return read
@@ -79,94 +80,96 @@ def parse(xml: bytes) -> dict[str, Any] | None:
 def _check_size(read: dict[str, Any]) -> None:
     """An invoice without some of its lines, or with half a number, would be another invoice."""
     lines = read["invoice"]["lines"]
-    told = [*read.values(), *read["invoice"].values(), *(text for line in lines for text in line.values())]
-    if len(lines) > _MAX_LINES or any(isinstance(value, str) and len(value) > _MAX_TEXT for value in told):
-        raise UnreadableFile("extraction_too_large")
+    values = [*read.values(), *read["invoice"].values(), *(text for line in lines for text in line.values())]
+    if len(lines) > _MAX_LINES or any(isinstance(value, str) and len(value) > _MAX_TEXT for value in values):
+        raise UnreadableFile(ReviewReason.EXTRACTION_TOO_LARGE)
 
 
-def _invoice(document: Element, trade: Element) -> Invoice:
-    agreement, settlement = _part(trade, "Agreement"), _part(trade, "Settlement")
-    totals = _child(
+def _read_invoice(document: Element, trade: Element) -> Invoice:
+    agreement, settlement = _find_trade_part(trade, "Agreement"), _find_trade_part(trade, "Settlement")
+    totals = _find_child(
         settlement, "SpecifiedTradeSettlementHeaderMonetarySummation", "SpecifiedTradeSettlementMonetarySummation"
     )
-    currency = _text(settlement, "InvoiceCurrencyCode") or None
-    line_total, net = _decimal(totals, "LineTotalAmount"), _decimal(totals, "TaxBasisTotalAmount")
-    lines = tuple(line for item in _children(trade, "IncludedSupplyChainTradeLineItem") if (line := _line(item)))
+    currency = _read_text(settlement, "InvoiceCurrencyCode") or None
+    line_total, net = _read_decimal(totals, "LineTotalAmount"), _read_decimal(totals, "TaxBasisTotalAmount")
+    lines = tuple(
+        line for item in _find_children(trade, "IncludedSupplyChainTradeLineItem") if (line := _read_line(item))
+    )
     return Invoice(
-        supplier_name=_party_name(_text(agreement, "SellerTradeParty/Name")),
-        invoice_number=_text(document, "ID") or None,
-        issue_date=_date(_child(document, "IssueDateTime")),
-        due_date=_earliest(settlement, "SpecifiedTradePaymentTerms/DueDateDateTime"),
+        supplier_name=_clean_party_name(_read_text(agreement, "SellerTradeParty/Name")),
+        invoice_number=_read_text(document, "ID") or None,
+        issue_date=_read_date(_find_child(document, "IssueDateTime")),
+        due_date=_earliest_date(settlement, "SpecifiedTradePaymentTerms/DueDateDateTime"),
         currency=currency,
-        total_gross=_decimal(totals, "GrandTotalAmount"),
+        total_gross=_read_decimal(totals, "GrandTotalAmount"),
         total_net=net if net is not None else line_total,
-        total_tax=_tax(totals, currency),
-        vat_id=_vat_id(agreement),
-        iban=_iban(settlement),
+        total_tax=_read_total_tax(totals, currency),
+        vat_id=_read_vat_id(agreement),
+        iban=_read_iban(settlement),
         lines=lines,
-        line_amounts=_line_amounts(lines, line_total),
-        amount_due=_decimal(totals, "DuePayableAmount"),
+        line_amounts=_determine_line_amounts(lines, line_total),
+        amount_due=_read_decimal(totals, "DuePayableAmount"),
     )
 
 
-def _line(item: Element) -> InvoiceLine | None:
+def _read_line(item: Element) -> InvoiceLine | None:
     """One position; None for a mere note, which has neither product nor amount."""
-    settlement = _part(item, "Settlement")
-    amount = _decimal(
-        _child(
+    settlement = _find_trade_part(item, "Settlement")
+    amount = _read_decimal(
+        _find_child(
             settlement, "SpecifiedTradeSettlementLineMonetarySummation", "SpecifiedTradeSettlementMonetarySummation"
         ),
         "LineTotalAmount",
     )
-    description = _text(item, "SpecifiedTradeProduct/Name")
+    description = _read_text(item, "SpecifiedTradeProduct/Name")
     if amount is None or not description:
         return None
-    price = _find(_part(item, "Agreement"), "NetPriceProductTradePrice")
-    tax = _child(settlement, "ApplicableTradeTax")
+    price = _find_first(_find_trade_part(item, "Agreement"), "NetPriceProductTradePrice")
+    tax = _find_child(settlement, "ApplicableTradeTax")
     return InvoiceLine(
         description=" ".join(description.split()),
-        quantity=_decimal(_part(item, "Delivery"), "BilledQuantity"),
-        unit_price=_unit_price(price),
+        quantity=_read_decimal(_find_trade_part(item, "Delivery"), "BilledQuantity"),
+        unit_price=_read_unit_price(price),
         amount=amount,
-        tax_rate=_decimal(tax, "RateApplicablePercent") or _decimal(tax, "ApplicablePercent"),
+        tax_rate=_read_decimal(tax, "RateApplicablePercent") or _read_decimal(tax, "ApplicablePercent"),
     )
 
 
-def _unit_price(price: Element | None) -> Decimal | None:
-    charge = _decimal(price, "ChargeAmount")
-    basis = _decimal(price, "BasisQuantity")
+def _read_unit_price(price: Element | None) -> Decimal | None:
+    charge = _read_decimal(price, "ChargeAmount")
+    basis = _read_decimal(price, "BasisQuantity")
     # A price per 100 pieces is given with a basis of 100.
     return charge if charge is None or not basis else round(charge / basis, 10)
 
 
-def _line_amounts(lines: tuple[InvoiceLine, ...], line_total: Decimal | None) -> LineAmounts:
+def _determine_line_amounts(lines: tuple[InvoiceLine, ...], line_total: Decimal | None) -> LineAmounts:
     """`LineTotalAmount` is without tax by the standard; some write their lines with tax, and then the sums differ."""
     if not lines or line_total is None:
         return "net"
     written = sum((line.amount or Decimal(0) for line in lines), Decimal(0))
-    untaxed = sum((_untaxed(line) for line in lines), Decimal(0))
+    untaxed = sum((_amount_without_tax(line) for line in lines), Decimal(0))
     return "gross" if abs(untaxed - line_total) < abs(written - line_total) else "net"
 
 
-def _untaxed(line: InvoiceLine) -> Decimal:
+def _amount_without_tax(line: InvoiceLine) -> Decimal:
     return (line.amount or Decimal(0)) / (1 + (line.tax_rate or Decimal(0)) / 100)
 
 
-def _tax(totals: Element | None, currency: str | None) -> Decimal | None:
+def _read_total_tax(totals: Element | None, currency: str | None) -> Decimal | None:
     """There may be a second tax total in the currency of the tax office."""
-    amounts = list(_children(totals, "TaxTotalAmount"))
+    amounts = list(_find_children(totals, "TaxTotalAmount"))
     ours = [amount for amount in amounts if amount.get("currencyID") in (currency, None)] or amounts
-    return _number(ours[0].text) if ours else None
+    return _parse_number(ours[0].text) if ours else None
 
 
-def _vat_id(agreement: Element | None) -> str | None:
+def _read_vat_id(agreement: Element | None) -> str | None:
     for registration in _find_all(agreement, "SellerTradeParty/SpecifiedTaxRegistration/ID"):
-        if registration.get("schemeID") == "VA" and (value := _clean(registration.text)):
+        if registration.get("schemeID") == "VA" and (value := _strip_text(registration.text)):
             return re.sub(r"[\s.-]", "", value)
     return None
 
 
-def _iban(settlement: Element | None) -> str | None:
+def _read_iban(settlement: Element | None) -> str | None:
     for account in _find_all(
         settlement, "SpecifiedTradeSettlementPaymentMeans/PayeePartyCreditorFinancialAccount/IBANID"
     ):
@@ -175,19 +178,19 @@ def _iban(settlement: Element | None) -> str | None:
     return None
 
 
-def _party_name(written: str | None) -> str | None:
+def _clean_party_name(written: str | None) -> str | None:
     """The name alone: small profiles put numbers of the party (`GLN 433…`, `Lief-Nr: 5…`) on lines of the name."""
     lines = [line.strip() for line in (written or "").splitlines() if line.strip()]
     named = [line for line in lines if not re.fullmatch(r"[\w.\- ]{2,20}?[:\s]+[\d ]+", line)]
     return " ".join((named or lines)[-1].split()) if lines else None
 
 
-def _earliest(settlement: Element | None, path: str) -> date | None:
-    dates = [found for element in _find_all(settlement, path) if (found := _date(element))]
+def _earliest_date(settlement: Element | None, path: str) -> date | None:
+    dates = [found for element in _find_all(settlement, path) if (found := _read_date(element))]
     return min(dates, default=None)
 
 
-def _date(element: Element | None) -> date | None:
+def _read_date(element: Element | None) -> date | None:
     """Format 102 is `YYYYMMDD`, in the element or in one inside it; drafts and old files write ISO."""
     if element is None:
         return None
@@ -200,28 +203,28 @@ def _date(element: Element | None) -> date | None:
     return None
 
 
-def _part(parent: Element | None, ending: str) -> Element | None:
+def _find_trade_part(parent: Element | None, ending: str) -> Element | None:
     """The container of agreement, delivery or settlement, whatever its generation calls it."""
-    for child in _elements(parent):
-        if _local(child).endswith(f"Trade{ending}"):
+    for child in _child_elements(parent):
+        if _local_name(child).endswith(f"Trade{ending}"):
             return child
     return None
 
 
-def _child(parent: Element | None, *names: str) -> Element | None:
-    return next((child for child in _elements(parent) if _local(child) in names), None)
+def _find_child(parent: Element | None, *names: str) -> Element | None:
+    return next((child for child in _child_elements(parent) if _local_name(child) in names), None)
 
 
-def _children(parent: Element | None, name: str) -> Iterator[Element]:
-    return (child for child in _elements(parent) if _local(child) == name)
+def _find_children(parent: Element | None, name: str) -> Iterator[Element]:
+    return (child for child in _child_elements(parent) if _local_name(child) == name)
 
 
-def _elements(parent: Element | None) -> Iterator[Element]:
+def _child_elements(parent: Element | None) -> Iterator[Element]:
     # "{*}*" leaves out processing instructions and unresolved entities, whose tag is no string.
     return iter(()) if parent is None else parent.iterchildren("{*}*")
 
 
-def _find(parent: Element | None, path: str) -> Element | None:
+def _find_first(parent: Element | None, path: str) -> Element | None:
     return next(iter(_find_all(parent, path)), None)
 
 
@@ -231,21 +234,21 @@ def _find_all(parent: Element | None, path: str) -> list[Element]:
     return parent.findall("/".join(f"{{*}}{step}" for step in path.split("/")))
 
 
-def _text(parent: Element | None, path: str) -> str | None:
-    found = _find(parent, path)
-    return _clean(found.text) if found is not None else None
+def _read_text(parent: Element | None, path: str) -> str | None:
+    found = _find_first(parent, path)
+    return _strip_text(found.text) if found is not None else None
 
 
-def _clean(text: str | None) -> str | None:
+def _strip_text(text: str | None) -> str | None:
     return text.strip() or None if text else None
 
 
-def _decimal(parent: Element | None, name: str) -> Decimal | None:
-    child = _child(parent, name)
-    return _number(child.text) if child is not None else None
+def _read_decimal(parent: Element | None, name: str) -> Decimal | None:
+    child = _find_child(parent, name)
+    return _parse_number(child.text) if child is not None else None
 
 
-def _number(text: str | None) -> Decimal | None:
+def _parse_number(text: str | None) -> Decimal | None:
     try:
         value = Decimal((text or "").strip())
     except InvalidOperation:
@@ -254,5 +257,5 @@ def _number(text: str | None) -> Decimal | None:
     return value if value.is_finite() and abs(value.adjusted()) < 15 else None
 
 
-def _local(element: Element) -> str:
+def _local_name(element: Element) -> str:
     return etree.QName(element).localname

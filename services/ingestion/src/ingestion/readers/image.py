@@ -1,18 +1,21 @@
-"""Pictures: whether they open. Their text needs OCR, which comes later; until then a person reads them."""
+"""Pictures: how many pages they have, and whether they can be decoded. There is no OCR yet: a person reads them."""
 
 from typing import BinaryIO
 
 from PIL import Image, UnidentifiedImageError
 
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.transcript import JPEG, PNG, TIFF
 from mailroom_common.parser import UnreadableFile
 
 # 100 megapixels is an A2 page at 600 dpi; more is no scan of a document.
 Image.MAX_IMAGE_PIXELS = 100_000_000
 
-_FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/tiff": "TIFF"}
+# Pillow is told the format: by itself it would try every decoder that it has, down to those nobody maintains.
+_FORMATS = {PNG: "PNG", JPEG: "JPEG", TIFF: "TIFF"}
 
 
-def pages_of(file: BinaryIO, content_type: str) -> int:
+def count_image_pages(file: BinaryIO, content_type: str) -> int:
     """The number of pages of a picture that can be decoded.
 
     Raises:
@@ -23,4 +26,4 @@ def pages_of(file: BinaryIO, content_type: str) -> int:
             image.load()
             return int(getattr(image, "n_frames", 1))
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError) as error:
-        raise UnreadableFile("unreadable") from error
+        raise UnreadableFile(ReviewReason.UNREADABLE) from error

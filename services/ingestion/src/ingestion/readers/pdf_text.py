@@ -15,7 +15,8 @@ from typing import BinaryIO
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from ingestion.domain.transcript import Cell, Line
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.transcript import TextCell, TextLine
 from mailroom_common.parser import UnreadableFile
 
 # A document longer than this is no invoice; what comes after the first pages would only cost time.
@@ -50,11 +51,11 @@ class PDFText:
     """`lines` are those of the first `MAX_PAGES` pages."""
 
     pages: int
-    lines: list[Line]
+    lines: list[TextLine]
     has_attachments: bool
 
 
-def read(file: BinaryIO) -> PDFText:
+def read_pdf_text(file: BinaryIO) -> PDFText:
     """
     Raises:
         UnreadableFile: `encrypted` when a password is needed, `unreadable` when the file is damaged.
@@ -62,26 +63,26 @@ def read(file: BinaryIO) -> PDFText:
     try:
         document = pypdfium2.PdfDocument(file)
         pages = len(document)
-        lines = [line for number in range(min(pages, MAX_PAGES)) for line in _page(document, number)]
+        lines = [line for number in range(min(pages, MAX_PAGES)) for line in _read_page(document, number)]
         has_attachments = document.count_attachments() > 0
         document.close()
     except pypdfium2.PdfiumError as error:
         needs_password = error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
-        raise UnreadableFile("encrypted" if needs_password else "unreadable") from error
+        raise UnreadableFile(ReviewReason.ENCRYPTED if needs_password else ReviewReason.UNREADABLE) from error
     if pages == 0:
-        raise UnreadableFile("unreadable")
+        raise UnreadableFile(ReviewReason.UNREADABLE)
     return PDFText(pages, lines, has_attachments)
 
 
-def _page(document: pypdfium2.PdfDocument, number: int) -> list[Line]:
+def _read_page(document: pypdfium2.PdfDocument, number: int) -> list[TextLine]:
     page = document[number]
     try:
-        return _lines(number, _letters(page))
+        return _build_lines(number, _read_letters(page))
     finally:
         page.close()
 
 
-def _letters(page: pypdfium2.PdfPage) -> Iterator[_Letter]:
+def _read_letters(page: pypdfium2.PdfPage) -> Iterator[_Letter]:
     text = page.get_textpage()
     box = pdfium.FS_RECTF()
     height = page.get_height()
@@ -100,18 +101,18 @@ def _letters(page: pypdfium2.PdfPage) -> Iterator[_Letter]:
     text.close()
 
 
-def _lines(page: int, letters: Iterator[_Letter]) -> list[Line]:
+def _build_lines(page: int, letters: Iterator[_Letter]) -> list[TextLine]:
     rows: list[_Row] = []
     for letter in letters:
-        insort(_row_of(letter, rows).letters, letter)
+        insort(_find_row(letter, rows).letters, letter)
     found = []
     for row in sorted(rows, key=lambda row: row.top):
-        size = _size(row)
-        found.append(Line(page, row.top, size, tuple(_cells(row.letters))))
+        size = _line_height(row)
+        found.append(TextLine(page, row.top, size, tuple(_split_cells(row.letters))))
     return found
 
 
-def _row_of(letter: _Letter, rows: list[_Row]) -> _Row:
+def _find_row(letter: _Letter, rows: list[_Row]) -> _Row:
     """The row of the letter's height on the page; letters come in runs, so the last rows are the likely ones.
 
     A row keeps the height of its first letter: if it grew, a headline would swallow the two small lines beside it.
@@ -128,20 +129,20 @@ def _row_of(letter: _Letter, rows: list[_Row]) -> _Row:
     return rows[-1]
 
 
-def _size(row: _Row) -> float:
+def _line_height(row: _Row) -> float:
     heights = sorted(letter.bottom - letter.top for letter in row.letters)
     return max(heights[len(heights) * 3 // 4], 1.0)
 
 
-def _cells(letters: list[_Letter]) -> Iterator[Cell]:
+def _split_cells(letters: list[_Letter]) -> Iterator[TextCell]:
     text, start, end = letters[0].text, letters[0].left, letters[0].right
     for before, letter in pairwise(letters):
         # By the smaller of the two: a headline beside small print has gaps of its own.
         gap = (letter.left - end) / max(min(letter.bottom - letter.top, before.bottom - before.top), 1.0)
         if gap > _GAP:
-            yield Cell(text, start, end)
+            yield TextCell(text, start, end)
             text, start = letter.text, letter.left
         else:
             text += f" {letter.text}" if gap > _BLANK else letter.text
         end = max(end, letter.right)
-    yield Cell(text, start, end)
+    yield TextCell(text, start, end)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from ingestion_fakes import PDF
 
-from ingestion.adapters.blobs import StoredDocuments
-from ingestion.ports import Fetched
+from ingestion.adapters.blobs import StoredDocumentBlobs
+from ingestion.ports import FetchedFile
 from mailroom_common.blobs import StoredBlob
 from mailroom_common.errors import Unavailable
 
@@ -45,10 +45,10 @@ class BrokenDisk(BytesIO):
         raise OSError(errno.EIO, "Input/output error")
 
 
-async def fetch_and_archive(store: OneBlob) -> Fetched:
-    documents = StoredDocuments(store, scratch=Path(tempfile.gettempdir()))
-    async with documents.fetched("documents/1.pdf") as file:
-        await documents.archive(file, "archive/1.pdf", metadata={})
+async def fetch_and_archive(store: OneBlob) -> FetchedFile:
+    documents = StoredDocumentBlobs(store, scratch=Path(tempfile.gettempdir()))
+    async with documents.fetch_blob("documents/1.pdf") as file:
+        await documents.write_archive_copy(file, "archive/1.pdf", metadata={})
         return file
 
 
@@ -91,6 +91,6 @@ async def test_no_descriptor_for_a_file_is_the_machines_trouble(monkeypatch: pyt
 
 async def test_an_error_of_who_works_with_the_file_stays_his_own() -> None:
     with pytest.raises(OSError, match="of the reader") as raised:
-        async with StoredDocuments(OneBlob(), scratch=Path(tempfile.gettempdir())).fetched("documents/1.pdf"):
+        async with StoredDocumentBlobs(OneBlob(), scratch=Path(tempfile.gettempdir())).fetch_blob("documents/1.pdf"):
             raise OSError("of the reader")
     assert not isinstance(raised.value, Unavailable)

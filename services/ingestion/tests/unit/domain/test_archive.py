@@ -6,16 +6,22 @@ from urllib.parse import unquote
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from ingestion_fakes import an_attachment
+from ingestion_fakes import build_attachment
 
-from ingestion.domain.archive import archive_metadata, archive_paths, encoded_address, file_stem, sender_address
+from ingestion.domain.archive import (
+    build_archive_metadata,
+    build_archive_paths,
+    encode_sender_address,
+    parse_sender_address,
+    sanitize_file_stem,
+)
 from mailroom_common.blobs.store import validate_key
 
 TODAY = date(2026, 4, 2)
 
 
 def test_the_path_says_who_when_and_which_mail() -> None:
-    attachment = an_attachment(
+    attachment = build_attachment(
         sender="Anna <Anna.B+x@shop.example>",
         message_id="AAMk1",
         filename="Rechnung 7.PDF",
@@ -23,20 +29,20 @@ def test_the_path_says_who_when_and_which_mail() -> None:
     )
     unique = sha256(b"AAMk1").hexdigest()[:16]
     folder = f"archive/sender_email=anna%2Eb%2Bx%40shop%2Eexample/received_date=2026-04-01/{unique}"
-    first, second = archive_paths(attachment, taken_on=TODAY)
+    first, second = build_archive_paths(attachment, taken_on=TODAY)
     assert first == f"{folder}/Rechnung 7.pdf"
     assert second == f"{folder}/Rechnung 7-{attachment.attachment_id}.pdf"
 
 
 def test_what_the_mail_does_not_say_has_a_place_too() -> None:
-    attachment = an_attachment(sender=None, filename=None, received_at=None)
-    assert "sender_email=unknown/received_date=2026-04-02/" in next(archive_paths(attachment, taken_on=TODAY))
-    assert next(archive_paths(attachment, taken_on=TODAY)).endswith("/document.pdf")
+    attachment = build_attachment(sender=None, filename=None, received_at=None)
+    assert "sender_email=unknown/received_date=2026-04-02/" in next(build_archive_paths(attachment, taken_on=TODAY))
+    assert next(build_archive_paths(attachment, taken_on=TODAY)).endswith("/document.pdf")
 
 
 @given(st.emails())
 def test_an_encoded_address_has_no_other_signs_and_can_be_read_back(address: str) -> None:
-    encoded = encoded_address(address)
+    encoded = encode_sender_address(address)
     assert all(sign.isalnum() or sign in "-_~%" for sign in encoded)
     assert unquote(encoded) == address.lower() or len(encoded) == 200
 
@@ -53,17 +59,17 @@ def test_an_encoded_address_has_no_other_signs_and_can_be_read_back(address: str
         ("é" * 200 + ".pdf", "é" * 60),
     ],
 )
-def test_a_strangers_file_name_becomes_a_plain_one(filename: str, stem: str) -> None:
-    assert file_stem(filename) == stem
+def test_an_untrusted_file_name_becomes_a_plain_one(filename: str, stem: str) -> None:
+    assert sanitize_file_stem(filename) == stem
 
 
 def test_sender_in_comments_within_comments_is_nobody() -> None:
-    assert sender_address("(" * 5_000 + ")" * 5_000 + " anna@a.example") == ""
+    assert parse_sender_address("(" * 5_000 + ")" * 5_000 + " anna@a.example") == ""
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_no_name_or_sender_leads_out_of_the_archive(filename: str, sender: str) -> None:
-    for path in archive_paths(an_attachment(filename=filename, sender=sender), taken_on=TODAY):
+    for path in build_archive_paths(build_attachment(filename=filename, sender=sender), taken_on=TODAY):
         assert validate_key(path).startswith("archive/sender_email=")
         assert len(path.split("/")) == 5
         assert all(len(step.encode()) <= 255 for step in path.split("/"))
@@ -71,15 +77,14 @@ def test_no_name_or_sender_leads_out_of_the_archive(filename: str, sender: str) 
 
 def test_metadata_is_what_the_archive_promises_in_ascii() -> None:
     now = datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
-    attachment = an_attachment(sender="a@b.example", provider="outlook")
-    assert archive_metadata(attachment, processed_at=now) == {
+    attachment = build_attachment(sender="a@b.example")
+    assert build_archive_metadata(attachment, source="manual_upload", processed_at=now) == {
         "sender-email": "a@b.example",
-        "source": "graph_webhook",
+        "source": "manual_upload",
         "processed-at": "2026-04-02T08:00:00.000Z",
     }
-    from_gmail = archive_metadata(replace(attachment, provider="gmail", sender="ä@b.example"), processed_at=now)
-    assert from_gmail["source"] == "gmail_push"
-    assert from_gmail["sender-email"].isascii()
+    foreign = replace(attachment, sender="ä@b.example")
+    assert build_archive_metadata(foreign, source="manual_upload", processed_at=now)["sender-email"].isascii()
 
 
 @given(st.text(max_size=3000))
@@ -87,8 +92,10 @@ def test_metadata_is_what_the_archive_promises_in_ascii() -> None:
 @example("a" * 3000 + "@b.example")
 @example("x" + "漢" * 400 + "@b.example")
 def test_metadata_is_less_than_s3_takes_and_splits_no_character(sender: str) -> None:
-    metadata = archive_metadata(an_attachment(sender=sender), processed_at=datetime(2026, 4, 2, 8, 0, tzinfo=UTC))
+    metadata = build_archive_metadata(
+        build_attachment(sender=sender), source="manual_upload", processed_at=datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
+    )
     assert sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items()) < 2048
-    told = metadata["sender-email"]
-    assert told.isascii()
-    assert sender_address(sender).startswith((told, unquote(told, errors="strict")))
+    written = metadata["sender-email"]
+    assert written.isascii()
+    assert parse_sender_address(sender).startswith((written, unquote(written, errors="strict")))

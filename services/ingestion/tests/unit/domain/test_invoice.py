@@ -69,4 +69,4 @@ def test_totals_add_up_to_a_cent_or_are_not_judged(
         return None if text is None else Decimal(text)
 
     invoice = Invoice(total_gross=amount(gross), total_net=amount(net), total_tax=amount(tax))
-    assert invoice.adds_up() is adds_up
+    assert invoice.totals_add_up() is adds_up

@@ -4,7 +4,7 @@ import pytest
 
 from ingestion.domain import routing
 from ingestion.domain.invoice import Invoice, InvoiceLine
-from ingestion.domain.routing import Classification, Extraction, route
+from ingestion.domain.routing import Classification, Extraction, route_extraction
 from mailroom_common.events import Profile, ResultStatus
 
 FIELDS = {
@@ -22,37 +22,37 @@ def extraction(changed: dict[str, Any] | None = None, *, doubts: tuple[str, ...]
 
 
 def test_an_invoice_that_says_all_that_is_needed_is_completed() -> None:
-    outcome = route(extraction())
+    outcome = route_extraction(extraction())
     assert (outcome.status, outcome.reason, outcome.reader) == (ResultStatus.COMPLETED, None, "reader/1")
 
 
 @pytest.mark.parametrize("missing", ["supplier_name", "invoice_number", "issue_date", "currency", "total_gross"])
 def test_without_a_field_that_booking_needs_a_person_looks(missing: str) -> None:
-    outcome = route(extraction({missing: None}))
+    outcome = route_extraction(extraction({missing: None}))
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "fields_missing")
     assert outcome.extraction is not None
 
 
 def test_totals_that_do_not_add_up_are_shown_and_not_believed() -> None:
-    outcome = route(extraction({"total_net": "100.00", "total_tax": "7.00"}))
+    outcome = route_extraction(extraction({"total_net": "100.00", "total_tax": "7.00"}))
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "totals_do_not_add_up")
 
 
 def test_a_page_that_contradicts_its_xml_goes_to_a_person() -> None:
-    outcome = route(extraction(doubts=("total_gross",)))
+    outcome = route_extraction(extraction(doubts=("total_gross",)))
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "page_and_xml_disagree")
 
 
 def test_an_extraction_larger_than_a_record_is_left_out_whole_and_goes_to_a_person() -> None:
     line = {**InvoiceLine().to_json(), "description": "ü" * 200, "amount": "1.00"}
-    outcome = route(extraction({"lines": [line] * 2000}))
+    outcome = route_extraction(extraction({"lines": [line] * 2000}))
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "extraction_too_large")
     assert outcome.extraction is None
-    assert route(extraction({"lines": [line] * 1000})).extraction is not None
+    assert route_extraction(extraction({"lines": [line] * 1000})).extraction is not None
 
 
 def test_what_is_no_invoice_is_skipped_with_its_reason() -> None:
-    outcome = routing.not_an_invoice(Classification(None, 0.8))
+    outcome = routing.route_not_an_invoice(Classification(None, 0.8))
     assert (outcome.status, outcome.skip_reason, outcome.review_reason) == (
         ResultStatus.SKIPPED,
         "not_an_invoice",
@@ -61,35 +61,35 @@ def test_what_is_no_invoice_is_skipped_with_its_reason() -> None:
 
 
 def test_a_copy_that_the_archive_never_takes_is_for_a_person_to_see_to() -> None:
-    done = routing.not_archived(route(extraction()))
+    done = routing.route_archive_refusal(route_extraction(extraction()))
     assert (done.status, done.reason, done.extraction) == (ResultStatus.NEEDS_REVIEW, "archive_refused", FIELDS)
-    note = routing.no_reader(Profile.CONTRACT_NOTE)
+    note = routing.route_without_reader(Profile.CONTRACT_NOTE)
     assert note is not None
-    assert routing.not_archived(note).reason == "archive_refused"
+    assert routing.route_archive_refusal(note).reason == "archive_refused"
 
 
 def test_a_doubt_about_what_was_read_is_told_before_the_missing_copy() -> None:
-    assert routing.not_archived(route(extraction({"currency": None}))).reason == "fields_missing"
+    assert routing.route_archive_refusal(route_extraction(extraction({"currency": None}))).reason == "fields_missing"
 
 
 @pytest.mark.parametrize(
     ("content_type", "reason"), [("application/pdf", "no_text_layer"), ("image/png", "image_needs_ocr")]
 )
 def test_what_has_no_text_waits_for_a_person_and_says_why(content_type: str, reason: str) -> None:
-    assert routing.without_text(content_type).review_reason == reason
+    assert routing.route_without_text(content_type).review_reason == reason
 
 
 @pytest.mark.parametrize("reason", ["encrypted", "unreadable", "reader_limit"])
 def test_a_file_that_cannot_be_read_waits_for_a_person(reason: str) -> None:
-    assert routing.unread(reason).review_reason == reason
+    assert routing.route_unreadable(reason).review_reason == reason
 
 
 def test_bytes_that_are_no_document_are_skipped() -> None:
-    assert routing.unread("not_a_document").skip_reason == "not_a_document"
+    assert routing.route_unreadable("not_a_document").skip_reason == "not_a_document"
 
 
 def test_a_profile_without_a_reader_says_so_instead_of_guessing() -> None:
-    end = routing.no_reader(Profile.CONTRACT_NOTE)
+    end = routing.route_without_reader(Profile.CONTRACT_NOTE)
     assert end is not None
     assert (end.status, end.reason) == (ResultStatus.NEEDS_REVIEW, "no_reader_yet")
-    assert routing.no_reader(Profile.INVOICE) is None
+    assert routing.route_without_reader(Profile.INVOICE) is None

@@ -4,10 +4,10 @@ from io import BytesIO
 from typing import Any
 
 import pytest
-from made_invoices import text_page
+from generated_invoices import text_page
 
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.layout_rules import bounded, is_invoice, read_invoice
+from ingestion.extract.layout_rules import is_invoice, limit_lines, read_invoice
 from ingestion.readers import pdf_text
 
 ENGLISH = """
@@ -95,8 +95,8 @@ Do zapłaty                  123,00 PLN
 def page(text: str) -> Transcript:
     """Drawn and read back, but where the standard font has no letters for it."""
     if text is POLISH:
-        return Transcript.of_text(text.splitlines())
-    read = pdf_text.read(BytesIO(text_page(text)))
+        return Transcript.from_rows(text.splitlines())
+    read = pdf_text.read_pdf_text(BytesIO(text_page(text)))
     return Transcript("application/pdf", read.pages, tuple(read.lines))
 
 
@@ -284,8 +284,8 @@ def test_what_cannot_be_an_invoice_is_told_from_what_may_be_one(text: str, expec
 
 
 def test_rules_look_at_a_bounded_part_of_a_page_of_any_length() -> None:
-    hostile = Transcript.of_text(["Total " * 2000 + "1.1" * 2000] * 3000)
-    looked_at = bounded(hostile)
+    hostile = Transcript.from_rows(["Total " * 2000 + "1.1" * 2000] * 3000)
+    looked_at = limit_lines(hostile)
     assert len(looked_at) == 1500
     assert max(len(line.text) for line in looked_at) <= 300
     assert read_invoice(hostile)[0].total_gross is None

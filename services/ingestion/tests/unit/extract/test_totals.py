@@ -3,15 +3,15 @@ from decimal import Decimal
 import pytest
 
 from ingestion.domain.transcript import Transcript
-from ingestion.extract.totals import Totals, totals_of
+from ingestion.extract.totals import InvoiceTotals, find_totals
 
 
-def read(text: str) -> Totals:
-    return totals_of(Transcript.of_text(text.strip("\n").splitlines()).lines)
+def read(text: str) -> InvoiceTotals:
+    return find_totals(Transcript.from_rows(text.strip("\n").splitlines()).lines)
 
 
-def totals(gross: str | None, net: str | None = None, tax: str | None = None, due: str | None = None) -> Totals:
-    return Totals(*(None if amount is None else Decimal(amount) for amount in (gross, net, tax, due)))
+def totals(gross: str | None, net: str | None = None, tax: str | None = None, due: str | None = None) -> InvoiceTotals:
+    return InvoiceTotals(*(None if amount is None else Decimal(amount) for amount in (gross, net, tax, due)))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ Netto        MwSt-Betrag     Gesamtbetrag
         ("Total   3 pages\nTax ID   123", totals(None)),
     ],
 )
-def test_totals_are_taken_where_they_stand_and_believed_when_they_add_up(text: str, expected: Totals) -> None:
+def test_totals_are_taken_where_they_stand_and_believed_when_they_add_up(text: str, expected: InvoiceTotals) -> None:
     assert read(text) == expected
 
 

@@ -57,14 +57,14 @@ def test_dates_percentages_and_codes_are_no_amounts() -> None:
 )
 def test_a_date_that_can_mean_one_day_only_is_read_without_help(text: str, day: date) -> None:
     (written,) = values.dates_in(text)
-    assert written.read(day_first=None) == day
+    assert written.resolve_date(day_first=None) == day
 
 
 def test_a_date_of_two_meanings_is_read_only_with_an_order() -> None:
     (written,) = values.dates_in("04/05/2026")
-    assert written.read(day_first=None) is None
-    assert written.read(day_first=True) == date(2026, 5, 4)
-    assert written.read(day_first=False) == date(2026, 4, 5)
+    assert written.resolve_date(day_first=None) is None
+    assert written.resolve_date(day_first=True) == date(2026, 5, 4)
+    assert written.resolve_date(day_first=False) == date(2026, 4, 5)
     assert written.says_day_first is None
 
 
@@ -75,7 +75,7 @@ def test_dates_that_are_unlike_tell_the_order_of_the_others() -> None:
 
 
 def test_there_is_no_thirty_first_of_february() -> None:
-    assert values.dates_in("31.02.2026")[0].read(day_first=True) is None
+    assert values.dates_in("31.02.2026")[0].resolve_date(day_first=True) is None
 
 
 @pytest.mark.parametrize(

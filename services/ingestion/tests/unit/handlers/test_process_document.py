@@ -4,18 +4,18 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, a_lease
+from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, build_lease
 
-from ingestion.domain.document import Outcome, RetryRule
+from ingestion.domain.document import AttemptPolicy, DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
-from ingestion.handlers.process_document import ProcessDocument
+from ingestion.handlers.process_document import DocumentProcessor
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserUnconfined, UnreadableFile
 
-PAGE = Transcript.of_text(["Invoice 1"])
+PAGE = Transcript.from_rows(["Invoice 1"])
 FIELDS = {
     **Invoice().to_json(),
     "supplier_name": "Shop",
@@ -25,7 +25,7 @@ FIELDS = {
     "total_gross": "10.00",
 }
 DONE = Extraction("invoice", FIELDS, 0.9, "reader/1")
-RETRIES = RetryRule(attempts=3, first_pause=timedelta(seconds=5), longest_pause=timedelta(seconds=60))
+RETRIES = AttemptPolicy(max_attempts=3, first_pause=timedelta(seconds=5), longest_pause=timedelta(seconds=60))
 
 
 @pytest.fixture
@@ -35,36 +35,44 @@ def blobs(tmp_path: Path) -> FakeBlobs:
 
 @pytest.fixture
 def leases() -> FakeLeases:
-    return FakeLeases([a_lease()])
+    return FakeLeases([build_lease()])
 
 
 @pytest.fixture
-def process(leases: FakeLeases, blobs: FakeBlobs) -> Callable[[FakeReading], ProcessDocument]:
-    def make(reading: FakeReading) -> ProcessDocument:
-        return ProcessDocument(
-            leases, blobs, reading, reading, reading, retries=RETRIES, renew_every_s=0.01, clock=lambda: NOW
+def process(leases: FakeLeases, blobs: FakeBlobs) -> Callable[[FakeReading], DocumentProcessor]:
+    def make(reading: FakeReading) -> DocumentProcessor:
+        return DocumentProcessor(
+            leases,
+            blobs,
+            reading,
+            reading,
+            reading,
+            attempts=RETRIES,
+            archive_sources={"gmail": "gmail_push"},
+            renew_every_s=0.01,
+            clock=lambda: NOW,
         )
 
     return make
 
 
-Process = Callable[[FakeReading], ProcessDocument]
+Process = Callable[[FakeReading], DocumentProcessor]
 
 
-def end(leases: FakeLeases) -> Outcome:
+def end(leases: FakeLeases) -> DocumentOutcome:
     ((_, outcome),) = leases.finished
     return outcome
 
 
 async def test_nothing_to_claim_is_said(process: Process, leases: FakeLeases) -> None:
     leases.waiting.clear()
-    assert not await process(FakeReading(PAGE)).next()
+    assert not await process(FakeReading(PAGE)).process_next()
 
 
 async def test_a_document_is_read_routed_archived_and_finished(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
-    assert await process(FakeReading(PAGE, extraction=DONE)).next()
+    assert await process(FakeReading(PAGE, extraction=DONE)).process_next()
     outcome = end(leases)
     assert (outcome.status, outcome.extraction, outcome.reader) == (ResultStatus.COMPLETED, FIELDS, "reader/1")
     assert outcome.archive_path == leases.reserved[0]
@@ -74,13 +82,13 @@ async def test_a_document_is_read_routed_archived_and_finished(
 async def test_what_is_no_invoice_is_skipped_and_not_archived(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
-    await process(FakeReading(PAGE, Classification(None, 0.8))).next()
+    await process(FakeReading(PAGE, Classification(None, 0.8))).process_next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.SKIPPED, "not_an_invoice")
     assert blobs.archived == {}
 
 
 async def test_a_page_without_text_waits_for_a_person(process: Process, leases: FakeLeases) -> None:
-    await process(FakeReading(Transcript("application/pdf", 1))).next()
+    await process(FakeReading(Transcript("application/pdf", 1))).process_next()
     assert end(leases).reason == "no_text_layer"
 
 
@@ -95,17 +103,17 @@ async def test_a_page_without_text_waits_for_a_person(process: Process, leases: 
 async def test_a_hostile_file_costs_one_attempt(
     process: Process, leases: FakeLeases, error: Exception, reason: str
 ) -> None:
-    await process(FakeReading(error)).next()
+    await process(FakeReading(error)).process_next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.NEEDS_REVIEW, reason)
 
 
 async def test_a_reader_that_somebody_killed_is_asked_again(process: Process, leases: FakeLeases) -> None:
     killed = FakeReading(ParserCrashed("signal 9", killed=True))
-    await process(killed).next()
+    await process(killed).process_next()
     assert leases.finished == []
-    assert leases.put_backs[0][1] == NOW + timedelta(seconds=5)
-    leases.waiting.append(a_lease(attempt=3))
-    await process(killed).next()
+    assert leases.releases[0][1] == NOW + timedelta(seconds=5)
+    leases.waiting.append(build_lease(attempt=3))
+    await process(killed).process_next()
     assert end(leases).reason == "reader_crashed"
 
 
@@ -113,36 +121,36 @@ async def test_a_missing_blob_is_looked_for_again_and_then_named(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
     blobs.blobs.clear()
-    await process(FakeReading(PAGE)).next()
-    assert leases.put_backs[0][3]
-    leases.waiting.append(a_lease(attempt=3))
-    await process(FakeReading(PAGE)).next()
+    await process(FakeReading(PAGE)).process_next()
+    assert leases.releases[0][3]
+    leases.waiting.append(build_lease(attempt=3))
+    await process(FakeReading(PAGE)).process_next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "blob_missing")
 
 
 async def test_a_blob_with_other_content_is_never_read(process: Process, leases: FakeLeases, blobs: FakeBlobs) -> None:
     blobs.blobs["documents/1.pdf"] = b"%PDF-1.7 something else"
-    leases.waiting[:] = [a_lease(attempt=3)]
-    await process(FakeReading(PAGE, extraction=DONE)).next()
+    leases.waiting[:] = [build_lease(attempt=3)]
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "blob_mismatch")
 
 
 async def test_a_dependency_that_is_away_never_fails_a_document(process: Process, leases: FakeLeases) -> None:
-    leases.waiting[:] = [a_lease(attempt=RETRIES.attempts)]
-    await process(FakeReading(Unavailable("the store"))).next()
+    leases.waiting[:] = [build_lease(attempt=RETRIES.max_attempts)]
+    await process(FakeReading(Unavailable("the store"))).process_next()
     assert leases.finished == []
-    assert leases.put_backs[0][2:] == ("the store", False)
+    assert leases.releases[0][2:] == ("the store", False)
 
 
 async def test_our_own_bug_is_tried_again_told_without_its_text_and_then_failed(
     process: Process, leases: FakeLeases
 ) -> None:
     buggy = FakeReading(PAGE, extraction=ValueError("canary"))
-    await process(buggy).next()
-    assert "ValueError" in leases.put_backs[0][2]
-    assert "canary" not in leases.put_backs[0][2]
-    leases.waiting.append(a_lease(attempt=3))
-    await process(buggy).next()
+    await process(buggy).process_next()
+    assert "ValueError" in leases.releases[0][2]
+    assert "canary" not in leases.releases[0][2]
+    leases.waiting.append(build_lease(attempt=3))
+    await process(buggy).process_next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "internal_error")
 
 
@@ -152,12 +160,12 @@ async def test_a_copy_that_the_archive_never_takes_ends_the_document_at_once_wit
     async def refuses(*_: object, **__: object) -> None:
         raise Rejected("S3 answered MetadataTooLarge")
 
-    monkeypatch.setattr(blobs, "archive", refuses)
-    await process(FakeReading(PAGE, extraction=DONE)).next()
+    monkeypatch.setattr(blobs, "write_archive_copy", refuses)
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
     outcome = end(leases)
     assert (outcome.status, outcome.reason) == (ResultStatus.NEEDS_REVIEW, "archive_refused")
     assert (outcome.extraction, outcome.archive_path) == (FIELDS, None)
-    assert leases.put_backs == []
+    assert leases.releases == []
 
 
 async def test_a_blob_that_the_store_never_gives_out_is_given_up(
@@ -166,46 +174,46 @@ async def test_a_blob_that_the_store_never_gives_out_is_given_up(
     def refuses(_key: str) -> None:
         raise Rejected("S3 answered InvalidArgument")
 
-    monkeypatch.setattr(blobs, "fetched", refuses)
-    await process(FakeReading(PAGE)).next()
-    assert leases.put_backs[0][3]
-    leases.waiting.append(a_lease(attempt=3))
-    await process(FakeReading(PAGE)).next()
+    monkeypatch.setattr(blobs, "fetch_blob", refuses)
+    await process(FakeReading(PAGE)).process_next()
+    assert leases.releases[0][3]
+    leases.waiting.append(build_lease(attempt=3))
+    await process(FakeReading(PAGE)).process_next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "internal_error")
 
 
 async def test_a_document_that_killed_its_workers_is_given_up(process: Process, leases: FakeLeases) -> None:
-    leases.waiting[:] = [a_lease(attempt=4)]
-    await process(FakeReading(AssertionError("must not be read"))).next()
+    leases.waiting[:] = [build_lease(attempt=4)]
+    await process(FakeReading(AssertionError("must not be read"))).process_next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "internal_error")
 
 
 async def test_a_lease_is_renewed_while_the_work_lasts(process: Process, leases: FakeLeases) -> None:
     class Slow(FakeReading):
-        async def transcribe(self, file: Path) -> Transcript:
+        async def transcribe_file(self, file: Path) -> Transcript:
             await leases.renewed_thrice.wait()
             return PAGE
 
-    await process(Slow(PAGE, extraction=DONE)).next()
+    await process(Slow(PAGE, extraction=DONE)).process_next()
     assert leases.renewals >= 3
     assert end(leases).status is ResultStatus.COMPLETED
 
 
 async def test_a_renewal_that_fails_for_a_moment_ends_nothing(process: Process, leases: FakeLeases) -> None:
     class Slow(FakeReading):
-        async def transcribe(self, file: Path) -> Transcript:
+        async def transcribe_file(self, file: Path) -> Transcript:
             await leases.renewed_thrice.wait()
             return PAGE
 
     leases.failing_renewals = 2
-    await process(Slow(PAGE, extraction=DONE)).next()
+    await process(Slow(PAGE, extraction=DONE)).process_next()
     assert end(leases).status is ResultStatus.COMPLETED
 
 
 async def test_a_pdf_that_waits_for_a_person_is_archived(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
-    await process(FakeReading(UnreadableFile("encrypted"))).next()
+    await process(FakeReading(UnreadableFile("encrypted"))).process_next()
     assert end(leases).archive_path == leases.reserved[0]
     assert list(blobs.archived) == leases.reserved
 
@@ -214,26 +222,26 @@ async def test_a_copy_is_not_written_once_the_lease_is_lost(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
     leases.is_lost = True
-    await process(FakeReading(PAGE, extraction=DONE)).next()
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
     assert blobs.archived == {}
 
 
 async def test_work_stops_when_the_lease_is_lost(process: Process, leases: FakeLeases) -> None:
     class Endless(FakeReading):
-        async def transcribe(self, file: Path) -> Transcript:
+        async def transcribe_file(self, file: Path) -> Transcript:
             await asyncio.Event().wait()
             raise AssertionError
 
     leases.is_lost = True
-    await process(Endless(PAGE)).next()
+    await process(Endless(PAGE)).process_next()
     assert leases.finished == []
-    assert leases.put_backs == []
+    assert leases.releases == []
 
 
 async def test_a_late_failure_of_a_lost_document_is_nobodys_end(process: Process, leases: FakeLeases) -> None:
     leases.is_lost = True
-    leases.waiting[:] = [a_lease(attempt=RETRIES.attempts)]
-    assert await process(FakeReading(PAGE, extraction=ValueError("late"))).next()
+    leases.waiting[:] = [build_lease(attempt=RETRIES.max_attempts)]
+    assert await process(FakeReading(PAGE, extraction=ValueError("late"))).process_next()
     assert leases.finished == []
 
 
@@ -241,32 +249,32 @@ async def test_a_stopping_process_puts_its_document_back_at_once(process: Proces
     began = asyncio.Event()
 
     class Endless(FakeReading):
-        async def transcribe(self, file: Path) -> Transcript:
+        async def transcribe_file(self, file: Path) -> Transcript:
             began.set()
             await asyncio.Event().wait()
             raise AssertionError
 
-    work = asyncio.create_task(process(Endless(PAGE)).next())
+    work = asyncio.create_task(process(Endless(PAGE)).process_next())
     await began.wait()
     work.cancel()
     with pytest.raises(asyncio.CancelledError):
         await work
-    assert [(put[1], put[3]) for put in leases.put_backs] == [(NOW, False)]
+    assert [(put[1], put[3]) for put in leases.releases] == [(NOW, False)]
 
 
 async def test_a_worker_whose_parser_is_not_confined_ends_and_its_document_waits(
     process: Process, leases: FakeLeases
 ) -> None:
     with pytest.raises(ParserUnconfined):
-        await process(FakeReading(ParserUnconfined([]))).next()
-    assert [(put[1], put[3]) for put in leases.put_backs] == [(NOW, False)]
+        await process(FakeReading(ParserUnconfined([]))).process_next()
+    assert [(put[1], put[3]) for put in leases.releases] == [(NOW, False)]
     assert leases.finished == []
 
 
 async def test_a_contract_note_is_archived_even_though_nobody_reads_it_yet(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
-    leases.waiting[:] = [a_lease(profile=Profile.CONTRACT_NOTE)]
-    await process(FakeReading(AssertionError("must not be read"))).next()
+    leases.waiting[:] = [build_lease(profile=Profile.CONTRACT_NOTE)]
+    await process(FakeReading(AssertionError("must not be read"))).process_next()
     assert (end(leases).reason, end(leases).document_type) == ("no_reader_yet", "contract_note")
     assert list(blobs.archived) == leases.reserved

@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from made_invoices import CII
+from generated_invoices import CII
 
 from ingestion.readers import einvoice
 from mailroom_common.parser import UnreadableFile
@@ -34,7 +34,7 @@ DRAFT = b"""<rsm:Invoice xmlns:rsm="urn:un:unece:uncefact:data:standard:CBFBUY:5
 
 
 def fields(xml: bytes) -> dict[str, Any]:
-    read = einvoice.parse(xml)
+    read = einvoice.parse_invoice_xml(xml)
     assert read is not None
     return {**read, **read["invoice"]}
 
@@ -141,7 +141,7 @@ LINE = ("Beratung", "1", "100.00", "100.00", "19")
 )
 def test_more_than_any_invoice_says_is_refused_with_a_reason_and_never_cut(invoice: CII) -> None:
     with pytest.raises(UnreadableFile) as refused:
-        einvoice.parse(invoice.xml())
+        einvoice.parse_invoice_xml(invoice.xml())
     assert refused.value.reason == "extraction_too_large"
 
 
@@ -153,31 +153,33 @@ def test_xml_with_a_dtd_is_refused_and_reads_no_file(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("canary")
     xml = CII(number="&leak;").xml(f'<!DOCTYPE x [<!ENTITY leak SYSTEM "file://{secret}">]>')
-    assert einvoice.parse(xml) is None
+    assert einvoice.parse_invoice_xml(xml) is None
 
 
 def test_entities_that_multiply_are_refused() -> None:
     entities = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "lol"}">' for n in range(10))
-    assert einvoice.parse(CII(number="&e9;").xml(f"<!DOCTYPE x [{entities}]>")) is None
+    assert einvoice.parse_invoice_xml(CII(number="&e9;").xml(f"<!DOCTYPE x [{entities}]>")) is None
 
 
 @pytest.mark.parametrize("xml", [b"", b"<a/>", b"<Invoice", CII().xml()[:400]])
 def test_other_xml_is_no_e_invoice(xml: bytes) -> None:
-    assert einvoice.parse(xml) is None
+    assert einvoice.parse_invoice_xml(xml) is None
 
 
 def test_a_ubl_invoice_is_not_taken_for_one_of_ours() -> None:
     assert (
-        einvoice.parse(b'<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"><ID>1</ID></Invoice>')
+        einvoice.parse_invoice_xml(
+            b'<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"><ID>1</ID></Invoice>'
+        )
         is None
     )
 
 
 def test_the_xml_is_found_in_its_pdf() -> None:
-    read = einvoice.embedded(BytesIO(CII(number="IN-PDF-1").pdf()))
+    read = einvoice.read_embedded_invoice(BytesIO(CII(number="IN-PDF-1").pdf()))
     assert read is not None
     assert read["invoice"]["invoice_number"] == "IN-PDF-1"
 
 
 def test_a_pdf_without_xml_has_no_e_invoice() -> None:
-    assert einvoice.embedded(BytesIO(CII().page())) is None
+    assert einvoice.read_embedded_invoice(BytesIO(CII().page())) is None

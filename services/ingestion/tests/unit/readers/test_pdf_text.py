@@ -1,7 +1,7 @@
 from io import BytesIO
 
 import pytest
-from made_invoices import CII, draw, text_page
+from generated_invoices import CII, draw, text_page
 from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
@@ -15,7 +15,7 @@ ROWS = [
 
 
 def texts(pdf: bytes) -> list[list[str]]:
-    return [[cell.text for cell in line.cells] for line in pdf_text.read(BytesIO(pdf)).lines]
+    return [[cell.text for cell in line.cells] for line in pdf_text.read_pdf_text(BytesIO(pdf)).lines]
 
 
 def test_lines_are_those_of_the_page_in_whatever_order_it_was_written() -> None:
@@ -54,14 +54,14 @@ def test_pages_are_counted_and_keep_their_numbers() -> None:
         writer.append(PdfReader(BytesIO(text_page(text))))
     file = BytesIO()
     writer.write(file)
-    read = pdf_text.read(BytesIO(file.getvalue()))
+    read = pdf_text.read_pdf_text(BytesIO(file.getvalue()))
     assert read.pages == 2
     assert [(line.page, line.text) for line in read.lines] == [(0, "one"), (1, "two")]
 
 
 def test_attachments_are_seen() -> None:
-    assert pdf_text.read(BytesIO(CII().pdf())).has_attachments
-    assert not pdf_text.read(BytesIO(CII().page())).has_attachments
+    assert pdf_text.read_pdf_text(BytesIO(CII().pdf())).has_attachments
+    assert not pdf_text.read_pdf_text(BytesIO(CII().page())).has_attachments
 
 
 @pytest.mark.parametrize(
@@ -74,5 +74,5 @@ def test_attachments_are_seen() -> None:
 )
 def test_what_cannot_be_opened_says_why(pdf: bytes, reason: str) -> None:
     with pytest.raises(UnreadableFile) as refused:
-        pdf_text.read(BytesIO(pdf))
+        pdf_text.read_pdf_text(BytesIO(pdf))
     assert refused.value.reason == reason

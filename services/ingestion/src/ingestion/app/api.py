@@ -1,0 +1,58 @@
+"""`python -m ingestion api`, on one page."""
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack
+from datetime import timedelta
+
+from ingestion.adapters.document_events import PgEventLog
+from ingestion.adapters.documents import PgDocumentCatalog
+from ingestion.adapters.event_tickets import PgEventTickets
+from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.api.documents import build_documents_router
+from ingestion.api.events import build_events_router
+from ingestion.ports import Channel
+from ingestion.settings import DocumentsAPISettings
+from mailroom_common.auth import APIKeys
+from mailroom_common.blobs import open_blob_store
+from mailroom_common.migrations import require_current_schema
+from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
+from mailroom_common.process import Process
+from mailroom_common.web import build_service_app, serve_app
+
+SCHEMA = "ingestion"
+
+
+async def run(settings: DocumentsAPISettings, process: Process) -> None:
+    """Reads the worker's tables and the blob store; writes tickets only, and needs no Kafka."""
+    # At its debug level it logs what it sends, which is what mails are about.
+    logging.getLogger("sse_starlette").setLevel(logging.WARNING)
+    stopping = process.stopping
+    keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
+    async with AsyncExitStack() as stack:
+        pool = await stack.enter_async_context(
+            open_pool(settings.database_url, application_name=process.name, max_size=settings.database_pool_size)
+        )
+        await require_current_schema(pool, SCHEMA)
+        blobs = await stack.enter_async_context(open_blob_store(settings))
+        listener = NotifyListener(
+            settings.database_url, [Channel.EVENT_NUMBERED], application_name=f"{process.name}-listener"
+        )
+        web = build_service_app(
+            process, title="Mailroom ingestion: documents", invalid_value_errors=INVALID_VALUE_ERRORS
+        )
+        # Before the documents: `/documents/events` would be taken for the document `events`.
+        web.include_router(
+            build_events_router(
+                PgEventLog(pool),
+                PgEventTickets(pool, lifetime=timedelta(seconds=settings.event_ticket_s)),
+                listener,
+                keys,
+                stopping=stopping,
+                heartbeat_s=settings.event_heartbeat_s,
+            )
+        )
+        web.include_router(build_documents_router(PgDocumentCatalog(pool), blobs, keys))
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(listener.run_listener(stopping))
+            tasks.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=stopping))

@@ -1,0 +1,130 @@
+"""`python -m ingestion worker`, on one page."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import mailroom_gmail
+import mailroom_outlook
+from ingestion.adapters.blobs import StoredDocumentBlobs
+from ingestion.adapters.document_events import PgEventLog
+from ingestion.adapters.intakes import PgIntakeStore
+from ingestion.adapters.leases import PgDocumentLeases
+from ingestion.adapters.local_reader import READER_MODULES, LocalReader
+from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.adapters.scratch_folder import open_scratch_folder
+from ingestion.domain.document import AttemptPolicy
+from ingestion.handlers.process_document import DocumentProcessor
+from ingestion.handlers.record_attachment import AttachmentRecorder
+from ingestion.ports import Channel
+from ingestion.settings import WorkerSettings
+from ingestion.worker_loops import run_document_worker, run_event_numbering, run_event_retention
+from mailroom_common.blobs import open_blob_store
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.dead_letters import DeadLetterWriter
+from mailroom_common.kafka.producer import EventProducer
+from mailroom_common.kafka.schemas_topic import SchemaDirectory
+from mailroom_common.kafka.windowed import WindowedConsumer
+from mailroom_common.migrations import require_current_schema
+from mailroom_common.outbox import Outbox, OutboxRelay
+from mailroom_common.parser import ParserLimits, ParserPool
+from mailroom_common.postgres import open_pool
+from mailroom_common.process import Process
+from mailroom_common.providers.ports import ProviderPackage
+from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
+from mailroom_common.web import build_service_app, serve_app
+
+SCHEMA = "ingestion"
+GROUP = "mailroom.ingestion.intake"
+PROVIDERS: tuple[ProviderPackage, ...] = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
+
+
+async def run(settings: WorkerSettings, process: Process, *, providers: Sequence[ProviderPackage] = PROVIDERS) -> None:
+    """attachments ──▶ intake, document ──claim──▶ transcribe, classify, extract, route, archive ──▶ results"""
+    stopping = process.stopping
+    started = asyncio.Event()
+    process.health.add_readiness("start", lambda: None if started.is_set() else "what it needs is not all reached yet")
+    web = build_service_app(process, title="Mailroom ingestion: worker")
+    async with AsyncExitStack() as stack:
+        pool = await stack.enter_async_context(
+            open_pool(settings.database_url, application_name=process.name, max_size=settings.database_pool_size)
+        )
+        await require_current_schema(pool, SCHEMA)
+        scratch = stack.enter_context(open_scratch_folder(Path(tempfile.gettempdir())))
+        blobs = StoredDocumentBlobs(await stack.enter_async_context(open_blob_store(settings)), scratch=scratch)
+        # From here on Kafka is waited for, and `/readyz` says so.
+        serving = await stack.enter_async_context(asyncio.TaskGroup())
+        serving.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
+        parser = await stack.enter_async_context(_open_parser_pool(settings))
+        # Before the first record: a worker whose parser processes are not confined must take nothing in.
+        process.health.set_detail("parser_confinement", await parser.check_confinement())
+        codec = Codec()
+        producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
+        schemas = SchemaDirectory(settings, codec)
+        stack.push_async_callback(schemas.close)
+        await schemas.load_schemas()
+
+        outbox = Outbox(SCHEMA, codec)
+        listener = NotifyListener(
+            settings.database_url,
+            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED],
+            application_name=f"{process.name}-listener",
+        )
+        events = PgEventLog(pool)
+        leases = PgDocumentLeases(pool, outbox, duration=timedelta(seconds=settings.document_lease_s), clock=utc_now)
+        consumer = WindowedConsumer(
+            settings,
+            group=GROUP,
+            topics=[ATTACHMENTS, ATTACHMENTS_BACKFILL],
+            handle=AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), blobs),
+            codec=codec,
+            schemas=schemas,
+            dead_letters=DeadLetterWriter(producer, process.name),
+            # The other half of the connections is for the documents in hand.
+            max_concurrent=max(1, settings.database_pool_size // 2),
+        )
+        process.health.add_readiness("kafka", consumer.check_readiness)
+        reader = LocalReader(parser)
+        processor = DocumentProcessor(
+            leases,
+            blobs,
+            transcriber=reader,
+            classifier=reader,
+            extractor=reader,
+            attempts=AttemptPolicy(
+                settings.document_attempts,
+                timedelta(seconds=settings.document_pause_s),
+                timedelta(seconds=settings.document_longest_pause_s),
+            ),
+            archive_sources={package.traits.name: package.traits.archive_source for package in providers},
+            renew_every_s=settings.document_lease_s / 4,
+            clock=utc_now,
+        )
+        started.set()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(schemas.follow_topic(stopping))
+            tasks.create_task(consumer.consume_records(stopping))
+            tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
+            tasks.create_task(listener.run_listener(stopping))
+            tasks.create_task(run_event_numbering(events, listener, stopping))
+            tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
+            for _ in range(settings.parser_processes):
+                tasks.create_task(run_document_worker(processor, leases, listener, stopping))
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _open_parser_pool(settings: WorkerSettings) -> ParserPool:
+    return ParserPool(
+        size=settings.parser_processes,
+        limits=ParserLimits(
+            memory_bytes=settings.parser_memory_bytes, cpu_s=settings.parser_cpu_s, wall_s=settings.parser_wall_s
+        ),
+        preload=READER_MODULES,
+        allow_unconfined=settings.parser_unconfined,
+    )

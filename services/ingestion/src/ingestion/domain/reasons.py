@@ -1,0 +1,35 @@
+"""Why a document was skipped, or why a person should look at it: the values of `skip_reason` and `review_reason`."""
+
+from enum import StrEnum
+
+
+class DocumentSkipReason(StrEnum):
+    NOT_AN_INVOICE = "not_an_invoice"  # classified as something that this doc source is not for
+    NOT_A_DOCUMENT = "not_a_document"  # by its bytes it is no PDF, PNG, JPEG or TIFF
+
+
+class ReviewReason(StrEnum):
+    """Of documents in `needs_review` and of `failed` ones, which need a person as much."""
+
+    FIELDS_MISSING = "fields_missing"  # a field is unknown without which an invoice cannot be booked
+    TOTALS_DO_NOT_ADD_UP = "totals_do_not_add_up"  # net and tax do not make the gross total
+    PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
+    EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
+    ENCRYPTED = "encrypted"  # a password is needed
+    UNREADABLE = "unreadable"  # damaged, or larger than any page
+    NO_TEXT_LAYER = "no_text_layer"  # a PDF of pictures, whose text needs OCR
+    IMAGE_NEEDS_OCR = "image_needs_ocr"
+    NO_READER_YET = "no_reader_yet"  # nothing reads documents of this profile yet
+    ARCHIVE_REFUSED = "archive_refused"  # it was read, and the blob store never takes the copy for the archive
+    READER_LIMIT = "reader_limit"  # reading it reached a limit of the parser process
+    READER_CRASHED = "reader_crashed"  # reading it ended the parser process
+    BLOB_MISSING = "blob_missing"  # after all attempts the blob store has no such blob
+    BLOB_MISMATCH = "blob_mismatch"  # after all attempts the blob has another hash than its record
+    INTERNAL_ERROR = "internal_error"  # our own bug, after all attempts, or workers that died of it
+
+
+Reason = DocumentSkipReason | ReviewReason
+
+
+def parse_reason(value: str) -> Reason:
+    return DocumentSkipReason(value) if value in set(DocumentSkipReason) else ReviewReason(value)

@@ -1,0 +1,46 @@
+"""The result of one attachment: the record of `ingestion-results`."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import orjson
+
+from ingestion.domain.document import AttachmentId, DocumentId, DocumentOutcome
+from mailroom_common.events import IngestionResult, derive_event_id
+
+
+def build_result(
+    *,
+    attachment_id: AttachmentId,
+    document_id: DocumentId,
+    message_id: str,
+    tenant_id: str,
+    doc_source_id: str,
+    outcome: DocumentOutcome,
+    attempt: int,
+    occurred_at: datetime,
+) -> IngestionResult:
+    """A repeat of the same result has the same `event_id`: it follows from the attachment and the attempt."""
+    return IngestionResult(
+        event_id=derive_event_id("ingestion-results", attachment_id, attempt),
+        occurred_at=occurred_at,
+        tenant_id=tenant_id,
+        doc_source_id=doc_source_id,
+        attachment_id=attachment_id,
+        document_id=document_id,
+        duplicate_of=None if str(attachment_id) == str(document_id) else document_id,
+        message_id=message_id,
+        status=outcome.status,
+        reason=outcome.reason,
+        document_type=outcome.document_type,
+        confidence=outcome.confidence,
+        extraction=_encode_json(outcome.extraction),
+        archive_path=outcome.archive_path,
+        reader=outcome.reader,
+        attempt=attempt,
+    )
+
+
+def _encode_json(value: Mapping[str, Any] | None) -> str | None:
+    return None if value is None else orjson.dumps(value).decode()

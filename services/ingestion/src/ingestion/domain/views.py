@@ -1,0 +1,52 @@
+"""A document as the API and the event stream show it: the fields of design 7.2, ready for JSON."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ingestion.domain.document import format_rfc3339
+
+_UNCHANGED_FIELDS = (
+    "doc_source_id",
+    "tenant_id",
+    "status",
+    "skip_reason",
+    "review_reason",
+    "content_sha256",
+    "content_type",
+    "size_bytes",
+    "source_metadata",
+    "document_type",
+    "extraction",
+    "confidence",
+)
+
+
+def build_document_view(row: Mapping[str, Any]) -> dict[str, Any]:
+    """`row` has the columns of `ingestion.document`."""
+    return {
+        "id": row["document_id"],
+        **{name: row[name] for name in _UNCHANGED_FIELDS},
+        "created_at": format_rfc3339(row["created_at"]),
+        "updated_at": format_rfc3339(row["updated_at"]),
+    }
+
+
+def build_attachment_view(row: Mapping[str, Any]) -> dict[str, Any]:
+    """`row` has the columns of `ingestion.intake`."""
+    received_at = row["received_at"]
+    return {
+        "attachment_id": row["attachment_id"],
+        "duplicate_of": None if row["attachment_id"] == row["document_id"] else row["document_id"],
+        "provider": row["provider"],
+        "message_id": row["message_id"],
+        "internet_message_id": row["internet_message_id"],
+        "part_path": row["part_path"],
+        "attachment_filename": row["filename"],
+        "content_type": row["content_type"],
+        "size_bytes": row["size_bytes"],
+        "from": row["sender"],
+        "subject": row["subject"],
+        "received_at": None if received_at is None else format_rfc3339(received_at),
+        "folder": row["folder"],
+        "recorded_at": format_rfc3339(row["recorded_at"]),
+    }

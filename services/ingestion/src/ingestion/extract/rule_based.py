@@ -1,0 +1,66 @@
+"""Classifying and extracting by rules, without a network.
+
+The entry points that the parser process is asked for: the rules read untrusted text of any length.
+"""
+
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import orjson
+
+from ingestion.domain.invoice import Invoice
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.layout_rules import is_invoice, read_invoice
+from ingestion.extract.page_comparison import find_contradictions
+from mailroom_common.parser import JSON
+
+LAYOUT_READER = "layout-rules/1"
+E_INVOICE_READER = "e-invoice/1"
+
+_FIELD_WEIGHTS = {"invoice_number": 0.25, "total_gross": 0.25, "issue_date": 0.2, "supplier_name": 0.2, "currency": 0.1}
+
+
+def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
+    """`document_type` is null for what is no invoice."""
+    transcript = Transcript.from_json(orjson.loads(file.read()))
+    if transcript.e_invoice is not None:
+        return {"document_type": transcript.e_invoice["document_type"], "confidence": 1.0}
+    if not is_invoice(transcript):
+        return {"document_type": None, "confidence": 0.8}
+    _, kind = read_invoice(transcript)
+    return {"document_type": kind, "confidence": 0.8}
+
+
+def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
+    """`extraction` has the fields of an invoice, `doubts` the names of those that need a person's eye."""
+    transcript = Transcript.from_json(orjson.loads(file.read()))
+    if transcript.e_invoice is not None:
+        return _extract_from_xml(transcript, transcript.e_invoice)
+    invoice, kind = read_invoice(transcript)
+    confidence = _estimate_confidence(invoice)
+    return {
+        "document_type": kind,
+        "extraction": invoice.to_json(),
+        "confidence": confidence,
+        "doubts": [],
+        "reader": LAYOUT_READER,
+    }
+
+
+def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> JSON:
+    invoice = Invoice.from_json(e_invoice["invoice"])
+    contradictions = find_contradictions(invoice, transcript)
+    return {
+        "document_type": e_invoice["document_type"],
+        "extraction": invoice.to_json(),
+        "confidence": 0.5 if contradictions else 1.0,
+        "doubts": contradictions,
+        "reader": E_INVOICE_READER,
+    }
+
+
+def _estimate_confidence(invoice: Invoice) -> float:
+    """The share of the fields that matter most, by weight; totals that were never checked by a sum count for less."""
+    known = sum(weight for name, weight in _FIELD_WEIGHTS.items() if getattr(invoice, name) is not None)
+    checked = {True: 0.95, None: 0.8, False: 0.4}[invoice.totals_add_up()]
+    return round(known * checked, 2)

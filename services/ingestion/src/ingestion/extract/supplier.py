@@ -1,0 +1,213 @@
+"""The supplier of an invoice: the one name on the page that is not the customer's."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from importlib.resources import files
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import labels, values
+
+_WEB = re.compile(r"(?:www\.|https?://(?:www\.)?|@)([a-z0-9][a-z0-9-]{2,40})\.[a-z]{2,}", re.IGNORECASE)
+# Mail providers that give addresses to anybody: such a domain names no supplier. By its first label, since each has
+# one domain in many countries.
+_FREE_MAIL = {
+    domain.partition(".")[0]
+    for domain in files("ingestion.extract").joinpath("free_mail_domains.txt").read_text().split()
+}
+_NO_NAME = re.compile(
+    r"^(?:page|seite|pagina|strona|tel|fax|fon|phone|mobile|e-?mail|web|iban|bic|swift|bank|vat|gln|kvk|siret|hrb|nip|regon|date|datum|www|number|nummer|numer|numéro)\b"
+    r"|@|https?:|www\.|^\W*\d|\d{3}|:\s*\S|:\s*$|[%€$£=]",
+    re.IGNORECASE,
+)
+_PARTS = re.compile(r"\s+[-–—|●•·]\s+|\s*[●•|]\s*|,\s+(?=[A-ZÄÖÜ\d][^.]*$)|\t")
+
+_NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa)\W*$", re.IGNORECASE)
+
+_SENDER_PARTS = re.compile(r"\s*[,●•|·]\s*|\s+[-–—]\s+")
+_TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its town
+
+# How sure a name must be, and how far ahead of the next.
+_ENOUGH = 3.0
+_AHEAD = 1.0
+
+
+@dataclass(slots=True)
+class _Candidate:
+    written: str
+    score: float = 0.0
+    reasons: set[str] = field(default_factory=set)
+
+    def add_reason(self, reason: str, score: float) -> None:
+        if reason not in self.reasons:
+            self.reasons.add(reason)
+            self.score += score
+
+
+def find_supplier_name(page: Sequence[TextLine]) -> str | None:
+    """The supplier's name, None unless one name is clearly ahead of all others."""
+    candidates: dict[str, _Candidate] = {}
+    domains = _find_domains(page)
+    last = max((line.page for line in page), default=0)
+    for index, line in enumerate(page):
+        for number, cell in enumerate(line.cells):
+            labelled = _find_labelled_seller(page, index, number)
+            if labelled:
+                _get_candidate(candidates, labelled).add_reason("label", 4.0)
+            if is_buyer_cell(page, index, number):
+                continue
+            name = _parse_name(cell.text)
+            if name and not _is_addressee(page, index, number):
+                _score_candidate(_get_candidate(candidates, name), page, index, domains, last)
+            if sender := _find_sender_in_line(cell.text):
+                _get_candidate(candidates, sender).add_reason("sender line", 4.0)
+    ranked = sorted(candidates.values(), key=lambda candidate: -candidate.score)
+    if not ranked or ranked[0].score < _ENOUGH:
+        return None
+    if len(ranked) > 1 and ranked[0].score - ranked[1].score < _AHEAD:
+        return None
+    return ranked[0].written
+
+
+def is_buyer_cell(page: Sequence[TextLine], index: int, number: int) -> bool:
+    """Whether a cell belongs to the customer: by a word beside it, or by the nearest heading above in its column."""
+    line = page[index]
+    cell = line.cells[number]
+    beside = " ".join(other.text for other in line.cells[max(0, number - 1) : number + 1])
+    if labels.SELLER.search(cell.text):
+        return False
+    if labels.BUYER.search(beside):
+        return True
+    for above in reversed(page[max(0, index - 8) : index]):
+        if above.page != line.page or line.top - above.top > 9 * max(line.height, above.height):
+            return False
+        for other in above.cells:
+            if abs(other.left - cell.left) > 12:
+                continue
+            if labels.SELLER.search(other.text):
+                return False
+            if labels.BUYER.search(other.text) and len(other.text) < 40:
+                return True
+    return False
+
+
+def _find_sender_in_line(text: str) -> str | None:
+    """`Malerbetrieb Kunz, Hauptstr. 1, 10115 Berlin`: the line over an envelope's window begins with the sender."""
+    parts = _SENDER_PARTS.split(text)
+    if len(parts) < 3 or not any(_TOWN.match(part) for part in parts[1:]):
+        return None
+    return _parse_name(parts[0])
+
+
+def _is_addressee(page: Sequence[TextLine], index: int, number: int) -> bool:
+    """Whether a cell stands in the window itself, close below such a line."""
+    line = page[index]
+    cell = line.cells[number]
+    for above in reversed(page[max(0, index - 4) : index]):
+        if above.page != line.page or line.top - above.top > 6 * line.height:
+            return False
+        if any(abs(other.left - cell.left) < 40 and _find_sender_in_line(other.text) for other in above.cells):
+            return True
+    return False
+
+
+def _score_candidate(
+    candidate: _Candidate, page: Sequence[TextLine], index: int, domains: set[str], last_page: int
+) -> None:
+    line = page[index]
+    if labels.COMPANY.search(candidate.written):
+        candidate.add_reason("company", 3.0)
+    if normalize_name(candidate.written) in domains:
+        candidate.add_reason("domain", 3.0)
+    if index < 3 and line.page == 0:
+        candidate.add_reason("top", 1.0)
+    if line.page in (0, last_page) and index > len(page) * 0.8:
+        candidate.add_reason("foot", 0.5)
+    if "seen" in candidate.reasons:
+        candidate.add_reason("again", 1.0)
+    candidate.add_reason("seen", 0.0)
+    if _has_own_number_near(page, index, candidate.written):
+        candidate.add_reason("number", 2.0)
+    if _has_own_mail_below(page, index, candidate.written):
+        candidate.add_reason("mail", 3.0)
+
+
+def _has_own_number_near(page: Sequence[TextLine], index: int, name: str) -> bool:
+    """A VAT number in the same line, or in one of the next two under the name: who has one there is a business."""
+    left = next((cell.left for cell in page[index].cells if name in cell.text), 0.0)
+    near = [cell.text for cell in page[index].cells]
+    near += [cell.text for line in page[index + 1 : index + 3] for cell in line.cells if abs(cell.left - left) < 12]
+    return any(
+        labels.VAT_ID.search(text)
+        and not labels.BUYER.search(text)
+        and (values.vat_ids_in(text) or values.polish_tax_ids_in(text))
+        for text in near
+    )
+
+
+def _has_own_mail_below(page: Sequence[TextLine], index: int, name: str) -> bool:
+    """`Sammy Maystone` over `smaystone4@…`: an address that the last word of the name is in."""
+    words = [word.lower() for word in re.findall(r"[^\W\d_]{4,}", name)]
+    return any(
+        words and words[-1] in match[1].lower()
+        for line in page[index + 1 : index + 3]
+        for match in re.finditer(r"([\w.+-]+)@", line.text)
+    )
+
+
+def _get_candidate(candidates: dict[str, _Candidate], name: str) -> _Candidate:
+    return candidates.setdefault(normalize_name(name), _Candidate(name))
+
+
+def normalize_name(name: str) -> str:
+    """The name without its legal form, for comparing: a footer may have it and the head not."""
+    return re.sub(r"[^a-z0-9]", "", labels.COMPANY.sub("", name).lower())
+
+
+def _find_domains(page: Sequence[TextLine]) -> set[str]:
+    found = {match[1].lower() for line in page for match in _WEB.finditer(line.text)}
+    return {re.sub(r"[^a-z0-9]", "", domain) for domain in found - _FREE_MAIL}
+
+
+def _parse_name(text: str) -> str | None:
+    """The part of a cell that can be a name: a company with its legal form anywhere, else a short line of words."""
+    for part in _PARTS.split(text):
+        if labels.COMPANY.search(part) and len(part) < 70 and not _NO_NAME.search(part):
+            return part.strip(" .,:;-") if not part.rstrip().endswith(".") else part.strip(" ,:;-")
+    first = _PARTS.split(text)[0].strip()
+    words = first.split()
+    if not 1 <= len(words) <= 5 or len(first) < 4 or _NO_NAME.search(first):
+        return None
+    is_label = any(
+        label.search(first)
+        for label in (labels.INVOICE_WORD, labels.ISSUE_DATE, labels.DUE_DATE, labels.TOTAL_NET, labels.TOTAL_GROSS)
+    )
+    return None if is_label or not first[0].isupper() else first
+
+
+def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> str | None:
+    cell = page[index].cells[number]
+    match = labels.SELLER.search(cell.text)
+    if not match or labels.BUYER.search(cell.text):
+        return None
+    for text in _texts_for_label(page, index, number, match.end()):
+        if name := _parse_name(text.lstrip(" :")):
+            return name
+    return None
+
+
+def _texts_for_label(page: Sequence[TextLine], index: int, number: int, end: int) -> Iterator[str]:
+    line = page[index]
+    cell = line.cells[number]
+    rest = cell.text[end:].strip(" :")
+    if len(rest) > 1:
+        yield rest
+        return
+    if cell.text.rstrip().endswith(":") and number + 1 < len(line.cells):
+        yield line.cells[number + 1].text
+    for below in page[index + 1 : index + 5]:
+        for position, other in enumerate(below.cells):
+            if abs(other.left - cell.left) < 12:
+                # A form: `Name:` and the name beside it.
+                is_form = _NAME_LABEL.match(other.text) and position + 1 < len(below.cells)
+                yield below.cells[position + 1].text if is_form else other.text

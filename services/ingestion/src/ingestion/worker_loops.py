@@ -1,0 +1,81 @@
+"""The loops of the worker process: each waits for its signal, works off what there is, and ends with the process."""
+
+import asyncio
+from collections.abc import Coroutine
+from datetime import timedelta
+
+from ingestion.handlers.process_document import DocumentProcessor
+from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog
+from mailroom_common.errors import Retryable
+from mailroom_common.logs import get_logger
+from mailroom_common.retries import wait_for_event
+
+log = get_logger()
+
+# NOTIFY wakes these loops. The longest pause covers a NOTIFY that was lost, and a clock that was set.
+_LONGEST_PAUSE_S = 5.0
+_SHORTEST_PAUSE_S = 0.05
+_PAUSE_AFTER_FAILURE_S = 1.0
+_RETENTION_INTERVAL_S = 3600.0
+_STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
+
+
+async def run_document_worker(
+    processor: DocumentProcessor, leases: DocumentLeases, signals: ChannelSignals, stopping: asyncio.Event
+) -> None:
+    """Process one document after the other while there are any, then wait until one is due. Several run at once."""
+    while not stopping.is_set():
+        # Counted before looking: a document that comes between the look and the wait ends the wait at once.
+        seen = signals.count_signals(Channel.DOCUMENT_DUE)
+        try:
+            if await _finish_or_cancel(processor.process_next(), stopping):
+                continue
+            due_in_s = await leases.read_seconds_until_due()
+        except Retryable as error:
+            log.warning("claim_deferred", reason=str(error))
+            due_in_s = _PAUSE_AFTER_FAILURE_S
+            seen = signals.count_signals(Channel.DOCUMENT_DUE)
+        # What is due now and could not be claimed is being claimed by another worker at this moment.
+        pause_s = _LONGEST_PAUSE_S if due_in_s is None else min(max(due_in_s, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)
+        await signals.wait_for_signal(Channel.DOCUMENT_DUE, beyond=seen, timeout_s=pause_s)
+
+
+async def _finish_or_cancel(work: Coroutine[None, None, bool], stopping: asyncio.Event) -> bool:
+    """After the stop a document has a moment to finish; then it is cancelled, which releases it."""
+    working, stop = asyncio.ensure_future(work), asyncio.ensure_future(stopping.wait())
+    try:
+        await asyncio.wait({working, stop}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            await asyncio.wait({working}, timeout=_STOP_GRACE_S)
+        working.cancel()
+        return await working
+    except asyncio.CancelledError:
+        if stopping.is_set() and working.cancelled():
+            return False
+        raise
+    finally:
+        stop.cancel()
+        working.cancel()
+
+
+async def run_event_numbering(events: EventLog, signals: ChannelSignals, stopping: asyncio.Event) -> None:
+    """Give document events their numbers as they come. Several instances at once take turns."""
+    while not stopping.is_set():
+        seen = signals.count_signals(Channel.EVENT_UNNUMBERED)
+        try:
+            if await events.assign_numbers():
+                continue
+        except Retryable as error:
+            log.warning("event_numbering_deferred", reason=str(error))
+        await signals.wait_for_signal(Channel.EVENT_UNNUMBERED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
+
+
+async def run_event_retention(events: EventLog, keep: timedelta, stopping: asyncio.Event) -> None:
+    """Delete what is older than `keep`, in batches, once an hour."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and (count := await events.delete_events(older_than=keep)):
+                log.info("document_events_deleted", count=count)
+        except Retryable as error:
+            log.warning("event_retention_deferred", reason=str(error))
+        await wait_for_event(stopping, _RETENTION_INTERVAL_S)

@@ -1,0 +1,188 @@
+"""A claim is a lease: one holder at a time, taken over when it dies, and only the holder completes."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from ingestion_fakes import build_record
+from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
+
+from ingestion.ports import Channel
+from mailroom_common.errors import Unavailable
+from mailroom_common.outbox import Outbox
+
+pytestmark = pytest.mark.stack
+
+
+async def test_a_document_is_claimed_by_one_of_many(site: Ingestion) -> None:
+    for number in range(3):
+        await site.intakes.record_attachment(build_record(f"%PDF- {number}".encode(), message=f"m{number}"))
+    claims = await asyncio.gather(*(site.leases.claim_document() for _ in range(10)))
+    leases = [claim for claim in claims if claim is not None]
+    assert len({lease.document_id for lease in leases}) == len(leases) == 3
+    assert {lease.attempt for lease in leases} == {1}
+
+
+async def test_a_dead_workers_document_is_taken_over_and_its_late_hand_moves_nothing(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record())
+    dead = await site.other_worker(timedelta(seconds=0)).claim_document()
+    assert dead is not None
+    holder = await site.claim_document()
+    assert (holder.document_id, holder.attempt) == (dead.document_id, 2)
+    assert holder.token != dead.token
+
+    assert not await site.leases.renew_lease(dead)
+    assert not await site.leases.finish_document(dead, DONE)
+    assert not await site.leases.release_document(dead, not_before=datetime.now(UTC), error="late", count_attempt=True)
+    assert await site.leases.reserve_archive_path(dead, ["archive/a/b/c/d.pdf"]) is None
+    assert await site.results() == []
+    assert await site.leases.finish_document(holder, DONE)
+    assert len(await site.results()) == 1
+    assert not await site.leases.finish_document(holder, DONE)
+    assert len(await site.results()) == 1
+
+
+async def test_a_renewed_lease_is_not_taken_over(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record())
+    short = site.other_worker(timedelta(seconds=0.3))
+    lease = await short.claim_document()
+    assert lease is not None
+    assert await site.leases.renew_lease(lease)  # for 30 s, as this one does
+    await asyncio.sleep(0.4)  # past the end of the first lease
+    assert await site.leases.claim_document() is None
+
+
+async def test_a_released_document_waits_and_keeps_its_count(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record())
+    lease = await site.claim_document()
+    later = datetime.now(UTC) + timedelta(hours=1)
+    assert await site.leases.release_document(lease, not_before=later, error="the store is down", count_attempt=True)
+    assert await site.leases.claim_document() is None
+    due_in_s = await site.leases.read_seconds_until_due()
+    assert due_in_s is not None
+    assert 3000 < due_in_s <= 3600
+    await site.pool.execute("update ingestion.document set next_attempt_at = now()")  # the pause is over
+    assert (await site.claim_document()).attempt == 2
+
+
+async def test_an_attempt_that_was_not_the_documents_fault_does_not_count(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record())
+    for _ in range(3):
+        lease = await site.claim_document()
+        assert lease.attempt == 1
+        await site.leases.release_document(lease, not_before=datetime.now(UTC), error="stopped", count_attempt=False)
+
+
+async def test_two_documents_never_share_a_copy_in_the_archive(site: Ingestion) -> None:
+    for number in range(2):
+        await site.intakes.record_attachment(build_record(f"%PDF- {number}".encode(), part=str(number)))
+    first, second = await site.claim_document(), await site.claim_document()
+    assert await site.leases.reserve_archive_path(first, ["a", "a-1"]) == "a"
+    assert await site.leases.reserve_archive_path(second, ["a", "a-2"]) == "a-2"
+    # An attempt that comes after one that died writes to the same place.
+    assert await site.leases.reserve_archive_path(first, ["a", "a-1"]) == "a"
+
+
+async def test_nothing_that_is_final_is_ever_claimed(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record())
+    await site.leases.finish_document(await site.claim_document(), DONE)
+    assert await site.leases.claim_document() is None
+    assert await site.leases.read_seconds_until_due() is None
+
+
+async def test_a_claim_does_not_wait_for_a_document_that_another_session_holds(site: Ingestion) -> None:
+    first, second = build_record(b"%PDF- 1", message="m1"), build_record(b"%PDF- 2", message="m2")
+    for record in (first, second):
+        await site.intakes.record_attachment(record)
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute("select from ingestion.document where document_id = $1 for update", first.attachment_id)
+        lease = await asyncio.wait_for(site.claim_document(), 5)
+    assert lease.document_id == second.attachment_id
+
+
+async def test_the_document_that_waits_longest_is_claimed_first(site: Ingestion) -> None:
+    records = [build_record(f"%PDF- {number}".encode(), message=f"m{number}") for number in range(3)]
+    for record in records:
+        await site.intakes.record_attachment(record)
+    for minutes, record in zip((1, 3, 2), records, strict=True):
+        await site.pool.execute(
+            "update ingestion.document set next_attempt_at = now() - $2::interval where document_id = $1",
+            record.attachment_id,
+            timedelta(minutes=minutes),
+        )
+    claimed = [(await site.claim_document()).document_id for _ in records]
+    assert claimed == [records[index].attachment_id for index in (1, 2, 0)]
+
+
+async def test_a_finish_sees_the_attachment_whose_intake_is_under_way(site: Ingestion) -> None:
+    first, other = build_record(message="m1"), build_record(message="m2")
+    await site.intakes.record_attachment(first)
+    lease = await site.claim_document()
+    async with site.pool.acquire() as conn, conn.transaction():
+        # As an intake of a duplicate does: the document's row first.
+        await conn.execute("select from ingestion.document where document_id = $1 for update", first.attachment_id)
+        finishing = asyncio.create_task(site.leases.finish_document(lease, DONE))
+        await wait_for_blocked_statement(site.pool, "ingestion.document")
+        await conn.execute(
+            "insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id, "
+            "part_path, content_type, size_bytes, blob_key) "
+            "select $1, document_id, tenant_id, doc_source_id, 'outlook', 'm2', '1', content_type, size_bytes, $2 "
+            "from ingestion.document",
+            other.attachment_id,
+            other.blob_key,
+        )
+    assert await finishing
+    assert [result.attachment_id for result in await site.results()] == [first.attachment_id, other.attachment_id]
+
+
+async def test_a_finish_that_meets_a_takeover_under_way_moves_nothing(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record())
+    lease = await site.claim_document()
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute("update ingestion.document set lease_token = gen_random_uuid()")
+        finishing = asyncio.create_task(site.leases.finish_document(lease, DONE))
+        await wait_for_blocked_statement(site.pool, "ingestion.document")
+    assert not await finishing
+    assert await site.results() == []
+    assert (await site.document(lease.document_id))["status"] == "processing"
+
+
+async def test_state_result_and_event_are_committed_together_or_not_at_all(
+    site: Ingestion, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await site.intakes.record_attachment(build_record())
+    lease = await site.claim_document()
+    before = await site.pool.fetchval("select count(*) from ingestion.document_event")
+
+    async def fail(*_: object, **__: object) -> None:
+        raise Unavailable("Postgres")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(Outbox, "append_record", fail)
+        with pytest.raises(Unavailable):
+            await site.leases.finish_document(lease, DONE)
+    assert (await site.document(lease.document_id))["status"] == "processing"
+    with monkeypatch.context() as failing:
+        failing.setattr("ingestion.adapters.leases.append_document_event", fail)
+        with pytest.raises(Unavailable):
+            await site.leases.finish_document(lease, DONE)
+    assert (await site.document(lease.document_id))["status"] == "processing"
+    assert await site.results() == []
+    assert await site.pool.fetchval("select count(*) from ingestion.document_event") == before
+    assert await site.leases.finish_document(lease, DONE)
+    assert await site.pool.fetchval("select count(*) from ingestion.document_event") == before + 1
+
+
+async def test_a_document_that_was_put_back_wakes_the_workers(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record())
+    lease = await site.claim_document()
+    heard = asyncio.Event()
+
+    def on_notify(*_: object) -> None:
+        heard.set()
+
+    async with site.pool.acquire() as conn:
+        await conn.add_listener(Channel.DOCUMENT_DUE, on_notify)
+        await site.leases.release_document(lease, not_before=datetime.now(UTC), error="stopped", count_attempt=False)
+        await asyncio.wait_for(heard.wait(), 5)
+        await conn.remove_listener(Channel.DOCUMENT_DUE, on_notify)

@@ -1,0 +1,181 @@
+"""The documents API on a real database, over real HTTP."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from ingestion_fakes import build_record
+from ingestion_processes import api_settings, as_tenant, running_api
+from ingestion_site import DONE, Ingestion
+
+pytestmark = pytest.mark.stack
+
+FIELDS = {
+    "id",
+    "doc_source_id",
+    "tenant_id",
+    "status",
+    "skip_reason",
+    "review_reason",
+    "content_sha256",
+    "content_type",
+    "size_bytes",
+    "source_metadata",
+    "document_type",
+    "extraction",
+    "confidence",
+    "created_at",
+    "updated_at",
+}
+NOWHERE = "00000000-0000-0000-0000-000000000000"
+
+
+@pytest.fixture
+async def api(site: Ingestion, postgres_url: str, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    async with (
+        running_api(api_settings(postgres_url, tmp_path / "blobs")) as url,
+        httpx.AsyncClient(base_url=url, headers=as_tenant("acme"), timeout=10) as client,
+    ):
+        yield client
+
+
+async def taken_in(site: Ingestion, *numbers: int, **changed: Any) -> list[str]:
+    found = []
+    for number in numbers:
+        record = build_record(f"%PDF- {number}".encode(), message=f"m{number}", **changed)
+        await site.intakes.record_attachment(record)
+        found.append(record.attachment_id)
+    return found
+
+
+async def test_a_document_has_exactly_the_fields_of_the_design(site: Ingestion, api: httpx.AsyncClient) -> None:
+    (document,) = await taken_in(site, 1)
+    await site.leases.finish_document(await site.claim_document(), DONE)
+
+    (item,) = (await api.get("/documents")).json()["items"]
+    one = (await api.get(f"/documents/{document}")).json()
+
+    assert item.keys() == FIELDS
+    assert one.keys() == FIELDS | {"attachments"}
+    assert (item["id"], item["status"], item["extraction"]) == (document, "completed", {"invoice_number": "1"})
+    assert item["created_at"].endswith("Z")
+    assert item["source_metadata"].keys() == {
+        "provider",
+        "message_id",
+        "internet_message_id",
+        "from",
+        "subject",
+        "received_at",
+        "attachment_filename",
+    }
+
+
+async def test_one_document_lists_all_its_attachments(site: Ingestion, api: httpx.AsyncClient) -> None:
+    first, second = build_record(message="m1"), build_record(message="m2", filename="again.pdf")
+    await site.intakes.record_attachment(first)
+    await site.intakes.record_attachment(second)
+    attachments = (await api.get(f"/documents/{first.attachment_id}")).json()["attachments"]
+    assert [(one["attachment_id"], one["duplicate_of"], one["attachment_filename"]) for one in attachments] == [
+        (first.attachment_id, None, "invoice.pdf"),
+        (second.attachment_id, first.attachment_id, "again.pdf"),
+    ]
+
+
+async def test_pages_go_from_the_newest_to_the_oldest_and_repeat_nothing(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    documents = await taken_in(site, *range(5))
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        page = (await api.get("/documents", params={"limit": 2, **({"cursor": cursor} if cursor else {})})).json()
+        seen += [item["id"] for item in page["items"]]
+        await taken_in(site, 100 + len(seen))  # what comes meanwhile shifts nothing
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert seen == documents[::-1]
+
+
+@pytest.mark.parametrize("cursor", ["x", "!!", "LTE", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk"])
+async def test_a_cursor_that_is_none_of_ours_is_refused(api: httpx.AsyncClient, cursor: str) -> None:
+    answer = await api.get("/documents", params={"cursor": cursor})
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_filters_narrow_the_list(site: Ingestion, api: httpx.AsyncClient) -> None:
+    await taken_in(site, 1, source="s1")
+    (other,) = await taken_in(site, 2, source="s2")
+    await site.leases.finish_document(await site.claim_document(), DONE)
+
+    async def ids(**filters: str) -> list[str]:
+        return [item["id"] for item in (await api.get("/documents", params=filters)).json()["items"]]
+
+    sha256 = build_record(b"%PDF- 2").content_sha256
+    assert await ids(doc_source_id="s2") == [other]
+    assert await ids(content_sha256=sha256) == [other]
+    assert len(await ids(status="completed")) == 1
+    assert await ids(status="failed") == []
+    assert (await api.get("/documents", params={"status": "lost"})).status_code == 422
+    assert (await api.get("/documents", params={"limit": 0})).status_code == 422
+
+
+async def test_content_is_a_download_that_no_browser_looks_into(site: Ingestion, api: httpx.AsyncClient) -> None:
+    content = b"%PDF-1.7 <script>alert(1)</script>"
+    record = build_record(content, filename="Rechnung \u201cMärz\u201d\r\nX: y.html")
+    await site.put_blob(record.blob_key, content)
+    await site.intakes.record_attachment(record)
+    answer = await api.get(f"/documents/{record.attachment_id}/content")
+    assert answer.content == content
+    assert answer.headers["content-type"] == "application/pdf"
+    assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert answer.headers["cache-control"] == "private, no-store"
+    assert answer.headers["content-disposition"].startswith("attachment; filename=\"document.pdf\"; filename*=UTF-8''")
+    assert answer.headers["content-disposition"].endswith(".pdf")
+    assert answer.headers["content-length"] == str(len(content))
+
+
+async def test_a_type_that_is_not_on_the_list_is_plain_bytes(site: Ingestion, api: httpx.AsyncClient) -> None:
+    record = build_record(b"<html>", content_type="text/html")
+    await site.put_blob(record.blob_key, b"<html>")
+    await site.intakes.record_attachment(record)
+    answer = await api.get(f"/documents/{record.attachment_id}/content")
+    assert answer.headers["content-type"] == "application/octet-stream"
+
+
+async def test_content_that_is_gone_is_not_found(site: Ingestion, api: httpx.AsyncClient) -> None:
+    (document,) = await taken_in(site, 1)
+    assert (await api.get(f"/documents/{document}/content")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/documents", f"/documents/{NOWHERE}", f"/documents/{NOWHERE}/content", "/documents/events"]
+)
+async def test_without_a_key_nothing_is_told(api: httpx.AsyncClient, path: str) -> None:
+    answer = await api.get(path, headers={"Authorization": "Bearer nobody"})
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+    assert json.loads(answer.content)["status"] == 401
+
+
+async def test_a_tenant_sees_nothing_of_another(site: Ingestion, api: httpx.AsyncClient) -> None:
+    record = build_record(b"%PDF- secret", tenant="acme")
+    await site.put_blob(record.blob_key, b"%PDF- secret")
+    await site.intakes.record_attachment(record)
+    for path in (f"/documents/{record.attachment_id}", f"/documents/{record.attachment_id}/content"):
+        assert (await api.get(path)).status_code == 200
+        assert (await api.get(path, headers=as_tenant("other"))).status_code == 404
+    assert (await api.get("/documents", headers=as_tenant("other"))).json() == {"items": [], "next_cursor": None}
+    by_hash = await api.get("/documents", params={"content_sha256": record.content_sha256}, headers=as_tenant("other"))
+    assert by_hash.json()["items"] == []
+
+
+async def test_what_is_not_there_is_a_problem_document(api: httpx.AsyncClient) -> None:
+    answer = await api.get(f"/documents/{NOWHERE}")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"

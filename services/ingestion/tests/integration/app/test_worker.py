@@ -1,0 +1,208 @@
+"""Worker processes on real Kafka and Postgres: one document each, and a result for every attachment."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import httpx
+import pytest
+from generated_invoices import CII, draw, text_page
+from ingestion_fakes import build_record
+from ingestion_processes import free_port, running_worker, worker_settings
+from ingestion_site import Ingestion
+from ingestion_topics import Topics, open_topics
+
+from ingestion.app import worker
+from ingestion.settings import WorkerSettings
+from mailroom_common.events import AttachmentStored, IngestionResult, Profile, ResultStatus
+from mailroom_common.parser import ParserUnconfined
+from mailroom_common.parser.confinement import REQUIRED_LAYERS
+from mailroom_common.process import Process
+from mailroom_common.topics import ATTACHMENTS_BACKFILL
+
+pytestmark = pytest.mark.stack
+
+PAGE = """
+Northwind Ltd
+Invoice Number: NP-12
+Invoice Date: 2026-03-04
+Subtotal  £70.00
+VAT 20%  £14.00
+Total  £84.00
+"""
+
+
+@pytest.fixture
+async def topics(kafka_bootstrap: str) -> AsyncIterator[Topics]:
+    async with open_topics(kafka_bootstrap) as opened:
+        yield opened
+
+
+async def uploaded(site: Ingestion, content: bytes, **changed: object) -> AttachmentStored:
+    record = build_record(content, **changed)  # type: ignore[arg-type]  # as `stored` takes them
+    assert await site.put_blob(record.blob_key, content) == sha256(content).hexdigest()
+    return record
+
+
+def all_have_results(records: Sequence[AttachmentStored], results: Sequence[IngestionResult]) -> bool:
+    return {record.attachment_id for record in records} <= {result.attachment_id for result in results}
+
+
+async def test_every_kind_of_file_ends_with_its_result(
+    site: Ingestion, topics: Topics, postgres_url: str, tmp_path: Path
+) -> None:
+    page = [(60.0, [(40.0, "Total 1")])]
+    files = {
+        "e-invoice": CII(number="RE-77").pdf(),
+        "disagrees": CII().pdf(page=CII(gross="120.00").page()),
+        "page": text_page(PAGE),
+        "minutes": text_page("Minutes of the meeting"),
+        "locked": draw(page, encrypted="secret"),
+        "broken": CII().pdf()[:500],
+        "empty page": draw([]),
+        "text": b"only called .pdf",
+    }
+    records = {
+        name: await uploaded(site, content, message=name, filename=f"{name}.pdf") for name, content in files.items()
+    }
+    records["note"] = await uploaded(
+        site, text_page("Contract note"), message="note", source="broker", profile=Profile.CONTRACT_NOTE
+    )
+    settings = worker_settings(
+        postgres_url, tmp_path / "blobs", topics.settings.kafka_bootstrap, topics.settings.topic_prefix
+    )
+    async with running_worker(settings):
+        await topics.publish(records.values())
+        results = await topics.results_when(lambda found: all_have_results(list(records.values()), found))
+
+    by_attachment = {result.attachment_id: result for result in results}
+    ends = {name: by_attachment[record.attachment_id] for name, record in records.items()}
+    assert {name: (result.status.value, result.reason) for name, result in ends.items()} == {
+        "e-invoice": ("completed", None),
+        "disagrees": ("needs_review", "page_and_xml_disagree"),
+        "page": ("completed", None),
+        "minutes": ("skipped", "not_an_invoice"),
+        "locked": ("needs_review", "encrypted"),
+        "broken": ("needs_review", "unreadable"),
+        "empty page": ("needs_review", "no_text_layer"),
+        "text": ("skipped", "not_a_document"),
+        "note": ("needs_review", "no_reader_yet"),
+    }
+    assert json.loads(ends["e-invoice"].extraction or "")["invoice_number"] == "RE-77"
+    assert ends["e-invoice"].reader == "e-invoice/1"
+    archived = ends["note"].archive_path
+    assert archived is not None
+    assert await site.blobs.has_blob(archived)
+    assert archived.startswith("archive/sender_email=billing%40shop%2Eexample/received_date=2026-04-02/")
+    assert ends["minutes"].archive_path is None
+
+
+async def test_two_workers_make_one_document_of_one_content_and_a_result_of_every_attachment(
+    site: Ingestion, topics: Topics, postgres_url: str, tmp_path: Path
+) -> None:
+    contents = [CII(number=f"RE-{number}").pdf() for number in range(6)]
+    records = []
+    for number, content in enumerate(contents):
+        # In two mails, and twice in one of them.
+        for message, part in ((f"m{number}", "1"), (f"again{number}", "1"), (f"again{number}", "2")):
+            records.append(await uploaded(site, content, message=message, part=part))
+    settings = [
+        worker_settings(postgres_url, tmp_path / "blobs", topics.settings.kafka_bootstrap, topics.settings.topic_prefix)
+        for _ in range(2)
+    ]
+    async with AsyncExitStack() as stack:
+        for one in settings:
+            await stack.enter_async_context(running_worker(one))
+        await topics.publish(records)
+        await topics.publish(records[:5], ATTACHMENTS_BACKFILL)  # a replay beside it
+        results = await topics.results_when(lambda found: all_have_results(records, found))
+
+    assert await site.pool.fetchval("select count(*) from ingestion.document") == len(contents)
+    assert await site.pool.fetchval("select count(*) from ingestion.intake") == len(records)
+    once_each = {result.event_id: result.attachment_id for result in results}
+    assert Counter(once_each.values()) == Counter(record.attachment_id for record in records)
+    kept = {row["blob_key"] for row in await site.pool.fetch("select blob_key from ingestion.document")}
+    assert [await site.blobs.has_blob(record.blob_key) for record in records] == [
+        record.blob_key in kept for record in records
+    ]
+    assert {result.status for result in results} == {ResultStatus.COMPLETED}
+
+
+async def test_a_worker_says_how_its_parser_is_confined_and_does_not_start_without_that(
+    site: Ingestion, topics: Topics, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def settings(**changed: object) -> WorkerSettings:
+        kafka = topics.settings
+        return worker_settings(postgres_url, tmp_path / "blobs", kafka.kafka_bootstrap, kafka.topic_prefix, **changed)
+
+    async with running_worker(confined := settings()), httpx.AsyncClient() as client:
+        answer = (await client.get(f"http://127.0.0.1:{confined.http_port}/readyz")).json()
+    layers = answer["details"]["parser_confinement"]
+    assert {name for name, holds in layers.items() if holds} >= REQUIRED_LAYERS.keys()
+
+    monkeypatch.setattr("mailroom_common.parser.pool.has_required_layers", lambda _layers: False)
+    with pytest.RaisesGroup(ParserUnconfined):
+        await worker.run(settings(), Process("ingestion_worker"))
+    async with running_worker(settings(parser_unconfined=True)):
+        pass
+
+
+@contextmanager
+def worker_process(environment: dict[str, str], log: Path):  # type: ignore[no-untyped-def]  # a context of Popen
+    with log.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ingestion", "worker"], env={**os.environ, **environment}, stdout=file, stderr=file
+        )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+async def test_kill_9_of_a_worker_leaves_no_document_behind(
+    site: Ingestion, topics: Topics, postgres_url: str, tmp_path: Path
+) -> None:
+    records = [await uploaded(site, CII(number=f"RE-{n}").pdf(), message=f"m{n % 12}", part=str(n)) for n in range(24)]
+    environment = {
+        "MAILROOM_DATABASE_URL": postgres_url,
+        "MAILROOM_BLOB_URL": f"file://{tmp_path / 'blobs'}",
+        "MAILROOM_KAFKA_BOOTSTRAP": topics.settings.kafka_bootstrap,
+        "MAILROOM_TOPIC_PREFIX": topics.settings.topic_prefix,
+        "MAILROOM_DOCUMENT_LEASE_S": "1",
+        "MAILROOM_INSTANCE_ID": "worker-0",  # a restart takes its partitions at once
+    }
+    await topics.publish(records)
+    for life in range(2):
+        with worker_process(
+            {**environment, "MAILROOM_HTTP_PORT": str(free_port())}, tmp_path / f"{life}.log"
+        ) as process:
+            await _some_more_are_finished(site, 4)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+    with worker_process({**environment, "MAILROOM_HTTP_PORT": str(free_port())}, tmp_path / "last.log") as process:
+        results = await topics.results_when(lambda found: all_have_results(records, found), within_s=90)
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait, 10) == 0
+
+    once_each = {result.event_id: result.attachment_id for result in results}
+    assert Counter(once_each.values()) == Counter(record.attachment_id for record in records)
+    assert await site.pool.fetchval("select count(*) from ingestion.document where status = 'completed'") == 24
+    assert await site.pool.fetchval("select count(*) from ingestion.outbox") == 0
+
+
+async def _some_more_are_finished(site: Ingestion, count: int) -> None:
+    finished = "select count(*) from ingestion.document where status = 'completed'"
+    before = await site.pool.fetchval(finished)
+    async with asyncio.timeout(60):
+        # Another process's work: there is nothing to wait for but its effect.
+        while await site.pool.fetchval(finished) < min(before + count, 20):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)

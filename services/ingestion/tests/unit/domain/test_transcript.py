@@ -1,0 +1,23 @@
+import pytest
+
+from ingestion.domain.transcript import detect_content_type
+
+
+@pytest.mark.parametrize(
+    ("head", "content_type"),
+    [
+        (b"%PDF-1.7", "application/pdf"),
+        (b"\r\n junk before it %PDF-1.4", "application/pdf"),
+        (b"\x89PNG\r\n\x1a\n", "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"II*\x00", "image/tiff"),
+        (b"MM\x00*", "image/tiff"),
+        (b"PK\x03\x04 invoice.pdf %PDF-1.7", None),
+        (b"\x78\x9f\x3e\x22 winmail.dat with a %PDF-1.7", None),
+        (b" " * 2000 + b"%PDF-1.7", None),
+        (b"<html>", None),
+        (b"", None),
+    ],
+)
+def test_bytes_are_known_by_their_beginning(head: bytes, content_type: str | None) -> None:
+    assert detect_content_type(head) == content_type

@@ -1,0 +1,78 @@
+from io import BytesIO
+from typing import Any
+
+import orjson
+import pytest
+from generated_invoices import CII
+
+from ingestion.domain.transcript import Transcript
+from ingestion.extract import rule_based
+from ingestion.readers import einvoice
+
+INVOICE = """
+Northwind Ltd
+Invoice Number: NP-12
+Invoice Date: 2026-03-04
+Subtotal  £70.00
+VAT 20%  £14.00
+Total  £84.00
+"""
+
+
+def given(transcript: Transcript) -> BytesIO:
+    return BytesIO(orjson.dumps(transcript.to_json()))
+
+
+def page(text: str) -> Transcript:
+    return Transcript.from_rows(text.splitlines())
+
+
+def with_xml(xml: CII, text: str = "") -> Transcript:
+    return Transcript("application/pdf", 1, page(text).lines, einvoice.parse_invoice_xml(xml.xml()))
+
+
+def extracted(transcript: Transcript) -> Any:
+    return rule_based.extract_invoice(given(transcript), {})
+
+
+def classified(transcript: Transcript) -> Any:
+    return rule_based.classify_document(given(transcript), {})
+
+
+def test_an_e_invoice_is_what_its_xml_says() -> None:
+    transcript = with_xml(CII(type_code="381"))
+    assert classified(transcript) == {"document_type": "credit_note", "confidence": 1.0}
+    answer = extracted(transcript)
+    assert (answer["reader"], answer["confidence"], answer["doubts"]) == ("e-invoice/1", 1.0, [])
+    assert answer["extraction"]["invoice_number"] == "RE-1"
+
+
+def test_a_page_that_contradicts_its_xml_halves_the_confidence_and_names_the_fields() -> None:
+    answer = extracted(with_xml(CII(), "Rechnung Nr. RE-2\nMuster GmbH"))
+    assert answer["confidence"] == 0.5
+    assert "invoice_number" in answer["doubts"]
+
+
+def test_a_page_is_read_by_its_layout() -> None:
+    assert classified(page(INVOICE))["document_type"] == "invoice"
+    answer = extracted(page(INVOICE))
+    assert (answer["reader"], answer["confidence"]) == ("layout-rules/1", 0.95)
+    assert answer["extraction"]["total_gross"] == "84.00"
+
+
+def test_what_is_no_invoice_has_no_type() -> None:
+    assert classified(page("Minutes of the meeting"))["document_type"] is None
+
+
+@pytest.mark.parametrize(
+    ("text", "confidence"),
+    [
+        (INVOICE.replace("Subtotal  £70.00", ""), 0.8),  # a total that no sum confirms
+        (INVOICE.replace("Northwind Ltd", ""), 0.76),
+        ("Invoice", 0.0),
+    ],
+)
+def test_confidence_falls_with_what_is_missing_or_unconfirmed(text: str, confidence: float) -> None:
+    assert (
+        extracted(page(text.replace("VAT 20%  £14.00", "") if confidence == 0.8 else text))["confidence"] == confidence
+    )

@@ -1,0 +1,85 @@
+from io import BytesIO
+from typing import Any
+
+import pytest
+from generated_invoices import CII, text_page
+from PIL import Image
+
+from ingestion.readers.document import transcribe_document
+from mailroom_common.parser import UnreadableFile
+
+
+def read(content: bytes) -> Any:
+    return transcribe_document(BytesIO(content), {})
+
+
+def picture(kind: str, *, pages: int = 1) -> bytes:
+    file = BytesIO()
+    images = [Image.new("L", (80, 120), 255) for _ in range(pages)]
+    more = {"save_all": True, "append_images": images[1:]} if pages > 1 else {}
+    images[0].save(file, kind, **more)
+    return file.getvalue()
+
+
+def test_a_page_becomes_lines() -> None:
+    answer = read(text_page("Invoice 7"))
+    assert answer["content_type"] == "application/pdf"
+    assert answer["lines"][0][3][0][0] == "Invoice 7"
+    assert answer["e_invoice"] is None
+
+
+def test_an_e_invoice_comes_with_its_page() -> None:
+    answer = read(CII(number="RE-5").pdf())
+    assert answer["e_invoice"]["invoice"]["invoice_number"] == "RE-5"
+    assert answer["lines"]
+
+
+def test_an_attachment_that_breaks_its_reader_loses_the_attachment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_file: object) -> None:
+        raise KeyError("in the depths of a library")
+
+    monkeypatch.setattr("ingestion.readers.einvoice.read_embedded_invoice", broken)
+    answer = read(CII().pdf())
+    assert answer["lines"]
+    assert answer["notes"] == ["attachment_unreadable"]
+
+
+def test_an_e_invoice_that_is_too_large_is_not_read_off_its_page_instead() -> None:
+    with pytest.raises(UnreadableFile) as refused:
+        read(CII(lines=[("Beratung", "1", "100.00", "100.00", "19")] * 7700).pdf())
+    assert refused.value.reason == "extraction_too_large"
+
+
+@pytest.mark.parametrize(
+    ("kind", "content_type"), [("PNG", "image/png"), ("JPEG", "image/jpeg"), ("TIFF", "image/tiff")]
+)
+def test_a_picture_that_opens_is_known_by_its_bytes(kind: str, content_type: str) -> None:
+    answer = read(picture(kind))
+    assert (answer["content_type"], answer["pages"], answer["lines"]) == (content_type, 1, [])
+
+
+def test_a_fax_has_as_many_pages_as_were_sent() -> None:
+    assert read(picture("TIFF", pages=3))["pages"] == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        (picture("PNG")[:60], "unreadable"),
+        (picture("JPEG")[:200], "unreadable"),
+        (b"II*\x00 and no picture", "unreadable"),
+        (b"a text called .pdf", "not_a_document"),
+        (b"", "not_a_document"),
+    ],
+)
+def test_what_is_no_document_or_a_damaged_one_says_so(content: bytes, reason: str) -> None:
+    with pytest.raises(UnreadableFile) as refused:
+        read(content)
+    assert refused.value.reason == reason
+
+
+def test_a_picture_larger_than_any_page_is_not_unpacked() -> None:
+    file = BytesIO()
+    Image.new("1", (30_000, 20_000)).save(file, "PNG")
+    with pytest.raises(UnreadableFile):
+        read(file.getvalue())

@@ -1,0 +1,138 @@
+"""The worker's loops: awake when there is work, asleep otherwise, gone when the process stops."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from ingestion import worker_loops
+from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.ports import Channel
+from mailroom_common.errors import Unavailable
+
+
+class FakeDocuments:
+    """`next` answers as told, and stops the loop when it has no more answers."""
+
+    def __init__(self, stopping: asyncio.Event, answers: list[Any]) -> None:
+        self.stopping = stopping
+        self.answers = answers
+        self.asked = 0
+
+    async def process_next(self) -> bool:
+        self.asked += 1
+        answer = self.answers.pop(0)
+        if not self.answers:
+            self.stopping.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return bool(answer)
+
+    async def read_seconds_until_due(self) -> float | None:
+        return None
+
+
+def wakeups() -> NotifyListener:
+    return NotifyListener("postgresql://nowhere", list(Channel), application_name="test")
+
+
+async def run(documents: Any, heard: NotifyListener, stopping: asyncio.Event) -> None:
+    await asyncio.wait_for(worker_loops.run_document_worker(documents, documents, heard, stopping), 10)
+
+
+async def test_one_document_follows_another_without_a_pause() -> None:
+    stopping = asyncio.Event()
+    documents = FakeDocuments(stopping, [True, True, True])
+    await run(documents, wakeups(), stopping)
+    assert documents.asked == 3
+
+
+async def test_a_sleeping_worker_wakes_when_work_comes() -> None:
+    stopping, heard = asyncio.Event(), wakeups()
+    documents = FakeDocuments(stopping, [False, True])
+    running = asyncio.create_task(run(documents, heard, stopping))
+    await asyncio.sleep(0.01)  # it sleeps now
+    assert documents.asked == 1
+    await heard.signal_channel(Channel.DOCUMENT_DUE)
+    await running
+    assert documents.asked == 2
+
+
+async def test_a_database_that_is_away_ends_no_worker() -> None:
+    stopping, heard = asyncio.Event(), wakeups()
+    documents = FakeDocuments(stopping, [Unavailable("Postgres"), True])
+    await run(documents, heard, stopping)
+    assert documents.asked == 2
+
+
+async def test_a_stop_waits_a_moment_for_the_document_in_hand_and_then_puts_it_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(worker_loops, "_STOP_GRACE_S", 0.01)
+    stopping, began, put_back = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    class Endless:
+        async def process_next(self) -> bool:
+            began.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                put_back.set()
+            raise AssertionError
+
+        async def read_seconds_until_due(self) -> float | None:
+            return None
+
+    heard = wakeups()
+    running = asyncio.create_task(run(Endless(), heard, stopping))
+    await began.wait()
+    stopping.set()
+    await put_back.wait()
+    await heard.signal_all_channels()  # as the listener does at its end
+    await running
+    assert put_back.is_set()
+
+
+async def test_numbers_are_given_until_nothing_is_left_and_through_an_absence() -> None:
+    stopping, heard = asyncio.Event(), wakeups()
+
+    class Events:
+        def __init__(self) -> None:
+            self.answers: list[Any] = [2, 0, Unavailable("Postgres"), 1]
+
+        async def assign_numbers(self) -> int:
+            answer = self.answers.pop(0)
+            if not self.answers:
+                stopping.set()
+            if isinstance(answer, Exception):
+                raise answer
+            return int(answer)
+
+    events: Any = Events()
+    running = asyncio.create_task(worker_loops.run_event_numbering(events, heard, stopping))
+    while events.answers:
+        await heard.signal_channel(Channel.EVENT_UNNUMBERED)
+        await asyncio.sleep(0)
+    await asyncio.wait_for(running, 5)
+    assert events.answers == []
+
+
+async def test_old_events_go_batch_by_batch_and_an_absence_waits_for_the_next_hour() -> None:
+    stopping = asyncio.Event()
+
+    class Events:
+        def __init__(self) -> None:
+            self.kept: list[timedelta] = []
+            self.answers = [500, 3, 0]
+
+        async def delete_events(self, *, older_than: timedelta) -> int:
+            self.kept.append(older_than)
+            answer = self.answers.pop(0)
+            if not self.answers:
+                stopping.set()
+            return answer
+
+    events: Any = Events()
+    await asyncio.wait_for(worker_loops.run_event_retention(events, timedelta(days=30), stopping), 5)
+    assert events.kept == [timedelta(days=30)] * 3
