@@ -19,7 +19,7 @@ async def test_of_many_that_come_with_one_ticket_one_gets_the_tenant(pool: async
     assert Counter(redeemed) == {"acme": 1, None: 7}
 
 
-async def test_an_expired_ticket_is_worth_nothing_and_goes_with_the_next(pool: asyncpg.Pool) -> None:
+async def test_an_expired_ticket_opens_nothing_and_is_deleted_with_the_next(pool: asyncpg.Pool) -> None:
     tickets = PgEventTickets(pool, lifetime=timedelta(minutes=1))
     expired, _ = await tickets.issue_ticket("acme")
     unused, _ = await tickets.issue_ticket("acme")

@@ -34,7 +34,7 @@ def test_rows_that_make_no_total_are_left_out() -> None:
     assert find_invoice_lines(page(TABLE), InvoiceTotals(net=Decimal("500.00"))) == ((), "net")
 
 
-def test_a_quantity_without_its_price_stays_unknown() -> None:
-    table = "Description  Pos  Amount\nConsulting  7  100.00\nTotal  100.00"
+def test_two_numbers_whose_product_is_not_the_amount_are_no_quantity_and_price() -> None:
+    table = "Description  Pos  Discount  Amount\nConsulting  7  3.00  100.00\nTotal  100.00"
     (line,), _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("100.00")))
     assert (line.quantity, line.unit_price) == (None, None)
