@@ -1,4 +1,4 @@
-"""API keys: who is calling, for which tenant, and what a role may do."""
+"""API keys: who is calling, for which tenant, and with which role."""
 
 import hmac
 from collections.abc import Awaitable, Callable
@@ -35,7 +35,7 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class APIKeys:
-    """Only digests are configured and held: no setting, dump or log can give a key away."""
+    """Only digests of keys are configured and kept, so no setting, dump or log can reveal a key."""
 
     _keys: tuple[_Key, ...]
 
@@ -47,20 +47,20 @@ class APIKeys:
             SettingsError: an entry has another form.
         """
         return cls(
-            tuple(_key(number, entry.strip()) for number, entry in enumerate(text.split(","), 1) if entry.strip())
+            tuple(_parse_key(number, entry.strip()) for number, entry in enumerate(text.split(","), 1) if entry.strip())
         )
 
     def find_caller(self, key: str) -> Caller | None:
         digest = sha256(key.encode()).digest()
-        found = None
-        # All of them, always: how long it takes tells nothing of which matched.
+        match = None
+        # All keys are compared, always: the time that it takes does not reveal which one matched.
         for candidate in self._keys:
             if hmac.compare_digest(candidate.digest, digest):
-                found = candidate.caller
-        return found
+                match = candidate.caller
+        return match
 
 
-def _key(number: int, entry: str) -> _Key:
+def _parse_key(number: int, entry: str) -> _Key:
     try:
         tenant, role, digest = entry.rsplit(":", 2)
         parsed = _Key(bytes.fromhex(digest), Caller(tenant, Role[role.upper()]))
@@ -77,7 +77,7 @@ def _key(number: int, entry: str) -> _Key:
 def require_role(keys: APIKeys, role: Role) -> Callable[[Request], Awaitable[Caller]]:
     """A FastAPI dependency: `caller: Annotated[Caller, Depends(requires(keys, Role.VIEWER))]`."""
 
-    async def authenticated(request: Request) -> Caller:
+    async def authenticate_caller(request: Request) -> Caller:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
         caller = keys.find_caller(key.strip()) if scheme.lower() == "bearer" else None
         if caller is None:
@@ -86,4 +86,4 @@ def require_role(keys: APIKeys, role: Role) -> Callable[[Request], Awaitable[Cal
             raise HTTPProblem(403, "This key may not do that", f"The role {role.name.lower()} is needed.")
         return caller
 
-    return authenticated
+    return authenticate_caller

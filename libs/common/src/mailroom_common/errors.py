@@ -2,30 +2,30 @@
 
 MailroomError
 ├── Retryable               the same call may succeed later; wait `retry_after_s` if it is known
-│   ├── Throttled           the provider asked for patience
-│   ├── ProviderUnavailable 5xx, a broken connection, a time-out: the provider's trouble
+│   ├── Throttled           the provider limits the rate of our calls
+│   ├── ProviderUnavailable 5xx, a broken connection or a time-out of the provider
 │   └── Unavailable         Kafka, Postgres or the blob store did not answer in time
 ├── Rejected                no retry can help this record, file or request: dead-letter or answer 4xx
 │   ├── Undecodable         bytes that are not what they claim to be
-│   └── ItemGone            the provider no longer has this message or part: done, not an error to repeat
-├── ActionRequired             the connection rests until somebody acts at the provider
+│   └── ItemGone            the provider no longer has this message or part: nothing is left to do
+├── ActionRequired             the mailbox connection stops until somebody acts at the provider
 │   ├── TokenRefused        the grant is dead: consent again
 │   ├── AccessDenied        the scope, the policy or the administrator says no
 │   └── MailboxGone         the account has no mailbox any more
-├── CursorRefused           the provider dropped this position: begin the same path from nothing
-├── PageTokenRefused        a round cannot go on from its page token: fall back to the position first
-├── UnknownSchema           the `schemas` topic does not explain this fingerprint yet: stop the partition, lose nothing
-└── Fatal                   stop the process with this sentence; a supervisor starts it again or a person mends it
+├── CursorRefused           the provider no longer knows this position: sync from nothing
+├── PageTokenRefused        a listing cannot go on from its page token: begin it again from its cursor
+├── UnknownSchema           the `schemas` topic does not have this fingerprint yet: the partition waits for it
+└── Fatal                   the process ends with this sentence; a supervisor restarts it, or an operator has to act
     └── SettingsError       a setting is missing or wrong, named in the sentence
 """
 
 
 class MailroomError(Exception):
-    """Carries ids and never contents: its text may be logged."""
+    """The base of all. Its text has ids and never contents: it may be logged."""
 
 
 class Retryable(MailroomError):
-    """`retry_after_s` is the provider's own word in seconds, None when it said nothing."""
+    """`retry_after_s` is how many seconds the provider asked us to wait, None when it did not say."""
 
     def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
         super().__init__(message)
@@ -61,7 +61,7 @@ class ActionRequired(MailroomError):
 
 
 class TokenRefused(ActionRequired):
-    """`grant_generation` says which grant was refused: an older one does not condemn a newer."""
+    """`grant_generation` says which grant was refused: a refusal of an older one does not affect a newer one."""
 
     def __init__(self, message: str, *, grant_generation: int) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Whether a process is alive and ready, asked of checks that answer from memory."""
+"""Whether a process is alive and ready: the answers of checks that work from memory."""
 
 from collections.abc import Callable
 
@@ -29,13 +29,13 @@ class Health:
         return dict(self._details)
 
     def failing_readiness(self) -> dict[str, str]:
-        """The sentences of the checks that are not content, by name."""
-        return _complaints(self._ready)
+        """The sentences of the checks that fail, by name."""
+        return _collect_failures(self._ready)
 
     def failing_liveness(self) -> dict[str, str]:
-        return _complaints(self._alive)
+        return _collect_failures(self._alive)
 
 
-def _complaints(checks: dict[str, Check]) -> dict[str, str]:
-    asked = {name: check() for name, check in checks.items()}
-    return {name: sentence for name, sentence in asked.items() if sentence is not None}
+def _collect_failures(checks: dict[str, Check]) -> dict[str, str]:
+    results = {name: check() for name, check in checks.items()}
+    return {name: sentence for name, sentence in results.items() if sentence is not None}

@@ -1,4 +1,4 @@
-"""uvicorn's protocol for HTTP/1.1 with the limits that it lacks, on what a client may cost without having said a word.
+"""uvicorn's HTTP/1.1 protocol with the limits that it lacks: what time and memory a slow or hostile client may take.
 
 Without them a connection that sends nothing, a drop at a time, a header or trailer without end, or requests faster than
 it takes their answers is kept for as long as its client likes, and what it sent is held in memory.
@@ -9,36 +9,36 @@ import asyncio
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 # Our requests are a few KB; webhook-gateway answers a slow body itself, and sooner.
-REQUEST_WITHIN_S = 20.0
+REQUEST_TIMEOUT_S = 20.0
 # Of a request without its body: head, trailers, and the frames of its chunks.
 MAX_OVERHEAD_BYTES = 64 * 1024
 # Sent ahead on one connection while an earlier one is answered.
 MAX_PIPELINED = 32
 # How long a full send buffer waits for a client that does not read.
-READ_WITHIN_S = 30.0
+WRITE_TIMEOUT_S = 30.0
 
 
 class LimitedHttpProtocol(HttpToolsProtocol):
     """A request's time counts from the connection's begin, on a connection that was kept from its first byte."""
 
-    _must_be_there: asyncio.TimerHandle | None = None
-    _must_be_read: asyncio.TimerHandle | None = None
+    _request_timer: asyncio.TimerHandle | None = None
+    _write_timer: asyncio.TimerHandle | None = None
     _overhead_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        self._await_request()
+        self._start_request_timer()
 
     def data_received(self, data: bytes) -> None:
         if self.cycle is None or self.cycle.response_complete:
-            self._await_request()  # also where no request begins: a stray line end stops uvicorn's own timer
+            self._start_request_timer()  # also where no request begins: a stray line end stops uvicorn's own timer
         self._overhead_bytes += len(data)
         super().data_received(data)
         if self._overhead_bytes > MAX_OVERHEAD_BYTES and not self.transport.is_closing():
             self.send_400_response("The head of the request is too large.")
 
     def on_message_begin(self) -> None:
-        self._await_request()
+        self._start_request_timer()
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
@@ -52,30 +52,30 @@ class LimitedHttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         self._overhead_bytes = 0
-        self._stop_waiting()
+        self._stop_request_timer()
         super().on_message_complete()
 
     def pause_writing(self) -> None:
-        if self._must_be_read is None:
-            self._must_be_read = self.loop.call_later(READ_WITHIN_S, self.transport.abort)
+        if self._write_timer is None:
+            self._write_timer = self.loop.call_later(WRITE_TIMEOUT_S, self.transport.abort)
         super().pause_writing()
 
     def resume_writing(self) -> None:
-        if self._must_be_read is not None:
-            self._must_be_read.cancel()
-            self._must_be_read = None
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
         super().resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
+        self._stop_request_timer()
         self.resume_writing()  # uvicorn resumes its own flow only: our timer would hold on to what is gone
         super().connection_lost(exc)
 
-    def _await_request(self) -> None:
-        if self._must_be_there is None:
-            self._must_be_there = self.loop.call_later(REQUEST_WITHIN_S, self.transport.close)
+    def _start_request_timer(self) -> None:
+        if self._request_timer is None:
+            self._request_timer = self.loop.call_later(REQUEST_TIMEOUT_S, self.transport.close)
 
-    def _stop_waiting(self) -> None:
-        if self._must_be_there is not None:
-            self._must_be_there.cancel()
-            self._must_be_there = None
+    def _stop_request_timer(self) -> None:
+        if self._request_timer is not None:
+            self._request_timer.cancel()
+            self._request_timer = None

@@ -1,7 +1,7 @@
-"""Advisory locks of a session of its own: never a pool's, and a holder that is frozen loses it.
+"""Postgres advisory locks, each on a session of its own (never a pool's), so that a frozen holder loses its lock.
 
 Postgres ends the session after `idle_session_timeout`, so the lock of a process that hangs, is stopped, or sits behind
-a dead network is free again within seconds. A holder proves that it lives by speaking; see `HeldLock`.
+a dead network is free again within seconds. A holder keeps its session alive by statements; see `SessionLock`.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from mailroom_common.errors import Unavailable
 from mailroom_common.postgres import reveal_url, transient_errors
 
 LEASE_S = 10.0
-_QUIET = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
+_CLOSE_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
 
 
 def advisory_lock_key(*parts: str) -> int:
@@ -28,7 +28,7 @@ def advisory_lock_key(*parts: str) -> int:
 async def open_leased_session(
     url: SecretStr | str, *, application_name: str, lease_s: float = LEASE_S
 ) -> AsyncIterator[asyncpg.Connection]:
-    """A connection outside any pool, which Postgres ends when it says nothing for `lease_s` seconds."""
+    """A session outside any pool, which Postgres ends when it sends no statement for `lease_s` seconds."""
     with transient_errors():
         conn = await asyncpg.connect(
             reveal_url(url),
@@ -43,24 +43,24 @@ async def open_leased_session(
     try:
         yield conn
     finally:
-        with suppress(*_QUIET):
+        with suppress(*_CLOSE_ERRORS):
             await conn.close(timeout=1)
 
 
 class SessionLock:
-    """A lock that was had. Ask `require_held` before each step that only the holder may take."""
+    """A lock that was acquired. Call `require_held` before each step that only the holder may take."""
 
     def __init__(self, name: str, lease_s: float) -> None:
         self._name = name
         self._lease_s = lease_s
-        self._spoken_at = _now()
+        self._active_at = _now()
 
     def record_activity(self) -> None:
-        self._spoken_at = _now()
+        self._active_at = _now()
 
     def require_held(self) -> None:
         """Raises Unavailable when the session has been silent for so long that another may hold the lock by now."""
-        if _now() - self._spoken_at > self._lease_s * 0.8:
+        if _now() - self._active_at > self._lease_s * 0.8:
             raise Unavailable(f"the lock {self._name} may be lost")
 
 
@@ -71,7 +71,7 @@ async def hold_session_lock(
     """Hold the lock named by `parts` for the block.
 
     Raises:
-        Unavailable: it could not be had within `wait_s`, or Postgres is away.
+        Unavailable: it could not be acquired within `wait_s`, or Postgres is away.
     """
     key = advisory_lock_key(*parts)
     async with open_leased_session(url, application_name=application_name, lease_s=lease_s) as conn:
@@ -79,7 +79,7 @@ async def hold_session_lock(
             await conn.execute(f"set lock_timeout = '{round(wait_s * 1000)}ms'")
             await conn.execute("select pg_advisory_lock($1)", key, timeout=wait_s + 5)
         held = SessionLock(":".join(parts), lease_s)
-        pinging = asyncio.create_task(_ping(conn, held, lease_s / 5))
+        pinging = asyncio.create_task(_keep_alive(conn, held, lease_s / 5))
         try:
             yield held
         finally:
@@ -88,9 +88,9 @@ async def hold_session_lock(
                 await pinging
 
 
-async def _ping(conn: asyncpg.Connection, held: SessionLock, every_s: float) -> None:
-    # When it fails the holder finds out by `require_held`: nothing here could give the lock back to it.
-    with suppress(*_QUIET):
+async def _keep_alive(conn: asyncpg.Connection, held: SessionLock, every_s: float) -> None:
+    # When it fails, the holder notices it by `require_held`: nothing here could restore the lock.
+    with suppress(*_CLOSE_ERRORS):
         while True:
             await asyncio.sleep(every_s)
             await conn.execute("select 1")

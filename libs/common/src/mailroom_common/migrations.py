@@ -1,4 +1,4 @@
-"""Numbered, forward-only migrations: `NNNN_name.sql` inside the package that owns the schema.
+"""Applies numbered, forward-only migrations: `NNNN_name.sql` inside the package that owns the schema.
 
 Packages announce them under the entry point group `mailroom.migrations` (schema name → package), so that an image or a
 wheel carries the tables its code needs.
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import entry_points
 from importlib.resources import files
+from operator import attrgetter
 
 import asyncpg
 from pydantic import SecretStr
@@ -17,7 +18,7 @@ from mailroom_common.errors import Fatal
 from mailroom_common.locks import advisory_lock_key
 from mailroom_common.postgres import reveal_url, transient_errors
 
-GROUP = "mailroom.migrations"
+ENTRY_POINT_GROUP = "mailroom.migrations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,36 +35,36 @@ class Migration:
 
 def list_schemas() -> frozenset[str]:
     """The names of the schemas that the installed packages own."""
-    return frozenset(entry.name for entry in entry_points(group=GROUP))
+    return frozenset(entry.name for entry in entry_points(group=ENTRY_POINT_GROUP))
 
 
 def bundled_migrations(schema: str) -> list[Migration]:
     """The schema's migrations in order, from the package that owns it."""
-    (entry,) = entry_points(group=GROUP, name=schema)
-    return sorted(_in_package(schema, entry.value), key=_number)
+    (entry,) = entry_points(group=ENTRY_POINT_GROUP, name=schema)
+    return sorted(_read_package(schema, entry.value), key=attrgetter("number"))
 
 
 async def apply_migrations(url: SecretStr | str, only: Collection[str] | None = None) -> list[str]:
-    """Bring the schemas (`only` these) up to date, and say what was done: `schema/NNNN_name` each.
+    """Bring the schemas (`only` these) up to date, and return what was applied: `schema/NNNN_name` each.
 
-    Two at once wait for each other. Each migration is one transaction under a lock timeout: a busy table makes it fail
-    and be tried again by a person, not everybody queue behind it.
+    Two at once wait for each other. Each migration is one transaction under a lock timeout: on a busy table it
+    fails, and an operator runs it again, instead of every query queueing behind it.
 
     Raises:
-        Fatal: a migration that was applied is no longer what is shipped.
+        Fatal: a migration was changed after it had been applied.
         Unavailable: Postgres does not answer, or a lock could not be had.
     """
-    done: list[str] = []
+    applied: list[str] = []
     with transient_errors():
         conn = await asyncpg.connect(
             reveal_url(url), timeout=10, server_settings={"application_name": "mailroom-migrate"}
         )
         try:
             for schema in sorted(list_schemas() if only is None else only):
-                done += await _migrate_schema(conn, schema, bundled_migrations(schema))
+                applied += await _migrate_schema(conn, schema, bundled_migrations(schema))
         finally:
             await conn.close(timeout=5)
-    return done
+    return applied
 
 
 async def require_current_schema(pool: asyncpg.Pool, schema: str) -> None:
@@ -72,11 +73,13 @@ async def require_current_schema(pool: asyncpg.Pool, schema: str) -> None:
     with transient_errors():
         try:
             # The schema's name is ours, never a caller's.
-            at = await pool.fetchval(f'select max(number) from "{schema}".schema_migrations') or 0  # noqa: S608
+            current = await pool.fetchval(f'select max(number) from "{schema}".schema_migrations') or 0  # noqa: S608
         except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
-            at = 0
-    if at < newest:
-        raise Fatal(f"schema {schema} is at migration {at} and this version needs {newest}: run `mailroom migrate`")
+            current = 0
+    if current < newest:
+        raise Fatal(
+            f"schema {schema} is at migration {current} and this version needs {newest}: run `mailroom migrate`"
+        )
 
 
 async def _migrate_schema(conn: asyncpg.Connection, schema: str, migrations: list[Migration]) -> list[str]:
@@ -85,13 +88,15 @@ async def _migrate_schema(conn: asyncpg.Connection, schema: str, migrations: lis
     await conn.execute("select pg_advisory_lock($1)", key)
     try:
         await conn.execute("set lock_timeout = '5s'")
-        applied = await _applied(conn, schema)
-        return [await _apply(conn, migration) for migration in migrations if not _is_applied(migration, applied)]
+        applied = await _read_applied(conn, schema)
+        return [
+            await _apply_migration(conn, migration) for migration in migrations if not _is_applied(migration, applied)
+        ]
     finally:
         await conn.execute("select pg_advisory_unlock($1)", key)
 
 
-async def _applied(conn: asyncpg.Connection, schema: str) -> dict[int, str]:
+async def _read_applied(conn: asyncpg.Connection, schema: str) -> dict[int, str]:
     await conn.execute(
         f'create schema if not exists "{schema}";'
         f'create table if not exists "{schema}".schema_migrations ('
@@ -109,7 +114,7 @@ def _is_applied(migration: Migration, applied: dict[int, str]) -> bool:
     return digest is not None
 
 
-async def _apply(conn: asyncpg.Connection, migration: Migration) -> str:
+async def _apply_migration(conn: asyncpg.Connection, migration: Migration) -> str:
     async with conn.transaction():
         await conn.execute(migration.sql)
         await conn.execute(
@@ -121,12 +126,8 @@ async def _apply(conn: asyncpg.Connection, migration: Migration) -> str:
     return f"{migration.schema}/{migration.name}"
 
 
-def _in_package(schema: str, package: str) -> Iterator[Migration]:
+def _read_package(schema: str, package: str) -> Iterator[Migration]:
     for file in files(package).iterdir():
         stem, _, suffix = file.name.rpartition(".")
         if suffix == "sql":
             yield Migration(schema, int(stem.partition("_")[0]), stem, file.read_text())
-
-
-def _number(migration: Migration) -> int:
-    return migration.number

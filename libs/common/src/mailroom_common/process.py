@@ -1,4 +1,4 @@
-"""One service process from start to end: settings, logs, signals, the deadline of a stop, the exit code.
+"""Runs one service process from start to end: settings, logs, signals, the deadline of a stop, the exit code.
 
 Exit codes: 0 stopped cleanly; 1 something failed, and the log says what; 75 the deadline of a stop passed (kill -9 is
 safe by design, so this is); 78 a setting is missing or wrong, and stderr says which.
@@ -27,16 +27,16 @@ EXIT_FAILED = 1
 EXIT_DEADLINE = 75
 EXIT_SETTINGS = 78
 
-DEADLINE_S = 8.0
+STOP_DEADLINE_S = 8.0
 # What does not end by itself is cancelled before the deadline, so that most of a stuck stop still closes properly.
-GRACE_S = 5.0
+STOP_GRACE_S = 5.0
 
 S = TypeVar("S", bound=ProcessSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """What a composition root is given: when to stop, and where to say how it is."""
+    """What a composition root is given: when to stop, and where to register its health checks."""
 
     name: str
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
@@ -59,25 +59,25 @@ def run_process(
         settings = load_settings(settings_type)
         configure_logging(name, level=settings.log_level, instance_id=settings.instance_id)
     except SettingsError as error:
-        return _settings_are_wrong(name, error)
+        return _report_settings_error(name, error)
     try:
         with asyncio.Runner(loop_factory=loop_factory) as runner:
-            code = runner.run(_run(name, settings, compose))
+            code = runner.run(_run_until_stopped(name, settings, compose))
     except Exception as error:  # noqa: BLE001  # the edge of the process: whatever it was, the exit code says so
-        return _failed(error)
+        return _report_failure(error)
     if code == 0:
         log.info("process_stopped")
     return code
 
 
-def arm_deadline(seconds: float = DEADLINE_S) -> None:
+def arm_deadline(seconds: float = STOP_DEADLINE_S) -> None:
     """End the process in `seconds`, whatever hangs: clients of a frozen Kafka or Postgres do."""
     timer = threading.Timer(seconds, lambda: os._exit(EXIT_DEADLINE))
     timer.daemon = True
     timer.start()
 
 
-async def _run(name: str, settings: S, compose: Callable[[S, Process], Awaitable[None]]) -> int:
+async def _run_until_stopped(name: str, settings: S, compose: Callable[[S, Process], Awaitable[None]]) -> int:
     process = Process(name)
     _stop_on_signals(process)
     log.info("process_started", http_host=settings.http_host, http_port=settings.http_port)
@@ -87,28 +87,28 @@ async def _run(name: str, settings: S, compose: Callable[[S, Process], Awaitable
         await asyncio.wait({work, stop}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             # A start-up that waits for something that is away never looks at `stopping`; it is cancelled.
-            await asyncio.wait({work}, timeout=GRACE_S)
+            await asyncio.wait({work}, timeout=STOP_GRACE_S)
     finally:
         stop.cancel()
         if not work.done():
             work.cancel()
-    # Closing the loop waits for threads and for tasks, some of which never end, also when the end was not asked for.
-    # So the deadline is armed, and what went wrong is told, before that.
+    # Closing the loop waits for threads and tasks, some of which never end, after a failure too. So the deadline is
+    # armed, and a failure is logged, before that.
     try:
         await work
     except asyncio.CancelledError:
         # The work did not end within its grace period and was cancelled; what it held is done again after the next
         # start.
-        log.warning("stop_was_forced", grace_s=GRACE_S)
+        log.warning("process_stop_forced", grace_s=STOP_GRACE_S)
         return 0
     except SettingsError as error:
-        return _settings_are_wrong(name, error)
+        return _report_settings_error(name, error)
     except BaseExceptionGroup as group:
         if settings_errors := group.subgroup(SettingsError):
-            return _settings_are_wrong(name, next(_leaves(settings_errors)))
-        return _failed(group)
+            return _report_settings_error(name, next(_flatten_group(settings_errors)))
+        return _report_failure(group)
     except Exception as error:  # noqa: BLE001  # as above
-        return _failed(error)
+        return _report_failure(error)
     finally:
         arm_deadline()
     return 0
@@ -118,8 +118,8 @@ def _stop_on_signals(process: Process) -> None:
     loop = asyncio.get_running_loop()
 
     def on_signal(_number: int, _frame: FrameType | None) -> None:
-        # Arming is the first act: nothing that follows may be able to prevent the end. A plain handler, not the
-        # loop's: it must work when the loop does not.
+        # The deadline is armed first: nothing that follows may prevent the end. It is a plain handler and not the
+        # loop's, since it has to work when the loop hangs.
         arm_deadline()
         loop.call_soon_threadsafe(process.stopping.set)
 
@@ -127,16 +127,16 @@ def _stop_on_signals(process: Process) -> None:
         signal.signal(number, on_signal)
 
 
-def _settings_are_wrong(name: str, error: BaseException) -> int:
+def _report_settings_error(name: str, error: BaseException) -> int:
     sys.stderr.write(f"{name}: {error}\n")
     return EXIT_SETTINGS
 
 
-def _failed(error: BaseException) -> int:
-    """What says by itself what to do next needs no traceback."""
+def _report_failure(error: BaseException) -> int:
+    """A `Fatal` says what to do next and needs no traceback; everything else is logged with one."""
     group = error if isinstance(error, BaseExceptionGroup) else BaseExceptionGroup("", [error])
     fatal, rest = group.split(Fatal)
-    for one in _leaves(fatal) if fatal else ():
+    for one in _flatten_group(fatal) if fatal else ():
         # The process ends with an exit code other than 0, and whoever supervises it starts it again.
         log.error("process_failed", reason=str(one))
     if rest is not None:
@@ -144,9 +144,9 @@ def _failed(error: BaseException) -> int:
     return EXIT_FAILED
 
 
-def _leaves(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
-    for one in group.exceptions:
-        if isinstance(one, BaseExceptionGroup):
-            yield from _leaves(one)
+def _flatten_group(group: BaseExceptionGroup[BaseException]) -> Iterator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _flatten_group(error)
         else:
-            yield one
+            yield error

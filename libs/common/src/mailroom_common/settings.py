@@ -36,12 +36,14 @@ def load_settings(kind: type[S]) -> S:
         return kind()
     except ValidationError as error:
         # `from None`: the original repeats what was typed, which may be a key or a password.
-        raise SettingsError(" ".join(_sentence(kind, detail) for detail in error.errors(include_input=False))) from None
+        raise SettingsError(
+            " ".join(_describe_mistake(kind, detail) for detail in error.errors(include_input=False))
+        ) from None
     except ValueError as error:  # pydantic-settings: a variable that should hold JSON does not
-        raise SettingsError(f"{_unparsable(kind, str(error))} is not valid JSON.") from None
+        raise SettingsError(f"{_find_unparsable(kind, str(error))} is not valid JSON.") from None
 
 
-def _sentence(kind: type[BaseSettings], detail: Any) -> str:  # Any: pydantic's ErrorDetails
+def _describe_mistake(kind: type[BaseSettings], detail: Any) -> str:  # Any: pydantic's ErrorDetails
     where = [str(step) for step in detail["loc"]]
     if not where:
         return f"{kind.__name__}: {detail['msg']}."
@@ -51,7 +53,7 @@ def _sentence(kind: type[BaseSettings], detail: Any) -> str:  # Any: pydantic's 
     return f"{PREFIX}{where[0].upper()} is wrong{inside}: {detail['msg'].removeprefix('Value error, ')}."
 
 
-def _unparsable(kind: type[BaseSettings], said: str) -> str:
+def _find_unparsable(kind: type[BaseSettings], said: str) -> str:
     named = [name for name in kind.model_fields if f'"{name}"' in said]
     return PREFIX + named[0].upper() if named else "a variable"
 
@@ -140,7 +142,7 @@ class TenantReach(BaseModel):
 
     @field_validator("provider_tenants", "domains")
     @classmethod
-    def _caseless(cls, value: frozenset[str]) -> frozenset[str]:
+    def _to_lower_case(cls, value: frozenset[str]) -> frozenset[str]:
         return frozenset(entry.lower() for entry in value)
 
 

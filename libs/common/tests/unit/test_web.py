@@ -226,7 +226,7 @@ async def connected(process: Process) -> AsyncIterator[tuple[asyncio.StreamReade
 async def test_connection_whose_request_does_not_arrive_is_closed(
     process: Process, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(http_limits, "REQUEST_WITHIN_S", 0.2)
+    monkeypatch.setattr(http_limits, "REQUEST_TIMEOUT_S", 0.2)
     async with connected(process) as (reader, writer):
         writer.write(sent)
         async with asyncio.timeout(30):
@@ -234,7 +234,7 @@ async def test_connection_whose_request_does_not_arrive_is_closed(
 
 
 async def test_request_that_trickles_is_cut_off(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_limits, "REQUEST_WITHIN_S", 0.5)
+    monkeypatch.setattr(http_limits, "REQUEST_TIMEOUT_S", 0.5)
     async with connected(process) as (reader, writer), asyncio.timeout(30):
         writer.write(b"GET /livez HTTP/1.1\r\nX: ")
         answer = asyncio.ensure_future(reader.read())
@@ -268,7 +268,7 @@ async def test_requests_far_ahead_of_their_answers_end_the_connection(process: P
 
 
 async def test_client_that_does_not_read_is_cut_off(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_limits, "READ_WITHIN_S", 0.2)
+    monkeypatch.setattr(http_limits, "WRITE_TIMEOUT_S", 0.2)
     async with connected(process) as (_, writer), asyncio.timeout(60):
         writer.transport.pause_reading()  # type: ignore[attr-defined]  # a transport of a socket has it
         writer.write(b"GET /flood HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -276,7 +276,7 @@ async def test_client_that_does_not_read_is_cut_off(process: Process, monkeypatc
 
 
 async def test_stray_line_end_does_not_cut_off_a_stream(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_limits, "REQUEST_WITHIN_S", 0.2)
+    monkeypatch.setattr(http_limits, "REQUEST_TIMEOUT_S", 0.2)
     async with connected(process) as (reader, writer), asyncio.timeout(30):
         writer.write(b"GET /stream HTTP/1.1\r\nHost: x\r\n\r\n")
         await reader.readuntil(b".")
@@ -297,7 +297,7 @@ async def test_bodies_do_not_count_as_heads(process: Process) -> None:
 async def test_slow_answer_and_a_rest_between_requests_are_nobodys_fault(
     process: Process, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_limits, "REQUEST_WITHIN_S", 0.2)
+    monkeypatch.setattr(http_limits, "REQUEST_TIMEOUT_S", 0.2)
     async with connected(process) as (reader, writer), asyncio.timeout(30):
         for _ in range(2):
             await asyncio.sleep(0.1)  # less than the limit, and both rests together with the answer are more

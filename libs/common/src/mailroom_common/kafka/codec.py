@@ -1,6 +1,6 @@
-"""Events to bytes and back: Avro single-object encoding (marker, 8-byte schema fingerprint, body).
+"""Encodes events to bytes and back: Avro single-object encoding (marker, 8-byte schema fingerprint, body).
 
-Everything that knows the frame is in `Codec`, so that a Confluent-framed one can stand beside it.
+Only `Codec` knows the framing, so that a Confluent-framed codec can be written beside it.
 """
 
 import dataclasses
@@ -68,7 +68,7 @@ class EventKind:
 
 
 class Codec:
-    """Encodes with the newest schema of this build; decodes what any known schema wrote.
+    """Encodes with the newest schema of this build; decodes values that were written with any known schema.
 
     Known are the schemas of this build and those learned from the `schemas` topic.
     """
@@ -78,7 +78,7 @@ class Codec:
         self._by_type: dict[type[Event], EventKind] = {}
         self._writers: dict[bytes, AvroSchema] = {}
         for folder, versions in load_packaged_schemas().items():
-            kind = _kind(EVENT_TYPES[folder], versions[-1])
+            kind = _build_kind(EVENT_TYPES[folder], versions[-1])
             self._by_folder[folder] = kind
             self._by_type[kind.event_type] = kind
             self._writers.update({version.fingerprint: version.parsed for version in versions})
@@ -89,8 +89,8 @@ class Codec:
     def decode(self, topic: Topic, value: bytes) -> Event:
         """
         Raises:
-            UnknownSchema: the fingerprint is not known yet: wait for the `schemas` topic, nothing is lost.
-            Undecodable: no schema will ever explain these bytes as an event of this topic.
+            UnknownSchema: the fingerprint is not known yet: wait for the `schemas` topic to have it.
+            Undecodable: these bytes are no event of this topic, whichever schema is learned later.
         """
         if not value.startswith(MARKER) or len(value) < _HEAD_BYTES:
             raise Undecodable(f"a value of {topic.name} does not begin as single-object encoding")
@@ -125,20 +125,20 @@ class Codec:
         return fingerprint in self._writers
 
     def learn_schema(self, fingerprint: bytes, text: str) -> bool:
-        """Take in a schema of the `schemas` topic; False when the text is no schema or not that fingerprint's."""
+        """Add a schema of the `schemas` topic; False when the text is no schema or has another fingerprint."""
         if fingerprint in self._writers:
             return True
         try:
             parsed = parse_schema(text)
-            genuine = compute_fingerprint(parsed) == fingerprint
-        except Exception:  # noqa: BLE001  # json and fastavro raise many kinds, and all mean "no schema"
+            matches = compute_fingerprint(parsed) == fingerprint
+        except Exception:  # noqa: BLE001  # json and fastavro raise many kinds of errors for what is no schema
             return False
-        if genuine:
+        if matches:
             self._writers[fingerprint] = parsed
-        return genuine
+        return matches
 
 
-def _kind(event_type: type[Event], newest: SchemaVersion) -> EventKind:
+def _build_kind(event_type: type[Event], newest: SchemaVersion) -> EventKind:
     snake = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event_type.__name__).lower()
     head = MARKER + newest.fingerprint
     return EventKind(
@@ -147,12 +147,12 @@ def _kind(event_type: type[Event], newest: SchemaVersion) -> EventKind:
         newest.parsed,
         f"mailroom.{snake}.v{newest.number}".encode(),
         f"urn:avro:crc64:{newest.fingerprint.hex()}".encode(),
-        _encoder(newest.parsed, _to_wire(event_type), head),
-        _from_wire(event_type),
+        _build_encoder(newest.parsed, _build_to_wire(event_type), head),
+        _build_from_wire(event_type),
     )
 
 
-def _encoder(schema: AvroSchema, to_wire: Callable[[Any], dict[str, Any]], head: bytes) -> Callable[[Any], bytes]:
+def _build_encoder(schema: AvroSchema, to_wire: Callable[[Any], dict[str, Any]], head: bytes) -> Callable[[Any], bytes]:
     def encode(event: Any) -> bytes:
         out = BytesIO()
         out.write(head)
@@ -173,10 +173,14 @@ def wire_name(field_name: str) -> str:
 _Convert = Callable[[Any], Any]
 
 
-def _to_wire(record: type[Any]) -> Callable[[Any], dict[str, Any]]:
+def _build_to_wire(record: type[Any]) -> Callable[[Any], dict[str, Any]]:
     hints = typing.get_type_hints(record)
     wires = [wire_name(name) for name in hints]
-    converted = [(wire_name(name), convert) for name, hint in hints.items() if (convert := _outward(hint)) is not None]
+    converted = [
+        (wire_name(name), convert)
+        for name, hint in hints.items()
+        if (convert := _find_wire_converter(hint)) is not None
+    ]
     values_of = attrgetter(*hints)
 
     def to_wire(event: Any) -> dict[str, Any]:
@@ -188,18 +192,20 @@ def _to_wire(record: type[Any]) -> Callable[[Any], dict[str, Any]]:
     return to_wire
 
 
-def _outward(hint: Any) -> _Convert | None:
+def _find_wire_converter(hint: Any) -> _Convert | None:
     """None where fastavro takes the value as it is: it does text, numbers, datetimes and the symbols of a StrEnum."""
     if dataclasses.is_dataclass(hint):
-        return _to_wire(typing.cast("type[Any]", hint))
+        return _build_to_wire(typing.cast("type[Any]", hint))
     if typing.get_origin(hint) is list:
-        of_item = _outward(typing.get_args(hint)[0])
+        of_item = _find_wire_converter(typing.get_args(hint)[0])
         return None if of_item is None else lambda values: [of_item(value) for value in values]
     return None
 
 
-def _from_wire(record: type[Any]) -> Callable[[dict[str, Any]], Any]:
-    fields = [(wire_name(name), name, _inward(hint)) for name, hint in typing.get_type_hints(record).items()]
+def _build_from_wire(record: type[Any]) -> Callable[[dict[str, Any]], Any]:
+    fields = [
+        (wire_name(name), name, _find_domain_converter(hint)) for name, hint in typing.get_type_hints(record).items()
+    ]
 
     def from_wire(values: dict[str, Any]) -> Any:
         return record(
@@ -209,15 +215,15 @@ def _from_wire(record: type[Any]) -> Callable[[dict[str, Any]], Any]:
     return from_wire
 
 
-def _inward(hint: Any) -> _Convert | None:
+def _find_domain_converter(hint: Any) -> _Convert | None:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        of_value = _inward(next(part for part in typing.get_args(hint) if part is not type(None)))
+        of_value = _find_domain_converter(next(part for part in typing.get_args(hint) if part is not type(None)))
         return None if of_value is None else lambda value: None if value is None else of_value(value)
     if typing.get_origin(hint) is list:
-        of_item = _inward(typing.get_args(hint)[0])
+        of_item = _find_domain_converter(typing.get_args(hint)[0])
         return None if of_item is None else lambda values: [of_item(value) for value in values]
     if dataclasses.is_dataclass(hint):
-        return _from_wire(typing.cast("type[Any]", hint))
+        return _build_from_wire(typing.cast("type[Any]", hint))
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         # A symbol that this build does not have arrives as the schema's default, `unknown`, which is no member: the
         # record is then refused as a whole, rather than acted upon in a way that its writer did not mean.

@@ -1,4 +1,4 @@
-"""`<topic>.dlq`: records that no retry can help, as they came, with cause and origin in headers (kafka.md 3.4)."""
+"""Writes records that no retry can help to `<topic>.dlq`, unchanged, with the cause in headers (kafka.md 3.4)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,12 +10,12 @@ from mailroom_common.kafka.record import RawRecord
 from mailroom_common.topics import Topic
 
 _PREFIX = "dlq-"
-_LONGEST_ERROR = 300
+_MAX_ERROR_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
 class RecordFailure:
-    """Why a record is given up. `first_failed_at` is our clock."""
+    """Why a record is dead-lettered. `first_failed_at` is by our clock."""
 
     error: BaseException
     attempts: int
@@ -32,7 +32,7 @@ class DeadLetterSender(Protocol):
 
 
 class DeadLetterWriter:
-    """`service` names who gave up."""
+    """`service` is named in the headers as the one that dead-lettered the record."""
 
     def __init__(self, producer: DeadLetterSender, service: str) -> None:
         self._producer = producer
@@ -48,33 +48,33 @@ class DeadLetterWriter:
             self._producer.dead_letter_topic_name(topic),
             record.key,
             record.value,
-            dead_letter_headers(record, failure, self._service),
+            build_dead_letter_headers(record, failure, self._service),
             timeout_s=10.0,
         )
 
 
-def dead_letter_headers(record: RawRecord, failure: RecordFailure, service: str) -> RawHeaders:
-    """The record's own headers as they were; `dlq-` ones of an earlier death give way to those of this one."""
-    told = {
+def build_dead_letter_headers(record: RawRecord, failure: RecordFailure, service: str) -> RawHeaders:
+    """The record's own headers unchanged; `dlq-` headers of an earlier dead-lettering are replaced."""
+    facts = {
         "topic": record.topic,
         "partition": str(record.partition),
         "offset": str(record.offset),
         "timestamp": str(record.timestamp),
         "error-class": type(failure.error).__name__,
-        "error": _told_of(failure.error),
+        "error": _describe_safely(failure.error),
         "attempts": str(failure.attempts),
         "service": service,
         "first-failed-at": failure.first_failed_at.isoformat(timespec="milliseconds"),
     }
     original = [(name, value) for name, value in record.headers if not name.startswith(_PREFIX)]
-    return original + [(_PREFIX + name, text.encode()) for name, text in told.items()]
+    return original + [(_PREFIX + name, text.encode()) for name, text in facts.items()]
 
 
-def _told_of(error: BaseException) -> str:
-    """The text of our own errors carries ids and never contents. Anybody else's may quote what it choked on, so of
-    those only the place is told."""
+def _describe_safely(error: BaseException) -> str:
+    """The text of our own errors has ids and never contents. Other errors may quote the record that they failed on,
+    so of those only the place in the code is given."""
     if isinstance(error, MailroomError):
-        return str(error)[:_LONGEST_ERROR]
+        return str(error)[:_MAX_ERROR_CHARS]
     place = error.__traceback__
     while place is not None and place.tb_next is not None:
         place = place.tb_next

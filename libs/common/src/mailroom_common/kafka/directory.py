@@ -1,4 +1,4 @@
-"""The `doc-sources` topic in memory: which doc sources there are, as of the newest version that we have read."""
+"""The `doc-sources` topic in memory: every doc source in the newest version that was read."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,10 +21,10 @@ ChangeListener = Callable[[str, DocSource | None], None]
 
 
 class DocSourceDirectory:
-    """Keeps the highest version per doc source, tombstones included: a record that was repeated late, or written by
-    a process that should have been dead, brings nothing old back.
+    """Keeps the highest version per doc source, tombstones included: a record that is repeated late, or written by a
+    process that was frozen meanwhile, restores no older version.
 
-    What it cannot read is counted; what it cannot read *yet* is kept and read once its schema is known.
+    Unreadable records are counted; one whose schema is not known yet is kept and read once the schema is.
     """
 
     def __init__(
@@ -38,19 +38,19 @@ class DocSourceDirectory:
         self._codec = codec
         self._reader = TopicReader(settings, DOC_SOURCES, self.apply_record, client_id=client_id)
         self._sources: dict[str, DocSource] = {}
-        self._versions: dict[str, int] = {}  # of what is deleted too
+        self._versions: dict[str, int] = {}  # of deleted ones too, so that an older version does not restore them
         self._by_address: dict[tuple[str, str], dict[str, DocSource]] = {}
         self._unreadable: dict[bytes, RawRecord] = {}
         self._listeners: list[ChangeListener] = []
         if schemas is not None:
-            schemas.on_learned(self._read_again)
+            schemas.on_learned(self._retry_unreadable)
 
     def get_source(self, doc_source_id: str) -> DocSource | None:
         return self._sources.get(doc_source_id)
 
     def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         """All doc sources of a mailbox, by its address or an alias of it; one mailbox can belong to several."""
-        return tuple(self._by_address.get((provider, _caseless(address)), {}).values())
+        return tuple(self._by_address.get((provider, _normalize_address(address)), {}).values())
 
     def list_sources(self) -> tuple[DocSource, ...]:
         return tuple(self._sources.values())
@@ -92,7 +92,7 @@ class DocSourceDirectory:
             source = incoming.event
             if not isinstance(source, DocSource | None):
                 raise Undecodable("a record of doc-sources is no doc source")
-            version = source.version if source is not None else _version_in(incoming.headers)
+            version = source.version if source is not None else _parse_version(incoming.headers)
         except (Undecodable, UnknownSchema) as error:
             # The source keeps its last readable state until a record of it can be decoded.
             log.warning(
@@ -103,48 +103,48 @@ class DocSourceDirectory:
             return
         if self._unreadable.pop(key, None) is not None:
             DIRECTORY_UNREADABLE.set(len(self._unreadable))
-        self._keep(incoming.key, source, version)
+        self._apply_version(incoming.key, source, version)
 
-    def _keep(self, doc_source_id: str, source: DocSource | None, version: int | None) -> None:
+    def _apply_version(self, doc_source_id: str, source: DocSource | None, version: int | None) -> None:
         known = self._versions.get(doc_source_id, -1)
-        # A tombstone that says no version (one that an operator wrote by hand) is taken at its word.
+        # A tombstone without a version (an operator wrote it by hand) always deletes.
         if version is not None and version < known:
             return
         self._versions[doc_source_id] = known if version is None else version
         if previous := self._sources.pop(doc_source_id, None):
-            self._forget_addresses(previous)
+            self._forget_list_addresses(previous)
         if source is not None:
             self._sources[doc_source_id] = source
-            for address in _addresses(source):
+            for address in _list_addresses(source):
                 self._by_address.setdefault((source.provider, address), {})[doc_source_id] = source
         DIRECTORY_SOURCES.set(len(self._sources))
         for listener in self._listeners:
             listener(doc_source_id, source)
 
-    def _forget_addresses(self, source: DocSource) -> None:
-        for address in _addresses(source):
+    def _forget_list_addresses(self, source: DocSource) -> None:
+        for address in _list_addresses(source):
             owners = self._by_address.get((source.provider, address), {})
             owners.pop(source.doc_source_id, None)
             if not owners:
                 self._by_address.pop((source.provider, address), None)
 
-    def _read_again(self) -> None:
+    def _retry_unreadable(self) -> None:
         for record in list(self._unreadable.values()):
             self.apply_record(record)
 
 
-def _addresses(source: DocSource) -> set[str]:
-    return {_caseless(address) for address in (source.address, *source.aliases) if address}
+def _list_addresses(source: DocSource) -> set[str]:
+    return {_normalize_address(address) for address in (source.address, *source.aliases) if address}
 
 
-def _caseless(address: str) -> str:
+def _normalize_address(address: str) -> str:
     return address.strip().casefold()
 
 
-def _version_in(headers: dict[str, str]) -> int | None:
+def _parse_version(headers: dict[str, str]) -> int | None:
     text = headers.get(VERSION, "")
     if not text:
         return None
     if not text.isdecimal():
-        raise Undecodable("the version header of a doc-sources tombstone is no number")
+        raise Undecodable("the version header of a doc-sources tombstone is not a number")
     return int(text)

@@ -1,5 +1,5 @@
-"""Writes events to Kafka: `acks=all`, idempotent, our own time-outs (an idempotent producer has none), and the
-schemas announced before the first record."""
+"""Writes events to Kafka: `acks=all`, idempotent, with our own time-outs (an idempotent producer has none). Announces
+the schemas before the first record."""
 
 import asyncio
 from collections.abc import Mapping
@@ -29,9 +29,9 @@ from mailroom_common.topics import Topic
 
 log = get_logger()
 
-# How long a frozen leader holds every partition of the producer: at 10 s one freeze stalled all writers for 20 s.
+# A frozen leader stalls every partition of the producer for this long: at 10 s one freeze stalled all for 20 s.
 REQUEST_TIMEOUT_MS = 3_000
-MAX_BATCH_BYTES = 131_072  # one batch per partition and request, so the batch is the pipe
+MAX_BATCH_BYTES = 131_072  # one batch per partition and request, so its size limits the throughput
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +55,14 @@ class EventProducer:
     async def __aenter__(self) -> Self:
         self._client = await connect_with_retry(self._create_client, self._client_id)
         try:
-            await self._announce()
+            await self._announce_schemas()
         except BaseException:
             await self.close()
             raise
         return self
 
-    async def _announce(self) -> None:
-        """Before the first record, however long it takes: a reader could not decode what comes without."""
-        # No record is sent before the schemas are in `schemas`, since no reader could decode it.
+    async def _announce_schemas(self) -> None:
+        # No record is sent before the schemas are in `schemas`, however long that takes: no reader could decode it.
         await retry_forever(Unavailable, log_event="schemas_announcement_failed", client_id=self._client_id)(
             announce_schemas, self
         )
@@ -98,7 +97,7 @@ class EventProducer:
             self.topic_name(topic),
             key.encode(),
             None if event is None else self.codec.encode(event),
-            override_headers(self._headers(event), headers or {}),
+            override_headers(self._build_headers(event), headers or {}),
             timeout_s=timeout_s,
         )
 
@@ -131,7 +130,7 @@ class EventProducer:
     def dead_letter_topic_name(self, topic: Topic) -> str:
         return self._settings.topic_prefix + topic.dead_letter_topic
 
-    def _headers(self, event: Event | None) -> RawHeaders:
+    def _build_headers(self, event: Event | None) -> RawHeaders:
         if event is None:
             return build_tombstone_headers(self.source)
         return build_event_headers(event, self.codec.find_kind(event), self.source)
@@ -159,22 +158,21 @@ class EventProducer:
         return self._client
 
     def translate_error(self, client: AIOKafkaProducer, error: KafkaError, topic_name: str) -> Exception:
-        """What a caller can act on; a client that is dead for good is being replaced from now on."""
+        """What a caller can act on; a client that can never send again is replaced in the background."""
         if isinstance(error, MessageSizeTooLargeError | RecordTooLargeError):
             return Rejected(f"a record of {topic_name} is too large for Kafka")
         if isinstance(error, UnknownTopicOrPartitionError):
             return Unavailable(f"Kafka has no topic {topic_name}: run `mailroom topics apply`")
         if isinstance(error, TopicAuthorizationFailedError):
             return Unavailable(f"Kafka does not let us write to {topic_name}")
-        # Nobody waits for the new client: with Kafka ill that takes long, and an answer is due.
-        is_met_first = self._client is client and (self._replacing is None or self._replacing.done())
-        if is_met_first and not error.retriable:
-            self._replacing = asyncio.create_task(self._replace(client, error))
+        # Callers do not wait for the new client: while Kafka is in trouble that takes long, and their answer is due.
+        is_first_to_fail = self._client is client and (self._replacing is None or self._replacing.done())
+        if is_first_to_fail and not error.retriable:
+            self._replacing = asyncio.create_task(self._replace_client(client, error))
         return Unavailable(f"Kafka refused a record of {topic_name}: {type(error).__name__}")
 
-    async def _replace(self, dead: KafkaClient, error: KafkaError) -> None:
-        """After a fatal error (fenced, out of sequence) every later send on the same client fails as well."""
-        # Fenced or out of sequence: the old producer can never send again.
+    async def _replace_client(self, dead: KafkaClient, error: KafkaError) -> None:
+        # A producer that was fenced or is out of sequence can never send again: every later send on it fails as well.
         log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
         KAFKA_PRODUCERS_REPLACED.inc()
         self._client = await connect_with_retry(self._create_client, self._client_id)

@@ -1,4 +1,4 @@
-"""A record as handlers and folds see it, and how it comes from what Kafka delivered."""
+"""A record as handlers see it, and how it is decoded from what Kafka delivered."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class IncomingRecord:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition of one of our topics: the unit that a process owns."""
+    """A partition of one of our topics: the unit of ownership in a consumer group."""
 
     topic: Topic
     number: int

@@ -1,5 +1,7 @@
-"""The `schemas` topic: who writes announces its schemas first, so that any reader can decode what a newer writer
-wrote. Keys are fingerprints in hex (the wire bytes), values the schemas as plain JSON text."""
+"""The `schemas` topic: writers announce their schemas first, so that readers of any build decode their records.
+
+Keys are fingerprints in hex (the wire bytes), values the schemas as plain JSON text.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -39,7 +41,7 @@ async def announce_schemas(producer: RawSender) -> None:
 
 
 class SchemaDirectory:
-    """Teaches a codec what the topic holds, and tells those who wait for a fingerprint when it comes."""
+    """Adds the schemas of the topic to a codec, and calls the listeners for each new one."""
 
     def __init__(self, settings: KafkaAddress, codec: Codec, *, client_id: str = "mailroom-schemas") -> None:
         self._codec = codec
@@ -65,8 +67,8 @@ class SchemaDirectory:
 
     def apply_record(self, record: RawRecord) -> None:
         if record.value is None:
-            return  # what was once announced stays known: records of it may still be there
-        fingerprint = _fingerprint_in(record.key)
+            return  # a schema stays known: records that were written with it may still exist
+        fingerprint = _parse_fingerprint(record.key)
         text = record.value.decode("utf-8", errors="replace")
         if fingerprint is None or self._codec.knows_fingerprint(fingerprint):
             if fingerprint is None:
@@ -85,7 +87,7 @@ class SchemaDirectory:
         log.warning("schema_unreadable", partition=record.partition, offset=record.offset)
 
 
-def _fingerprint_in(key: bytes | None) -> bytes | None:
+def _parse_fingerprint(key: bytes | None) -> bytes | None:
     try:
         found = bytes.fromhex((key or b"").decode("ascii"))
     except ValueError:

@@ -28,5 +28,5 @@ class Watermark:
 
     @property
     def in_flight(self) -> int:
-        """Delivered and not done, and what is done but stands above one that is not: what a crash would repeat."""
+        """Delivered and not committable: not done, or done above one that is not. A crash would repeat these."""
         return len(self._open)

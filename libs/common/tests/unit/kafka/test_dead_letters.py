@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 import pytest
 
 from mailroom_common.errors import Unavailable, Undecodable
-from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure, dead_letter_headers
+from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure, build_dead_letter_headers
 from mailroom_common.kafka.headers import RawHeaders
 from mailroom_common.topics import ATTACHMENTS, Topic
 
@@ -53,7 +53,7 @@ async def test_bytes_key_and_headers_stay_as_they_came() -> None:
 
 
 def test_headers_tell_where_it_came_from_and_why() -> None:
-    headers = dict(dead_letter_headers(Record(), RecordFailure(Undecodable("no schema"), 3, AT), "ingestion"))
+    headers = dict(build_dead_letter_headers(Record(), RecordFailure(Undecodable("no schema"), 3, AT), "ingestion"))
 
     assert headers["dlq-topic"] == b"x.attachments"
     assert headers["dlq-partition"] == b"7"
@@ -69,7 +69,7 @@ def test_headers_tell_where_it_came_from_and_why() -> None:
 def test_a_second_death_replaces_the_headers_of_the_first() -> None:
     record = Record(headers=(("dlq-offset", b"1"), ("keep", b"me")))
 
-    headers = dead_letter_headers(record, RecordFailure(Undecodable("again"), 1, AT), "ingestion")
+    headers = build_dead_letter_headers(record, RecordFailure(Undecodable("again"), 1, AT), "ingestion")
 
     assert [value for name, value in headers if name == "dlq-offset"] == [b"42"]
     assert ("keep", b"me") in headers
@@ -80,7 +80,7 @@ def test_the_text_of_a_foreign_error_is_not_told() -> None:
     try:
         int("the secret content of a mail")
     except ValueError as error:
-        headers = dict(dead_letter_headers(Record(), RecordFailure(error, 5, AT), "ingestion"))
+        headers = dict(build_dead_letter_headers(Record(), RecordFailure(error, 5, AT), "ingestion"))
 
     assert headers["dlq-error-class"] == b"ValueError"
     assert b"secret" not in headers["dlq-error"]
