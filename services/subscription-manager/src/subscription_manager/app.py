@@ -196,10 +196,12 @@ async def _run_kafka_side(parts: Parts, process: Process, kafka_connected: async
         consumers = _build_consumers(parts, schemas, producer)
         for topic_name, consumer in consumers.items():
             health.add_readiness(topic_name, consumer.check_readiness)
+        # Before the reconciler: a subscription that calls another URL is recreated at the start and not a day later.
         await _schedule_checks_of_misdirected(parts)
         relay = OutboxRelay(settings.database_url, SCHEMA, producer)
         reconciler = _build_reconciler(parts, producer)
         backstops = BackstopScheduler(parts.connections, interval=parts.durations.backstop_interval, clock=parts.clock)
+        # Whichever fails ends the group, and with it the process: none of them may be missing silently.
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.load_and_follow(stopping))
             tasks.create_task(_follow_own_topic(parts, directory, stopping))

@@ -93,7 +93,9 @@ async def store(request: pytest.FixtureRequest) -> AsyncIterator[StoreUnderTest]
         yield StoreUnderTest(PgConnectionStore(pool, Outbox(SCHEMA, Codec()), Clock()), pool)
 
 
-async def save(store: StoreUnderTest, after: Connection, request_sync: SyncReason | None = None) -> Connection:
+async def save_connection(
+    store: StoreUnderTest, after: Connection, request_sync: SyncReason | None = None
+) -> Connection:
     async with store.connections.lock_connection(after.id) as locked:
         assert locked is not None
         return await locked.save_connection(after, request_sync=request_sync)
@@ -106,14 +108,14 @@ async def test_what_is_added_is_found_as_it_was_and_published(store: StoreUnderT
     assert await store.read_sync_requests() == [(FULL.id, SyncReason.CONNECT)]
 
 
-async def test_find_is_by_tenant_and_shows_no_soft_deleted_rows_and_no_nonsense(store: StoreUnderTest) -> None:
+async def test_find_is_by_tenant_and_finds_no_soft_deleted_row_and_no_invalid_id(store: StoreUnderTest) -> None:
     await store.connections.add_connection(ONE)
     assert await store.connections.find_connection(ONE.id, tenant_id="acme") == ONE
     assert await store.connections.find_connection(ONE.id, tenant_id="other") is None
     assert await store.connections.find_connection("nonsense") is None
     async with store.connections.lock_connection(ONE.id, tenant_id="other") as locked:
         assert locked is None
-    await save(store, transitions.soft_delete(ONE, NOW))
+    await save_connection(store, transitions.soft_delete(ONE, NOW))
     assert await store.connections.find_connection(ONE.id) is None
     async with store.connections.lock_connection(ONE.id) as locked:
         assert locked is None
@@ -121,9 +123,9 @@ async def test_find_is_by_tenant_and_shows_no_soft_deleted_rows_and_no_nonsense(
 
 async def test_change_of_what_is_shown_is_a_new_version_and_other_changes_are_not(store: StoreUnderTest) -> None:
     await store.connections.add_connection(ONE)
-    paused = await save(store, transitions.pause_connection(ONE))
+    paused = await save_connection(store, transitions.pause_connection(ONE))
     assert paused.version == 2
-    troubled = await save(
+    troubled = await save_connection(
         store,
         replace(paused, connection_status=ConnectionStatus.PROVIDER_ERROR, connection_reason="x", failed_attempts=4),
     )
@@ -134,7 +136,7 @@ async def test_change_of_what_is_shown_is_a_new_version_and_other_changes_are_no
 
 async def test_grave_is_a_tombstone_of_its_own_version(store: StoreUnderTest) -> None:
     await store.connections.add_connection(FULL)
-    deleted = await save(store, transitions.soft_delete(FULL, NOW))
+    deleted = await save_connection(store, transitions.soft_delete(FULL, NOW))
     assert deleted.version == 2
     assert await store.read_published() == [(FULL.id, 1), (FULL.id, None)]
 
@@ -142,14 +144,14 @@ async def test_grave_is_a_tombstone_of_its_own_version(store: StoreUnderTest) ->
 async def test_change_whose_block_fails_leaves_nothing(store: StoreUnderTest) -> None:
     await store.connections.add_connection(ONE)
 
-    async def fail() -> None:
+    async def save_and_fail() -> None:
         async with store.connections.lock_connection(ONE.id) as locked:
             assert locked is not None
             await locked.save_connection(transitions.pause_connection(ONE), request_sync=SyncReason.MANUAL)
             raise RuntimeError
 
     with pytest.raises(RuntimeError):
-        await fail()
+        await save_and_fail()
     assert await store.connections.find_connection(ONE.id) == ONE
     assert (await store.read_published(), await store.read_sync_requests()) == ([(ONE.id, 1)], [])
 
@@ -157,7 +159,7 @@ async def test_change_whose_block_fails_leaves_nothing(store: StoreUnderTest) ->
 async def test_changes_of_one_connection_come_one_after_the_other(store: StoreUnderTest) -> None:
     await store.connections.add_connection(ONE)
 
-    async def count() -> None:
+    async def count_up() -> None:
         async with store.connections.lock_connection(ONE.id) as locked:
             assert locked is not None
             await asyncio.sleep(0)
@@ -165,7 +167,7 @@ async def test_changes_of_one_connection_come_one_after_the_other(store: StoreUn
                 replace(locked.connection, failed_attempts=locked.connection.failed_attempts + 1)
             )
 
-    await asyncio.gather(*(count() for _ in range(12)))
+    await asyncio.gather(*(count_up() for _ in range(12)))
     found = await store.connections.find_connection(ONE.id)
     assert found is not None
     assert found.failed_attempts == 12
@@ -185,9 +187,9 @@ async def test_one_user_is_connected_once_per_tenant_provider_and_profile(store:
     )
     await store.connections.add_connection(pending)
     with pytest.raises(MailboxAlreadyConnected):
-        await save(store, replace(pending, provider_user_id="user-1"))
-    await save(store, transitions.soft_delete(ONE, NOW))
-    await save(store, replace(pending, provider_user_id="user-1"))
+        await save_connection(store, replace(pending, provider_user_id="user-1"))
+    await save_connection(store, transitions.soft_delete(ONE, NOW))
+    await save_connection(store, replace(pending, provider_user_id="user-1"))
 
 
 async def test_page_is_the_tenants_in_order_from_behind_the_cursor(store: StoreUnderTest) -> None:
@@ -248,7 +250,7 @@ async def test_others_of_an_account_are_those_that_the_provider_still_serves(sto
     assert {one.id for one in await store.connections.list_others_of_account(by_user)} == {watched.id, ids["same user"]}
 
 
-async def test_pending_one_with_a_grant_to_give_back_is_shown_as_deleting_until_it_is_gone(
+async def test_pending_one_with_a_grant_to_give_back_is_deleting_until_it_is_soft_deleted(
     store: StoreUnderTest,
 ) -> None:
     pending = replace(
@@ -260,10 +262,12 @@ async def test_pending_one_with_a_grant_to_give_back_is_shown_as_deleting_until_
         next_backstop_at=None,
     )
     await store.connections.add_connection(pending)
-    deleting = await save(store, transitions.begin_deletion(pending, NOW, has_grant=True))
+    deleting = await save_connection(store, transitions.begin_deletion(pending, NOW, has_grant=True))
     assert (deleting.state, deleting.address, deleting.provider_user_id) == (ConnectionState.DELETING, None, None)
     assert await store.connections.claim_due_checks(NOW, lease=timedelta(minutes=3), limit=5) == [ONE.id]
-    await save(store, transitions.soft_delete_if_finished(transitions.record_provider_end(deleting, NOW), NOW))
+    await save_connection(
+        store, transitions.soft_delete_if_finished(transitions.record_provider_end(deleting, NOW), NOW)
+    )
     assert await store.connections.find_connection(ONE.id) is None
     assert await store.read_published() == [(ONE.id, 1), (ONE.id, 2), (ONE.id, None)]
 
@@ -271,7 +275,7 @@ async def test_pending_one_with_a_grant_to_give_back_is_shown_as_deleting_until_
 async def test_current_subscriptions_are_known_and_replaced_ones_are_not(store: StoreUnderTest) -> None:
     await store.connections.add_connection(FULL)
     assert await store.connections.filter_current_subscriptions(["sub-1", "sub-0"]) == {"sub-1"}
-    await save(store, replace(FULL, subscription=None))
+    await save_connection(store, replace(FULL, subscription=None))
     assert await store.connections.filter_current_subscriptions(["sub-1"]) == frozenset()
     assert await store.connections.filter_current_subscriptions([]) == frozenset()
 

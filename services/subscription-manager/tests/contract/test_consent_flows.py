@@ -36,13 +36,13 @@ async def flows(request: pytest.FixtureRequest) -> AsyncIterator[ConsentFlowStor
         yield PgConsentFlowStore(pool)
 
 
-async def add(flows: ConsentFlowStore, ticket: bytes, expires_at: datetime = NOW + timedelta(hours=1)) -> str:
+async def add_ticket(flows: ConsentFlowStore, ticket: bytes, expires_at: datetime = NOW + timedelta(hours=1)) -> str:
     ticket_id = str(uuid4())
     await flows.add_ticket(ticket_id, DOC_SOURCE, ticket, expires_at)
     return ticket_id
 
 
-async def use(flows: ConsentFlowStore, ticket_id: str, state: bytes, now: datetime = NOW) -> bool:
+async def redeem_ticket(flows: ConsentFlowStore, ticket_id: str, state: bytes, now: datetime = NOW) -> bool:
     return await flows.redeem_ticket(
         ticket_id,
         now,
@@ -54,7 +54,7 @@ async def use(flows: ConsentFlowStore, ticket_id: str, state: bytes, now: dateti
 
 
 async def test_ticket_is_found_by_its_hash(flows: ConsentFlowStore) -> None:
-    ticket_id = await add(flows, b"t1")
+    ticket_id = await add_ticket(flows, b"t1")
     found = await flows.find_ticket(b"t1")
     assert found is not None
     assert (found.id, found.doc_source_id, found.is_used) == (ticket_id, DOC_SOURCE, False)
@@ -63,8 +63,8 @@ async def test_ticket_is_found_by_its_hash(flows: ConsentFlowStore) -> None:
 
 
 async def test_ticket_that_two_use_at_once_is_used_by_one(flows: ConsentFlowStore) -> None:
-    ticket_id = await add(flows, b"t1")
-    used = await asyncio.gather(*(use(flows, ticket_id, f"s{number}".encode()) for number in range(5)))
+    ticket_id = await add_ticket(flows, b"t1")
+    used = await asyncio.gather(*(redeem_ticket(flows, ticket_id, f"s{number}".encode()) for number in range(5)))
     assert sorted(used) == [False, False, False, False, True]
     found = await flows.find_ticket(b"t1")
     assert found is not None
@@ -72,14 +72,14 @@ async def test_ticket_that_two_use_at_once_is_used_by_one(flows: ConsentFlowStor
 
 
 async def test_ticket_that_is_too_old_is_not_used(flows: ConsentFlowStore) -> None:
-    ticket_id = await add(flows, b"t1", NOW)
-    assert not await use(flows, ticket_id, b"s1")
+    ticket_id = await add_ticket(flows, b"t1", NOW)
+    assert not await redeem_ticket(flows, ticket_id, b"s1")
     assert await flows.find_flow(b"s1") is None
 
 
 async def test_flow_is_found_by_its_state_and_finished_once(flows: ConsentFlowStore) -> None:
-    ticket_id = await add(flows, b"t1")
-    assert await use(flows, ticket_id, b"s1")
+    ticket_id = await add_ticket(flows, b"t1")
+    assert await redeem_ticket(flows, ticket_id, b"s1")
     flow = await flows.find_flow(b"s1")
     assert flow is not None
     assert (flow.id, flow.doc_source_id, flow.cookie_sha256, flow.sealed_secrets) == (

@@ -47,7 +47,7 @@ def key_of(tenant: str, role: str) -> str:
     return f"key-{tenant}-{role}"
 
 
-def _keys(*tenants: str) -> str:
+def _build_keys(*tenants: str) -> str:
     return ",".join(
         f"{tenant}:{role}:{sha256(key_of(tenant, role).encode()).hexdigest()}" for tenant in tenants for role in ROLES
     )
@@ -80,72 +80,72 @@ class ManagerSite:
     def public_url(self) -> str:
         return self.settings.public_url
 
-    async def call(
+    async def call_api(
         self, method: str, path: str, *, tenant: str = "acme", role: str = "admin", **options: Any
     ) -> httpx.Response:
         headers = {"authorization": f"Bearer {key_of(tenant, role)}"}
         return await self.http.request(method, self.public_url + path, headers=headers, **options)
 
-    async def make(self, provider: str, *, tenant: str = "acme", **wish: object) -> dict[str, Any]:
-        body = {"provider": provider, "profile": "invoice", "access": "delegated", **wish}
-        answer = await self.call("POST", "/doc-sources", tenant=tenant, json=body)
+    async def create_doc_source(self, provider: str, *, tenant: str = "acme", **fields: object) -> dict[str, Any]:
+        body = {"provider": provider, "profile": "invoice", "access": "delegated", **fields}
+        answer = await self.call_api("POST", "/doc-sources", tenant=tenant, json=body)
         assert answer.status_code == 201, answer.text
         return dict(answer.json())
 
-    async def show(self, doc_source_id: str, *, tenant: str = "acme") -> dict[str, Any]:
-        answer = await self.call("GET", f"/doc-sources/{doc_source_id}", tenant=tenant)
+    async def get_doc_source(self, doc_source_id: str, *, tenant: str = "acme") -> dict[str, Any]:
+        answer = await self.call_api("GET", f"/doc-sources/{doc_source_id}", tenant=tenant)
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
-    async def press(self, link: str, browser: httpx.AsyncClient) -> httpx.Response:
+    async def press_button(self, link: str, browser: httpx.AsyncClient) -> httpx.Response:
         """Open the link and press its button; the answer sends the browser to the provider."""
         page = await browser.get(link)
         assert page.status_code == 200, page.text
         ticket = httpx.URL(link).params["ticket"]
         return await browser.post(link.partition("?")[0], data={"ticket": ticket})
 
-    async def consent(self, link: str, address: str, *, accept: bool = True) -> httpx.Response:
+    async def give_consent(self, link: str, address: str, *, accept: bool = True) -> httpx.Response:
         """All that a person does, and the page they end on."""
         async with httpx.AsyncClient(trust_env=False) as browser:
-            sent = await self.press(link, browser)
+            sent = await self.press_button(link, browser)
             assert sent.status_code == 303, sent.text
             back = await answer_consent_page(
                 self.providers.http, sent.headers["location"], account=address, accept=accept
             )
             return await browser.get(back)
 
-    async def connect(self, provider: str, address: str, *, tenant: str = "acme", **wish: object) -> str:
-        made = await self.make(provider, tenant=tenant, **wish)
-        done = await self.consent(made["authorize_url"], address)
+    async def connect_mailbox(self, provider: str, address: str, *, tenant: str = "acme", **fields: object) -> str:
+        made = await self.create_doc_source(provider, tenant=tenant, **fields)
+        done = await self.give_consent(made["authorize_url"], address)
         assert done.status_code == 200, done.text
         return str(made["id"])
 
-    async def until(
+    async def wait_until(
         self, doc_source_id: str, tenant: str = "acme", within_s: float = 45, **wanted: object
     ) -> dict[str, Any]:
         """The doc source, once its fields are `wanted`; a callable is asked, anything else compared."""
         shown: dict[str, Any] = {}
 
-        async def is_so() -> bool:
-            shown.update(await self.show(doc_source_id, tenant=tenant))
-            return all(_is(shown[name], value) for name, value in wanted.items())
+        async def has_fields() -> bool:
+            shown.update(await self.get_doc_source(doc_source_id, tenant=tenant))
+            return all(_matches(shown[name], value) for name, value in wanted.items())
 
         try:
-            await eventually(is_so, within_s)
+            await wait_for_answer(has_fields, within_s)
         except TimeoutError:
             raise AssertionError(f"still {shown}") from None
         return shown
 
-    async def client_state(self, subscription_id: str) -> str:
+    async def read_client_state(self, subscription_id: str) -> str:
         """What the provider holds, as it tells whoever it calls."""
         await self.providers.control.send_lifecycle_event("missed", subscription_id=subscription_id)
-        item = await eventually(lambda: self._pushed_of(subscription_id))
+        item = await wait_for_answer(lambda: self._pushed_of(subscription_id))
         return str(item["clientState"])
 
     async def _pushed_of(self, subscription_id: str) -> dict[str, Any] | None:
         return next((item for item in self.pushed if item["subscriptionId"] == subscription_id), None)
 
-    async def records(self, topic: Topic) -> list[tuple[str, Event | None, dict[str, str]]]:
+    async def read_records(self, topic: Topic) -> list[tuple[str, Event | None, dict[str, str]]]:
         """Everything that the topic holds now: key, event, headers."""
         codec = Codec()
         name = self.settings.topic_prefix + topic.name
@@ -167,19 +167,19 @@ class ManagerSite:
             await consumer.stop()
         return found
 
-    async def tell(self, topic: Topic, event: Event) -> None:
+    async def publish_event(self, topic: Topic, event: Event) -> None:
         """Write an event as another service would."""
         async with EventProducer(self.settings, Codec(), client_id="test") as producer:
             await producer.send_event(topic, event.doc_source_id, event)
 
     @asynccontextmanager
-    async def instance(self, **changed: object) -> AsyncIterator[Instance]:
+    async def run_instance(self, **changed: object) -> AsyncIterator[Instance]:
         """One more instance, on a port of its own."""
         settings = self.settings.model_copy(update={"http_port": free_port(), **changed})
         one = Instance(Process("subscription_manager"), settings.http_port)
         running = asyncio.create_task(run(settings, one.process))
         try:
-            await self._ready(one, running)
+            await self._wait_until_ready(one, running)
             self.instances.append(one)
             yield one
         finally:
@@ -187,7 +187,7 @@ class ManagerSite:
             await asyncio.wait_for(running, 10)
             self.instances.remove(one)
 
-    async def _ready(self, one: Instance, running: asyncio.Task[None]) -> None:
+    async def _wait_until_ready(self, one: Instance, running: asyncio.Task[None]) -> None:
         async def is_ready() -> bool:
             if running.done():
                 await running
@@ -195,13 +195,13 @@ class ManagerSite:
                 return (await self.http.get(f"{one.url}/readyz")).status_code == 200
             return False
 
-        await eventually(is_ready, 30)
+        await wait_for_answer(is_ready, 30)
 
-    def front(self) -> FastAPI:
-        front = FastAPI()
+    def build_public_app(self) -> FastAPI:
+        app = FastAPI()
 
-        @front.post("/webhooks/outlook")
-        @front.post("/webhooks/outlook/lifecycle")
+        @app.post("/webhooks/outlook")
+        @app.post("/webhooks/outlook/lifecycle")
         async def handshake(request: Request) -> Response:
             token = request.query_params.get("validationToken")
             if token is None:
@@ -212,7 +212,7 @@ class ManagerSite:
                 await self.on_handshake()
             return PlainTextResponse(token)
 
-        @front.api_route("/{path:path}", methods=["GET", "POST", "DELETE"])
+        @app.api_route("/{path:path}", methods=["GET", "POST", "DELETE"])
         async def service(request: Request, path: str) -> Response:
             one = self.instances[len(path) % len(self.instances)]
             answer = await self.http.request(
@@ -225,7 +225,7 @@ class ManagerSite:
             passed.raw_headers = [(n, v) for n, v in answer.headers.raw if n.lower() != b"transfer-encoding"]
             return passed
 
-        return front
+        return app
 
 
 @asynccontextmanager
@@ -237,7 +237,7 @@ async def manager_site(
     public_url = f"http://127.0.0.1:{port}"
     redirects = ",".join(f"{public_url}/oauth/{provider}/callback" for provider in ("outlook", "gmail"))
     async with AsyncExitStack() as stack:
-        database_url = await stack.enter_async_context(_database(server_url))
+        database_url = await stack.enter_async_context(_create_database(server_url))
         await apply_migrations(database_url, {"mailroom_tokens", "subscription_manager"})
         providers = await stack.enter_async_context(running_providers(folder, redirect_uris=redirects))
         http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, timeout=20))
@@ -250,7 +250,7 @@ async def manager_site(
                 "topic_prefix": f"t{secrets.token_hex(4)}.",
                 "database_url": database_url,
                 "token_keys": f"k1:{b64encode(secrets.token_bytes(32)).decode()}",
-                "api_keys": _keys("acme", "other"),
+                "api_keys": _build_keys("acme", "other"),
                 "public_url": public_url,
                 "max_check_pause_s": 0.2,
                 **changed,
@@ -259,7 +259,9 @@ async def manager_site(
         await _create_topics(settings)
         site = ManagerSite(settings, providers, http)
         stopping = asyncio.Event()
-        serving = asyncio.create_task(serve_app(site.front(), host="127.0.0.1", port=port, stopping=stopping))
+        serving = asyncio.create_task(
+            serve_app(site.build_public_app(), host="127.0.0.1", port=port, stopping=stopping)
+        )
         try:
             yield site
         finally:
@@ -268,7 +270,7 @@ async def manager_site(
 
 
 @asynccontextmanager
-async def _database(server_url: str) -> AsyncIterator[str]:
+async def _create_database(server_url: str) -> AsyncIterator[str]:
     name = f"test_{secrets.token_hex(6)}"
     server = await asyncpg.connect(server_url)
     await server.execute(f"create database {name}")
@@ -296,7 +298,7 @@ def free_port() -> int:
         return port
 
 
-async def eventually(ask: Callable[[], Awaitable[T | None]], within_s: float = 45) -> T:
+async def wait_for_answer(ask: Callable[[], Awaitable[T | None]], within_s: float = 45) -> T:
     """The first answer that is true; what is asked about is another process's, and has no event for us."""
     async with asyncio.timeout(within_s):
         while True:
@@ -306,5 +308,5 @@ async def eventually(ask: Callable[[], Awaitable[T | None]], within_s: float = 4
             await asyncio.sleep(0.05)
 
 
-def _is(value: object, wanted: object) -> bool:
+def _matches(value: object, wanted: object) -> bool:
     return bool(wanted(value)) if callable(wanted) else value == wanted

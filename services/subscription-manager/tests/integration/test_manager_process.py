@@ -20,7 +20,7 @@ from mailroom_common.migrations import apply_migrations
 pytestmark = pytest.mark.stack
 
 
-def environment(database_url: str, kafka: str) -> dict[str, str]:
+def build_environment(database_url: str, kafka: str) -> dict[str, str]:
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("MAILROOM_")},
         "MAILROOM_HTTP_PORT": str(free_port()),
@@ -36,7 +36,7 @@ def environment(database_url: str, kafka: str) -> dict[str, str]:
 
 
 @contextmanager
-def process(env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+def start_process(env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     child = subprocess.Popen(
         [sys.executable, "-m", "subscription_manager"],
         env=env,
@@ -51,7 +51,7 @@ def process(env: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
         child.communicate()
 
 
-def answer(env: dict[str, str], path: str, method: str = "GET", **options: object) -> httpx.Response:
+def call_child(env: dict[str, str], path: str, method: str = "GET", **options: object) -> httpx.Response:
     """The first answer of the child, which takes a moment to listen."""
     transport = httpx.HTTPTransport(retries=8)
     with httpx.Client(
@@ -62,18 +62,18 @@ def answer(env: dict[str, str], path: str, method: str = "GET", **options: objec
 
 async def test_pages_and_api_are_there_while_kafka_is_away_and_the_stop_is_in_time(postgres_url: str) -> None:
     await apply_migrations(postgres_url, {"mailroom_tokens", "subscription_manager"})
-    env = environment(postgres_url, kafka=f"127.0.0.1:{free_port()}")
-    with process(env) as child:
-        assert answer(env, "/livez").status_code == 200
-        ready = answer(env, "/readyz")
+    env = build_environment(postgres_url, kafka=f"127.0.0.1:{free_port()}")
+    with start_process(env) as child:
+        assert call_child(env, "/livez").status_code == 200
+        ready = call_child(env, "/readyz")
         assert ready.status_code == 503
         assert "Kafka" in ready.text
-        wish = {"provider": "outlook", "profile": "invoice", "access": "delegated"}
-        made = answer(env, "/doc-sources", "POST", json=wish)
+        body = {"provider": "outlook", "profile": "invoice", "access": "delegated"}
+        made = call_child(env, "/doc-sources", "POST", json=body)
         assert made.status_code == 201
         link = made.json()["authorize_url"]
         assert link.startswith("https://mailroom.example/oauth/outlook/authorize?ticket=")
-        assert answer(env, link.removeprefix("https://mailroom.example")).status_code == 200
+        assert call_child(env, link.removeprefix("https://mailroom.example")).status_code == 200
         began = time.monotonic()
         child.send_signal(signal.SIGTERM)
         out, _ = child.communicate(timeout=15)
@@ -86,7 +86,7 @@ async def test_pages_and_api_are_there_while_kafka_is_away_and_the_stop_is_in_ti
 async def test_database_without_tables_ends_the_process_with_what_to_run(
     postgres_url: str, postgres_server_url: str
 ) -> None:
-    with process(environment(postgres_server_url, kafka="127.0.0.1:1")) as child:
+    with start_process(build_environment(postgres_server_url, kafka="127.0.0.1:1")) as child:
         out, _ = child.communicate(timeout=30)
     assert child.returncode == 1
     assert "run `mailroom migrate`" in out
@@ -103,7 +103,7 @@ async def test_database_without_tables_ends_the_process_with_what_to_run(
     ],
 )
 def test_wrong_setting_ends_the_process_with_its_name(postgres_url: str, name: str, value: str) -> None:
-    with process(environment(postgres_url, kafka="127.0.0.1:1") | {name: value}) as child:
+    with start_process(build_environment(postgres_url, kafka="127.0.0.1:1") | {name: value}) as child:
         _, err = child.communicate(timeout=30)
     assert child.returncode == 78
     assert name in err

@@ -1,6 +1,6 @@
 """What consumers share, on aiokafka's own order of events: commits that are refused or do not get through.
 
-On real Kafka `tests/integration/kafka/test_frozen_member.py` has the same; there nobody chooses who wakes first.
+On real Kafka `test_membership_when_frozen.py` has the same; there nobody chooses who wakes first.
 """
 
 import asyncio

@@ -166,6 +166,7 @@ class PgConnectionStore:
         return next_check_at
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
+        # Claim and request in one transaction: a crash between them would lose a backstop for a whole interval.
         async with open_transaction(self._pool) as conn:
             claimed = await conn.fetch(_CLAIM_DUE_BACKSTOPS, now, interval, limit)
             for row in claimed:
@@ -200,6 +201,7 @@ class PgConnectionStore:
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
+                # What waits in the outbox will be published anyway, and is older in the topic only for that reason.
                 "select id, version, state from subscription_manager.doc_source d where not exists ("
                 "select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text)",
                 DOC_SOURCES.name,
@@ -220,6 +222,7 @@ class PgConnectionStore:
         self, conn: PoolConnectionProxy, before: Connection, after: Connection, request_sync: SyncReason | None
     ) -> Connection:
         """Within the transaction that holds the row's lock."""
+        # From `before` and not from `after`: the row is locked, so this is the newest version there is.
         stored = replace(after, version=before.version + 1) if needs_new_version(before, after) else after
         await self._upsert_rows(conn, stored)
         if stored.version != before.version:
@@ -232,6 +235,7 @@ class PgConnectionStore:
         try:
             await conn.execute(_UPSERT_DOC_SOURCE, *doc_source_values(connection))
         except asyncpg.UniqueViolationError as error:
+            # The only other unique column is the id, on which this statement updates.
             raise MailboxAlreadyConnected from error
         await conn.execute(_UPSERT_EMAIL, *email_values(connection))
         if connection.subscription is None:

@@ -87,6 +87,7 @@ class PgConsentFlowStore:
     async def finish_flow(self, flow_id: str, now: datetime) -> bool:
         async with acquire_session(self._pool) as conn:
             finished = await conn.fetchval(
+                # As above: a callback that a browser repeats redeems its code once.
                 "update subscription_manager.oauth_request set finished_at = $2 "
                 "where id = $1 and finished_at is null returning true",
                 flow_id,

@@ -112,16 +112,14 @@ class DocSourceHandlers:
 def build_doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRouter:
     """Every query is by the caller's tenant: another tenant's doc source is one that does not exist."""
     routes = APIRouter(prefix="/doc-sources")
-    viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
-    operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
-    admin = Annotated[Caller, Depends(require_role(keys, Role.ADMIN))]
+    _add_read_routes(routes, handlers, keys)
+    _add_creation_routes(routes, handlers, keys)
+    _add_change_routes(routes, handlers, keys)
+    return routes
 
-    @routes.post("", status_code=201)
-    async def create_doc_source(body: NewDocSource, caller: operator) -> DocSourceWithLink:
-        if body.access is Access.APPLICATION and caller.role < Role.ADMIN:
-            raise HTTPProblem(403, "This key may not do that", "Application access needs the role admin.")
-        connection, ticket = await _create_doc_source(handlers.create, body.to_request(caller.tenant_id))
-        return _add_link(connection, ticket, handlers.public_url)
+
+def _add_read_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKeys) -> None:
+    viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
 
     @routes.get("")
     async def list_doc_sources(
@@ -140,6 +138,17 @@ def build_doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRo
     async def show_doc_source(doc_source_id: str, caller: viewer) -> DocSourceView:
         return _view_or_404(await handlers.connections.find_connection(doc_source_id, tenant_id=caller.tenant_id))
 
+
+def _add_creation_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKeys) -> None:
+    operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
+
+    @routes.post("", status_code=201)
+    async def create_doc_source(body: NewDocSource, caller: operator) -> DocSourceWithLink:
+        if body.access is Access.APPLICATION and caller.role < Role.ADMIN:
+            raise HTTPProblem(403, "This key may not do that", "Application access needs the role admin.")
+        connection, ticket = await _create_doc_source(handlers.create, body.to_request(caller.tenant_id))
+        return _add_link(connection, ticket, handlers.public_url)
+
     @routes.post("/{doc_source_id}/authorize")
     async def create_link(doc_source_id: str, caller: operator) -> DocSourceWithLink:
         connection = await handlers.connections.find_connection(doc_source_id, tenant_id=caller.tenant_id)
@@ -148,6 +157,11 @@ def build_doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRo
         if connection.access is not Access.DELEGATED or connection.state is ConnectionState.DELETING:
             raise HTTPProblem(409, "There is nothing to consent to", "It is being deleted, or has application access.")
         return _add_link(connection, await handlers.create.issue_ticket(connection.id), handlers.public_url)
+
+
+def _add_change_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKeys) -> None:
+    operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
+    admin = Annotated[Caller, Depends(require_role(keys, Role.ADMIN))]
 
     @routes.post("/{doc_source_id}/pause")
     async def pause_doc_source(doc_source_id: str, caller: operator) -> DocSourceView:
@@ -171,8 +185,6 @@ def build_doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRo
                 501, "Purging is not there yet", "Delete without purge; documents, blobs and archive stay."
             )
         return _view_or_404(await handlers.change.delete_doc_source(caller.tenant_id, doc_source_id))
-
-    return routes
 
 
 async def _create_doc_source(create: CreateDocSource, request: DocSourceRequest) -> tuple[Connection, str | None]:

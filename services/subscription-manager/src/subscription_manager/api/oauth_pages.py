@@ -59,7 +59,15 @@ class ConsentPageSettings:
 def build_oauth_routes(connect: ConnectMailbox, settings: ConsentPageSettings) -> APIRouter:
     routes = APIRouter(prefix="/oauth")
     pages = _PageRenderer()
+    _add_consent_page(routes, connect, settings, pages)
+    _add_consent_button(routes, connect, settings, pages)
+    _add_callback(routes, connect, settings, pages)
+    return routes
 
+
+def _add_consent_page(
+    routes: APIRouter, connect: ConnectMailbox, settings: ConsentPageSettings, pages: "_PageRenderer"
+) -> None:
     @routes.get("/{provider}/authorize")
     async def show_consent_page(provider: str, ticket: str = "") -> Response:
         try:
@@ -78,6 +86,10 @@ def build_oauth_routes(connect: ConnectMailbox, settings: ConsentPageSettings) -
             address=connection.address,
         )
 
+
+def _add_consent_button(
+    routes: APIRouter, connect: ConnectMailbox, settings: ConsentPageSettings, pages: "_PageRenderer"
+) -> None:
     @routes.post("/{provider}/authorize")
     async def begin_consent(provider: str, request: Request) -> Response:
         if not _is_from_our_page(request, settings):
@@ -106,6 +118,10 @@ def build_oauth_routes(connect: ConnectMailbox, settings: ConsentPageSettings) -
         )
         return response
 
+
+def _add_callback(
+    routes: APIRouter, connect: ConnectMailbox, settings: ConsentPageSettings, pages: "_PageRenderer"
+) -> None:
     @routes.get("/{provider}/callback")
     async def finish_consent(
         provider: str, request: Request, state: str = "", code: str | None = None, error: str | None = None
@@ -127,8 +143,6 @@ def build_oauth_routes(connect: ConnectMailbox, settings: ConsentPageSettings) -
         return pages.render_page(
             "done.html", provider=consent_provider.display_name, address=connection.address, tenant=connection.tenant_id
         )
-
-    return routes
 
 
 def _find_provider(settings: ConsentPageSettings, name: str) -> ConsentProvider:

@@ -130,6 +130,7 @@ def build_doc_source_event(connection: Connection, occurred_at: datetime) -> Doc
     if connection.state is ConnectionState.DELETED:
         return None
     return DocSource(
+        # Derived and not random: a version that is published twice is one event to its readers.
         event_id=derive_event_id("doc-sources", connection.id, connection.version),
         occurred_at=occurred_at,
         tenant_id=connection.tenant_id,

@@ -40,8 +40,10 @@ def choose_step(connection: Connection, push: PushTraits | None, urls: WebhookUR
     if push is None or connection.state not in (ConnectionState.ACTIVE, ConnectionState.PAUSED):
         return SubscriptionStep.NOTHING
     current = connection.subscription
+    # An expired one cannot be renewed; a provider may have removed one that has not expired.
     if current is None or current.status is not SubscriptionStatus.ACTIVE or current.expires_at <= now:
         return SubscriptionStep.CREATE
+    # MAILROOM_PUBLIC_URL is another one than at the creation, and a renewal cannot change the URL.
     if push.has_notification_url and WebhookURLs(current.notification_url or "", current.lifecycle_url or "") != urls:
         return SubscriptionStep.CREATE
     # A second renewal too soon after the first leaves the subscription in an inconsistent state at some providers. One
@@ -68,6 +70,7 @@ def compute_renewal_time(push: PushTraits, renewed_at: datetime, expires_at: dat
 
     `jitter` is 0 to 1 and brings the renewal forward, so that what was created together is not renewed together.
     """
+    # From what the provider granted and not from what was asked for: it may grant an hour.
     life = expires_at - renewed_at
     lead = min(RENEWAL_LEAD, life / 2)
     if push.renewal_interval is not None:

@@ -37,6 +37,7 @@ def record_consent(
     """The first consent or a later one. `start_at` counts the first time, unless the doc source has one already."""
     return replace(
         connection,
+        # A reconnect of a paused one renews its grant and does not resume it.
         state=ConnectionState.ACTIVE if connection.state is ConnectionState.PENDING else connection.state,
         address=account.address,
         aliases=account.aliases,
@@ -47,6 +48,7 @@ def record_consent(
         connection_status=ConnectionStatus.ACTIVE,
         connection_reason=None,
         last_error=None,
+        # What failed before failed with the older grant.
         next_check_at=now,
         failed_attempts=0,
         next_backstop_at=connection.next_backstop_at or next_backstop_at,
@@ -56,6 +58,7 @@ def record_consent(
 def add_client_state(connection: Connection, sha256: str, *, expires_at: datetime, now: datetime) -> Connection:
     """The hash of a client state, before its subscription is created: the first push may come before the answer.
     `expires_at` is what the subscription will be asked to live until."""
+    # Hashes of replaced subscriptions stay valid until those expire: their last pushes may still be under way.
     still_valid = [known for known in connection.client_states if known.valid_until > now]
     added = ClientState(sha256=sha256, valid_until=expires_at + _HASH_MARGIN)
     return replace(connection, client_states=(*still_valid[1 - _MAX_CLIENT_STATES :], added))
@@ -116,6 +119,7 @@ def record_renewal(
 def schedule_retry(connection: Connection, error: str, *, now: datetime, retry_after: timedelta | None) -> Connection:
     """Another attempt will be made: when the provider said, else after a pause that doubles each time."""
     doubled = _FIRST_RETRY * 2 ** min(connection.failed_attempts, 20)
+    # The provider's own pause counts even where it is shorter: it knows when its limit ends.
     pause = retry_after if retry_after is not None else min(doubled, _MAX_RETRY)
     return replace(
         mark_overdue_as_expired(connection, now),
@@ -143,6 +147,7 @@ def mark_overdue_as_expired(connection: Connection, now: datetime) -> Connection
     current = connection.subscription
     if current is None or current.expires_at > now or current.status is not SubscriptionStatus.ACTIVE:
         return connection
+    # A refused token is why nothing was renewed: saying `subscription_expired` would hide what somebody has to do.
     is_healthy = connection.connection_status in (None, ConnectionStatus.ACTIVE)
     return replace(
         connection,

@@ -101,6 +101,8 @@ class ConnectMailbox:
     async def begin_consent(self, provider: str, ticket: str) -> AuthorizationRedirect:
         """The button was pressed: the ticket is used up, and the browser goes to the provider."""
         opened, connection = await self._find_ticket(provider, ticket)
+        # The state travels through the browser and the provider; the cookie stays with the browser and proves that the
+        # one that comes back is the one that was sent; verifier and nonce never leave us but as a hash.
         state, cookie, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(4))
         url = await self._require_consent(provider).build_authorize_url(
             connection.provider_tenant,
@@ -227,6 +229,7 @@ class ConnectMailbox:
             except GrantUnneeded:
                 await self._give_grant_back(connection, grant, account)
                 raise
+        # After the locks are given back: the creation of the subscription takes the account's lock.
         self._wake.set()
         log.info("mailbox_connected", doc_source_id=connection.id, grant_generation=connected.grant_generation)
         return connected
@@ -235,6 +238,8 @@ class ConnectMailbox:
         """Whatever fails once the grant is stored leaves it with a `pending` doc source: the next consent replaces it,
         and a delete gives it back."""
         await self._check_user(connection, account)
+        # The grant before the doc source: an active connection without a grant could not be synced, while a grant of a
+        # pending one is found by the next consent or by the delete.
         tokens = StoredTokens(grant.access_token, grant.refresh_token, grant.expires_at)
         generation = await self._grants.put_grant(
             connection.id, connection.provider, account.user_id, tokens, grant.scopes
@@ -257,6 +262,7 @@ class ConnectMailbox:
             log.warning("grant_revocation_failed", doc_source_id=connection.id, reason=str(error))
 
     async def _check_user(self, connection: Connection, account: Account) -> None:
+        # Read anew under the account's locks: the user took a while at the provider.
         newest = await self._connections.find_connection(connection.id)
         if newest is None or newest.state is ConnectionState.DELETING:
             raise _refuse_deleted(newest)

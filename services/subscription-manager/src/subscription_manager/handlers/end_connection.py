@@ -53,6 +53,7 @@ class EndConnection:
             except (ActionRequired, Retryable) as error:
                 if await self._wait_for_expiry(connection, error):
                     return
+            # Last: until here a repeat needs the grant to go on where a crash left off.
             await self._grants.forget_grant(connection.id)
             await self._record_end(connection)
 

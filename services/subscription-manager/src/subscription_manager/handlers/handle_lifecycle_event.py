@@ -40,6 +40,7 @@ class HandleLifecycleEvent:
             # A renewal reauthorizes as well. Never both: that leaves the subscription in an inconsistent state.
             await locked.save_connection(transitions.request_renewal(connection, event.occurred_at, now))
         elif event.kind is LifecycleKind.SUBSCRIPTION_REMOVED:
+            # A repeat of the event must not ask for another sync.
             if not connection.is_subscription_removed:
                 removed = transitions.mark_subscription_removed(connection, now)
                 await locked.save_connection(removed, request_sync=_choose_sync(connection))

@@ -55,6 +55,7 @@ class SourceSubscriptionMaintainer:
             expires_at = self._clock() + self._push.subscription_lifetime
             if not await self._publish_hash(connection, digest, expires_at):
                 return
+            # Publishing may have taken seconds, and a session that was silent so long may have lost the lock.
             lock.require_held()
             created = await self._client.create_subscription(
                 connection.build_mailbox(),
@@ -85,6 +86,7 @@ class SourceSubscriptionMaintainer:
         mailbox = connection.build_mailbox()
         if connection.subscription_id is not None:
             await self._client.end_subscription(mailbox, connection.subscription_id)
+        # A creation whose answer was lost has left one that the row does not know.
         for listed in await self._client.list_subscriptions(mailbox):
             if listed.doc_source_id == connection.id:
                 await self._client.end_subscription(mailbox, listed.subscription_id)

@@ -36,6 +36,7 @@ class RepublishDocSources:
         return len(outdated)
 
     def _is_outdated(self, published: PublishedVersion) -> bool:
+        # A version above ours is impossible: the table's version rises in the transaction that writes the outbox.
         held = self._topic.get_source(published.doc_source_id)
         if published.is_deleted:
             return held is not None

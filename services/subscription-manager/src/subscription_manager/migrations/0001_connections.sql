@@ -11,7 +11,7 @@ create table subscription_manager.doc_source (
     state text not null check (state in ('pending', 'active', 'paused', 'deleting', 'deleted')),  -- deleted: only id and version are kept
     version bigint not null,                -- of what `doc-sources` says; rises with each change of it
     provider_user_id text,                  -- null before consent; application access: the address
-    provider_tenant text,                   -- Microsoft tenant that the mailbox belongs to
+    provider_tenant text,                   -- the provider's tenant that the mailbox belongs to
     folders text[] not null default '{}',   -- names or paths to sync; empty: the default ones
     start_at timestamptz,                   -- mail received before is never stored
     grant_generation bigint not null default 0,  -- of the consent in use; rises with each

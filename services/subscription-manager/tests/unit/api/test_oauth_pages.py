@@ -40,16 +40,16 @@ class Pages:
         app.include_router(build_oauth_routes(self.setup.connect, settings))
         self.browser = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=PUBLIC_URL)
 
-    async def link(self) -> str:
+    async def build_link(self) -> str:
         return f"/oauth/outlook/authorize?ticket={await self.setup.create.issue_ticket(self.id)}"
 
-    async def press(self, link: str, **headers: str) -> httpx.Response:
+    async def press_button(self, link: str, **headers: str) -> httpx.Response:
         path, _, query = link.partition("?ticket=")
         return await self.browser.post(path, data={"ticket": query}, headers=headers)
 
-    async def sent(self) -> dict[str, str]:
+    async def send_browser(self) -> dict[str, str]:
         """The parameters that the browser takes to the provider."""
-        answer = await self.press(await self.link())
+        answer = await self.press_button(await self.build_link())
         assert answer.status_code == 303
         return {name: values[0] for name, values in parse_qs(urlsplit(answer.headers["location"]).query).items()}
 
@@ -67,7 +67,7 @@ def policy_of(answer: httpx.Response) -> dict[str, str]:
 
 
 async def test_page_names_tenant_and_purpose_and_has_one_button(pages: Pages) -> None:
-    page = await pages.browser.get(await pages.link())
+    page = await pages.browser.get(await pages.build_link())
     assert page.status_code == 200
     assert "acme" in page.text
     assert "file the invoices" in page.text
@@ -77,7 +77,7 @@ async def test_page_names_tenant_and_purpose_and_has_one_button(pages: Pages) ->
 
 
 async def test_page_lets_nothing_run_and_forms_go_here_and_to_the_provider_only(pages: Pages) -> None:
-    page = await pages.browser.get(await pages.link())
+    page = await pages.browser.get(await pages.build_link())
     policy = policy_of(page)
     assert policy["default-src"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
     assert policy["form-action"] == "'self' https://login.example"
@@ -90,10 +90,10 @@ async def test_page_lets_nothing_run_and_forms_go_here_and_to_the_provider_only(
     assert page.headers["referrer-policy"] == "same-origin"
 
 
-async def test_what_strangers_named_is_escaped() -> None:
+async def test_untrusted_input_is_escaped() -> None:
     pages = Pages(tenant_id=EVIL)
     async with pages.browser:
-        page = await pages.browser.get(await pages.link())
+        page = await pages.browser.get(await pages.build_link())
         assert page.status_code == 200
         assert EVIL not in page.text
         assert "&lt;script&gt;" in page.text
@@ -106,7 +106,7 @@ async def test_ticket_of_a_link_is_never_echoed_unescaped(pages: Pages) -> None:
 
 
 async def test_button_binds_the_browser_by_a_cookie_that_scripts_and_others_cannot_have(pages: Pages) -> None:
-    answer = await pages.press(await pages.link())
+    answer = await pages.press_button(await pages.build_link())
     assert answer.status_code == 303
     assert answer.headers["location"].startswith("https://login.example/authorize?")
     cookie = answer.headers["set-cookie"]
@@ -116,7 +116,7 @@ async def test_button_binds_the_browser_by_a_cookie_that_scripts_and_others_cann
 
 
 async def test_whole_way_ends_on_a_page_that_names_the_mailbox(pages: Pages) -> None:
-    sent = await pages.sent()
+    sent = await pages.send_browser()
     done = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
     assert done.status_code == 200
     assert "ada@contoso.example" in done.text
@@ -124,7 +124,7 @@ async def test_whole_way_ends_on_a_page_that_names_the_mailbox(pages: Pages) -> 
 
 
 async def test_callback_without_the_cookie_is_refused_readably(pages: Pages) -> None:
-    sent = await pages.sent()
+    sent = await pages.send_browser()
     pages.browser.cookies.clear()
     refused = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
     assert refused.status_code == 400
@@ -134,14 +134,14 @@ async def test_callback_without_the_cookie_is_refused_readably(pages: Pages) -> 
 
 
 async def test_wrong_state_is_refused_readably(pages: Pages) -> None:
-    await pages.sent()
+    await pages.send_browser()
     refused = await pages.browser.get("/oauth/outlook/callback", params={"state": "guess", "code": "c"})
     assert refused.status_code == 400
     assert "This did not work" in refused.text
 
 
 async def test_error_of_the_provider_counts_before_a_code_and_is_not_echoed(pages: Pages) -> None:
-    sent = await pages.sent()
+    sent = await pages.send_browser()
     answer = {"state": sent["state"], "code": "c", "error": "access_denied", "error_description": EVIL}
     refused = await pages.browser.get("/oauth/outlook/callback", params=answer)
     assert refused.status_code == 400
@@ -151,16 +151,16 @@ async def test_error_of_the_provider_counts_before_a_code_and_is_not_echoed(page
 
 
 async def test_two_links_side_by_side_do_not_disturb_each_other(pages: Pages) -> None:
-    first, second = await pages.sent(), await pages.sent()
+    first, second = await pages.send_browser(), await pages.send_browser()
     for sent in (first, second):
         done = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
         assert done.status_code == 200
 
 
 async def test_link_that_was_used_says_so(pages: Pages) -> None:
-    link = await pages.link()
-    await pages.press(link)
-    for answer in (await pages.browser.get(link), await pages.press(link)):
+    link = await pages.build_link()
+    await pages.press_button(link)
+    for answer in (await pages.browser.get(link), await pages.press_button(link)):
         assert answer.status_code == 400
         assert "used already" in answer.text
 
@@ -170,9 +170,9 @@ async def test_link_that_was_used_says_so(pages: Pages) -> None:
     [{"origin": "https://evil.example"}, {"origin": "null"}, {"sec-fetch-site": "cross-site"}],
 )
 async def test_no_other_page_can_press_our_button(pages: Pages, headers: dict[str, str]) -> None:
-    link = await pages.link()
-    assert (await pages.press(link, **headers)).status_code == 403
-    assert (await pages.press(link, origin=PUBLIC_URL)).status_code == 303
+    link = await pages.build_link()
+    assert (await pages.press_button(link, **headers)).status_code == 403
+    assert (await pages.press_button(link, origin=PUBLIC_URL)).status_code == 303
 
 
 async def test_form_that_is_too_long_is_refused(pages: Pages) -> None:
@@ -182,7 +182,7 @@ async def test_form_that_is_too_long_is_refused(pages: Pages) -> None:
 
 async def test_provider_that_is_away_is_a_readable_page(pages: Pages) -> None:
     pages.provider.errors["exchange"] = ProviderUnavailable("canary-detail")
-    sent = await pages.sent()
+    sent = await pages.send_browser()
     answer = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
     assert answer.status_code == 502
     assert "could not be reached" in answer.text
@@ -195,7 +195,7 @@ async def test_folder_that_is_not_there_is_named_on_the_page_and_nothing_is_conn
     pages.connections.rows[pages.id] = replace(row, folders=("inbox", f"Invocies{EVIL}"))
     pages.provider.folders = [Folder("f1", "Inbox", "inbox")]
     async with pages.browser:
-        sent = await pages.sent()
+        sent = await pages.send_browser()
         refused = await pages.browser.get("/oauth/outlook/callback", params={"state": sent["state"], "code": "c"})
     assert refused.status_code == 400
     assert "no folder or label named Invocies" in refused.text

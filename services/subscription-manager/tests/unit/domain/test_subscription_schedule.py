@@ -19,12 +19,12 @@ OWN, SHARED = OUTLOOK.push, GMAIL.push
 NEARLY_EXPIRED = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
 
 
-def choose(connection: Connection) -> SubscriptionStep:
+def choose_own_step(connection: Connection) -> SubscriptionStep:
     return choose_step(connection, OWN, URLS, NOW)
 
 
 def choose_for(subscription: CurrentSubscription | None) -> SubscriptionStep:
-    return choose(make_connection(subscription=subscription))
+    return choose_own_step(make_connection(subscription=subscription))
 
 
 def test_urls_are_the_gateways_routes_of_the_provider() -> None:
@@ -71,13 +71,13 @@ def test_check_that_was_scheduled_with_the_whole_jitter_comes_in_time() -> None:
 
 @pytest.mark.parametrize("state", [ConnectionState.PENDING, ConnectionState.DELETED])
 def test_connection_that_is_not_served_needs_nothing(state: ConnectionState) -> None:
-    assert choose(make_connection(state=state)) is SubscriptionStep.NOTHING
+    assert choose_own_step(make_connection(state=state)) is SubscriptionStep.NOTHING
 
 
 def test_deleted_connection_is_ended_once() -> None:
     deleting = make_connection(state=ConnectionState.DELETING)
-    assert choose(deleting) is SubscriptionStep.END
-    assert choose(replace(deleting, provider_ended_at=NOW)) is SubscriptionStep.NOTHING
+    assert choose_own_step(deleting) is SubscriptionStep.END
+    assert choose_own_step(replace(deleting, provider_ended_at=NOW)) is SubscriptionStep.NOTHING
 
 
 def test_polled_provider_needs_no_subscription_and_is_ended_all_the_same() -> None:

@@ -23,7 +23,7 @@ def make_client_state(sha256: str, valid_for: timedelta) -> ClientState:
     return ClientState(sha256=sha256, valid_until=NOW + valid_for)
 
 
-def consent(connection: Connection, account: Account = ACCOUNT) -> Connection:
+def give_consent(connection: Connection, account: Account = ACCOUNT) -> Connection:
     return transitions.record_consent(
         connection,
         account,
@@ -35,20 +35,22 @@ def consent(connection: Connection, account: Account = ACCOUNT) -> Connection:
 
 
 def test_consent_of_a_pending_connection_makes_it_active_and_due() -> None:
-    consented = consent(replace(PENDING, failed_attempts=4, provider_tenant="asked"))
+    consented = give_consent(replace(PENDING, failed_attempts=4, provider_tenant="asked"))
     assert (consented.state, consented.connection_status) == (ConnectionState.ACTIVE, ConnectionStatus.ACTIVE)
     assert (consented.next_check_at, consented.failed_attempts) == (NOW, 0)
     assert consented.next_backstop_at == NOW + timedelta(minutes=7)
     assert consented.provider_tenant == "tenant-1"
-    assert consent(replace(PENDING, provider_tenant="asked"), Account("u", "a@b.example")).provider_tenant == "asked"
+    assert (
+        give_consent(replace(PENDING, provider_tenant="asked"), Account("u", "a@b.example")).provider_tenant == "asked"
+    )
 
 
 def test_later_consent_leaves_what_is_scheduled_and_where_the_sync_began() -> None:
     active = make_connection(start_at=NOW - timedelta(days=9))
-    consented = consent(active)
+    consented = give_consent(active)
     assert consented.start_at == NOW - timedelta(days=9)
     assert consented.next_backstop_at == active.next_backstop_at
-    assert consent(replace(active, state=ConnectionState.PAUSED)).state is ConnectionState.PAUSED
+    assert give_consent(replace(active, state=ConnectionState.PAUSED)).state is ConnectionState.PAUSED
 
 
 def test_added_hash_outlives_the_subscription_and_hashes_that_ran_out_go() -> None:
@@ -160,17 +162,17 @@ def test_refused_grant_stays_refused_until_a_consent() -> None:
     refused = make_connection(connection_status=ConnectionStatus.TOKEN_REFRESH_FAILED, subscription=make_subscription())
     renewed = transitions.record_renewal(refused, NOW, now=NOW, next_check_at=NOW)
     assert renewed.connection_status is ConnectionStatus.TOKEN_REFRESH_FAILED
-    assert consent(refused).connection_status is ConnectionStatus.ACTIVE
+    assert give_consent(refused).connection_status is ConnectionStatus.ACTIVE
 
 
 def test_pauses_double_up_to_an_hour_and_the_providers_word_counts_before() -> None:
-    def pause(attempts: int, retry_after: timedelta | None = None) -> timedelta:
+    def retry_pause(attempts: int, retry_after: timedelta | None = None) -> timedelta:
         failed = transitions.schedule_retry(
             make_connection(failed_attempts=attempts), "why", now=NOW, retry_after=retry_after
         )
         assert failed.next_check_at is not None
         return failed.next_check_at - NOW
 
-    assert [pause(attempts) for attempts in (0, 1, 2)] == [timedelta(seconds=s) for s in (5, 10, 20)]
-    assert pause(10_000) == timedelta(hours=1)
-    assert pause(0, timedelta(seconds=77)) == timedelta(seconds=77)
+    assert [retry_pause(attempts) for attempts in (0, 1, 2)] == [timedelta(seconds=s) for s in (5, 10, 20)]
+    assert retry_pause(10_000) == timedelta(hours=1)
+    assert retry_pause(0, timedelta(seconds=77)) == timedelta(seconds=77)

@@ -61,7 +61,7 @@ async def test_delete_during_a_step_that_fails_does_not_wait_for_what_failed(err
 
 
 @pytest.mark.parametrize("change", [transitions.begin_deletion, transitions.mark_subscription_removed])
-async def test_what_is_told_between_our_look_and_our_leaving_is_looked_at_now(
+async def test_change_between_the_choice_of_a_step_and_its_end_is_checked_at_once(
     change: Callable[[Connection, datetime], Connection],
 ) -> None:
     setup = SubscriptionSetup(make_connection(subscription=make_subscription()))
@@ -72,7 +72,7 @@ async def test_what_is_told_between_our_look_and_our_leaving_is_looked_at_now(
     assert setup.provider.calls
 
 
-async def test_consent_between_our_look_and_our_leaving_is_looked_at_now() -> None:
+async def test_consent_between_the_choice_of_a_step_and_its_end_is_checked_at_once() -> None:
     setup = SubscriptionSetup(
         make_connection(state=ConnectionState.PENDING, address=None, provider_user_id=None, next_check_at=None)
     )
@@ -106,7 +106,7 @@ async def test_failures_are_retried_later_and_later_from_what_the_row_remembers(
     assert (after.failed_attempts, after.last_error) == (0, None)
 
 
-async def test_providers_own_word_on_when_to_come_again_is_kept() -> None:
+async def test_pause_that_the_provider_asks_for_is_made() -> None:
     setup = SubscriptionSetup(make_connection())
     setup.provider.errors["create"] = Throttled("slow down", retry_after_s=77)
     assert (await setup.advance_subscription()).next_check_at == NOW + timedelta(seconds=77)
@@ -120,7 +120,7 @@ async def test_providers_own_word_on_when_to_come_again_is_kept() -> None:
         (MailboxGone("no"), ConnectionStatus.PROVIDER_ERROR, "mailbox_gone"),
     ],
 )
-async def test_what_people_must_mend_is_the_status(error: Exception, status: ConnectionStatus, reason: str) -> None:
+async def test_action_that_is_required_is_the_status(error: Exception, status: ConnectionStatus, reason: str) -> None:
     setup = SubscriptionSetup(make_connection())
     setup.provider.errors["list"] = error
     after = await setup.advance_subscription()

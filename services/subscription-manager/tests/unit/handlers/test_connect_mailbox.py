@@ -259,10 +259,10 @@ async def test_deleted_during_the_exchange_is_refused_before_a_grant_is_stored(s
     connected = await setup.connect_mailbox()
     redirect = await setup.begin_consent(await setup.create.issue_ticket(connected.id))
 
-    async def delete() -> None:
+    async def delete_row() -> None:
         setup.connections.rows[connected.id] = transitions.begin_deletion(connected, NOW)
 
-    setup.provider.during["identify"] = delete
+    setup.provider.during["identify"] = delete_row
     with pytest.raises(ConsentRefused, match="does not exist"):
         await setup.finish_consent(redirect)
     assert setup.grants.stored[connected.id].generation == 1
@@ -322,12 +322,12 @@ async def test_grant_that_comes_after_the_end_is_given_back(setup: ConsentSetup)
     connected = await setup.connect_mailbox()
     redirect = await setup.begin_consent(await setup.create.issue_ticket(connected.id))
 
-    async def end() -> None:
+    async def end_row() -> None:
         await setup.delete_doc_source(connected.id)
         await setup.end_connection(connected.id)
         setup.provider.calls.clear()
 
-    setup.provider.during["identify"] = end
+    setup.provider.during["identify"] = end_row
     with pytest.raises(ConsentRefused, match="does not exist"):
         await setup.finish_consent(redirect)
     assert setup.grants.stored == {}
@@ -339,17 +339,17 @@ async def test_grant_is_not_revoked_while_another_doc_source_of_the_account_live
     connection, ticket = await setup.create_with_link(tenant_id="other")
     redirect = await setup.begin_consent(ticket)
 
-    async def delete() -> None:
+    async def delete_row() -> None:
         await setup.change.delete_doc_source("other", connection.id)
 
-    setup.provider.during["identify"] = delete
+    setup.provider.during["identify"] = delete_row
     with pytest.raises(ConsentRefused, match="does not exist"):
         await setup.finish_consent(redirect)
     assert connection.id in setup.grants.forgotten
     assert setup.provider.find_calls("revoke") == []
 
 
-async def test_refusal_is_told_though_the_revoke_fails(setup: ConsentSetup) -> None:
+async def test_refusal_is_shown_though_the_revocation_fails(setup: ConsentSetup) -> None:
     connection, ticket = await setup.create_with_link()
     redirect = await setup.begin_consent(ticket)
     setup.provider.during["exchange"] = lambda: setup.delete_doc_source(connection.id)
@@ -392,7 +392,7 @@ async def test_left_grant_is_forgotten_only_while_another_doc_source_of_its_user
     assert setup.provider.find_calls("revoke") == []
 
 
-async def test_next_consent_mends_one_that_failed_at_its_end(setup: ConsentSetup) -> None:
+async def test_next_consent_completes_one_that_failed_at_its_end(setup: ConsentSetup) -> None:
     connection, _ = await setup.fail_consent_at_its_end()
     again = await setup.finish_consent(await setup.begin_consent(await setup.create.issue_ticket(connection.id)))
     assert (again.state, again.grant_generation) == (ConnectionState.ACTIVE, 2)

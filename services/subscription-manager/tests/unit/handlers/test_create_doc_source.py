@@ -70,7 +70,7 @@ async def test_begins_at_once_and_the_address_stands_for_the_user(setup: Consent
         {"provider": "gmail", "address": "desk@fabrikam.example"},
     ],
 )
-async def test_nothing_is_reached_that_the_operator_did_not_allow(
+async def test_no_mailbox_is_opened_that_the_operator_did_not_allow(
     setup: ConsentSetup, changed: dict[str, object]
 ) -> None:
     with pytest.raises(MailboxNotAllowed):

@@ -141,11 +141,11 @@ async def test_refused_token_waits_for_the_expiry_and_ends_then() -> None:
     assert setup.grants.forgotten == [ID]
 
 
-async def test_revocation_that_ends_one_grant_only_does_not_wait_for_the_last_doc_source() -> None:
+async def test_what_belongs_to_one_doc_source_does_not_wait_for_the_last_one_of_the_account() -> None:
     setup = SubscriptionSetup(make_deleting(), make_connection(id=OTHER_ID, tenant_id="other"))
     await setup.grants.add_tokens(ID)
     await setup.advance_subscription()
-    assert setup.provider.find_calls("revoke") == [f"revoke refresh-{ID}"]
+    assert setup.provider.find_calls("end", "revoke") == ["end sub-old", f"revoke refresh-{ID}"]
 
 
 async def test_connection_of_a_provider_without_push_ends_by_its_grant_alone() -> None:

@@ -13,7 +13,7 @@ CURRENT = make_subscription(
 SUBSCRIBED = make_connection(subscription=CURRENT, next_check_at=NOW + timedelta(days=4))
 
 
-def lifecycle(kind: LifecycleKind, *, subscription_id: str = "sub-1", doc_source_id: str = ID) -> LifecycleEvent:
+def make_event(kind: LifecycleKind, *, subscription_id: str = "sub-1", doc_source_id: str = ID) -> LifecycleEvent:
     return LifecycleEvent(
         event_id="e",
         occurred_at=NOW,
@@ -26,15 +26,15 @@ def lifecycle(kind: LifecycleKind, *, subscription_id: str = "sub-1", doc_source
     )
 
 
-async def act(connection: Connection, *events: LifecycleEvent) -> tuple[FakeConnectionStore, WakeCounter]:
+async def handle_events(connection: Connection, *events: LifecycleEvent) -> tuple[FakeConnectionStore, WakeCounter]:
     connections, wake = FakeConnectionStore(connection), WakeCounter()
     for event in events:
         await HandleLifecycleEvent(connections, wake, Clock()).handle_event(event)
     return connections, wake
 
 
-async def test_reauthorization_is_asked_of_the_keeper_and_is_no_sync() -> None:
-    connections, wake = await act(SUBSCRIBED, lifecycle(LifecycleKind.REAUTHORIZATION_REQUIRED))
+async def test_reauthorization_is_a_requested_renewal_and_no_sync() -> None:
+    connections, wake = await handle_events(SUBSCRIBED, make_event(LifecycleKind.REAUTHORIZATION_REQUIRED))
     row = connections.only_row()
     assert row.subscription is not None
     assert (row.subscription.renewal_requested_at, row.next_check_at) == (NOW, NOW)
@@ -42,9 +42,9 @@ async def test_reauthorization_is_asked_of_the_keeper_and_is_no_sync() -> None:
     assert wake.count == 1
 
 
-async def test_removed_is_recreated_and_synced_once_however_often_it_is_told() -> None:
-    removed = lifecycle(LifecycleKind.SUBSCRIPTION_REMOVED)
-    connections, _ = await act(SUBSCRIBED, removed, removed)
+async def test_removed_subscription_is_recreated_and_synced_once_however_often_it_is_reported() -> None:
+    removed = make_event(LifecycleKind.SUBSCRIPTION_REMOVED)
+    connections, _ = await handle_events(SUBSCRIBED, removed, removed)
     row = connections.only_row()
     assert row.subscription is not None
     assert (row.subscription.status, row.next_check_at) == (SubscriptionStatus.REMOVED, NOW)
@@ -52,34 +52,34 @@ async def test_removed_is_recreated_and_synced_once_however_often_it_is_told() -
 
 
 async def test_missed_is_a_sync_and_nothing_else() -> None:
-    connections, _ = await act(SUBSCRIBED, lifecycle(LifecycleKind.MISSED))
+    connections, _ = await handle_events(SUBSCRIBED, make_event(LifecycleKind.MISSED))
     assert connections.only_row() == SUBSCRIBED
     assert connections.sync_requests == [(ID, SyncReason.LIFECYCLE)]
 
 
-async def test_other_kinds_are_noted_and_change_nothing() -> None:
-    connections, _ = await act(SUBSCRIBED, lifecycle(LifecycleKind.OTHER))
+async def test_other_kinds_are_logged_and_change_nothing() -> None:
+    connections, _ = await handle_events(SUBSCRIBED, make_event(LifecycleKind.OTHER))
     assert (connections.only_row(), connections.sync_requests) == (SUBSCRIBED, [])
 
 
 @pytest.mark.parametrize("kind", list(LifecycleKind))
-async def test_word_on_a_replaced_subscription_changes_nothing(kind: LifecycleKind) -> None:
-    connections, wake = await act(SUBSCRIBED, lifecycle(kind, subscription_id="sub-0"))
+async def test_event_about_a_replaced_subscription_changes_nothing(kind: LifecycleKind) -> None:
+    connections, wake = await handle_events(SUBSCRIBED, make_event(kind, subscription_id="sub-0"))
     assert (connections.only_row(), connections.sync_requests, wake.count) == (SUBSCRIBED, [], 0)
 
 
 async def test_deleting_and_unknown_doc_sources_are_left_alone() -> None:
     deleting = make_connection(state=ConnectionState.DELETING, subscription=CURRENT)
-    connections, _ = await act(
+    connections, _ = await handle_events(
         deleting,
-        lifecycle(LifecycleKind.SUBSCRIPTION_REMOVED),
-        lifecycle(LifecycleKind.MISSED, doc_source_id="33333333-3333-4333-8333-333333333333"),
+        make_event(LifecycleKind.SUBSCRIPTION_REMOVED),
+        make_event(LifecycleKind.MISSED, doc_source_id="33333333-3333-4333-8333-333333333333"),
     )
     assert (connections.only_row(), connections.sync_requests) == (deleting, [])
 
 
 async def test_paused_one_is_recreated_and_its_resume_will_sync() -> None:
     paused = make_connection(state=ConnectionState.PAUSED, subscription=CURRENT)
-    connections, _ = await act(paused, lifecycle(LifecycleKind.SUBSCRIPTION_REMOVED))
+    connections, _ = await handle_events(paused, make_event(LifecycleKind.SUBSCRIPTION_REMOVED))
     assert connections.only_row().next_check_at == NOW
     assert connections.sync_requests == []

@@ -29,6 +29,12 @@ async def test_watch_is_made_without_a_hash() -> None:
 async def test_one_watch_serves_all_doc_sources_of_the_account() -> None:
     other = make_shared(id=OTHER_ID, tenant_id="other", address="ada@gmail.example")
     setup = make_shared_setup(make_shared(), other)
+
+    async def let_the_other_come() -> None:
+        for _ in range(20):
+            await asyncio.sleep(0)
+
+    setup.provider.during["create"] = let_the_other_come
     first, second = await asyncio.gather(setup.advance_subscription(ID), setup.advance_subscription(OTHER_ID))
     assert len(setup.provider.calls) == 1
     assert first.subscription is not None
@@ -62,18 +68,18 @@ async def test_doc_sources_that_take_a_watch_over_from_each_other_still_repeat_i
 
 
 async def test_watch_ends_with_the_last_doc_source_over_all_tenants() -> None:
-    gone = {"state": ConnectionState.DELETING}
+    deleting = {"state": ConnectionState.DELETING}
     other = make_shared(id=OTHER_ID, tenant_id="other", address="ada@gmail.example")
     setup = make_shared_setup(make_shared(), other)
     for one in (ID, OTHER_ID):
         await setup.advance_subscription(one)
         await setup.grants.add_tokens(one, "gmail")
     setup.provider.calls.clear()
-    setup.connections.rows[ID] = replace(setup.connections.rows[ID], **gone)  # type: ignore[arg-type]
+    setup.connections.rows[ID] = replace(setup.connections.rows[ID], **deleting)  # type: ignore[arg-type]
     await setup.advance_subscription(ID)
     assert setup.provider.calls == []
     assert setup.grants.forgotten == [ID]
-    setup.connections.rows[OTHER_ID] = replace(setup.connections.rows[OTHER_ID], **gone)  # type: ignore[arg-type]
+    setup.connections.rows[OTHER_ID] = replace(setup.connections.rows[OTHER_ID], **deleting)  # type: ignore[arg-type]
     await setup.advance_subscription(OTHER_ID)
     assert setup.provider.calls == ["end projects/p/topics/t", f"revoke refresh-{OTHER_ID}"]
 

@@ -44,7 +44,7 @@ async def test_what_is_announced_is_the_hash_of_the_client_state_that_is_sent() 
     assert len(client_state) <= 128
     assert [known.sha256 for known in published.client_states] == [sha256(client_state.encode()).hexdigest()]
     assert published.client_states[0].valid_until > NOW + timedelta(minutes=10_080)
-    # The client state itself is nowhere: neither stored nor told.
+    # The client state itself is nowhere: neither stored nor published.
     assert client_state not in repr(after)
     assert client_state not in repr(setup.connections.published)
 
@@ -52,8 +52,10 @@ async def test_what_is_announced_is_the_hash_of_the_client_state_that_is_sent() 
 async def test_stored_subscription_is_a_newer_version_with_the_id() -> None:
     setup = SubscriptionSetup(make_connection(version=4))
     await setup.advance_subscription()
-    told = [(version, event.subscription_id) for _, version, event in setup.connections.published if event is not None]
-    assert told == [(5, None), (6, "sub-3")]
+    published = [
+        (version, event.subscription_id) for _, version, event in setup.connections.published if event is not None
+    ]
+    assert published == [(5, None), (6, "sub-3")]
 
 
 async def test_expiry_that_the_provider_grants_is_what_counts() -> None:
@@ -104,10 +106,10 @@ async def test_subscription_that_came_too_late_is_ended_and_the_other_one_stays(
 async def test_delete_during_create_stores_the_id_for_the_end_and_asks_for_no_sync() -> None:
     setup = SubscriptionSetup(make_connection())
 
-    async def delete() -> None:
+    async def delete_row() -> None:
         setup.connections.rows[ID] = transitions.begin_deletion(setup.connections.rows[ID], NOW)
 
-    setup.provider.during["create"] = delete
+    setup.provider.during["create"] = delete_row
     after = await setup.advance_subscription()
     assert after.state is ConnectionState.DELETING
     assert after.subscription is not None
@@ -121,10 +123,10 @@ async def test_delete_during_create_stores_the_id_for_the_end_and_asks_for_no_sy
 async def test_delete_before_the_hash_is_announced_creates_nothing() -> None:
     setup = SubscriptionSetup(make_connection())
 
-    async def delete() -> None:
+    async def delete_row() -> None:
         setup.connections.rows[ID] = transitions.begin_deletion(setup.connections.rows[ID], NOW)
 
-    setup.provider.during["list"] = delete
+    setup.provider.during["list"] = delete_row
     await setup.advance_subscription()
     assert setup.provider.find_calls("create") == []
 
@@ -191,7 +193,7 @@ async def test_subscription_that_calls_another_address_is_recreated() -> None:
     assert after.subscription.notification_url == URLS.notification
 
 
-async def test_attempts_do_not_pile_up_hashes() -> None:
+async def test_number_of_hashes_is_limited() -> None:
     setup = SubscriptionSetup(make_connection())
     setup.provider.errors["create"] = ProviderUnavailable("503")
     for _ in range(40):

@@ -13,7 +13,7 @@ CURRENT = make_subscription(
 SUBSCRIBED = make_connection(subscription=CURRENT, next_check_at=NOW + timedelta(days=4))
 
 
-def learned(kind: ConnectionKind, *, generation: int = 1, at: datetime = NOW) -> ConnectionEvent:
+def make_event(kind: ConnectionKind, *, generation: int = 1, at: datetime = NOW) -> ConnectionEvent:
     return ConnectionEvent(
         event_id=f"{kind}-{at}",
         occurred_at=at,
@@ -25,7 +25,7 @@ def learned(kind: ConnectionKind, *, generation: int = 1, at: datetime = NOW) ->
     )
 
 
-async def record(connection: Connection, *events: ConnectionEvent) -> FakeConnectionStore:
+async def record_events(connection: Connection, *events: ConnectionEvent) -> FakeConnectionStore:
     connections = FakeConnectionStore(connection)
     for event in events:
         await RecordConnectionEvent(connections, Clock()).record_event(event)
@@ -36,7 +36,7 @@ async def test_synced_is_the_last_successful_sync_and_ends_trouble() -> None:
     troubled = make_connection(
         connection_status=ConnectionStatus.PROVIDER_ERROR, connection_reason="provider_failing", last_error="x"
     )
-    row = (await record(troubled, learned(ConnectionKind.SYNCED))).only_row()
+    row = (await record_events(troubled, make_event(ConnectionKind.SYNCED))).only_row()
     assert (row.last_successful_sync_at, row.connection_status, row.connection_reason, row.last_error) == (
         NOW,
         ConnectionStatus.ACTIVE,
@@ -45,14 +45,16 @@ async def test_synced_is_the_last_successful_sync_and_ends_trouble() -> None:
     )
 
 
-async def test_older_sync_that_is_told_late_does_not_turn_the_clock_back() -> None:
-    earlier = learned(ConnectionKind.SYNCED, at=NOW - timedelta(hours=1))
-    row = (await record(SUBSCRIBED, learned(ConnectionKind.SYNCED), earlier)).only_row()
+async def test_older_sync_that_is_reported_late_does_not_move_the_time_back() -> None:
+    earlier = make_event(ConnectionKind.SYNCED, at=NOW - timedelta(hours=1))
+    row = (await record_events(SUBSCRIBED, make_event(ConnectionKind.SYNCED), earlier)).only_row()
     assert row.last_successful_sync_at == NOW
 
 
 async def test_status_is_no_news_for_doc_sources() -> None:
-    connections = await record(SUBSCRIBED, learned(ConnectionKind.SYNCED), learned(ConnectionKind.TOKEN_REFUSED))
+    connections = await record_events(
+        SUBSCRIBED, make_event(ConnectionKind.SYNCED), make_event(ConnectionKind.TOKEN_REFUSED)
+    )
     assert connections.published == []
 
 
@@ -68,17 +70,19 @@ async def test_status_is_no_news_for_doc_sources() -> None:
 async def test_trouble_is_a_status_with_its_reason_and_recovery_ends_it(
     kind: ConnectionKind, status: ConnectionStatus
 ) -> None:
-    connections = await record(SUBSCRIBED, learned(kind))
+    connections = await record_events(SUBSCRIBED, make_event(kind))
     row = connections.only_row()
     assert (row.connection_status, row.connection_reason, row.last_error) == (status, kind.value, "why")
-    await RecordConnectionEvent(connections, Clock()).record_event(learned(ConnectionKind.RECOVERED))
+    await RecordConnectionEvent(connections, Clock()).record_event(make_event(ConnectionKind.RECOVERED))
     assert connections.only_row().connection_status is ConnectionStatus.ACTIVE
 
 
 async def test_late_refusal_of_an_older_grant_does_not_condemn_the_newer() -> None:
     reconnected = make_connection(grant_generation=2)
-    assert (await record(reconnected, learned(ConnectionKind.TOKEN_REFUSED, generation=1))).only_row() == reconnected
-    row = (await record(reconnected, learned(ConnectionKind.TOKEN_REFUSED, generation=2))).only_row()
+    assert (
+        await record_events(reconnected, make_event(ConnectionKind.TOKEN_REFUSED, generation=1))
+    ).only_row() == reconnected
+    row = (await record_events(reconnected, make_event(ConnectionKind.TOKEN_REFUSED, generation=2))).only_row()
     assert row.connection_status is ConnectionStatus.TOKEN_REFRESH_FAILED
 
 
@@ -86,31 +90,35 @@ async def test_sync_by_the_backstop_does_not_hide_that_pushes_are_missing() -> N
     expired = make_connection(
         connection_status=ConnectionStatus.SUBSCRIPTION_EXPIRED, connection_reason="renewal_failed"
     )
-    row = (await record(expired, learned(ConnectionKind.SYNCED))).only_row()
+    row = (await record_events(expired, make_event(ConnectionKind.SYNCED))).only_row()
     assert (row.connection_status, row.last_successful_sync_at) == (ConnectionStatus.SUBSCRIPTION_EXPIRED, NOW)
 
 
 async def test_forgotten_ends_a_deletion_whose_provider_side_is_over() -> None:
     ended = make_connection(state=ConnectionState.DELETING, provider_ended_at=NOW, version=5)
-    connections = await record(ended, learned(ConnectionKind.FORGOTTEN), learned(ConnectionKind.FORGOTTEN))
+    connections = await record_events(ended, make_event(ConnectionKind.FORGOTTEN), make_event(ConnectionKind.FORGOTTEN))
     assert connections.only_row().state is ConnectionState.DELETED
     assert connections.published == [(ID, 6, None)]
 
 
 async def test_forgotten_before_the_provider_side_is_over_is_remembered() -> None:
-    row = (await record(make_connection(state=ConnectionState.DELETING), learned(ConnectionKind.FORGOTTEN))).only_row()
+    row = (
+        await record_events(make_connection(state=ConnectionState.DELETING), make_event(ConnectionKind.FORGOTTEN))
+    ).only_row()
     assert (row.state, row.forgotten_at) == (ConnectionState.DELETING, NOW)
 
 
 async def test_forgotten_means_nothing_to_a_living_one() -> None:
-    assert (await record(SUBSCRIBED, learned(ConnectionKind.FORGOTTEN))).only_row() == SUBSCRIBED
+    assert (await record_events(SUBSCRIBED, make_event(ConnectionKind.FORGOTTEN))).only_row() == SUBSCRIBED
 
 
 async def test_event_about_a_connection_without_consent_changes_nothing() -> None:
     pending = make_connection(state=ConnectionState.PENDING, grant_generation=0, connection_status=None)
-    assert (await record(pending, learned(ConnectionKind.PROVIDER_FAILING, generation=0))).only_row() == pending
+    assert (
+        await record_events(pending, make_event(ConnectionKind.PROVIDER_FAILING, generation=0))
+    ).only_row() == pending
 
 
 async def test_recovery_is_no_successful_sync() -> None:
-    row = (await record(SUBSCRIBED, learned(ConnectionKind.RECOVERED))).only_row()
+    row = (await record_events(SUBSCRIBED, make_event(ConnectionKind.RECOVERED))).only_row()
     assert row.last_successful_sync_at is None

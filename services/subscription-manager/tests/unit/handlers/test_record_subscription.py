@@ -35,15 +35,15 @@ async def test_subscription_that_expires_within_a_day_is_renewed_with_its_hash()
     assert after.next_check_at < after.subscription.expires_at - timedelta(hours=23)
 
 
-async def test_removal_that_is_told_during_a_renewal_wins() -> None:
+async def test_removal_that_is_reported_during_a_renewal_wins() -> None:
     soon = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
     setup = SubscriptionSetup(make_connection(subscription=soon))
     setup.provider.subscriptions["sub-old"] = make_provider_subscription(soon)
 
-    async def removed() -> None:
+    async def remove_subscription() -> None:
         setup.connections.rows[ID] = transitions.mark_subscription_removed(setup.connections.rows[ID], NOW)
 
-    setup.provider.during["renew"] = removed
+    setup.provider.during["renew"] = remove_subscription
     after = await setup.advance_subscription()
     assert after.subscription is not None
     assert after.subscription.status is SubscriptionStatus.REMOVED

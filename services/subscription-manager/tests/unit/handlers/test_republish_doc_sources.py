@@ -39,7 +39,7 @@ class Topic:
         (ConnectionState.DELETED, None, False),
     ],
 )
-async def test_topic_that_is_behind_the_table_is_told_again(
+async def test_doc_source_that_is_outdated_in_the_topic_is_published_again(
     state: ConnectionState, shown: int | None, is_repeated: bool
 ) -> None:
     connections = FakeConnectionStore(make_connection(state=state, version=7))

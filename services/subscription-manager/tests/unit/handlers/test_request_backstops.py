@@ -33,7 +33,7 @@ class CountingStore(FakeConnectionStore):
 
 
 @asynccontextmanager
-async def running(store: CountingStore, interval: timedelta = timedelta(minutes=15)) -> AsyncIterator[None]:
+async def run_until_left(store: CountingStore, interval: timedelta = timedelta(minutes=15)) -> AsyncIterator[None]:
     stopping = asyncio.Event()
     scheduler = BackstopScheduler(store, interval=interval, clock=Clock())
     task = asyncio.ensure_future(scheduler.run_backstops(stopping))
@@ -48,7 +48,7 @@ async def test_every_active_doc_source_gets_its_backstop_and_no_other() -> None:
     store = CountingStore()
     store.rows[IDS[3]] = make_connection(id=IDS[3], next_backstop_at=NOW, state=ConnectionState.PAUSED)
     store.rows[IDS[4]] = make_connection(id=IDS[4], next_backstop_at=NOW + timedelta(minutes=5))
-    async with running(store):
+    async with run_until_left(store):
         await asyncio.wait_for(store.came.wait(), 15)
     assert sorted(store.sync_requests) == [(one, SyncReason.BACKSTOP) for one in IDS[:3]]
 
@@ -56,6 +56,6 @@ async def test_every_active_doc_source_gets_its_backstop_and_no_other() -> None:
 async def test_backstops_go_on_after_an_absence_of_postgres() -> None:
     store = CountingStore(until=2)
     store.errors = [Unavailable("Postgres")]
-    async with running(store, timedelta(seconds=0.1)):
+    async with run_until_left(store, timedelta(seconds=0.1)):
         await asyncio.wait_for(store.came.wait(), 15)
     assert sorted(one for one, _ in store.sync_requests) == IDS

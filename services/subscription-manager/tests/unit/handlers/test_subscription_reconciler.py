@@ -81,7 +81,7 @@ def make_reconciler(
 
 
 @asynccontextmanager
-async def running(reconciler: SubscriptionReconciler) -> AsyncIterator[None]:
+async def run_until_left(reconciler: SubscriptionReconciler) -> AsyncIterator[None]:
     stopping = asyncio.Event()
     task = asyncio.ensure_future(reconciler.run_reconciler(stopping))
     try:
@@ -93,7 +93,7 @@ async def running(reconciler: SubscriptionReconciler) -> AsyncIterator[None]:
 
 async def test_all_that_is_due_advances_a_few_at_a_time_and_once() -> None:
     steps = StepRecorder()
-    async with running(make_reconciler(make_store(), steps)):
+    async with run_until_left(make_reconciler(make_store(), steps)):
         await steps.wait_for_all()
     assert sorted(steps.advanced) == IDS
     assert steps.max_running == 2
@@ -103,7 +103,7 @@ async def test_no_more_is_claimed_than_may_run() -> None:
     # What another instance could have taken would wait for us.
     store, steps = make_store(), StepRecorder(expected=2)
     steps.gate.clear()
-    async with running(make_reconciler(store, steps)):
+    async with run_until_left(make_reconciler(store, steps)):
         await steps.wait_for_all()
         due = [row.id for row in store.rows.values() if row.next_check_at == NOW]
         assert len(due) == len(IDS) - 2
@@ -115,8 +115,8 @@ async def test_two_instances_share_the_work() -> None:
     one.gate.clear()
     two.gate.clear()
     async with (
-        running(make_reconciler(store, one, max_concurrent=3)),
-        running(make_reconciler(store, two, max_concurrent=5)),
+        run_until_left(make_reconciler(store, one, max_concurrent=3)),
+        run_until_left(make_reconciler(store, two, max_concurrent=5)),
     ):
         await one.wait_for_all()
         await two.wait_for_all()
@@ -125,7 +125,7 @@ async def test_two_instances_share_the_work() -> None:
 
 async def test_wake_is_followed_at_once() -> None:
     store, steps, wake = CountingStore(), StepRecorder(expected=1), asyncio.Event()
-    async with running(make_reconciler(store, steps, wake=wake)):
+    async with run_until_left(make_reconciler(store, steps, wake=wake)):
         await asyncio.wait_for(store.asked.wait(), 15)
         store.rows[IDS[0]] = make_connection(id=IDS[0], next_check_at=NOW)
         wake.set()
@@ -144,7 +144,7 @@ async def test_wake_during_a_claim_is_not_lost() -> None:
                 wake.set()
             return claimed
 
-    async with running(make_reconciler(ChangedDuringClaim(), steps, wake=wake)):
+    async with run_until_left(make_reconciler(ChangedDuringClaim(), steps, wake=wake)):
         await steps.wait_for_all(5)
 
 
@@ -159,13 +159,13 @@ async def test_scheduled_check_is_made_when_its_time_comes_and_not_at_the_next_r
 
     store = FakeConnectionStore(make_connection(next_check_at=NOW + timedelta(seconds=0.5)))
     steps = StepRecorder(expected=1)
-    async with running(make_reconciler(store, steps, clock=RealClock())):
+    async with run_until_left(make_reconciler(store, steps, clock=RealClock())):
         await steps.wait_for_all(10)
 
 
 async def test_nothing_is_asked_while_nothing_is_due() -> None:
     store, steps = CountingStore(make_connection(next_check_at=NOW + timedelta(days=1))), StepRecorder()
-    async with running(make_reconciler(store, steps)):
+    async with run_until_left(make_reconciler(store, steps)):
         await asyncio.wait_for(store.asked.wait(), 15)
         for _ in range(50):
             await asyncio.sleep(0)
@@ -176,7 +176,7 @@ async def test_failure_of_one_stops_no_other() -> None:
     for error in (Unavailable("lock"), RuntimeError("bug")):
         steps = StepRecorder()
         steps.error = error
-        async with running(make_reconciler(make_store(), steps)):
+        async with run_until_left(make_reconciler(make_store(), steps)):
             await steps.wait_for_all()
         assert sorted(steps.advanced) == IDS
 
@@ -184,7 +184,7 @@ async def test_failure_of_one_stops_no_other() -> None:
 async def test_step_that_hangs_is_cancelled_at_the_stop() -> None:
     steps = StepRecorder(expected=1)
     steps.gate.clear()
-    async with running(make_reconciler(FakeConnectionStore(make_connection()), steps)):
+    async with run_until_left(make_reconciler(FakeConnectionStore(make_connection()), steps)):
         await steps.wait_for_all()
 
 
@@ -200,6 +200,6 @@ async def test_database_that_is_away_is_waited_for() -> None:
             raise Unavailable("Postgres")
 
     steps = StepRecorder(expected=1)
-    async with running(make_reconciler(Away(), steps, max_pause_s=0.05)):
+    async with run_until_left(make_reconciler(Away(), steps, max_pause_s=0.05)):
         await steps.wait_for_all()
     assert steps.advanced == [IDS[0]]
