@@ -290,6 +290,7 @@ def _mutate_target(name: str, target: Target, lines: set[int]) -> tuple[int, lis
         sys.stderr.write(f"\r{name}: {number}/{len(mutants)}, {len(survivors)} survive ")
         if not _is_caught(target, path, mutant.tree):
             survivors.append(mutant)
+            print(f"  {name}, line {mutant.line}: {mutant.change}", flush=True)
     sys.stderr.write("\n")
     return len(mutants), survivors
 
@@ -302,8 +303,6 @@ def main() -> None:
         name, _, lines = argument.partition(":")
         count, survivors = _mutate_target(name, TARGETS[name], {int(line) for line in lines.split(",") if line})
         print(f"{name}: {count - len(survivors)} of {count} caught ({100 * (count - len(survivors)) / count:.0f} %)")
-        for mutant in survivors:
-            print(f"  line {mutant.line}: {mutant.change}", flush=True)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,12 @@ async def test_another_error_is_raised_as_it_is_and_at_once() -> None:
 
 async def test_a_cancelled_retry_ends() -> None:
     retrying = retry_forever(Unavailable, log_event="thing_failed", initial_s=60, max_s=60)
-    task = asyncio.create_task(retrying(Flaky(Unavailable("not yet")).answer))
+    flaky = Flaky(Unavailable("not yet"))
+
+    async def wait_for_answer() -> str:
+        return await retrying(flaky.answer)
+
+    task = asyncio.create_task(wait_for_answer())
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -271,7 +271,7 @@ async def test_the_work_of_a_record_has_the_trace_of_its_header(bench: Bench) ->
     async def handle_record(_record: IncomingRecord) -> None:
         seen.append(current_traceparent())
 
-    bench.handle_record = handle_record  # type: ignore[method-assign]  # this one test's handler
+    bench.handle_record = handle_record  # type: ignore[method-assign,assignment]  # this test's handler
     bench.kafka.write_requests(1, headers=(("traceparent", trace.encode()),))
     async with run_consumer(bench.create_consumer()):
         await wait_until(lambda: bench.kafka.committed_offsets() == {1})
