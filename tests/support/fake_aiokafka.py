@@ -53,6 +53,7 @@ class FakeAiokafka:
         self.positions: dict[TopicPartition, int] = {}
         self.joins = 0
         self.failed_commits = 0
+        self.compacted = 0  # offsets at the end of each partition whose records are gone
         self.is_forgotten = False  # the session has run out, and this member does not know yet
         self.forgets_after_join: int | None = None
         self.who_notices = "commit"
@@ -114,10 +115,10 @@ class FakeAiokafka:
         return found
 
     def highwater(self, partition: TopicPartition) -> int:
-        return len(self.records[partition])
+        return len(self.records[partition]) + self.compacted
 
     async def position(self, partition: TopicPartition) -> int:
-        return self.positions[partition]
+        return self.positions[partition] + self.compacted
 
     async def commit(self, offsets: dict[TopicPartition, int]) -> None:
         try:

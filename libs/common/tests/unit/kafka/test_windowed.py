@@ -28,6 +28,7 @@ class Bench:
         self.letters = FakeDeadLetterSender()
         self.begun: list[int] = []
         self.handled: list[int] = []
+        self.cancelled: list[int] = []
         self.failures: dict[int, Exception] = {}
         self.gates: dict[int, asyncio.Event] = {}
 
@@ -47,7 +48,11 @@ class Bench:
     async def handle_record(self, record: IncomingRecord) -> None:
         self.begun.append(record.offset)
         if (gate := self.gates.get(record.offset)) is not None:
-            await gate.wait()
+            try:
+                await gate.wait()
+            except asyncio.CancelledError:
+                self.cancelled.append(record.offset)
+                raise
         if (failure := self.failures.get(record.offset)) is not None:
             raise failure
         self.handled.append(record.offset)
@@ -276,3 +281,16 @@ async def test_the_work_of_a_record_has_the_trace_of_its_header(bench: Bench) ->
     async with run_consumer(bench.create_consumer()):
         await wait_until(lambda: bench.kafka.committed_offsets() == {1})
     assert seen == [trace]
+
+
+async def test_work_on_a_lost_partition_is_cancelled_before_the_group_is_joined_again(bench: Bench) -> None:
+    bench.gates[0] = asyncio.Event()
+    bench.kafka.who_notices = "heartbeat after the commit"
+    bench.kafka.forgets_after_join = 1
+    bench.kafka.write_requests(2)
+    async with run_consumer(bench.create_consumer()):
+        await wait_until(lambda: bench.kafka.joins == 2)
+        assert bench.cancelled == [0]
+        bench.gates[0].set()
+        await wait_until(lambda: bench.kafka.committed_offsets() == {2})
+    assert bench.handled == [1, 0, 1]
