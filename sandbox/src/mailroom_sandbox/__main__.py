@@ -50,7 +50,7 @@ def up(
         bool, typer.Option("--without-providers", help="On the environment's or .env's providers. `make up`.")
     ] = False,
 ) -> None:
-    """Kafka, Postgres, the services and the front, until Ctrl-C; with the sandbox's providers if not said otherwise."""
+    """Kafka, Postgres, the services and the reverse proxy, until Ctrl-C; with the sandbox's providers if not said otherwise."""
     console = _open_console()
     with lock.hold_lock(find_home().lock):
         plan = (

@@ -1,4 +1,4 @@
-"""The sandbox's certificate authority, made once: providers and front speak TLS with certificates of it."""
+"""The sandbox's certificate authority, made once: the doubles and the reverse proxy speak TLS with certificates of it."""
 
 import ssl
 from dataclasses import dataclass
