@@ -67,7 +67,7 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
 
 
 def _write_joint_bundle(folder: Path, proxy_bundle: Path) -> Path:
-    """Whoever calls the reverse proxy and the doubles trusts two authorities; the site itself trusts the providers' alone."""
+    """Whoever calls the reverse proxy and the doubles trusts two authorities; the site trusts the providers' alone."""
     (folder / "providers").mkdir()
     issue_certificate(folder / "providers")
     both = folder / "both.pem"

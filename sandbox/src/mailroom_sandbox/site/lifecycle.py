@@ -1,7 +1,7 @@
 """A whole site on this machine, from the lock to the last process that ends.
 
-The order of a start: lock, ports, Kafka and Postgres, topics and migrations, services, reverse proxy, endpoints.json. The
-order of a stop is the reverse, within 20 seconds whatever hangs.
+The order of a start: lock, ports, Kafka and Postgres, topics and migrations, services, reverse proxy, endpoints.json.
+The order of a stop is the reverse, within 20 seconds whatever hangs.
 """
 
 import asyncio
