@@ -298,9 +298,13 @@ def _add_push_routes(
 
     @app.get("/sandbox/notifications")
     async def list_notifications() -> dict[str, object]:
-        """How many wait, and what became of the others; without their bodies."""
+        """How many wait, how often they were tried at most, and what became of the others; without bodies."""
         rows = store.select_rows("select seq, channel, url, at_ms, status, attempts from delivered order by seq")
-        return {"waiting": state.dispatcher.count_waiting(), "items": [dict(row) for row in rows]}
+        return {
+            "waiting": state.dispatcher.count_waiting(),
+            "most_attempts": store.select_number("select max(attempts) from outgoing"),
+            "items": [dict(row) for row in rows],
+        }
 
     @app.post("/sandbox/notifications/hurry")
     async def retry_pushes_now() -> dict[str, int]:
