@@ -16,7 +16,7 @@ from mailroom_sandbox.site.services import SERVICES
 from mailroom_sandbox.site.stack.home import find_checkout, read_json
 from mailroom_sandbox.testkit.site_harness import SiteHarness, clean_environment, site_harness
 
-pytestmark = pytest.mark.timeout(600)
+pytestmark = pytest.mark.timeout(1200)  # four runs of a whole site, on a machine that may be busy
 
 RUN = "make run"
 RUN_ONCE = "make run ONCE=1"

@@ -11,7 +11,7 @@ from mailroom_common.provider_clients import open_providers
 from mailroom_common.providers.types import Mailbox
 from mailroom_common.settings import ProviderSettings, load_settings
 from mailroom_common.tokens.store import TokenStore
-from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
+from mailroom_sandbox.provider_doubles.google.oauth import SERVICE_ACCOUNT_FILE
 from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 pytestmark = pytest.mark.stack
@@ -22,7 +22,8 @@ async def test_service_account_reads_the_mailbox_of_its_domain(
 ) -> None:
     await sandbox.control.create_mailbox("gmail", "ap@example.org")
     monkeypatch.setenv(
-        "MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY", (sandbox.settings.state / FILE_NAME).read_text(encoding="utf-8")
+        "MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY",
+        (sandbox.settings.state / SERVICE_ACCOUNT_FILE).read_text(encoding="utf-8"),
     )
     mailbox = Mailbox(
         doc_source_id=str(uuid.uuid4()),

@@ -7,7 +7,7 @@ import sys
 from pydantic import ValidationError
 
 from mailroom_sandbox.provider_doubles.app import run_provider_doubles
-from mailroom_sandbox.provider_doubles.endpoints import Endpoints
+from mailroom_sandbox.provider_doubles.endpoints import ProviderEndpoints
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 
 
@@ -16,7 +16,7 @@ async def serve_doubles(settings: ProvidersSettings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopping.set)
-    at = Endpoints.from_settings(settings)
+    at = ProviderEndpoints.from_settings(settings)
     ready = f"providers ready: microsoft {at.authority} google {at.gmail_url} control {at.control_url}"
     await run_provider_doubles(settings, stopping, ready=lambda _: print(ready, flush=True))
 

@@ -9,7 +9,7 @@ import uvicorn
 from mailroom_common.web import StoppableServer
 from mailroom_sandbox.provider_doubles.control import build_control_app
 from mailroom_sandbox.provider_doubles.google.app import Google
-from mailroom_sandbox.provider_doubles.google.service_account import write_service_account_file
+from mailroom_sandbox.provider_doubles.google.oauth import write_service_account_file
 from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
 from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderState, build_provider_state, utc_now
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings

@@ -12,7 +12,7 @@ from mailroom_sandbox.provider_doubles.store import Store
 from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, to_ms
 
 
-class Calls:
+class CallLog:
     def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
         self._store = store
         self._now = now
@@ -47,7 +47,7 @@ class Calls:
         return self._store.execute_sql("delete from call")
 
 
-class Gate:
+class CallGate:
     """The provider's own limits: they apply to each call alike, also to those inside a batch."""
 
     def __init__(self, faults: Faults, *, slots: int, latency_s: float, too_many: Callable[[], Reply]) -> None:

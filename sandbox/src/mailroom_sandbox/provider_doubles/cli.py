@@ -156,8 +156,8 @@ def set_fault(
 
         mailroom-sandbox fault set notifications mode=off --mailbox accounts@company.example
     """
-    wish = dict(_parse_parameter(text) for text in parameters or [])
-    _run_request(control, lambda client: client.set_fault(name, mailbox=mailbox, **wish))
+    fields = dict(_parse_parameter(text) for text in parameters or [])
+    _run_request(control, lambda client: client.set_fault(name, mailbox=mailbox, **fields))
 
 
 @fault_app.command("clear")

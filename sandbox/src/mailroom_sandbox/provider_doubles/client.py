@@ -24,8 +24,8 @@ class ControlClient:
         await self._send_request("POST", "/sandbox/reset")
 
     async def create_mailbox(self, provider: str, address: str, display_name: str | None = None) -> None:
-        wish = {"provider": provider, "address": address, "display_name": display_name}
-        await self._send_request("POST", "/sandbox/mailboxes", json=wish)
+        fields = {"provider": provider, "address": address, "display_name": display_name}
+        await self._send_request("POST", "/sandbox/mailboxes", json=fields)
 
     async def list_mailboxes(self) -> list[dict[str, Any]]:
         return await self._list_items("/sandbox/mailboxes")
@@ -36,13 +36,13 @@ class ControlClient:
 
     async def create_folder(self, address: str, folder: str, provider: str | None = None) -> str:
         """Makes a folder (Outlook, by path) or a label (Gmail, by name), and returns the provider's id of it."""
-        wish = {"address": address, "folder": folder, "provider": provider}
-        answer = await self._send_request("POST", "/sandbox/folders", json=wish)
+        fields = {"address": address, "folder": folder, "provider": provider}
+        answer = await self._send_request("POST", "/sandbox/folders", json=fields)
         return str(answer["items"][0]["folder_id"])
 
     async def remove_folder(self, address: str, folder: str, provider: str | None = None) -> None:
-        wish = {"address": address, "folder": folder, "provider": provider}
-        await self._send_request("POST", "/sandbox/folders/remove", json=wish)
+        fields = {"address": address, "folder": folder, "provider": provider}
+        await self._send_request("POST", "/sandbox/folders/remove", json=fields)
 
     async def deliver_mail(
         self,
@@ -55,11 +55,11 @@ class ControlClient:
         times: int = 1,
     ) -> list[str]:
         """Returns the ids: immutable ones on Outlook."""
-        wish = {"to": to, "provider": provider, "folder": folder, "times": times}
-        wish["received_at"] = received_at.isoformat() if received_at else None
+        fields = {"to": to, "provider": provider, "folder": folder, "times": times}
+        fields["received_at"] = received_at.isoformat() if received_at else None
         timeout_s = 30 + times * 0.05
         answer = await self._send_request(
-            "POST", "/sandbox/messages", params=_drop_missing(wish), content=source, timeout=timeout_s
+            "POST", "/sandbox/messages", params=_drop_missing(fields), content=source, timeout=timeout_s
         )
         return [item["message_id"] for item in answer["items"]]
 
@@ -67,12 +67,12 @@ class ControlClient:
         return await self._list_items("/sandbox/messages", {"address": address, "provider": provider})
 
     async def move_message(self, address: str, message_id: str, folder: str) -> str:
-        wish = {"address": address, "message_id": message_id, "folder": folder}
-        return str((await self._send_request("POST", "/sandbox/messages/move", json=wish))["message_id"])
+        fields = {"address": address, "message_id": message_id, "folder": folder}
+        return str((await self._send_request("POST", "/sandbox/messages/move", json=fields))["message_id"])
 
     async def mark_read(self, address: str, message_id: str, *, is_read: bool = True) -> None:
-        wish = {"address": address, "message_id": message_id, "is_read": is_read}
-        await self._send_request("POST", "/sandbox/messages/update", json=wish)
+        fields = {"address": address, "message_id": message_id, "is_read": is_read}
+        await self._send_request("POST", "/sandbox/messages/update", json=fields)
 
     async def delete_message(self, address: str, message_id: str) -> None:
         await self._send_request(
@@ -99,8 +99,8 @@ class ControlClient:
     async def send_lifecycle_event(
         self, event: str, *, address: str | None = None, subscription_id: str | None = None
     ) -> int:
-        wish = {"event": event, "address": address, "subscription_id": subscription_id}
-        return int((await self._send_request("POST", "/sandbox/lifecycle", json=wish))["sent"])
+        fields = {"event": event, "address": address, "subscription_id": subscription_id}
+        return int((await self._send_request("POST", "/sandbox/lifecycle", json=fields))["sent"])
 
     async def expire_tokens(self, address: str | None = None) -> int:
         return int((await self._send_request("POST", "/sandbox/tokens/expire", json={"address": address}))["expired"])
@@ -120,8 +120,8 @@ class ControlClient:
         return int((await self._send_request("POST", "/sandbox/notifications/hurry"))["hurried"])
 
     async def resend_pushes(self, last: int = 1, address: str | None = None) -> int:
-        wish = {"last": last, "address": address}
-        return int((await self._send_request("POST", "/sandbox/notifications/resend", json=wish))["sent"])
+        fields = {"last": last, "address": address}
+        return int((await self._send_request("POST", "/sandbox/notifications/resend", json=fields))["sent"])
 
     async def set_fault(self, name: str, *, mailbox: str | None = None, **parameters: object) -> None:
         await self._send_request(
@@ -197,5 +197,5 @@ class _Form(HTMLParser):
             self.fields.append((of.get("name") or "", of.get("value") or ""))
 
 
-def _drop_missing(wish: Mapping[str, object]) -> dict[str, str]:
-    return {name: str(value) for name, value in wish.items() if value is not None}
+def _drop_missing(fields: Mapping[str, object]) -> dict[str, str]:
+    return {name: str(value) for name, value in fields.items() if value is not None}

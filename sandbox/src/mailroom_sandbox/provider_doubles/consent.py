@@ -34,7 +34,7 @@ def consent_page(
         f"{' checked' if account == chosen else ''}> {escape(account)}</label></p>"
         for account in accounts
     )
-    wishes = "".join(
+    requested_scopes = "".join(
         f'<li><label><input type="checkbox" name="scope_allowed" value="{escape(scope)}" checked> {escape(scope)}'
         "</label></li>"
         if scopes_can_be_unticked
@@ -43,7 +43,7 @@ def consent_page(
     )
     body = (
         f'<form method="post" action="">{hidden}<h2>Account</h2>{radios or "<p>No mailbox here yet.</p>"}'
-        f"<h2>Mailroom asks for</h2><ul>{wishes}</ul>"
+        f"<h2>Mailroom asks for</h2><ul>{requested_scopes}</ul>"
         '<button name="decision" value="accept">Accept</button> '
         '<button name="decision" value="decline">Decline</button></form>'
     )

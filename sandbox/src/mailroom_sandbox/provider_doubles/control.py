@@ -30,17 +30,17 @@ class NewMailbox(_Request):
     display_name: str | None = None
 
 
-class OneMessage(_Request):
+class MessageSelection(_Request):
     address: str
     message_id: str
     provider: ProviderName | None = None
 
 
-class Move(OneMessage):
+class Move(MessageSelection):
     folder: str
 
 
-class Change(OneMessage):
+class Change(MessageSelection):
     is_read: bool
 
 
@@ -66,12 +66,12 @@ class Lifecycle(_Request):
     address: str | None = None
 
 
-class Whose(_Request):
+class MailboxSelection(_Request):
     address: str | None = None
     provider: ProviderName | None = None
 
 
-class Resend(Whose):
+class Resend(MailboxSelection):
     last: int = Field(default=1, ge=1, le=10_000)
 
 
@@ -91,11 +91,11 @@ class Mailboxes(Protocol):
 
 def build_control_app(state: ProviderState, microsoft: Microsoft, google: Google) -> FastAPI:
     app = FastAPI(title="Mailroom sandbox: providers", docs_url="/sandbox/docs", openapi_url="/sandbox/openapi.json")
-    places = Places(state, {"outlook": microsoft.mailboxes, "gmail": google.mailboxes})
-    _add_mailbox_routes(app, places)
-    _add_call_routes(app, state, places)
-    _add_push_routes(app, state, microsoft, places)
-    _add_fault_routes(app, state, places)
+    mailboxes_by_address = MailboxDirectory(state, {"outlook": microsoft.mailboxes, "gmail": google.mailboxes})
+    _add_mailbox_routes(app, mailboxes_by_address)
+    _add_call_routes(app, state, mailboxes_by_address)
+    _add_push_routes(app, state, microsoft, mailboxes_by_address)
+    _add_fault_routes(app, state, mailboxes_by_address)
 
     @app.exception_handler(LookupError)
     async def not_found(_: Request, error: LookupError) -> JSONResponse:
@@ -104,7 +104,7 @@ def build_control_app(state: ProviderState, microsoft: Microsoft, google: Google
     return app
 
 
-class Places:
+class MailboxDirectory:
     """Finds the mailbox that is meant: by address, and by provider where both have it."""
 
     def __init__(self, state: ProviderState, mailboxes: dict[str, Mailboxes]) -> None:
@@ -128,7 +128,7 @@ class Places:
         )
         return [(row["provider"], row["user_id"]) for row in rows]
 
-    def find_mailbox_of(self, one: OneMessage) -> Mailboxes:
+    def find_mailbox_of(self, one: MessageSelection) -> Mailboxes:
         """Of several mailboxes with that address, the one that has the message."""
         found = self.find_mailboxes(one.address, one.provider)
         for _, mailboxes in found:
@@ -139,47 +139,49 @@ class Places:
         raise LookupError("no such message")
 
 
-def _add_mailbox_routes(app: FastAPI, places: Places) -> None:
+def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) -> None:
     @app.post("/sandbox/mailboxes", status_code=201)
-    async def create_mailbox(wish: NewMailbox) -> NewMailbox:
-        places.mailboxes[wish.provider].create_mailbox(wish.address, wish.display_name)
-        return wish
+    async def create_mailbox(body: NewMailbox) -> NewMailbox:
+        mailboxes_by_address.mailboxes[body.provider].create_mailbox(body.address, body.display_name)
+        return body
 
     @app.get("/sandbox/mailboxes")
     async def list_mailboxes() -> dict[str, list[dict[str, object]]]:
-        rows = places.state.store.select_rows("select provider, address, user_id, display_name, disabled from mailbox")
+        rows = mailboxes_by_address.state.store.select_rows(
+            "select provider, address, user_id, display_name, disabled from mailbox"
+        )
         return {"items": [dict(row) for row in rows]}
 
     @app.post("/sandbox/reset", status_code=204)
     async def reset_state() -> None:
         """Forgets mailboxes, tokens, subscriptions, calls and faults; keys and ports stay."""
-        places.state.store.delete_everything()
+        mailboxes_by_address.state.store.delete_everything()
 
     @app.post("/sandbox/mailboxes/disable")
-    async def disable_mailbox(wish: Disable) -> Disable:
+    async def disable_mailbox(body: Disable) -> Disable:
         """The account has no mailbox any more, or an administrator shut the application out."""
-        for provider, user_id in places.list_user_ids(wish.address, wish.provider):
-            places.state.store.execute_sql(
-                "update mailbox set disabled = ? where provider = ? and user_id = ?", wish.reason, provider, user_id
+        for provider, user_id in mailboxes_by_address.list_user_ids(body.address, body.provider):
+            mailboxes_by_address.state.store.execute_sql(
+                "update mailbox set disabled = ? where provider = ? and user_id = ?", body.reason, provider, user_id
             )
-        return wish
+        return body
 
     @app.post("/sandbox/folders", status_code=201)
-    async def create_folder(wish: Folder) -> dict[str, list[dict[str, str]]]:
-        found = places.find_mailboxes(wish.address, wish.provider)
+    async def create_folder(body: Folder) -> dict[str, list[dict[str, str]]]:
+        found = mailboxes_by_address.find_mailboxes(body.address, body.provider)
         return {
             "items": [
-                {"provider": name, "folder_id": mailboxes.create_folder(wish.address, wish.folder)}
+                {"provider": name, "folder_id": mailboxes.create_folder(body.address, body.folder)}
                 for name, mailboxes in found
             ]
         }
 
     @app.post("/sandbox/folders/remove")
-    async def remove_folder(wish: Folder) -> dict[str, str]:
+    async def remove_folder(body: Folder) -> dict[str, str]:
         """Its user deleted it: with its messages on Outlook, without them on Gmail."""
-        for _, mailboxes in places.find_mailboxes(wish.address, wish.provider):
-            mailboxes.remove_folder(wish.address, wish.folder)
-        return {"folder": wish.folder}
+        for _, mailboxes in mailboxes_by_address.find_mailboxes(body.address, body.provider):
+            mailboxes.remove_folder(body.address, body.folder)
+        return {"folder": body.folder}
 
     @app.post("/sandbox/messages", status_code=201)
     async def deliver_mail(
@@ -197,9 +199,9 @@ def _add_mailbox_routes(app: FastAPI, places: Places) -> None:
                 raise HTTPException(422, "received_at: no mailbox has mail from before 1970")
         source = await request.body()
         delivered = []
-        for name, mailboxes in places.find_mailboxes(to, provider):
+        for name, mailboxes in mailboxes_by_address.find_mailboxes(to, provider):
             for first in range(0, times, _AT_A_TIME):
-                with places.state.store.transaction():
+                with mailboxes_by_address.state.store.transaction():
                     for _ in range(min(_AT_A_TIME, times - first)):
                         message_id = mailboxes.deliver_mail(to, source, folder=folder, received_at=received_at)
                         delivered.append({"provider": name, "message_id": message_id})
@@ -208,7 +210,7 @@ def _add_mailbox_routes(app: FastAPI, places: Places) -> None:
 
     @app.get("/sandbox/messages")
     async def list_messages(address: str, provider: ProviderName | None = None) -> dict[str, Sequence[object]]:
-        found = places.find_mailboxes(address, provider)
+        found = mailboxes_by_address.find_mailboxes(address, provider)
         return {
             "items": [
                 {"provider": name, **row} for name, mailboxes in found for row in mailboxes.list_contents(address)
@@ -216,27 +218,31 @@ def _add_mailbox_routes(app: FastAPI, places: Places) -> None:
         }
 
     @app.post("/sandbox/messages/move")
-    async def move_message(wish: Move) -> dict[str, str]:
-        return {"message_id": places.find_mailbox_of(wish).move_message(wish.address, wish.message_id, wish.folder)}
+    async def move_message(body: Move) -> dict[str, str]:
+        return {
+            "message_id": mailboxes_by_address.find_mailbox_of(body).move_message(
+                body.address, body.message_id, body.folder
+            )
+        }
 
     @app.post("/sandbox/messages/update")
-    async def mark_read(wish: Change) -> dict[str, str]:
-        places.find_mailbox_of(wish).mark_read(wish.address, wish.message_id, is_read=wish.is_read)
-        return {"message_id": wish.message_id}
+    async def mark_read(body: Change) -> dict[str, str]:
+        mailboxes_by_address.find_mailbox_of(body).mark_read(body.address, body.message_id, is_read=body.is_read)
+        return {"message_id": body.message_id}
 
     @app.post("/sandbox/messages/delete")
-    async def delete_message(wish: OneMessage) -> dict[str, str]:
-        places.find_mailbox_of(wish).delete_message(wish.address, wish.message_id)
-        return {"message_id": wish.message_id}
+    async def delete_message(body: MessageSelection) -> dict[str, str]:
+        mailboxes_by_address.find_mailbox_of(body).delete_message(body.address, body.message_id)
+        return {"message_id": body.message_id}
 
 
-def _add_call_routes(app: FastAPI, state: ProviderState, places: Places) -> None:
+def _add_call_routes(app: FastAPI, state: ProviderState, mailboxes_by_address: MailboxDirectory) -> None:
     @app.get("/sandbox/calls")
     async def list_calls(
         mailbox: str | None = None, provider: ProviderName | None = None, after: int = 0
     ) -> dict[str, list[dict[str, object]]]:
         if mailbox is not None:
-            places.find_mailboxes(mailbox, provider)
+            mailboxes_by_address.find_mailboxes(mailbox, provider)
         return {"items": state.calls.list_calls(mailbox=mailbox, provider=provider, after=after)}
 
     @app.delete("/sandbox/calls")
@@ -244,7 +250,9 @@ def _add_call_routes(app: FastAPI, state: ProviderState, places: Places) -> None
         return {"forgotten": state.calls.forget_calls()}
 
 
-def _add_push_routes(app: FastAPI, state: ProviderState, microsoft: Microsoft, places: Places) -> None:
+def _add_push_routes(
+    app: FastAPI, state: ProviderState, microsoft: Microsoft, mailboxes_by_address: MailboxDirectory
+) -> None:
     store = state.store
 
     @app.get("/sandbox/subscriptions")
@@ -264,23 +272,23 @@ def _add_push_routes(app: FastAPI, state: ProviderState, microsoft: Microsoft, p
         return {"items": [dict(row) for row in rows]}
 
     @app.post("/sandbox/lifecycle")
-    async def send_lifecycle_event(wish: Lifecycle) -> dict[str, int]:
-        ids = [wish.subscription_id] if wish.subscription_id else _subscriptions_of(state, wish.address)
-        return {"sent": sum(microsoft.notifications.send_lifecycle_event(one, wish.event) for one in ids if one)}
+    async def send_lifecycle_event(body: Lifecycle) -> dict[str, int]:
+        ids = [body.subscription_id] if body.subscription_id else _subscriptions_of(state, body.address)
+        return {"sent": sum(microsoft.notifications.send_lifecycle_event(one, body.event) for one in ids if one)}
 
     @app.post("/sandbox/tokens/expire")
-    async def expire_tokens(wish: Annotated[Whose, Body()]) -> dict[str, int]:
+    async def expire_tokens(body: Annotated[MailboxSelection, Body()]) -> dict[str, int]:
         """Access tokens end now; refresh tokens stay. Without an address those of applications end too."""
-        if wish.address is None:
-            providers = [wish.provider] if wish.provider else ["outlook", "gmail"]
+        if body.address is None:
+            providers = [body.provider] if body.provider else ["outlook", "gmail"]
             return {"expired": sum(state.tokens.expire_access(provider, None) for provider in providers)}
-        whose = places.list_user_ids(wish.address, wish.provider)
+        whose = mailboxes_by_address.list_user_ids(body.address, body.provider)
         return {"expired": sum(state.tokens.expire_access(provider, user_id) for provider, user_id in whose)}
 
     @app.post("/sandbox/grants/revoke")
-    async def revoke_grants(wish: Annotated[Whose, Body()]) -> dict[str, int]:
+    async def revoke_grants(body: Annotated[MailboxSelection, Body()]) -> dict[str, int]:
         """The user or an administrator ends all grants: refresh tokens die (at Google access tokens too)."""
-        whose = places.list_user_ids(wish.address, wish.provider)
+        whose = mailboxes_by_address.list_user_ids(body.address, body.provider)
         return {
             "revoked": sum(
                 state.tokens.revoke_user(provider, user_id, access_too=provider == "gmail")
@@ -300,14 +308,14 @@ def _add_push_routes(app: FastAPI, state: ProviderState, microsoft: Microsoft, p
         return {"hurried": state.dispatcher.retry_now()}
 
     @app.post("/sandbox/notifications/resend")
-    async def resend_pushes(wish: Annotated[Resend, Body()]) -> dict[str, int]:
-        if wish.address is None:
-            return {"sent": state.dispatcher.send_again(wish.last)}
-        whose = places.list_user_ids(wish.address, wish.provider)
-        return {"sent": sum(state.dispatcher.send_again(wish.last, user_id) for _, user_id in whose)}
+    async def resend_pushes(body: Annotated[Resend, Body()]) -> dict[str, int]:
+        if body.address is None:
+            return {"sent": state.dispatcher.send_again(body.last)}
+        whose = mailboxes_by_address.list_user_ids(body.address, body.provider)
+        return {"sent": sum(state.dispatcher.send_again(body.last, user_id) for _, user_id in whose)}
 
 
-def _add_fault_routes(app: FastAPI, state: ProviderState, places: Places) -> None:
+def _add_fault_routes(app: FastAPI, state: ProviderState, mailboxes_by_address: MailboxDirectory) -> None:
     @app.get("/sandbox/faults")
     async def list_faults() -> dict[str, object]:
         """What is switched on, and every switch with its parameters."""
@@ -322,7 +330,7 @@ def _add_fault_routes(app: FastAPI, state: ProviderState, places: Places) -> Non
         if name not in FAULTS:
             raise HTTPException(404, f"no fault {name}; there are {', '.join(sorted(FAULTS))}")
         if mailbox is not None and mailbox != EVERY_MAILBOX:
-            places.find_mailboxes(mailbox, None)
+            mailboxes_by_address.find_mailboxes(mailbox, None)
 
     @app.put("/sandbox/faults/{name}")
     async def set_fault(
@@ -346,13 +354,13 @@ def _add_fault_routes(app: FastAPI, state: ProviderState, places: Places) -> Non
         return {"cleared": state.faults.switch_off(name, mailbox)}
 
     @app.post("/sandbox/cursors/refuse")
-    async def refuse_cursors(wish: Annotated[Whose, Body()]) -> dict[str, str]:
+    async def refuse_cursors(body: Annotated[MailboxSelection, Body()]) -> dict[str, str]:
         """Every token and history id given out until now is refused for good."""
-        if wish.address is None:
+        if body.address is None:
             raise HTTPException(422, "address is required")
-        for _, mailboxes in places.find_mailboxes(wish.address, wish.provider):
-            mailboxes.refuse_cursors(wish.address)
-        return {"address": wish.address}
+        for _, mailboxes in mailboxes_by_address.find_mailboxes(body.address, body.provider):
+            mailboxes.refuse_cursors(body.address)
+        return {"address": body.address}
 
 
 def _subscriptions_of(state: ProviderState, address: str | None) -> list[str]:

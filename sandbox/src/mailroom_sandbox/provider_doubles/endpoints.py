@@ -6,7 +6,7 @@ from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoints:
+class ProviderEndpoints:
     authority: str
     graph_url: str
     google_authorize_url: str
@@ -16,7 +16,7 @@ class Endpoints:
     control_url: str
 
     @classmethod
-    def from_settings(cls, settings: ProvidersSettings) -> "Endpoints":
+    def from_settings(cls, settings: ProvidersSettings) -> "ProviderEndpoints":
         microsoft = f"https://{settings.host}:{settings.microsoft_port}"
         google = f"https://{settings.host}:{settings.google_port}"
         return cls(
@@ -32,7 +32,7 @@ class Endpoints:
 
 def mailroom_environment(settings: ProvidersSettings) -> dict[str, str]:
     """The variables of Mailroom's services that make these its providers."""
-    at = Endpoints.from_settings(settings)
+    at = ProviderEndpoints.from_settings(settings)
     chosen = {
         "MAILROOM_MICROSOFT_AUTHORITY": at.authority,
         "MAILROOM_GRAPH_URL": at.graph_url,

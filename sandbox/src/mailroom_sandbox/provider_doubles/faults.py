@@ -61,7 +61,7 @@ class Unavailable(Fault):
     name: ClassVar[str] = "unavailable"
     status: Literal[429, 500, 502, 503, 504] = 503
     retry_after: str | None = "1.5"
-    share: float = Field(default=1.0, gt=0, le=1, description="Part of the calls that fail, at random.")
+    share: float = Field(default=1.0, gt=0, le=1, description="MimePart of the calls that fail, at random.")
 
 
 FAULTS: dict[str, type[Fault]] = {fault.name: fault for fault in (Notifications, DeltaLag, CursorRefused, Unavailable)}

@@ -21,7 +21,7 @@ _AS_RECEIVED = policy.default.clone(refold_source="none", linesep="\r\n")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MimePart:
     """`part_id` is Gmail's: empty for the root, then `0`, `0.1`. `content` is decoded, or a nested message's source."""
 
     part_id: str
@@ -32,7 +32,7 @@ class Part:
     content_id: str | None
     charset: str | None
     content: bytes
-    parts: tuple["Part", ...] = ()
+    parts: tuple["MimePart", ...] = ()
     is_related_child: bool = False
 
     @property
@@ -58,32 +58,32 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class MailAddress:
     name: str
     address: str
 
 
-def parse_mail(source: bytes) -> Part:
+def parse_mail(source: bytes) -> MimePart:
     """The same mail is looked at again and again; of large ones only a few are kept."""
     return _parse_small(source) if len(source) < _LARGE_BYTES else _parse_large(source)
 
 
 @lru_cache(maxsize=256)
-def _parse_small(source: bytes) -> Part:
+def _parse_small(source: bytes) -> MimePart:
     return _build_part(message_from_bytes(source, policy=policy.compat32), "", is_related_child=False)
 
 
 @lru_cache(maxsize=3)
-def _parse_large(source: bytes) -> Part:
+def _parse_large(source: bytes) -> MimePart:
     return _build_part(message_from_bytes(source, policy=policy.compat32), "", is_related_child=False)
 
 
-def list_people(root: Part, header: str) -> list[Person]:
+def list_people(root: MimePart, header: str) -> list[MailAddress]:
     values = [value for name, value in root.headers if name.lower() == header]
-    return [Person(name or address, address) for name, address in getaddresses(values) if name or address]
+    return [MailAddress(name or address, address) for name, address in getaddresses(values) if name or address]
 
 
-def sent_at(root: Part) -> datetime | None:
+def sent_at(root: MimePart) -> datetime | None:
     value = root.read_header("date")
     try:
         moment = parsedate_to_datetime(value) if value else None
@@ -94,18 +94,18 @@ def sent_at(root: Part) -> datetime | None:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
-def list_leaves(part: Part) -> list[Part]:
+def list_leaves(part: MimePart) -> list[MimePart]:
     """Everything that is not a mere container, in order; a nested message is one leaf."""
     if part.is_multipart:
         return [leaf for child in part.parts for leaf in list_leaves(child)]
     return [part]
 
 
-def body_part(root: Part, content_type: str) -> Part | None:
+def body_part(root: MimePart, content_type: str) -> MimePart | None:
     return next((leaf for leaf in list_leaves(root) if leaf.content_type == content_type and is_body(leaf)), None)
 
 
-def is_body(leaf: Part) -> bool:
+def is_body(leaf: MimePart) -> bool:
     """Text that a mail program shows rather than offers as a file, what only describes a delivery, and a container
     that is too broken to be taken apart."""
     if leaf.disposition == "attachment":
@@ -115,10 +115,10 @@ def is_body(leaf: Part) -> bool:
     return leaf.content_type.startswith(("text/", "multipart/")) and not leaf.filename
 
 
-def _build_part(message: Message, part_id: str, *, is_related_child: bool) -> Part:
+def _build_part(message: Message, part_id: str, *, is_related_child: bool) -> MimePart:
     content_type = _read_or_none(message.get_content_type) or "text/plain"
     nested = message.get_payload()
-    children: tuple[Part, ...] = ()
+    children: tuple[MimePart, ...] = ()
     if isinstance(nested, list) and not _is_opaque(content_type):
         related = content_type == "multipart/related"
         children = tuple(
@@ -127,7 +127,7 @@ def _build_part(message: Message, part_id: str, *, is_related_child: bool) -> Pa
             if isinstance(child, Message)
         )
     content_id = _drop_surrogates(_read_or_none(lambda: str(message.get("content-id") or "")) or "").strip().strip("<>")
-    return Part(
+    return MimePart(
         part_id=part_id,
         content_type=content_type,
         headers=tuple(_decode_headers(message)),

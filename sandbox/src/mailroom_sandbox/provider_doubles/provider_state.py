@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 import httpx
 
-from mailroom_sandbox.provider_doubles.calls import Calls
+from mailroom_sandbox.provider_doubles.calls import CallLog
 from mailroom_sandbox.provider_doubles.faults import Faults
 from mailroom_sandbox.provider_doubles.keys import SigningKey, load_key, load_secret
 from mailroom_sandbox.provider_doubles.push_dispatcher import PushDispatcher
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 from mailroom_sandbox.provider_doubles.store import Store
 from mailroom_sandbox.provider_doubles.tokens import Tokens
-from mailroom_sandbox.provider_doubles.wire import Seal
+from mailroom_sandbox.provider_doubles.wire import TokenSeal
 
 Clock = Callable[[], datetime]
 
@@ -24,10 +24,10 @@ class ProviderState:
     settings: ProvidersSettings
     now: Clock
     store: Store
-    seal: Seal
+    seal: TokenSeal
     tokens: Tokens
     faults: Faults
-    calls: Calls
+    calls: CallLog
     dispatcher: PushDispatcher
     http: httpx.AsyncClient
     microsoft_key: SigningKey
@@ -46,10 +46,10 @@ def build_provider_state(settings: ProvidersSettings, now: Clock = utc_now) -> P
         settings=settings,
         now=now,
         store=store,
-        seal=Seal(load_secret(settings.state, "seal")),
+        seal=TokenSeal(load_secret(settings.state, "seal")),
         tokens=Tokens(store, now),
         faults=Faults(store),
-        calls=Calls(store, now),
+        calls=CallLog(store, now),
         dispatcher=PushDispatcher(store, now),
         http=httpx.AsyncClient(verify=trust, trust_env=False, follow_redirects=False),
         microsoft_key=load_key(settings.state, "microsoft-signing"),

@@ -27,7 +27,7 @@ class Holder:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredToken:
     """`problem` is None for a living token, else `unknown`, `expired` or the reason it died of."""
 
     holder: Holder | None
@@ -122,7 +122,7 @@ class Tokens:
             to_ms(issued + lifetime),
         )
 
-    def find_token(self, kind: Kind, provider: str, value: str) -> Found:
+    def find_token(self, kind: Kind, provider: str, value: str) -> StoredToken:
         row = self._store.select_row(
             "select * from token where token_sha256 = ? and kind = ? and provider = ?",
             hash_token(value),
@@ -130,7 +130,7 @@ class Tokens:
             provider,
         )
         if row is None:
-            return Found(None, "unknown")
+            return StoredToken(None, "unknown")
         holder = Holder(
             provider,
             row["user_id"],
@@ -140,8 +140,8 @@ class Tokens:
             row["grant_id"],
         )
         if row["dead"]:
-            return Found(holder, row["dead"])
-        return Found(holder, "expired" if row["expires_ms"] <= to_ms(self._now()) else None)
+            return StoredToken(holder, row["dead"])
+        return StoredToken(holder, "expired" if row["expires_ms"] <= to_ms(self._now()) else None)
 
     def revoke_token(self, value: str, reason: str) -> None:
         self._store.execute_sql("update token set dead = ? where token_sha256 = ?", reason, hash_token(value))

@@ -1,4 +1,5 @@
-"""One call and one answer, whether they came over a connection of their own or inside a batch."""
+"""One call and one answer, whether they came over a connection of their own or inside a batch, and what is between
+them and Starlette."""
 
 import base64
 import hashlib
@@ -8,8 +9,11 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from urllib.parse import parse_qs, parse_qsl
 
 import orjson
+from starlette.requests import Request
+from starlette.responses import Response
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +34,11 @@ class Call:
 
     def read_preferences(self) -> dict[str, str]:
         """The `Prefer` header: `odata.maxpagesize=5, IdType="ImmutableId"`, names in lower case."""
-        wishes = {}
-        for wish in self.headers.get("prefer", "").split(","):
-            name, _, value = wish.partition("=")
-            wishes[name.strip().lower()] = value.strip().strip('"')
-        return wishes
+        preferences = {}
+        for preference in self.headers.get("prefer", "").split(","):
+            name, _, value = preference.partition("=")
+            preferences[name.strip().lower()] = value.strip().strip('"')
+        return preferences
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,7 @@ def graph_time(milliseconds: int) -> str:
     return from_ms(milliseconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-class Seal:
+class TokenSeal:
     """Makes and reads opaque tokens (page tokens, delta tokens, attachment ids) that survive a restart."""
 
     def __init__(self, key: bytes) -> None:
@@ -112,3 +116,27 @@ class Seal:
 
     def _compute_tag(self, text: bytes) -> bytes:
         return hmac.new(self._key, text, hashlib.sha256).digest()[:10]
+
+
+async def call_from_request(request: Request) -> Call:
+    return Call(
+        method=request.method,
+        path=request.scope["path"],
+        query={name: tuple(values) for name, values in parse_qs(request.url.query, keep_blank_values=True).items()},
+        headers={name.lower(): value for name, value in request.headers.items()},
+        body=await request.body(),
+        base_url=f"{request.url.scheme}://{request.headers['host']}",
+    )
+
+
+def build_response(reply: Reply, json_type: str) -> Response:
+    response = Response(reply.content(), status_code=reply.status, headers=dict(reply.headers))
+    content_type = reply.content_type(json_type)
+    if content_type:
+        response.headers["content-type"] = content_type
+    return response
+
+
+async def read_form(request: Request) -> list[tuple[str, str]]:
+    """The fields of an urlencoded form, in order; a name may come twice."""
+    return parse_qsl((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)

@@ -18,12 +18,12 @@ GMAIL = "accounts@mail.example"
 READONLY = "https://www.googleapis.com/auth/gmail.readonly"
 
 
-class Unexpected(AssertionError):
+class UnexpectedStatus(AssertionError):
     """A provider answered otherwise than the test says."""
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class MailboxUser:
     """Somebody's grant, and calls with it. `prefer` goes with each."""
 
     http: httpx.AsyncClient
@@ -51,7 +51,7 @@ class Person:
 
 
 def build_microsoft_authorize_url(providers: RunningProviders, **changed: str) -> str:
-    wish = {
+    query = {
         "client_id": providers.settings.microsoft_client_id,
         "redirect_uri": REDIRECT_URIS[0],
         "response_type": "code",
@@ -61,11 +61,11 @@ def build_microsoft_authorize_url(providers: RunningProviders, **changed: str) -
         "login_hint": OUTLOOK,
         **changed,
     }
-    return f"{providers.at.authority}/common/oauth2/v2.0/authorize?{urlencode(wish)}"
+    return f"{providers.at.authority}/common/oauth2/v2.0/authorize?{urlencode(query)}"
 
 
 def build_google_authorize_url(providers: RunningProviders, **changed: str) -> str:
-    wish = {
+    query = {
         "client_id": providers.settings.google_client_id,
         "redirect_uri": REDIRECT_URIS[1],
         "response_type": "code",
@@ -76,7 +76,7 @@ def build_google_authorize_url(providers: RunningProviders, **changed: str) -> s
         "login_hint": GMAIL,
         **changed,
     }
-    return f"{providers.at.google_authorize_url}?{urlencode(wish)}"
+    return f"{providers.at.google_authorize_url}?{urlencode(query)}"
 
 
 async def obtain_code(providers: RunningProviders, page: str, **choice: Any) -> str:
@@ -103,16 +103,16 @@ async def request_google_token(providers: RunningProviders, **fields: str) -> ht
     return await providers.http.post(providers.at.google_token_url, data=form)
 
 
-async def sign_in_outlook_user(providers: RunningProviders, **changed: str) -> Person:
+async def sign_in_outlook_user(providers: RunningProviders, **changed: str) -> MailboxUser:
     code = await obtain_code(providers, build_microsoft_authorize_url(providers, **changed))
     answer = _expect_status(await request_microsoft_token(providers, grant_type="authorization_code", code=code), 200)
-    return Person(providers.http, providers.at.graph_url, answer.json())
+    return MailboxUser(providers.http, providers.at.graph_url, answer.json())
 
 
-async def sign_in_gmail_user(providers: RunningProviders, **changed: str) -> Person:
+async def sign_in_gmail_user(providers: RunningProviders, **changed: str) -> MailboxUser:
     code = await obtain_code(providers, build_google_authorize_url(providers, **changed))
     answer = _expect_status(await request_google_token(providers, grant_type="authorization_code", code=code), 200)
-    return Person(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/me", answer.json())
+    return MailboxUser(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/me", answer.json())
 
 
 def build_mail(
@@ -137,5 +137,5 @@ def days_from_now(days: float) -> str:
 
 def _expect_status(answer: httpx.Response, status: int) -> httpx.Response:
     if answer.status_code != status:
-        raise Unexpected(f"{answer.status_code} instead of {status}: {answer.text}")
+        raise UnexpectedStatus(f"{answer.status_code} instead of {status}: {answer.text}")
     return answer

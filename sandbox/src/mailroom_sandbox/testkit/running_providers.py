@@ -14,7 +14,7 @@ import trustme
 
 from mailroom_sandbox.provider_doubles.app import run_provider_doubles
 from mailroom_sandbox.provider_doubles.client import ControlClient
-from mailroom_sandbox.provider_doubles.endpoints import Endpoints, mailroom_environment
+from mailroom_sandbox.provider_doubles.endpoints import ProviderEndpoints, mailroom_environment
 from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderState, utc_now
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 
@@ -29,7 +29,7 @@ class RunningProviders:
     """`http` trusts the providers; `state` looks behind them."""
 
     settings: ProvidersSettings
-    at: Endpoints
+    at: ProviderEndpoints
     ca_bundle: Path
     control: ControlClient
     http: httpx.AsyncClient
@@ -67,7 +67,7 @@ async def running_providers(
         await serving  # says why it could not start
         raise
     trust = ssl.create_default_context(cafile=folder / "ca.pem")
-    at = Endpoints.from_settings(settings)
+    at = ProviderEndpoints.from_settings(settings)
     try:
         async with ControlClient(at.control_url) as control, httpx.AsyncClient(verify=trust, trust_env=False) as http:
             yield RunningProviders(settings, at, folder / "ca.pem", control, http, state)

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 
 
 @dataclass(slots=True)
-class Webhook:
+class WebhookReceiver:
     """Answers handshakes; answers anything else with the next of `statuses`, 202 when none is left."""
 
     url: str
@@ -59,9 +59,9 @@ class Webhook:
 
 
 @asynccontextmanager
-async def run_webhook_receiver() -> AsyncIterator[Webhook]:
+async def run_webhook_receiver() -> AsyncIterator[WebhookReceiver]:
     """On plain http and a loopback port of its own."""
-    hook = Webhook("")
+    hook = WebhookReceiver("")
     server = await asyncio.start_server(hook.answer_request, "127.0.0.1", 0)
     hook.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     try:

@@ -11,9 +11,9 @@ import pytest
 import pytest_asyncio
 
 from mailroom_sandbox.provider_doubles.provider_state import build_provider_state
-from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, Person, sign_in_gmail_user, sign_in_outlook_user
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, MailboxUser, sign_in_gmail_user, sign_in_outlook_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, load_settings, running_providers
-from mailroom_sandbox.testkit.webhook_receiver import Webhook, run_webhook_receiver
+from mailroom_sandbox.testkit.webhook_receiver import WebhookReceiver, run_webhook_receiver
 
 HERE = Path(__file__).parent
 
@@ -58,16 +58,16 @@ async def providers(started: RunningProviders) -> RunningProviders:
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def webhook() -> AsyncIterator[Webhook]:
+async def webhook() -> AsyncIterator[WebhookReceiver]:
     async with run_webhook_receiver() as hook:
         yield hook
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def outlook(providers: RunningProviders) -> Person:
+async def outlook(providers: RunningProviders) -> MailboxUser:
     return await sign_in_outlook_user(providers)
 
 
 @pytest_asyncio.fixture(loop_scope="session")
-async def gmail(providers: RunningProviders) -> Person:
+async def gmail(providers: RunningProviders) -> MailboxUser:
     return await sign_in_gmail_user(providers)

@@ -9,8 +9,8 @@ from typing import Any
 
 import httpx
 import jwt
-from cryptography.hazmat.primitives.asymmetric import rsa
-from jwt.algorithms import RSAAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from webhook_gateway.adapters.google_public_keys import GooglePublicKeys
 from webhook_gateway.adapters.pubsub_authenticator import GoogleTokenVerifier
@@ -18,6 +18,10 @@ from webhook_gateway.adapters.pubsub_authenticator import GoogleTokenVerifier
 AUDIENCE = "https://mail.example.com/webhooks/gmail"
 SERVICE_ACCOUNT = "push@acme.iam.gserviceaccount.com"
 KEYS = {kid: rsa.generate_private_key(public_exponent=65537, key_size=2048) for kid in ("k1", "k2", "stranger")}
+PUBLIC_KEYS: dict[str, dict[str, Any]] = {
+    **{kid: RSAAlgorithm.to_jwk(key.public_key(), as_dict=True) for kid, key in KEYS.items()},
+    "elliptic": ECAlgorithm.to_jwk(ec.generate_private_key(ec.SECP256R1()).public_key(), as_dict=True),
+}
 
 
 @dataclass
@@ -27,14 +31,14 @@ class FakeGoogle:
     served_key_ids: list[str] = field(default_factory=lambda: ["k1"])
     is_away: bool = False
     fetches: int = 0
+    served: asyncio.Event = field(default_factory=asyncio.Event)  # set once the keys were served
 
     def respond(self, _request: httpx.Request) -> httpx.Response:
         self.fetches += 1
         if self.is_away:
             return httpx.Response(503, text="<html>")
-        keys = [
-            {**RSAAlgorithm.to_jwk(KEYS[kid].public_key(), as_dict=True), "kid": kid} for kid in self.served_key_ids
-        ]
+        self.served.set()
+        keys = [{**PUBLIC_KEYS[kid], "kid": kid} for kid in self.served_key_ids]
         return httpx.Response(200, json={"keys": keys}, headers={"cache-control": "public, max-age=20000"})
 
 

@@ -15,6 +15,7 @@ from fastapi import FastAPI
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Event, Profile
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS
+from mailroom_common.tracing import current_traceparent
 from webhook_gateway.adapters.doc_source_lookup import BoundedDocSourceLookup
 from webhook_gateway.adapters.pubsub_authenticator import PubSubAuthenticator
 from webhook_gateway.api.http import Dispatcher
@@ -132,11 +133,15 @@ class FakeEventWriter:
 
     is_unavailable: bool = False
     acknowledged: asyncio.Event | None = None
+    write_started: asyncio.Event = field(default_factory=asyncio.Event)
+    traceparents: list[str] = field(default_factory=list)  # the current one of each write
     written: list[OutgoingEvent] = field(default_factory=list)
     timeouts_s: list[float] = field(default_factory=list)
 
     async def write_events(self, events: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
         self.timeouts_s.append(timeout_s)
+        self.traceparents.append(current_traceparent())
+        self.write_started.set()
         if self.acknowledged is not None:
             await self.acknowledged.wait()
         if self.is_unavailable:

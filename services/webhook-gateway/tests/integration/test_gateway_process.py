@@ -15,7 +15,8 @@ from typing import Any
 
 import httpx
 import pytest
-from gateway_fakes import GATEWAY_TOPICS, make_change, make_client_state, make_source
+from fake_google import AUDIENCE, SERVICE_ACCOUNT, make_bearer
+from gateway_fakes import GATEWAY_TOPICS, make_change, make_client_state, make_gmail_push, make_source
 from kafka_site import KafkaSite, create_kafka_site, eventually
 
 from mailroom_common.events import DocSource, Event
@@ -217,6 +218,44 @@ async def test_without_kafka_it_is_alive_not_ready_and_answers_in_time(start: St
     code, took_s = await gateway.stop_process()
     assert code == 0
     assert took_s < 10
+
+
+async def test_the_settings_reach_the_routes(start: StartGateway) -> None:
+    gateway = await start(
+        KafkaSite("127.0.0.1:1", ""),
+        MAILROOM_MAX_BODY_BYTES="2000",
+        MAILROOM_PUBSUB_SUBSCRIPTION="projects/acme/subscriptions/gmail",
+        MAILROOM_TRUSTED_PROXIES="127.0.0.0/8",
+    )
+    await gateway.wait_until_alive()
+
+    other = make_gmail_push(subscription="projects/other/subscriptions/gmail")
+    forwarded = {"X-Forwarded-For": "198.51.100.7"}
+    refused = await gateway.http.post("/webhooks/gmail?token=canary-of-the-token", json=other, headers=forwarded)
+    too_large = await gateway.http.post("/webhooks/outlook", content=b"x" * 2001)
+
+    assert (refused.status_code, too_large.status_code) == (403, 413)
+    [event] = [json.loads(line) for line in gateway.log.read_text().splitlines() if "security_event" in line]
+    assert (event["kind"], event["source_address"]) == ("pubsub_subscription_refused", "198.51.100.7")
+    assert "pubsub_subscription_unchecked" not in gateway.log.read_text()
+
+
+async def test_a_required_signature_is_judged_once_googles_keys_are_fetched(start: StartGateway) -> None:
+    gateway = await start(
+        KafkaSite("127.0.0.1:1", ""),
+        MAILROOM_PUBSUB_AUDIENCE=AUDIENCE,
+        MAILROOM_PUBSUB_SERVICE_ACCOUNT=SERVICE_ACCOUNT,
+        MAILROOM_GOOGLE_CERTS_URL="http://127.0.0.1:1/certs",
+        MAILROOM_INSECURE="1",
+    )
+    await gateway.wait_until_alive()
+    path = "/webhooks/gmail?token=canary-of-the-token"
+
+    unsigned = await gateway.http.post(path, json=make_gmail_push())
+    signed = await gateway.http.post(path, json=make_gmail_push(), headers={"Authorization": make_bearer()})
+
+    assert (unsigned.status_code, signed.status_code) == (403, 503)
+    assert "google_key_fetch_failed" in gateway.log.read_text()
 
 
 @pytest.fixture(scope="module")

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -23,3 +25,13 @@ def test_a_missing_subscription_path_is_warned_of_where_pushes_can_be_accepted(
         warn_of_unchecked_subscription(Settings(kafka_bootstrap="127.0.0.1:9092", **settings))
 
     assert [line["event"] for line in logs] == ["pubsub_subscription_unchecked"] * is_warned
+
+
+def test_the_process_has_no_database_driver() -> None:
+    imported = "import sys, webhook_gateway.app; print(*sys.modules)"
+    modules = subprocess.run(
+        [sys.executable, "-c", imported], capture_output=True, text=True, check=True
+    ).stdout.split()
+
+    assert "aiokafka" in modules
+    assert "asyncpg" not in modules

@@ -34,7 +34,7 @@ _PLACES = frozenset({"INBOX", "SPAM", "TRASH", "SENT", "DRAFT"})
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class GoogleAccount:
     user_id: str
     address: str
     display_name: str
@@ -44,17 +44,17 @@ class Account:
     disabled: str | None
 
 
-class Announces(Protocol):
-    def announce_change(self, account: Account, labels: frozenset[str]) -> None: ...
+class LabelChangeAnnouncer(Protocol):
+    def announce_change(self, account: GoogleAccount, labels: frozenset[str]) -> None: ...
 
 
 class GmailMailboxes:
-    def __init__(self, store: Store, now: Callable[[], datetime], announces: Announces) -> None:
+    def __init__(self, store: Store, now: Callable[[], datetime], announces: LabelChangeAnnouncer) -> None:
         self._store = store
         self._now = now
         self._announces = announces
 
-    def create_mailbox(self, address: str, display_name: str | None = None) -> Account:
+    def create_mailbox(self, address: str, display_name: str | None = None) -> GoogleAccount:
         if existing := self.find_account(address):
             return existing
         number = uuid.uuid5(uuid.NAMESPACE_DNS, f"account.{address.lower()}").int % 10**20
@@ -68,18 +68,18 @@ class GmailMailboxes:
         )
         return self.require_account(address)
 
-    def find_account(self, key: str) -> Account | None:
+    def find_account(self, key: str) -> GoogleAccount | None:
         """By address or by account number."""
         row = self._store.select_row(
             "select * from mailbox where provider = ? and (user_id = ? or address = ?)", PROVIDER, key, key
         )
         return _account_from_row(row) if row else None
 
-    def list_accounts(self) -> list[Account]:
+    def list_accounts(self) -> list[GoogleAccount]:
         rows = self._store.select_rows("select * from mailbox where provider = ? order by address", PROVIDER)
         return [_account_from_row(row) for row in rows]
 
-    def require_account(self, key: str) -> Account:
+    def require_account(self, key: str) -> GoogleAccount:
         account = self.find_account(key)
         if account is None:
             raise LookupError(f"no mailbox {key}")
@@ -185,7 +185,7 @@ class GmailMailboxes:
             self.require_account(address).user_id,
         )
 
-    def read_message(self, account: Account, message_id: str) -> sqlite3.Row:
+    def read_message(self, account: GoogleAccount, message_id: str) -> sqlite3.Row:
         row = self._store.select_row(
             "select * from gmail_message where user_id = ? and message_id = ?", account.user_id, message_id
         )
@@ -194,7 +194,7 @@ class GmailMailboxes:
         return row
 
     def _record_change(
-        self, account: Account, message: sqlite3.Row, kind: str, changed: Iterable[str], after: Iterable[str]
+        self, account: GoogleAccount, message: sqlite3.Row, kind: str, changed: Iterable[str], after: Iterable[str]
     ) -> None:
         # Ids rise with random gaps: nobody may count on the next one.
         history_id = self._store.select_number(
@@ -222,7 +222,7 @@ class GmailMailboxes:
         )
         self._announces.announce_change(self.require_account(account.user_id), frozenset(after) | frozenset(changed))
 
-    def _find_or_create_label(self, account: Account, folder: str) -> str:
+    def _find_or_create_label(self, account: GoogleAccount, folder: str) -> str:
         """A system label, or a user's own, made when it is new; empty for the archive."""
         if folder.lower() in _FOLDERS:
             return _FOLDERS[folder.lower()]
@@ -241,7 +241,7 @@ class GmailMailboxes:
         self._store.execute_sql("insert into label values (?,?,?)", account.user_id, label_id, folder)
         return label_id
 
-    def _find_thread(self, account: Account, source: bytes) -> str | None:
+    def _find_thread(self, account: GoogleAccount, source: bytes) -> str | None:
         """The thread of a mail that this one answers and that is here already."""
         root = mime.parse_mail(source)
         named = f"{root.read_header('references') or ''} {root.read_header('in-reply-to') or ''}".split()
@@ -265,8 +265,8 @@ def _join_labels(labels: Iterable[str]) -> str:
     return orjson.dumps(sorted(labels)).decode()
 
 
-def _account_from_row(row: sqlite3.Row) -> Account:
-    return Account(
+def _account_from_row(row: sqlite3.Row) -> GoogleAccount:
+    return GoogleAccount(
         row["user_id"],
         row["address"],
         row["display_name"],

@@ -5,12 +5,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mailroom_sandbox.provider_doubles.asgi import call_of, response_of
 from mailroom_sandbox.provider_doubles.google.accounts import GmailMailboxes
 from mailroom_sandbox.provider_doubles.google.gmail import JSON, Gmail
 from mailroom_sandbox.provider_doubles.google.oauth import GoogleOAuth
 from mailroom_sandbox.provider_doubles.google.pubsub import PubSubChannel, Watches
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
+from mailroom_sandbox.provider_doubles.wire import build_response, call_from_request
 
 
 class Google:
@@ -24,10 +24,10 @@ class Google:
 
 def _build_app(oauth: GoogleOAuth, gmail: Gmail) -> Starlette:
     async def on_gmail(request: Request) -> Response:
-        return response_of(await gmail.answer_call(await call_of(request)), JSON)
+        return build_response(await gmail.answer_call(await call_from_request(request)), JSON)
 
     async def on_batch(request: Request) -> Response:
-        return response_of(await gmail.answer_batch(await call_of(request)), JSON)
+        return build_response(await gmail.answer_batch(await call_from_request(request)), JSON)
 
     both = ["GET", "POST"]
     return Starlette(

@@ -16,14 +16,14 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import orjson
 
 from mailroom_sandbox.provider_doubles import mime
-from mailroom_sandbox.provider_doubles.calls import Gate
+from mailroom_sandbox.provider_doubles.calls import CallGate
 from mailroom_sandbox.provider_doubles.faults import CursorRefused, DeltaLag
 from mailroom_sandbox.provider_doubles.google import errors
 from mailroom_sandbox.provider_doubles.google.accounts import (
     PROVIDER,
     SYSTEM_LABELS,
-    Account,
     GmailMailboxes,
+    GoogleAccount,
     split_labels,
 )
 from mailroom_sandbox.provider_doubles.google.oauth import MAIL_SCOPES
@@ -54,7 +54,7 @@ Method = Callable[[Call, "Caller", str], Reply]
 class Caller:
     """`metadata_only`: the metadata scope wins over any other that the token also has."""
 
-    account: Account
+    account: GoogleAccount
     metadata_only: bool
 
 
@@ -65,7 +65,7 @@ class Gmail:
         self._mailboxes = mailboxes
         self._watches = watches
         settings = state.settings
-        self._gate = Gate(
+        self._gate = CallGate(
             state.faults,
             slots=settings.concurrent_calls_per_mailbox * 4,
             latency_s=settings.latency_ms / 1000,
@@ -164,8 +164,8 @@ class Gmail:
         return Reply(200, body)
 
     def _start_watch(self, call: Call, caller: Caller, _: str) -> Reply:
-        wish = _parse_json(call)
-        topic = wish.get("topicName")
+        fields = _parse_json(call)
+        topic = fields.get("topicName")
         if not isinstance(topic, str) or not _TOPIC.match(topic):
             raise errors.bad_request("Invalid topicName does not match projects/*/topics/*")
         if topic != self._state.settings.pubsub_topic:
@@ -173,8 +173,8 @@ class Gmail:
         current = self._watches.find_topic(caller.account)
         if current not in (None, topic):
             raise errors.bad_request(_CONFLICT)
-        labels = wish.get("labelIds")
-        behavior = str(wish.get("labelFilterBehavior") or wish.get("labelFilterAction") or "include").lower()
+        labels = fields.get("labelIds")
+        behavior = str(fields.get("labelFilterBehavior") or fields.get("labelFilterAction") or "include").lower()
         if behavior not in ("include", "exclude"):
             raise errors.bad_request("Invalid labelFilterBehavior.")
         wanted = frozenset(str(label) for label in labels) if isinstance(labels, list) else frozenset[str]()
@@ -234,14 +234,14 @@ class Gmail:
         body["historyId"] = str(max(horizon, int(start)))
         return Reply(200, body)
 
-    def _is_refused(self, account: Account, start: int, *, in_the_middle: bool) -> bool:
+    def _is_refused(self, account: GoogleAccount, start: int, *, in_the_middle: bool) -> bool:
         fault = self._state.faults.find_active(CursorRefused, account.address)
         if fault and (fault.where == "middle") == in_the_middle:
             self._state.faults.use_once(CursorRefused, account.address)
             return True
         return start < account.oldest_history_id
 
-    def _newest_visible_history_id(self, account: Account) -> int:
+    def _newest_visible_history_id(self, account: GoogleAccount) -> int:
         """The newest id that the API shows already: history may lag behind what happened."""
         lag = self._state.faults.find_active(DeltaLag, account.address)
         if lag is None:
@@ -330,18 +330,18 @@ class Gmail:
             raise errors.not_found()
         return Reply(200, {"size": len(part.content), "data": encode_base64url(part.content)})
 
-    def _attachment_ids(self, row: sqlite3.Row) -> Callable[[mime.Part], str]:
+    def _attachment_ids(self, row: sqlite3.Row) -> Callable[[mime.MimePart], str]:
         """New ones with each fetch."""
         number = row["attachment_round"] + 1
         self._store.execute_sql("update gmail_message set attachment_round = ? where pk = ?", number, row["pk"])
 
-        def attachment_id(part: mime.Part) -> str:
+        def attachment_id(part: mime.MimePart) -> str:
             named = {"message": row["message_id"], "part": part.part_id, "round": number}
             return self._state.seal.seal_token("attachment", named)
 
         return attachment_id
 
-    def _require_message(self, account: Account, message_id: str) -> sqlite3.Row:
+    def _require_message(self, account: GoogleAccount, message_id: str) -> sqlite3.Row:
         try:
             return self._mailboxes.read_message(account, message_id)
         except LookupError as error:
@@ -353,7 +353,7 @@ class Gmail:
             raise errors.not_found()
         return bytes(found["source"])
 
-    def _page_start(self, call: Call, kind: str, account: Account, otherwise: int) -> int:
+    def _page_start(self, call: Call, kind: str, account: GoogleAccount, otherwise: int) -> int:
         token = call.query_value("pageToken")
         if token is None:
             return otherwise
@@ -372,7 +372,7 @@ def _history_record(row: sqlite3.Row) -> dict[str, object]:
     return {"id": str(row["history_id"]), "messages": [message], _MEMBER_OF[row["kind"]]: [typed]}
 
 
-def _build_snippet(root: mime.Part) -> str:
+def _build_snippet(root: mime.MimePart) -> str:
     text = mime.body_part(root, "text/plain") or mime.body_part(root, "text/html")
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text.text())).strip()[:200] if text else ""
 

@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 import jwt
+import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mailroom_sandbox.provider_doubles.asgi import form_of
 from mailroom_sandbox.provider_doubles.consent import answer_by_redirect, consent_page, error_page, proves_challenge
 from mailroom_sandbox.provider_doubles.faults import Unavailable
-from mailroom_sandbox.provider_doubles.google.accounts import PROVIDER, Account, GmailMailboxes
+from mailroom_sandbox.provider_doubles.google.accounts import PROVIDER, GmailMailboxes, GoogleAccount
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import Consent, Holder
-from mailroom_sandbox.provider_doubles.wire import Call
+from mailroom_sandbox.provider_doubles.wire import Call, read_form
 
 BRAND = "Google (sandbox)"
 ISSUER = "https://accounts.google.com"
@@ -50,10 +50,11 @@ _AUTHORIZE_PARAMETERS = (
     "code_challenge",
     "code_challenge_method",
 )
+SERVICE_ACCOUNT_FILE = "google-service-account.json"
 SERVICE_ACCOUNT = "mailroom@mailroom-sandbox.iam.gserviceaccount.com"
 
 
-class TokenRefusal(Exception):
+class GoogleTokenRefusal(Exception):
     def __init__(self, error: str, text: str, status: int = 400, **more: str) -> None:
         super().__init__(error)
         self.status = status
@@ -80,7 +81,7 @@ class GoogleOAuth:
     # Authorize
 
     async def answer_authorize(self, request: Request) -> Response:
-        fields = list(request.query_params.multi_items()) if request.method == "GET" else await form_of(request)
+        fields = list(request.query_params.multi_items()) if request.method == "GET" else await read_form(request)
         form = dict(fields)
         if form.get("client_id") != self._settings.google_client_id:
             return error_page(BRAND, "Error 401: invalid_client. The OAuth client was not found.", 401)
@@ -116,7 +117,7 @@ class GoogleOAuth:
             return self._redirect_back(form, error="access_denied")
         account = self._mailboxes.find_account(form.get("account", ""))
         if account is None:
-            return error_page(BRAND, "Couldn't find your Google Account.")
+            return error_page(BRAND, "Couldn't find your Google GoogleAccount.")
         first = self._state.tokens.first_consent(PROVIDER, account.user_id, form["client_id"])
         offline = form.get("access_type") == "offline"
         code = self._state.tokens.new_code(
@@ -143,11 +144,11 @@ class GoogleOAuth:
 
     async def answer_token(self, request: Request) -> Response:
         started = time.monotonic()
-        form = dict(await form_of(request))
+        form = dict(await read_form(request))
         mailbox: list[str] = []
         try:
             response = JSONResponse(self._issue_tokens(request, form, mailbox), headers={"cache-control": "no-store"})
-        except TokenRefusal as refusal:
+        except GoogleTokenRefusal as refusal:
             response = JSONResponse(refusal.body, status_code=refusal.status)
         call = Call("POST", request.url.path, {}, {}, b"", "")
         self._state.calls.record_call(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
@@ -157,26 +158,26 @@ class GoogleOAuth:
         if form.get("grant_type") == _JWT_BEARER:
             return self._by_assertion(request, form, mailbox)
         if form.get("client_id") != self._settings.google_client_id:
-            raise TokenRefusal("invalid_client", "The OAuth client was not found.", 401)
+            raise GoogleTokenRefusal("invalid_client", "The OAuth client was not found.", 401)
         if form.get("client_secret") != self._settings.google_client_secret.get_secret_value():
-            raise TokenRefusal("invalid_client", "Unauthorized", 401)
+            raise GoogleTokenRefusal("invalid_client", "Unauthorized", 401)
         match form.get("grant_type"):
             case "authorization_code":
                 return self._by_code(form, mailbox)
             case "refresh_token":
                 return self._by_refresh_token(form, mailbox)
             case other:
-                raise TokenRefusal("unsupported_grant_type", f"Invalid grant_type: {other or ''}")
+                raise GoogleTokenRefusal("unsupported_grant_type", f"Invalid grant_type: {other or ''}")
 
     def _by_code(self, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
         code = form.get("code", "")
         consent, _ = self._state.tokens.consent_of(PROVIDER, code)
         if consent is None:
-            raise TokenRefusal("invalid_grant", "Bad Request")
+            raise GoogleTokenRefusal("invalid_grant", "Bad Request")
         if form.get("redirect_uri") != consent.redirect_uri:
-            raise TokenRefusal("redirect_uri_mismatch", "Bad Request")
+            raise GoogleTokenRefusal("redirect_uri_mismatch", "Bad Request")
         if not proves_challenge(consent.challenge, consent.challenge_method, form.get("code_verifier")):
-            raise TokenRefusal("invalid_grant", "Invalid code verifier.")
+            raise GoogleTokenRefusal("invalid_grant", "Invalid code verifier.")
         holder = self._state.tokens.use_code(code, consent)
         account = self._require_account(holder, mailbox)
         answer = self._issue_access_token(holder)
@@ -190,12 +191,12 @@ class GoogleOAuth:
         """No rotation: the answer has no refresh token, the old one goes on."""
         found = self._state.tokens.find_token("refresh", PROVIDER, form.get("refresh_token", ""))
         if found.holder is None:
-            raise TokenRefusal("invalid_grant", "Bad Request")
+            raise GoogleTokenRefusal("invalid_grant", "Bad Request")
         account = self._require_account(found.holder, mailbox)
         if fault := self._state.faults.use_once(Unavailable, account.address):
-            raise TokenRefusal("server_error", "The service is currently unavailable.", fault.status)
+            raise GoogleTokenRefusal("server_error", "The service is currently unavailable.", fault.status)
         if found.problem:
-            raise TokenRefusal("invalid_grant", "Token has been expired or revoked.")
+            raise GoogleTokenRefusal("invalid_grant", "Token has been expired or revoked.")
         answer = self._issue_access_token(found.holder)
         if "openid" in found.holder.scopes:
             answer["id_token"] = self._id_token(found.holder, account, None)
@@ -215,17 +216,17 @@ class GoogleOAuth:
                 options={"require": ["iss", "aud", "iat", "exp"]},
             )
         except jwt.InvalidTokenError as error:
-            raise TokenRefusal("invalid_grant", "Invalid JWT Signature.") from error
+            raise GoogleTokenRefusal("invalid_grant", "Invalid JWT Signature.") from error
         scopes = frozenset(str(claims.get("scope", "")).split())
         if not scopes or not scopes <= MAIL_SCOPES.keys():
             text = (
                 "Client is unauthorized to retrieve access tokens using this method, or client not authorized for any"
                 " of the scopes requested."
             )
-            raise TokenRefusal("unauthorized_client", text, 401)
+            raise GoogleTokenRefusal("unauthorized_client", text, 401)
         account = self._mailboxes.find_account(str(claims.get("sub", "")))
         if account is None:
-            raise TokenRefusal("invalid_grant", "Invalid email or User ID")
+            raise GoogleTokenRefusal("invalid_grant", "Invalid email or User ID")
         mailbox[:] = [account.address.lower()]
         holder = Holder(PROVIDER, account.user_id, account.domain, SERVICE_ACCOUNT, scopes, str(uuid.uuid4()))
         answer = self._issue_access_token(holder)
@@ -237,7 +238,7 @@ class GoogleOAuth:
     async def answer_revoke(self, request: Request) -> Response:
         """Ends every token of this user and client, whichever of them is presented."""
         started = time.monotonic()
-        value = dict([*request.query_params.multi_items(), *await form_of(request)]).get("token", "")
+        value = dict([*request.query_params.multi_items(), *await read_form(request)]).get("token", "")
         tokens = self._state.tokens
         holders = [
             found.holder
@@ -260,10 +261,10 @@ class GoogleOAuth:
 
     # Tokens
 
-    def _require_account(self, holder: Holder, mailbox: list[str]) -> Account:
+    def _require_account(self, holder: Holder, mailbox: list[str]) -> GoogleAccount:
         account = self._mailboxes.find_account(holder.user_id or "")
         if account is None:
-            raise TokenRefusal("invalid_grant", "Account has been deleted")
+            raise GoogleTokenRefusal("invalid_grant", "GoogleAccount has been deleted")
         mailbox[:] = [account.address.lower()]
         return account
 
@@ -281,7 +282,7 @@ class GoogleOAuth:
     def _refresh_token(self, holder: Holder) -> str:
         """The oldest of a hundred makes room, without a word to anybody."""
         if holder.user_id is None:
-            raise TokenRefusal("invalid_grant", "Bad Request")
+            raise GoogleTokenRefusal("invalid_grant", "Bad Request")
         living = self._state.tokens.living_refresh_tokens(PROVIDER, holder.user_id, holder.client_id)
         for old in living[: max(0, len(living) - MOST_REFRESH_TOKENS + 1)]:
             self._state.tokens.kill_digest(old, "displaced")
@@ -289,7 +290,7 @@ class GoogleOAuth:
         self._state.tokens.store_token("refresh", token, holder, REFRESH_LIFETIME)
         return token
 
-    def _id_token(self, holder: Holder, account: Account, nonce: str | None) -> str:
+    def _id_token(self, holder: Holder, account: GoogleAccount, nonce: str | None) -> str:
         now = int(self._state.now().timestamp())
         claims: dict[str, object] = {
             "iss": ISSUER,
@@ -305,3 +306,20 @@ class GoogleOAuth:
         if nonce is not None:
             claims["nonce"] = nonce
         return self._state.google_key.sign_claims(claims)
+
+
+def write_service_account_file(state: ProviderState) -> None:
+    """The key file of the service account that may act for the domain's users, as Google hands them out."""
+    settings = state.settings
+    content = {
+        "type": "service_account",
+        "project_id": "mailroom-sandbox",
+        "private_key_id": state.service_account_key.kid,
+        "private_key": state.service_account_key.private_pem(),
+        "client_email": SERVICE_ACCOUNT,
+        "client_id": "100000000000000000001",
+        "token_uri": f"https://{settings.host}:{settings.google_port}/token",
+    }
+    file = settings.state / SERVICE_ACCOUNT_FILE
+    file.write_bytes(orjson.dumps(content, option=orjson.OPT_INDENT_2))
+    file.chmod(0o600)

@@ -10,16 +10,16 @@ INLINE_TEXT_BYTES = 32 * 1024
 INLINE_FILE_BYTES = 512
 
 
-def payload_of(root: mime.Part, attachment_id: Callable[[mime.Part], str]) -> dict[str, object]:
+def payload_of(root: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
     return _part_json(root, attachment_id)
 
 
-def headers_of(root: mime.Part, only: Iterable[str] = ()) -> list[dict[str, str]]:
+def headers_of(root: mime.MimePart, only: Iterable[str] = ()) -> list[dict[str, str]]:
     wanted = {name.lower() for name in only}
     return [{"name": name, "value": value} for name, value in root.headers if not wanted or name.lower() in wanted]
 
 
-def find_part(root: mime.Part, part_id: str) -> mime.Part | None:
+def find_part(root: mime.MimePart, part_id: str) -> mime.MimePart | None:
     if root.part_id == part_id:
         return root
     return next((found for child in root.parts if (found := find_part(child, part_id)) is not None), None)
@@ -31,7 +31,7 @@ def encode_base64url(content: bytes) -> str:
     return text.rstrip("=") if len(content) % 2 else text
 
 
-def _part_json(part: mime.Part, attachment_id: Callable[[mime.Part], str]) -> dict[str, object]:
+def _part_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
     shown: dict[str, object] = {
         "partId": part.part_id,
         "mimeType": part.content_type,
@@ -44,7 +44,7 @@ def _part_json(part: mime.Part, attachment_id: Callable[[mime.Part], str]) -> di
     return shown
 
 
-def _body_json(part: mime.Part, attachment_id: Callable[[mime.Part], str]) -> dict[str, object]:
+def _body_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
     size = len(part.content)
     if part.is_multipart or not size:
         return {"size": size}

@@ -10,7 +10,7 @@ import httpx
 import orjson
 
 from mailroom_sandbox.provider_doubles.faults import Faults, Notifications
-from mailroom_sandbox.provider_doubles.google.accounts import Account
+from mailroom_sandbox.provider_doubles.google.accounts import GoogleAccount
 from mailroom_sandbox.provider_doubles.keys import SigningKey
 from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderState
 from mailroom_sandbox.provider_doubles.push_dispatcher import PendingPush, PushDispatcher
@@ -124,14 +124,14 @@ class Watches:
     def from_state(cls, state: ProviderState) -> "Watches":
         return cls(state.store, state.dispatcher, state.faults, state.settings, state.now)
 
-    def find_topic(self, account: Account) -> str | None:
+    def find_topic(self, account: GoogleAccount) -> str | None:
         """The topic of a watch that has not run out."""
         row = self._store.select_row(
             "select topic from watch where user_id = ? and expires_ms > ?", account.user_id, to_ms(self._now())
         )
         return row["topic"] if row else None
 
-    def start_watch(self, account: Account, topic: str, labels: frozenset[str], behavior: str) -> int:
+    def start_watch(self, account: GoogleAccount, topic: str, labels: frozenset[str], behavior: str) -> int:
         """Returns when it ends, in milliseconds, and publishes one notification at once."""
         expires_ms = to_ms(self._now() + WATCH_LIFETIME)
         self._store.execute_sql(
@@ -145,10 +145,10 @@ class Watches:
         self._publish_notification(account)
         return expires_ms
 
-    def stop_watch(self, account: Account) -> None:
+    def stop_watch(self, account: GoogleAccount) -> None:
         self._store.execute_sql("delete from watch where user_id = ?", account.user_id)
 
-    def announce_change(self, account: Account, labels: frozenset[str]) -> None:
+    def announce_change(self, account: GoogleAccount, labels: frozenset[str]) -> None:
         now_ms = to_ms(self._now())
         watch = self._store.select_row(
             "select * from watch where user_id = ? and expires_ms > ?", account.user_id, now_ms
@@ -160,7 +160,7 @@ class Watches:
         self._store.execute_sql("update watch set last_event_ms = ? where user_id = ?", now_ms, account.user_id)
         self._publish_notification(account)
 
-    def _publish_notification(self, account: Account) -> None:
+    def _publish_notification(self, account: GoogleAccount) -> None:
         url = self._settings.pubsub_push_url
         if url is None:
             return
@@ -168,7 +168,7 @@ class Watches:
         for due_in_s in fault.due_in_s() if fault else [0.0]:
             self._dispatcher.hand_in(CHANNEL, url, account.user_id, self._build_envelope(account), due_in_s=due_in_s)
 
-    def _build_envelope(self, account: Account) -> dict[str, object]:
+    def _build_envelope(self, account: GoogleAccount) -> dict[str, object]:
         # A number here, although the API gives history ids as strings.
         signal = orjson.dumps({"emailAddress": account.address, "historyId": account.history_id})
         message_id = str(10**16 + secrets.randbelow(9 * 10**16))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory, User
-from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.tokens import Holder, Tokens
 from mailroom_sandbox.provider_doubles.wire import Call, Refused
 
@@ -28,7 +28,7 @@ class Target:
 
 
 class Access:
-    def __init__(self, tokens: Tokens, directory: Directory, errors: Errors) -> None:
+    def __init__(self, tokens: Tokens, directory: Directory, errors: GraphErrors) -> None:
         self._tokens = tokens
         self._directory = directory
         self._errors = errors

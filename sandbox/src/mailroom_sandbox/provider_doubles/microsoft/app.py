@@ -5,11 +5,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mailroom_sandbox.provider_doubles.asgi import call_of, response_of
 from mailroom_sandbox.provider_doubles.microsoft.access import Access
 from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
 from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
-from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.graph import JSON, Graph
 from mailroom_sandbox.provider_doubles.microsoft.identity import MicrosoftIdentity
 from mailroom_sandbox.provider_doubles.microsoft.mailbox import GraphMailboxes
@@ -17,12 +16,13 @@ from mailroom_sandbox.provider_doubles.microsoft.messages import Messages
 from mailroom_sandbox.provider_doubles.microsoft.notifications import GraphChannel, GraphNotifications
 from mailroom_sandbox.provider_doubles.microsoft.subscriptions import Subscriptions
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
+from mailroom_sandbox.provider_doubles.wire import build_response, call_from_request
 
 
 class Microsoft:
     def __init__(self, state: ProviderState) -> None:
         directory = Directory(state.store, state.now)
-        errors = Errors(state.now)
+        errors = GraphErrors(state.now)
         access = Access(state.tokens, directory, errors)
         messages = Messages(state.store, directory, errors)
         delta = Delta(state.store, state.seal, state.faults, state.now, messages, errors)
@@ -37,7 +37,7 @@ class Microsoft:
 
 def _build_app(identity: MicrosoftIdentity, graph: Graph) -> Starlette:
     async def on_graph(request: Request) -> Response:
-        return response_of(await graph.answer_call(await call_of(request)), JSON)
+        return build_response(await graph.answer_call(await call_from_request(request)), JSON)
 
     return Starlette(
         routes=[

@@ -21,7 +21,7 @@ _STORED_OVERHEAD_BYTES = 178
 @dataclass(frozen=True, slots=True)
 class Attachment:
     attachment_id: str
-    part: mime.Part
+    part: mime.MimePart
     modified_ms: int
 
     @property
@@ -43,12 +43,12 @@ class Attachment:
         return mime.parse_mail(self.part.content).read_header("subject") or self.part.filename
 
 
-def attachments_of(root: mime.Part, message_id: str, modified_ms: int) -> tuple[Attachment, ...]:
+def attachments_of(root: mime.MimePart, message_id: str, modified_ms: int) -> tuple[Attachment, ...]:
     files = [leaf for leaf in mime.list_leaves(root) if not mime.is_body(leaf)]
     return tuple(Attachment(_attachment_id(message_id, index), part, modified_ms) for index, part in enumerate(files))
 
 
-def has_attachments(root: mime.Part) -> bool:
+def has_attachments(root: mime.MimePart) -> bool:
     """False when all of them are inline."""
     return any(not attachment.is_inline for attachment in attachments_of(root, "", 0))
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from mailroom_sandbox.provider_doubles.faults import CursorRefused, DeltaLag, Faults
 from mailroom_sandbox.provider_doubles.microsoft.access import Target
-from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.messages import Messages, check_options, wants_immutable
 from mailroom_sandbox.provider_doubles.microsoft.odata import (
     BadQuery,
@@ -23,7 +23,7 @@ from mailroom_sandbox.provider_doubles.microsoft.odata import (
 from mailroom_sandbox.provider_doubles.microsoft.render import check_selected
 from mailroom_sandbox.provider_doubles.provider_state import Clock
 from mailroom_sandbox.provider_doubles.store import Store
-from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, Seal, to_ms
+from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, TokenSeal, to_ms
 
 _OPTIONS = frozenset({"$select", "$filter", "$orderby", "$top", "$expand", "$skiptoken", "$deltatoken"})
 _DEFAULT_PAGE = 10
@@ -32,7 +32,7 @@ _CHANGE_TYPES = frozenset({"created", "updated", "deleted"})
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
+class DeltaRound:
     """`since` is where the changes begin (None: list everything), `until` where the round ends, `after` where it is."""
 
     user_id: str
@@ -51,7 +51,7 @@ class Round:
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
-    def from_token(cls, content: Mapping[str, object]) -> "Round":
+    def from_token(cls, content: Mapping[str, object]) -> "DeltaRound":
         known = {name: content[name] for name in cls.__slots__}
         known["selected"] = tuple(known["selected"])  # type: ignore[arg-type] # the seal vouches for what it holds
         known["change_types"] = tuple(known["change_types"])  # type: ignore[arg-type]
@@ -60,7 +60,7 @@ class Round:
 
 class Delta:
     def __init__(
-        self, store: Store, seal: Seal, faults: Faults, now: Clock, messages: Messages, errors: Errors
+        self, store: Store, seal: TokenSeal, faults: Faults, now: Clock, messages: Messages, errors: GraphErrors
     ) -> None:
         self._store = store
         self._seal = seal
@@ -94,7 +94,7 @@ class Delta:
         value = [item for row in page if (item := self._folder_item(at, target, row["folder_id"])) is not None]
         return self._build_reply(call, target, at, "mailFolders/delta", value, page, goes_on)
 
-    def _folder_item(self, at: Round, target: Target, folder_id: str) -> dict[str, object] | None:
+    def _folder_item(self, at: DeltaRound, target: Target, folder_id: str) -> dict[str, object] | None:
         """None for a folder that is gone and that this client was never told of."""
         if self._store.select_number("select count(*) from folder where folder_id = ?", folder_id):
             return self._messages.folder_json(self._messages.folder_row(target, folder_id))
@@ -102,7 +102,7 @@ class Delta:
 
     # Where the round stands
 
-    def _find_round(self, call: Call, target: Target, folder_id: str) -> Round:
+    def _find_round(self, call: Call, target: Target, folder_id: str) -> DeltaRound:
         for kind, where in (("$skiptoken", "middle"), ("$deltatoken", "start")):
             if token := call.query_value(kind):
                 return self._continue_round(call, target, folder_id, kind, token, where)
@@ -110,7 +110,7 @@ class Delta:
         change_types = tuple(split_list(call.query_value("changeType")))
         if not set(change_types) <= _CHANGE_TYPES:
             raise BadQuery("The value of the changeType query option is not valid.")
-        return Round(
+        return DeltaRound(
             user_id=target.user.user_id,
             folder_id=folder_id,
             generation=self._read_generation(target),
@@ -122,11 +122,13 @@ class Delta:
             top=parse_count(call.query_value("$top"), "$top", most=_LARGEST_PAGE),
         )
 
-    def _continue_round(self, call: Call, target: Target, folder_id: str, kind: str, token: str, where: str) -> Round:
+    def _continue_round(
+        self, call: Call, target: Target, folder_id: str, kind: str, token: str, where: str
+    ) -> DeltaRound:
         content = self._seal.open_token(kind, token)
         if content is None:
             raise self._errors.bad_request("Badly formed token.")
-        at = Round.from_token(content)
+        at = DeltaRound.from_token(content)
         if (at.user_id, at.folder_id) != (target.user.user_id, folder_id):
             raise self._errors.bad_request("Badly formed token.")
         fault = self._faults.find_active(CursorRefused, target.user.address)
@@ -141,7 +143,7 @@ class Delta:
             )
         return at
 
-    def _refuse_cursor(self, call: Call, at: Round) -> Refused:
+    def _refuse_cursor(self, call: Call, at: DeltaRound) -> Refused:
         low, high = at.generation, self._generation_number(at.user_id) + 1
         text = f"The sync state generation is not found; generation={low};[highest={high}][{high}]."
         path = f"users/{at.user_id}/mailFolders/{at.folder_id}/messages/delta"
@@ -180,13 +182,13 @@ class Delta:
             raise BadQuery("'receivedDateTime' must be compared with a time.")
         return condition.value + (condition.operator == "gt")
 
-    def _page_size(self, call: Call, at: Round) -> int:
-        wished = parse_count(call.read_preferences().get("odata.maxpagesize"), "maxpagesize", most=_LARGEST_PAGE)
-        return wished or at.top or _DEFAULT_PAGE
+    def _page_size(self, call: Call, at: DeltaRound) -> int:
+        page_size = parse_count(call.read_preferences().get("odata.maxpagesize"), "maxpagesize", most=_LARGEST_PAGE)
+        return page_size or at.top or _DEFAULT_PAGE
 
     # What a page shows
 
-    def _list_messages(self, at: Round, limit: int) -> list[sqlite3.Row]:
+    def _list_messages(self, at: DeltaRound, limit: int) -> list[sqlite3.Row]:
         return self._store.select_rows(
             "select m.pk as at, m.pk as message_pk, 'created' as kinds from graph_message m"
             " where m.folder_id = ? and m.pk < ? and m.received_ms >= ? and exists (select 1 from graph_change c"
@@ -199,7 +201,7 @@ class Delta:
             limit,
         )
 
-    def _list_changes(self, at: Round, limit: int) -> list[sqlite3.Row]:
+    def _list_changes(self, at: DeltaRound, limit: int) -> list[sqlite3.Row]:
         return self._store.select_rows(
             "select message_pk, max(seq) as at, group_concat(kind) as kinds from graph_change"
             " where folder_id = ? and seq > ? and seq <= ? group by message_pk having max(seq) > ?"
@@ -211,7 +213,7 @@ class Delta:
             limit,
         )
 
-    def _build_item(self, at: Round, row: sqlite3.Row, call: Call, target: Target) -> dict[str, object] | None:
+    def _build_item(self, at: DeltaRound, row: sqlite3.Row, call: Call, target: Target) -> dict[str, object] | None:
         message = self._store.select_row(
             "select * from graph_message where pk = ? and folder_id = ?", row["message_pk"], at.folder_id
         )
@@ -226,10 +228,10 @@ class Delta:
             else None
         )
 
-    def _is_wanted(self, at: Round, kind: str) -> bool:
+    def _is_wanted(self, at: DeltaRound, kind: str) -> bool:
         return not at.change_types or kind in at.change_types
 
-    def _removed_item(self, at: Round, message_pk: int, call: Call) -> dict[str, object] | None:
+    def _removed_item(self, at: DeltaRound, message_pk: int, call: Call) -> dict[str, object] | None:
         row = self._store.select_row(
             "select * from graph_change where message_pk = ? and folder_id = ? and kind = 'removed'"
             " order by seq desc limit 1",
@@ -245,7 +247,7 @@ class Delta:
         self,
         call: Call,
         target: Target,
-        at: Round,
+        at: DeltaRound,
         path: str,
         value: Sequence[Mapping[str, object]],
         page: Sequence[sqlite3.Row],

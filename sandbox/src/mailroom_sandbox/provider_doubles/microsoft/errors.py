@@ -13,7 +13,7 @@ def error_reply(status: int, code: str, message: str, now: datetime, **headers: 
     return Reply(status, {"error": {"code": code, "message": message, "innerError": inner}}, headers)
 
 
-class Errors:
+class GraphErrors:
     """Makes the refusals of Graph; it knows the time because the bodies carry it."""
 
     def __init__(self, now: Callable[[], datetime]) -> None:

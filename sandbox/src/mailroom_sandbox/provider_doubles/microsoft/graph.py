@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from mailroom_sandbox.provider_doubles.calls import Gate
+from mailroom_sandbox.provider_doubles.calls import CallGate
 from mailroom_sandbox.provider_doubles.microsoft.access import Access, Target
 from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory
-from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.messages import Messages
 from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery
 from mailroom_sandbox.provider_doubles.microsoft.subscriptions import Subscriptions
@@ -62,14 +62,14 @@ class Graph:
         messages: Messages,
         delta: Delta,
         subscriptions: Subscriptions,
-        errors: Errors,
+        errors: GraphErrors,
     ) -> None:
         self._state = state
         self._directory = directory
         self._access = access
         self._errors = errors
         settings = state.settings
-        self._gate = Gate(
+        self._gate = CallGate(
             state.faults,
             slots=settings.concurrent_calls_per_mailbox,
             latency_s=settings.latency_ms / 1000,
@@ -156,8 +156,8 @@ class Graph:
         return Reply(200, body)
 
     def _translate_ids(self, call: Call, target: Target, _: dict[str, str]) -> Reply:
-        wish = self._parse_body(call)
-        by_name = {name.lower(): value for name, value in wish.items()}
+        fields = self._parse_body(call)
+        by_name = {name.lower(): value for name, value in fields.items()}
         ids, source, to = (by_name.get(name) for name in ("inputids", "sourceidtype", "targetidtype"))
         if not isinstance(ids, list) or len(ids) > _MOST_IDS:
             raise self._errors.bad_request("InputIds must name at most 1000 ids.")

@@ -11,13 +11,12 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mailroom_sandbox.provider_doubles.asgi import form_of
 from mailroom_sandbox.provider_doubles.consent import answer_by_redirect, consent_page, error_page, proves_challenge
 from mailroom_sandbox.provider_doubles.faults import Unavailable
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory, User
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import Consent, Holder
-from mailroom_sandbox.provider_doubles.wire import Call
+from mailroom_sandbox.provider_doubles.wire import Call, read_form
 
 BRAND = "Microsoft (sandbox)"
 REFRESH_LIFETIME = timedelta(days=90)
@@ -45,7 +44,7 @@ _AUTHORIZE_PARAMETERS = (
 )
 
 
-class TokenRefusal(Exception):
+class MicrosoftTokenRefusal(Exception):
     """The token endpoint's no: `error` is what clients branch on, the number and text are for people."""
 
     def __init__(self, error: str, number: int, text: str, status: int = 400, **more: str) -> None:
@@ -68,7 +67,7 @@ class MicrosoftIdentity:
         base = _base_url(request)
         known = self._directory.find_tenant(tenant)
         if known is None and tenant not in _SHARED_TENANTS:
-            refusal = TokenRefusal("invalid_tenant", 90002, f"Tenant '{tenant}' not found.")
+            refusal = MicrosoftTokenRefusal("invalid_tenant", 90002, f"Tenant '{tenant}' not found.")
             return self._refuse_grant(refusal)
         issuer = f"{base}/{known or '{tenantid}'}/v2.0"
         return JSONResponse(
@@ -99,7 +98,7 @@ class MicrosoftIdentity:
     async def answer_authorize(self, request: Request) -> Response:
         form = dict(request.query_params)
         if request.method == "POST":
-            form = dict(await form_of(request))
+            form = dict(await read_form(request))
         if form.get("client_id") != self._settings.microsoft_client_id:
             text = "AADSTS700016: Application was not found in the directory."
             return error_page(BRAND, text)
@@ -176,13 +175,13 @@ class MicrosoftIdentity:
 
     async def answer_token(self, request: Request) -> Response:
         started = time.monotonic()
-        form = dict(await form_of(request))
+        form = dict(await read_form(request))
         mailbox: list[str] = []
         try:
             response: Response = JSONResponse(
                 self._answer_grant(request, form, mailbox), headers={"cache-control": "no-store", "pragma": "no-cache"}
             )
-        except TokenRefusal as refusal:
+        except MicrosoftTokenRefusal as refusal:
             response = self._refuse_grant(refusal)
         call = Call("POST", request.url.path, {}, {}, b"", _base_url(request))
         self._state.calls.record_call(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
@@ -199,7 +198,7 @@ class MicrosoftIdentity:
                 return self._by_client(request, form)
             case other:
                 text = f"The app requested an unsupported grant type '{other}'."
-                raise TokenRefusal("unsupported_grant_type", 70003, text)
+                raise MicrosoftTokenRefusal("unsupported_grant_type", 70003, text)
 
     def _authenticate_client(self, request: Request, form: dict[str, str]) -> None:
         scheme, _, value = request.headers.get("authorization", "").partition(" ")
@@ -207,16 +206,18 @@ class MicrosoftIdentity:
             try:
                 client_id, _, secret = base64.b64decode(value).decode().partition(":")
             except ValueError as error:
-                raise TokenRefusal("invalid_client", 7000218, "Client authentication is malformed.", 401) from error
+                raise MicrosoftTokenRefusal(
+                    "invalid_client", 7000218, "Client authentication is malformed.", 401
+                ) from error
             form |= {"client_id": unquote(client_id), "client_secret": unquote(secret)}
         if form.get("client_id") != self._settings.microsoft_client_id:
             text = f"Application with identifier '{form.get('client_id', '')}' was not found in the directory."
-            raise TokenRefusal("unauthorized_client", 700016, text)
+            raise MicrosoftTokenRefusal("unauthorized_client", 700016, text)
         if not form.get("client_secret"):
             text = "The request body must contain the following parameter: 'client_assertion' or 'client_secret'."
-            raise TokenRefusal("invalid_client", 7000218, text, 401)
+            raise MicrosoftTokenRefusal("invalid_client", 7000218, text, 401)
         if form["client_secret"] != self._settings.microsoft_client_secret.get_secret_value():
-            raise TokenRefusal("invalid_client", 7000215, "Invalid client secret provided.", 401)
+            raise MicrosoftTokenRefusal("invalid_client", 7000215, "Invalid client secret provided.", 401)
 
     def _by_code(self, request: Request, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
         code = form.get("code", "")
@@ -227,12 +228,14 @@ class MicrosoftIdentity:
                 "used": "OAuth2 Authorization code was already redeemed, please retry with a new valid code.",
                 "expired": "The provided authorization code or refresh token has expired.",
             }.get(problem or "", "Invalid request. Request is malformed or invalid.")
-            raise TokenRefusal("invalid_grant", number, text)
+            raise MicrosoftTokenRefusal("invalid_grant", number, text)
         if form.get("redirect_uri") != consent.redirect_uri or form["client_id"] != consent.client_id:
-            raise TokenRefusal("invalid_grant", 500112, "The reply address does not match the one of the code.")
+            raise MicrosoftTokenRefusal(
+                "invalid_grant", 500112, "The reply address does not match the one of the code."
+            )
         if not proves_challenge(consent.challenge, consent.challenge_method, form.get("code_verifier")):
             text = "The Code_Verifier does not match the code_challenge supplied in the authorization request."
-            raise TokenRefusal("invalid_grant", 501481, text)
+            raise MicrosoftTokenRefusal("invalid_grant", 501481, text)
         self._check_tenant(request.path_params["tenant"], consent.tenant_id)
         holder = self._state.tokens.use_code(code, consent)
         return self._issue_tokens(request, holder, mailbox, nonce=consent.nonce)
@@ -245,21 +248,23 @@ class MicrosoftIdentity:
             mailbox.append(user.address.lower())
         fault = self._state.faults.use_once(Unavailable, mailbox[0] if mailbox else None)
         if fault:
-            raise TokenRefusal("temporarily_unavailable", 90033, "A transient error has occurred.", fault.status)
+            raise MicrosoftTokenRefusal(
+                "temporarily_unavailable", 90033, "A transient error has occurred.", fault.status
+            )
         if holder is None:
-            raise TokenRefusal("invalid_grant", 9002313, "Invalid request. Request is malformed or invalid.")
+            raise MicrosoftTokenRefusal("invalid_grant", 9002313, "Invalid request. Request is malformed or invalid.")
         if found.problem == "expired":
             text = "The refresh token has expired due to inactivity. The token was inactive for 90.00:00:00."
-            raise TokenRefusal("invalid_grant", 700082, text)
+            raise MicrosoftTokenRefusal("invalid_grant", 700082, text)
         if found.problem == "used":
-            raise TokenRefusal("invalid_grant", 70000, "The provided value for 'refresh_token' is not valid.")
+            raise MicrosoftTokenRefusal("invalid_grant", 70000, "The provided value for 'refresh_token' is not valid.")
         if found.problem:
             text = "The provided grant has expired due to it being revoked, a fresh auth token is needed."
-            raise TokenRefusal("invalid_grant", 50173, text)
-        wished = {_short_scope(scope) for scope in form.get("scope", "").split()} - _OPENID
-        if not wished <= holder.scopes:
+            raise MicrosoftTokenRefusal("invalid_grant", 50173, text)
+        requested_scopes = {_short_scope(scope) for scope in form.get("scope", "").split()} - _OPENID
+        if not requested_scopes <= holder.scopes:
             text = "The user or administrator has not consented to use the application."
-            raise TokenRefusal("invalid_grant", 65001, text, suberror="consent_required")
+            raise MicrosoftTokenRefusal("invalid_grant", 65001, text, suberror="consent_required")
         self._check_tenant(request.path_params["tenant"], holder.tenant_id)
         if self._settings.refresh_tokens_rotate:
             self._state.tokens.revoke_token(presented, "used")
@@ -268,13 +273,15 @@ class MicrosoftIdentity:
     def _by_client(self, request: Request, form: Mapping[str, str]) -> dict[str, object]:
         tenant = request.path_params["tenant"]
         if tenant in _SHARED_TENANTS:
-            raise TokenRefusal("invalid_request", 9001023, "The grant type is not supported over this endpoint.")
+            raise MicrosoftTokenRefusal(
+                "invalid_request", 9001023, "The grant type is not supported over this endpoint."
+            )
         tenant_id = self._directory.find_tenant(tenant)
         if tenant_id is None:
-            raise TokenRefusal("invalid_request", 90002, f"Tenant '{tenant}' not found.")
+            raise MicrosoftTokenRefusal("invalid_request", 90002, f"Tenant '{tenant}' not found.")
         if form.get("scope") != f"{_GRAPH}.default":
             text = "The provided value for the input parameter 'scope' is not valid. It must end with '/.default'."
-            raise TokenRefusal("invalid_scope", 1002012, text)
+            raise MicrosoftTokenRefusal("invalid_scope", 1002012, text)
         roles = frozenset(self._settings.microsoft_application_roles.split())
         client_id = form["client_id"]
         holder = Holder(PROVIDER, None, tenant_id, client_id, roles, str(uuid.uuid4()))
@@ -285,14 +292,14 @@ class MicrosoftIdentity:
     def _check_tenant(self, named: str, tenant_id: str) -> None:
         if named not in _SHARED_TENANTS and self._directory.find_tenant(named) != tenant_id:
             text = "The provided code or token was issued for another tenant."
-            raise TokenRefusal("invalid_grant", 700005, text)
+            raise MicrosoftTokenRefusal("invalid_grant", 700005, text)
 
     def _issue_tokens(
         self, request: Request, holder: Holder, mailbox: list[str], nonce: str | None
     ) -> dict[str, object]:
         user = self._directory.find_user(holder.user_id or "")
         if user is None:
-            raise TokenRefusal("invalid_grant", 50034, "The user account does not exist in the directory.")
+            raise MicrosoftTokenRefusal("invalid_grant", 50034, "The user account does not exist in the directory.")
         mailbox[:] = [user.address.lower()]
         lifetime = self._settings.access_token_lifetime_s
         granted = sorted(holder.scopes - {"offline_access"})
@@ -356,7 +363,7 @@ class MicrosoftIdentity:
             claims["email"] = user.address
         return self._state.microsoft_key.sign_claims(claims)
 
-    def _refuse_grant(self, refusal: TokenRefusal) -> Response:
+    def _refuse_grant(self, refusal: MicrosoftTokenRefusal) -> Response:
         trace, correlation = str(uuid.uuid4()), str(uuid.uuid4())
         timestamp = self._state.now().strftime("%Y-%m-%d %H:%M:%SZ")
         description = (

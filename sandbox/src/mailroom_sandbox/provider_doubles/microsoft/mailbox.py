@@ -11,14 +11,16 @@ from mailroom_sandbox.provider_doubles.store import Store
 from mailroom_sandbox.provider_doubles.wire import to_ms
 
 
-class Announces(Protocol):
+class MessageChangeAnnouncer(Protocol):
     def announce_change(self, change_type: str, message: sqlite3.Row, folder_id: str) -> None: ...
 
     def announce_move(self, before: sqlite3.Row, after: sqlite3.Row) -> None: ...
 
 
 class GraphMailboxes:
-    def __init__(self, store: Store, now: Callable[[], datetime], directory: Directory, announces: Announces) -> None:
+    def __init__(
+        self, store: Store, now: Callable[[], datetime], directory: Directory, announces: MessageChangeAnnouncer
+    ) -> None:
         self._store = store
         self._now = now
         self._directory = directory

@@ -7,7 +7,7 @@ from mailroom_sandbox.provider_doubles.microsoft.access import Target
 from mailroom_sandbox.provider_doubles.microsoft.attachments import Attachment, attachment_json
 from mailroom_sandbox.provider_doubles.microsoft.attachments import check_selected as check_attachment_members
 from mailroom_sandbox.provider_doubles.microsoft.directory import ROOT, Directory
-from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.odata import (
     BadQuery,
     Condition,
@@ -49,7 +49,7 @@ def wants_immutable(call: Call) -> bool:
 
 
 class Messages:
-    def __init__(self, store: Store, directory: Directory, errors: Errors) -> None:
+    def __init__(self, store: Store, directory: Directory, errors: GraphErrors) -> None:
         self._store = store
         self._directory = directory
         self._errors = errors

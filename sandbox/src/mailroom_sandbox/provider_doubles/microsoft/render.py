@@ -110,7 +110,7 @@ def nested_json(source: bytes) -> dict[str, object]:
     return {"@odata.type": "#microsoft.graph.message", "id": "", "isRead": True, "isDraft": False, **shown}
 
 
-def _content_json(root: mime.Part, text_body: bool) -> dict[str, object]:
+def _content_json(root: mime.MimePart, text_body: bool) -> dict[str, object]:
     body = _body_json(root)
     plain = _plain_text(body)
     if text_body:
@@ -144,7 +144,7 @@ def _content_json(root: mime.Part, text_body: bool) -> dict[str, object]:
     return {name: value for name, value in members.items() if value is not None or name == "sentDateTime"}
 
 
-def _body_json(root: mime.Part) -> dict[str, object]:
+def _body_json(root: mime.MimePart) -> dict[str, object]:
     if page := mime.body_part(root, "text/html"):
         return {"contentType": "html", "content": page.text()}
     texts = [leaf.text() for leaf in mime.list_leaves(root) if mime.is_body(leaf)]
@@ -159,11 +159,11 @@ def _plain_text(body: dict[str, object]) -> str:
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", without_code))).strip()
 
 
-def _recipients_json(found: Iterable[mime.Person]) -> list[dict[str, object]]:
+def _recipients_json(found: Iterable[mime.MailAddress]) -> list[dict[str, object]]:
     return [{"emailAddress": {"name": person.name, "address": person.address}} for person in found]
 
 
-def _read_importance(root: mime.Part) -> str:
+def _read_importance(root: mime.MimePart) -> str:
     stated = (root.read_header("importance") or "").strip().lower()
     if stated in ("low", "normal", "high"):
         return stated
@@ -172,7 +172,7 @@ def _read_importance(root: mime.Part) -> str:
     )
 
 
-def _conversation_id(root: mime.Part, subject: str) -> str:
+def _conversation_id(root: mime.MimePart, subject: str) -> str:
     first = (
         root.read_header("references") or root.read_header("in-reply-to") or root.read_header("message-id") or subject
     ).split()

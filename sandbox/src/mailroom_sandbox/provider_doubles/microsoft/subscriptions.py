@@ -12,7 +12,7 @@ import orjson
 
 from mailroom_sandbox.provider_doubles.microsoft.access import Access, Target
 from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
-from mailroom_sandbox.provider_doubles.microsoft.errors import Errors
+from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.messages import wants_immutable
 from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery, parse_time
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
@@ -34,7 +34,7 @@ _BROWSER_MEMBERS = ("vapidPublicKey", "webPushEncryptionP256dhPublicKey", "webPu
 
 
 class Subscriptions:
-    def __init__(self, state: ProviderState, access: Access, directory: Directory, errors: Errors) -> None:
+    def __init__(self, state: ProviderState, access: Access, directory: Directory, errors: GraphErrors) -> None:
         self._state = state
         self._store = state.store
         self._access = access
@@ -42,14 +42,14 @@ class Subscriptions:
         self._errors = errors
 
     async def create_subscription(self, call: Call, holder: Holder) -> Reply:
-        wish = self._parse_json(call)
-        self._check_members(wish)
-        target, folder_id = self._find_resource(holder, str(wish["resource"]))
-        expires_ms = self._check_expiry(str(wish["expirationDateTime"]))
-        change_type = self._change_type(str(wish["changeType"]))
-        self._refuse_duplicate(holder, target, str(wish["resource"]), change_type)
-        notification_url = self._check_webhook(wish["notificationUrl"])
-        lifecycle = wish.get("lifecycleNotificationUrl")
+        fields = self._parse_json(call)
+        self._check_members(fields)
+        target, folder_id = self._find_resource(holder, str(fields["resource"]))
+        expires_ms = self._check_expiry(str(fields["expirationDateTime"]))
+        change_type = self._change_type(str(fields["changeType"]))
+        self._refuse_duplicate(holder, target, str(fields["resource"]), change_type)
+        notification_url = self._check_webhook(fields["notificationUrl"])
+        lifecycle = fields.get("lifecycleNotificationUrl")
         lifecycle_url = self._check_webhook(lifecycle) if lifecycle is not None else None
         for url in filter(None, (notification_url, lifecycle_url)):
             await self._shake_hands(url)
@@ -62,12 +62,12 @@ class Subscriptions:
             folder_id,
             holder.tenant_id,
             holder.user_id or holder.client_id,
-            str(wish["resource"]),
+            str(fields["resource"]),
             change_type,
             notification_url,
             lifecycle_url,
-            wish.get("clientState"),
-            wish.get("latestSupportedTlsVersion") or "v1_2",
+            fields.get("clientState"),
+            fields.get("latestSupportedTlsVersion") or "v1_2",
             expires_ms,
             int(wants_immutable(call)),
             to_ms(self._state.now()),
@@ -92,8 +92,8 @@ class Subscriptions:
 
     async def renew_subscription(self, call: Call, holder: Holder, subscription_id: str) -> Reply:
         row = self._require_own(holder, subscription_id)
-        wish = self._parse_json(call)
-        expiry, url = wish.get("expirationDateTime"), wish.get("notificationUrl")
+        fields = self._parse_json(call)
+        expiry, url = fields.get("expirationDateTime"), fields.get("notificationUrl")
         if expiry is None and url is None:
             members = "'expirationDateTime' or 'notificationUrl'"
             text = f"Subscription must contain either the {members} property and its value."
@@ -125,30 +125,30 @@ class Subscriptions:
 
     def _parse_json(self, call: Call) -> dict[str, object]:
         try:
-            wish = orjson.loads(call.body or b"{}")
+            fields = orjson.loads(call.body or b"{}")
         except orjson.JSONDecodeError as error:
             raise self._errors.bad_request("Unable to read JSON request payload.") from error
-        if not isinstance(wish, dict):
+        if not isinstance(fields, dict):
             raise self._errors.bad_request("Unable to read JSON request payload.")
-        return wish
+        return fields
 
-    def _check_members(self, wish: Mapping[str, object]) -> None:
+    def _check_members(self, fields: Mapping[str, object]) -> None:
         for member in ("resource", "changeType", "notificationUrl", "expirationDateTime"):
-            if not isinstance(wish.get(member), str) or not wish[member]:
+            if not isinstance(fields.get(member), str) or not fields[member]:
                 raise self._errors.refuse_call(400, "ValidationError", f"Property '{member}' is required.")
-        state = wish.get("clientState")
+        state = fields.get("clientState")
         if state is not None and (not isinstance(state, str) or len(state) > 128):
             raise self._errors.refuse_call(
                 400, "ValidationError", "The clientState must not be longer than 128 characters."
             )
-        if any(wish.get(member) is not None for member in _BROWSER_MEMBERS):
+        if any(fields.get(member) is not None for member in _BROWSER_MEMBERS):
             raise self._errors.refuse_call(
                 400, "ValidationError", "Web push members are not allowed on this subscription."
             )
-        if wish.get("includeResourceData"):
+        if fields.get("includeResourceData"):
             text = "Resource data is not offered by this sandbox: create the subscription without it."
             raise self._errors.refuse_call(400, "ExtensionError", text)
-        if wish.get("latestSupportedTlsVersion") not in (None, *_TLS):
+        if fields.get("latestSupportedTlsVersion") not in (None, *_TLS):
             raise self._errors.refuse_call(400, "ValidationError", "The latestSupportedTlsVersion is not valid.")
 
     def _find_resource(self, holder: Holder, resource: str) -> tuple[Target, str | None]:
@@ -169,26 +169,26 @@ class Subscriptions:
             return target, None
         folder = self._directory.folder(target.user.user_id, key)
         if folder is None:
-            reason = "Operation: Create; Exception: [Status Code: NotFound; Reason: Not Found]"
+            reason = "Operation: Create; Exception: [Status Code: NotFound; Reason: Not StoredToken]"
             raise self._errors.refuse_call(404, "ExtensionError", reason)
         return target, str(folder["folder_id"])
 
-    def _check_expiry(self, wished: str) -> int:
+    def _check_expiry(self, text: str) -> int:
         now = self._state.now()
         try:
-            wished_ms = parse_time(wished)
+            expiry_ms = parse_time(text)
         except BadQuery as error:
             raise self._errors.refuse_call(400, "ValidationError", "The expirationDateTime is not valid.") from error
-        if wished_ms > to_ms(now + LONGEST):
+        if expiry_ms > to_ms(now + LONGEST):
             text = f"Subscription expiration can only be {int(LONGEST.total_seconds() // 60)} minutes in the future."
             raise self._errors.refuse_call(400, "ExtensionError", text)
         # Anything shorter is raised without a word.
-        return max(wished_ms, to_ms(now + SHORTEST))
+        return max(expiry_ms, to_ms(now + SHORTEST))
 
-    def _change_type(self, wished: str) -> str:
-        kinds = [kind.strip() for kind in wished.lower().split(",")]
+    def _change_type(self, text: str) -> str:
+        kinds = [kind.strip() for kind in text.lower().split(",")]
         if not set(kinds) <= _CHANGE_TYPES:
-            raise self._errors.refuse_call(400, "ValidationError", f"The change type '{wished}' is not valid.")
+            raise self._errors.refuse_call(400, "ValidationError", f"The change type '{text}' is not valid.")
         return ",".join(kinds)
 
     def _check_webhook(self, url: object) -> str:

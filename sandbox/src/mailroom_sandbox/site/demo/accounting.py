@@ -10,7 +10,7 @@ _UNFINISHED = {"pending", "processing"}
 Item = Mapping[str, Any]  # Any: a JSON object of the API
 
 
-class Outcome(StrEnum):
+class PartOutcome(StrEnum):
     DOCUMENT = "document"
     DUPLICATE = "duplicate"
     LEFT = "left"
@@ -18,56 +18,58 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PartAccount:
     """`reason` says why it was left; `document` is what it became or repeats."""
 
     part_path: str
     filename: str | None
-    outcome: Outcome
+    outcome: PartOutcome
     reason: str | None
     document: Item | None
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class MailAccount:
     """`missing` says what is not accounted for yet, None when everything is."""
 
     message_id: str
-    parts: tuple[Part, ...]
+    parts: tuple[PartAccount, ...]
     reason: str | None
     missing: str | None
 
 
-def account_for(message_id: str, messages: Mapping[str, Item], documents: Mapping[str, Item]) -> Account:
+def account_for(message_id: str, messages: Mapping[str, Item], documents: Mapping[str, Item]) -> MailAccount:
     message = messages.get(message_id)
     if message is None:
-        return Account(message_id, (), None, "not seen by the sync yet")
+        return MailAccount(message_id, (), None, "not seen by the sync yet")
     parts = tuple(_account_for_part(part, documents) for part in message["parts"])
-    return Account(message_id, parts, message["skip_reason"], _describe_missing(message, parts))
+    return MailAccount(message_id, parts, message["skip_reason"], _describe_missing(message, parts))
 
 
-def _account_for_part(part: Item, documents: Mapping[str, Item]) -> Part:
+def _account_for_part(part: Item, documents: Mapping[str, Item]) -> PartAccount:
     document = documents.get(part["document_id"] or "")
-    return Part(part["part_path"], part["filename"], _judge_outcome(part, document), part["skip_reason"], document)
+    return PartAccount(
+        part["part_path"], part["filename"], _judge_outcome(part, document), part["skip_reason"], document
+    )
 
 
-def _judge_outcome(part: Item, document: Item | None) -> Outcome:
+def _judge_outcome(part: Item, document: Item | None) -> PartOutcome:
     if not part["stored"]:
-        return Outcome.LEFT
+        return PartOutcome.LEFT
     if document is None or document["status"] in _UNFINISHED:
-        return Outcome.WAITING
+        return PartOutcome.WAITING
     # A document has the id of the first attachment with its content; every further one repeats it.
-    return Outcome.DOCUMENT if part["attachment_id"] == part["document_id"] else Outcome.DUPLICATE
+    return PartOutcome.DOCUMENT if part["attachment_id"] == part["document_id"] else PartOutcome.DUPLICATE
 
 
-def _describe_missing(message: Item, parts: Iterable[Part]) -> str | None:
+def _describe_missing(message: Item, parts: Iterable[PartAccount]) -> str | None:
     if message["state"] == "parked":
         return f"parked: {message['parked_reason'] or 'see /parked-items'}"
-    waiting = [part.filename or part.part_path for part in parts if part.outcome is Outcome.WAITING]
+    waiting = [part.filename or part.part_path for part in parts if part.outcome is PartOutcome.WAITING]
     if waiting:
         return f"no result yet for {', '.join(waiting)}"
     unexplained = [
-        part.filename or part.part_path for part in parts if part.outcome is Outcome.LEFT and not part.reason
+        part.filename or part.part_path for part in parts if part.outcome is PartOutcome.LEFT and not part.reason
     ]
     if unexplained:
         return f"left without a reason: {', '.join(unexplained)}"

@@ -9,11 +9,10 @@ from rich.console import Console
 
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo import expectations
-from mailroom_sandbox.site.demo.accounting import Account, Item, account_for
+from mailroom_sandbox.site.demo.accounting import Item, MailAccount, account_for
 from mailroom_sandbox.site.demo.api import MailroomAPI, retry_while_unavailable
 from mailroom_sandbox.site.demo.connect import connect_mailbox
-from mailroom_sandbox.site.demo.deliver import deliver_mails
-from mailroom_sandbox.site.demo.mails import SAMPLES, Mail
+from mailroom_sandbox.site.demo.mails import SAMPLES, Mail, deliver_mails
 from mailroom_sandbox.site.demo.tables import DocumentRows, account_table, show_documents
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.lifecycle import SitePlan
@@ -33,7 +32,7 @@ class Mailbox:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MailboxSnapshot:
     """What the APIs say of one mailbox: messages by the provider's id, documents by ours."""
 
     mailbox: Mailbox
@@ -41,7 +40,7 @@ class Look:
     documents: Mapping[str, Item]
 
     @property
-    def account_for_mails(self) -> list[tuple[str, Account]]:
+    def account_for_mails(self) -> list[tuple[str, MailAccount]]:
         """Each delivered mail by its name, with what became of it."""
         return [
             (mail.name, account_for(message_id, self.messages, self.documents))
@@ -86,7 +85,9 @@ class Demo:
         self.console.print(f"[green]✓[/] {new} mails delivered to {address}, {len(delivered) - new} were there already")
         return Mailbox(provider, address, doc_source_id, delivered)
 
-    async def _follow_mails(self, api: MailroomAPI, mailboxes: Sequence[Mailbox], rows: DocumentRows) -> list[Look]:
+    async def _follow_mails(
+        self, api: MailroomAPI, mailboxes: Sequence[Mailbox], rows: DocumentRows
+    ) -> list[MailboxSnapshot]:
         """Shows documents as they appear until every mail is accounted for, or nothing moves any more."""
         loop = asyncio.get_running_loop()
         moved_at_s, before = loop.time(), None
@@ -104,7 +105,7 @@ class Demo:
             # Many mails make a look long: looking must not be all that the machine does.
             await asyncio.sleep(max(_POLL_S, 2 * (loop.time() - began_at_s)))
 
-    def _report_differences(self, looks: Sequence[Look]) -> int:
+    def _report_differences(self, looks: Sequence[MailboxSnapshot]) -> int:
         differences = [difference for look in looks for difference in self._list_differences(look)]
         for look in looks:
             if not self.of_the_repository:
@@ -117,7 +118,7 @@ class Demo:
             self.console.print(f"[green]✓[/] every mail is accounted for in {len(looks)} mailboxes")
         return 1 if differences else 0
 
-    def _list_differences(self, look: Look) -> Iterator[str]:
+    def _list_differences(self, look: MailboxSnapshot) -> Iterator[str]:
         for mail, account in look.account_for_mails:
             if account.missing:
                 yield f"{look.mailbox.address}: {mail}: {account.missing}"
@@ -149,12 +150,12 @@ class Demo:
             await asyncio.sleep(1)  # the stream broke, since its service is just being started again
 
 
-async def _take_snapshot(api: MailroomAPI, mailbox: Mailbox) -> Look:
+async def _take_snapshot(api: MailroomAPI, mailbox: Mailbox) -> MailboxSnapshot:
     messages, documents = await asyncio.gather(
         api.list_items("/messages", doc_source_id=mailbox.doc_source_id),
         api.list_items("/documents", doc_source_id=mailbox.doc_source_id),
     )
-    return Look(
+    return MailboxSnapshot(
         mailbox,
         {message["message_id"]: message for message in messages},
         {document["id"]: document for document in documents},

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from mailroom_sandbox.site.demo.accounting import Account, Item, Outcome, Part
+from mailroom_sandbox.site.demo.accounting import Item, MailAccount, PartAccount, PartOutcome
 
 _VALUES = ("supplier_name", "invoice_number", "issue_date", "total_gross", "currency")
 
@@ -24,51 +24,55 @@ def load_expectations(folder: Path) -> Expectations:
 
 
 def find_differences(
-    expected: Expectations, accounts: Iterable[tuple[str, Account]], *, lists_inline: bool = True
+    expected: Expectations, accounts: Iterable[tuple[str, MailAccount]], *, lists_inline: bool = True
 ) -> Iterator[str]:
     """One sentence for each thing that is not as it must be.
 
     Graph says of a mail with nothing but inline parts that it has no attachments; such parts need not be listed.
     """
-    given = dict(accounts)
-    for mail, wish in expected.mails.items():
-        if mail not in given:
+    account_by_mail = dict(accounts)
+    for mail, expected_mail in expected.mails.items():
+        if mail not in account_by_mail:
             yield f"{mail}: not delivered"
-        elif given[mail].missing is None:  # what is missing has been said already
-            wishes = (
-                wish["parts"] if lists_inline or given[mail].parts else [part for part in wish["parts"] if part["take"]]
+        elif account_by_mail[mail].missing is None:  # what is missing has been said already
+            expected_parts = (
+                expected_mail["parts"]
+                if lists_inline or account_by_mail[mail].parts
+                else [part for part in expected_mail["parts"] if part["take"]]
             )
-            yield from (f"{mail}: {text}" for text in _of_mail(wishes, given[mail], expected.documents))
+            yield from (
+                f"{mail}: {text}" for text in _compare_mail(expected_parts, account_by_mail[mail], expected.documents)
+            )
 
 
-def _of_mail(wishes: Iterable[Item], account: Account, documents: Item) -> Iterator[str]:
+def _compare_mail(expected_parts: Iterable[Item], account: MailAccount, documents: Item) -> Iterator[str]:
     parts = list(account.parts)
-    for wish in wishes:
-        part = next((part for part in parts if _is_meant(wish, part)), None)
+    for expected_part in expected_parts:
+        part = next((part for part in parts if _is_same_part(expected_part, part)), None)
         if part is None:
-            what = "become a document" if wish["take"] else f"be left as {wish['reason']}"
-            yield f"{wish['filename']} must {what}"
+            what = "become a document" if expected_part["take"] else f"be left as {expected_part['reason']}"
+            yield f"{expected_part['filename']} must {what}"
             continue
         parts.remove(part)
-        if wish["take"] and part.document is not None:
-            yield from _of_document(documents[wish["document"]], part.document)
+        if expected_part["take"] and part.document is not None:
+            yield from _compare_document(documents[expected_part["document"]], part.document)
     yield from (f"{part.filename} is {part.outcome} ({part.reason}) and not expected" for part in parts)
 
 
-def _is_meant(wish: Item, part: Part) -> bool:
+def _is_same_part(expected_part: Item, part: PartAccount) -> bool:
     """What is taken is known by its bytes; what is left by its name, which for a nested mail may be its subject."""
-    if wish["take"]:
-        return part.document is not None and part.document["content_sha256"] == wish["sha256"]
+    if expected_part["take"]:
+        return part.document is not None and part.document["content_sha256"] == expected_part["sha256"]
     return (
-        part.outcome is Outcome.LEFT
-        and part.reason == wish["reason"]
-        and part.filename in (wish["filename"], wish.get("subject"))
+        part.outcome is PartOutcome.LEFT
+        and part.reason == expected_part["reason"]
+        and part.filename in (expected_part["filename"], expected_part.get("subject"))
     )
 
 
-def _of_document(wish: Item, document: Item) -> Iterator[str]:
+def _compare_document(expected_document: Item, document: Item) -> Iterator[str]:
     extraction = document["extraction"] or {}
     for name in _VALUES:
-        if name in wish and extraction.get(name) != wish[name]:
+        if name in expected_document and extraction.get(name) != expected_document[name]:
             source = (document["source_metadata"] or {}).get("attachment_filename")
-            yield f"{source}: {name} is {extraction.get(name)!r}, must be {wish[name]!r}"
+            yield f"{source}: {name} is {extraction.get(name)!r}, must be {expected_document[name]!r}"

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mailroom_sandbox.site.demo.accounting import Account, Item, Outcome
+from mailroom_sandbox.site.demo.accounting import Item, MailAccount, PartOutcome
 
 _COLUMNS = (
     ("mailbox", 16),
@@ -22,7 +22,12 @@ _COLUMNS = (
 _NARROWEST = {"supplier": 12, "file": 10}
 _GAP = "  "
 _STYLES = {"completed": "green", "needs_review": "yellow", "skipped": "dim", "failed": "red"}
-_OUTCOMES = {Outcome.DOCUMENT: "green", Outcome.DUPLICATE: "cyan", Outcome.LEFT: "dim", Outcome.WAITING: "red"}
+_OUTCOMES = {
+    PartOutcome.DOCUMENT: "green",
+    PartOutcome.DUPLICATE: "cyan",
+    PartOutcome.LEFT: "dim",
+    PartOutcome.WAITING: "red",
+}
 
 
 class DocumentRows:
@@ -57,7 +62,7 @@ def show_documents(console: Console, mailbox: str, documents: Iterable[Item]) ->
     DocumentRows(console, {document["doc_source_id"]: mailbox for document in found}).show_documents(found)
 
 
-def account_table(title: str, accounts: Iterable[tuple[str, Account]]) -> Table:
+def account_table(title: str, accounts: Iterable[tuple[str, MailAccount]]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold")
     for name in ("mail", "part", "what became of it", "why"):
         table.add_column(name, overflow="fold")
@@ -65,7 +70,7 @@ def account_table(title: str, accounts: Iterable[tuple[str, Account]]) -> Table:
         if not account.parts:
             table.add_row(mail, "", Text("no part", style="dim"), account.missing or account.reason or "")
         for part in account.parts:
-            status = part.document["status"] if part.document and part.outcome is not Outcome.WAITING else ""
+            status = part.document["status"] if part.document and part.outcome is not PartOutcome.WAITING else ""
             outcome = Text(" ".join(filter(None, (part.outcome, status))), style=_OUTCOMES[part.outcome])
             table.add_row(mail, part.filename or part.part_path, outcome, part.reason or _read_reason(part.document))
     return table

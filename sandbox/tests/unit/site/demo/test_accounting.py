@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mailroom_sandbox.site.demo.accounting import Outcome, account_for
+from mailroom_sandbox.site.demo.accounting import PartOutcome, account_for
 
 
 def message(*parts: dict[str, Any], state: str = "closed", **reasons: str) -> dict[str, Any]:
@@ -37,19 +37,19 @@ DONE = {"A": {"id": "A", "status": "completed"}}
 def test_part_that_became_a_document_is_accounted_for() -> None:
     account = account_for("m", {"m": message(part())}, DONE)
     assert account.missing is None
-    assert [(each.outcome, each.document) for each in account.parts] == [(Outcome.DOCUMENT, DONE["A"])]
+    assert [(each.outcome, each.document) for each in account.parts] == [(PartOutcome.DOCUMENT, DONE["A"])]
 
 
 def test_part_with_the_content_of_another_is_a_recorded_duplicate() -> None:
     account = account_for("m", {"m": message(part(attachment_id="B"))}, DONE)
     assert account.missing is None
-    assert [each.outcome for each in account.parts] == [Outcome.DUPLICATE]
+    assert [each.outcome for each in account.parts] == [PartOutcome.DUPLICATE]
 
 
 def test_part_left_with_its_reason_is_accounted_for() -> None:
     account = account_for("m", {"m": message(left("signature"))}, {})
     assert account.missing is None
-    assert [(each.outcome, each.reason) for each in account.parts] == [(Outcome.LEFT, "signature")]
+    assert [(each.outcome, each.reason) for each in account.parts] == [(PartOutcome.LEFT, "signature")]
 
 
 def test_mail_without_parts_is_accounted_for_once_it_is_closed() -> None:

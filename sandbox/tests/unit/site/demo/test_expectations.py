@@ -1,6 +1,6 @@
 from typing import Any
 
-from mailroom_sandbox.site.demo.accounting import Account, Outcome, Part
+from mailroom_sandbox.site.demo.accounting import MailAccount, PartAccount, PartOutcome
 from mailroom_sandbox.site.demo.expectations import Expectations, find_differences, load_expectations
 from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
 
@@ -22,16 +22,16 @@ def document(**changed: Any) -> dict[str, Any]:
     }
 
 
-def judged(expectations: Expectations, *parts: Part) -> list[str]:
-    return list(find_differences(expectations, [("a.eml", Account("m", parts, None, None))]))
+def judged(expectations: Expectations, *parts: PartAccount) -> list[str]:
+    return list(find_differences(expectations, [("a.eml", MailAccount("m", parts, None, None))]))
 
 
-def taken(outcome: Outcome = Outcome.DOCUMENT, **changed: Any) -> Part:
-    return Part("1", "r.pdf", outcome, None, document(**changed))
+def taken(outcome: PartOutcome = PartOutcome.DOCUMENT, **changed: Any) -> PartAccount:
+    return PartAccount("1", "r.pdf", outcome, None, document(**changed))
 
 
-def left(filename: str | None, reason: str) -> Part:
-    return Part("2", filename, Outcome.LEFT, reason, None)
+def left(filename: str | None, reason: str) -> PartAccount:
+    return PartAccount("2", filename, PartOutcome.LEFT, reason, None)
 
 
 def test_what_is_as_expected_differs_in_nothing() -> None:
@@ -43,7 +43,7 @@ def test_nested_mail_may_be_called_by_its_subject() -> None:
 
 
 def test_duplicate_counts_as_taken() -> None:
-    assert judged(expected(TAKEN, TAKEN), taken(), taken(Outcome.DUPLICATE)) == []
+    assert judged(expected(TAKEN, TAKEN), taken(), taken(PartOutcome.DUPLICATE)) == []
 
 
 def test_wrong_value_is_said() -> None:
@@ -66,7 +66,7 @@ def test_other_reason_is_a_difference() -> None:
 
 def test_inline_picture_that_outlook_does_not_list_is_not_missed() -> None:
     picture = {"filename": "logo.png", "take": False, "reason": "inline_picture"}
-    nothing = [("a.eml", Account("m", (), None, None))]
+    nothing = [("a.eml", MailAccount("m", (), None, None))]
     assert list(find_differences(expected(picture), nothing, lists_inline=False)) == []
     assert list(find_differences(expected(picture), nothing)) == ["a.eml: logo.png must be left as inline_picture"]
     assert list(find_differences(expected(TAKEN), nothing, lists_inline=False)) == [

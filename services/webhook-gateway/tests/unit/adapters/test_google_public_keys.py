@@ -1,10 +1,14 @@
 """Google's public keys: fetched in the background, kept while Google is away, and rarely forced."""
 
+import asyncio
+
+import httpx
 import pytest
 from fake_google import FakeGoogle, make_bearer, open_verifier
 
 from mailroom_common.errors import Unavailable
 from webhook_gateway.adapters import google_public_keys
+from webhook_gateway.adapters.google_public_keys import parse_fresh_s
 
 
 async def test_a_new_key_is_fetched_in_the_background_and_its_token_is_genuine() -> None:
@@ -35,7 +39,51 @@ async def test_known_keys_stay_while_google_is_away() -> None:
         assert await verifier.is_genuine(make_bearer("k1"))
 
 
-async def test_without_any_key_nothing_can_be_open_verifier() -> None:
+async def test_without_any_key_no_token_can_be_judged() -> None:
     async with open_verifier(FakeGoogle(is_away=True)) as verifier:
         with pytest.raises(Unavailable):
             await verifier.is_genuine(make_bearer())
+
+
+async def test_a_failed_fetch_is_repeated_without_anybody_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(google_public_keys, "_FIRST_RETRY_S", 0.01)
+    google = FakeGoogle(is_away=True)
+    async with open_verifier(google):
+        google.is_away = False
+        await asyncio.wait_for(google.served.wait(), 5)
+
+
+async def test_the_pause_between_failed_fetches_doubles_up_to_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    async def record_pause(_event: asyncio.Event, timeout_s: float) -> None:
+        pauses.append(timeout_s)
+        if len(pauses) == 8:
+            raise asyncio.CancelledError
+
+    monkeypatch.setattr(google_public_keys, "_wait_for_event", record_pause)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(FakeGoogle(is_away=True).respond)) as client:
+        with pytest.raises(asyncio.CancelledError):
+            await google_public_keys.GooglePublicKeys(client, "https://certs.test/certs").refresh_keys()
+
+    assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
+
+
+@pytest.mark.parametrize(
+    ("cache_control", "fresh_s"),
+    [
+        ("public, max-age=20000, must-revalidate", 20_000),
+        ("max-age=1", 60),  # no more than a fetch a minute
+        ("max-age=9999999", 6 * 3600),  # a withdrawn key must not count for ever
+        ("no-store", 3600),
+    ],
+)
+def test_keys_are_fresh_as_long_as_google_says_within_bounds(cache_control: str, fresh_s: float) -> None:
+    assert parse_fresh_s({"cache-control": cache_control}) == fresh_s
+    assert parse_fresh_s({}) == 3600
+
+
+async def test_a_token_that_names_a_key_of_another_kind_is_refused() -> None:
+    async with open_verifier(FakeGoogle(served_key_ids=["k1", "elliptic"])) as verifier:
+        assert await verifier.is_genuine(make_bearer("k1"))
+        assert not await verifier.is_genuine(make_bearer("elliptic", signer="stranger"))

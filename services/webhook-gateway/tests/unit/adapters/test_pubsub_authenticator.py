@@ -1,5 +1,6 @@
 """The static token, and every claim of a token that Google signed."""
 
+import hmac
 import time
 from typing import Any
 
@@ -7,6 +8,7 @@ import jwt
 import pytest
 from fake_google import FakeGoogle, make_bearer, make_claims, open_verifier
 
+from webhook_gateway.adapters import pubsub_authenticator
 from webhook_gateway.adapters.pubsub_authenticator import PubSubAuthenticator
 
 
@@ -70,3 +72,19 @@ async def test_what_is_configured_is_required() -> None:
 
         nothing = PubSubAuthenticator(static_token=None, token_verifier=None)
         assert not await nothing.is_genuine(authorization=make_bearer(), token="tok")
+
+
+async def test_the_static_token_is_compared_as_a_hash_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+
+    def record_comparison(received: bytes, expected: bytes) -> bool:
+        compared.append((received, expected))
+        return hmac.compare_digest(received, expected)
+
+    monkeypatch.setattr(pubsub_authenticator, "compare_digest", record_comparison)
+    authenticator = PubSubAuthenticator(static_token="tok", token_verifier=None)
+    for token in ("tok", "wrong", "", None):
+        assert await authenticator.is_genuine(authorization=None, token=token) == (token == "tok")
+
+    assert len(compared) == 4
+    assert {len(text) for pair in compared for text in pair} == {32}

@@ -1,12 +1,13 @@
 import asyncio
-import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 from gateway_fakes import GatewayHarness
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message
 
-from webhook_gateway.api import webhooks
-from webhook_gateway.api.http import find_client_address
+from webhook_gateway.api import http, webhooks
+from webhook_gateway.api.http import BodyTooLarge, find_client_address, read_body
 from webhook_gateway.settings import parse_networks
 
 
@@ -27,25 +28,71 @@ async def test_a_body_that_is_too_large_is_413_once_it_is_sent(gateway: GatewayH
     assert sent == 20
 
 
-@pytest.fixture
-def short_body_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_body_that_never_ends_is_408(gateway: GatewayHarness, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(webhooks, "_BODY_TIMEOUT_S", 0.05)
 
-
-async def test_a_body_that_never_ends_is_408(short_body_timeout: None, gateway: GatewayHarness) -> None:
     async def send_endlessly() -> AsyncIterator[bytes]:
         yield b"{"
-        await asyncio.sleep(1)
+        await asyncio.Event().wait()
 
-    started = time.monotonic()
-    response = await gateway.http.post("/webhooks/outlook", content=send_endlessly())
+    response = await asyncio.wait_for(gateway.http.post("/webhooks/outlook", content=send_endlessly()), 5)
 
     assert response.status_code == 408
-    assert time.monotonic() - started < 5
+    assert response.headers["connection"] == "close"
 
 
-async def test_a_body_that_is_too_large_is_413(gateway: GatewayHarness) -> None:
+async def test_a_body_that_is_too_large_and_never_ends_is_413(
+    gateway: GatewayHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http, "_DISCARD_TIMEOUT_S", 0.05)
+
+    async def send_endlessly() -> AsyncIterator[bytes]:
+        yield b"x" * 10_001
+        await asyncio.Event().wait()
+
+    response = await asyncio.wait_for(gateway.http.post("/webhooks/outlook", content=send_endlessly()), 5)
+
+    assert response.status_code == 413
+    assert response.headers["connection"] == "close"
+
+
+async def test_a_body_that_is_too_large_is_413_for_gmail_too(gateway: GatewayHarness) -> None:
     assert (await gateway.post_gmail({"x": "y" * 10_001})).status_code == 413
+
+
+def make_request(*messages: Message, headers: Sequence[tuple[bytes, bytes]] = ()) -> Request:
+    remaining = list(messages)
+
+    async def receive() -> Message:
+        return remaining.pop(0)
+
+    return Request({"type": "http", "method": "POST", "path": "/", "headers": headers}, receive)
+
+
+async def test_a_body_of_several_messages_is_joined() -> None:
+    request = make_request(
+        {"type": "http.request", "body": b"ab", "more_body": True}, {"type": "http.request", "body": b"c"}
+    )
+
+    assert await read_body(request, 3) == b"abc"
+
+
+async def test_a_body_that_is_announced_as_too_large_is_not_kept() -> None:
+    request = make_request({"type": "http.request", "body": b"abc"}, headers=[(b"content-length", b"11")])
+
+    with pytest.raises(BodyTooLarge):
+        await read_body(request, 10)
+
+
+async def test_a_client_that_leaves_before_the_end_of_its_body_is_no_empty_body() -> None:
+    request = make_request({"type": "http.request", "body": b"{}", "more_body": True}, {"type": "http.disconnect"})
+
+    with pytest.raises(ClientDisconnect):
+        await read_body(request, 10)
+
+
+async def test_other_paths_are_those_of_the_app_behind_the_dispatcher(gateway: GatewayHarness) -> None:
+    assert (await gateway.http.post("/webhooks/other")).status_code == 404
 
 
 TRUSTED_PROXIES = parse_networks("10.0.0.0/8, fd00::/8")

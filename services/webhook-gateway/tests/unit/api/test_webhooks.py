@@ -1,5 +1,6 @@
 """The routes: what each request of a provider is answered, by status, headers and log lines."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -11,10 +12,13 @@ from gateway_fakes import (
     make_change,
     make_gmail_push,
     make_gmail_source,
+    make_source,
 )
+from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
 from mailroom_common.errors import Unavailable
+from mailroom_common.events import DocSourceState
 from webhook_gateway.adapters.pubsub_authenticator import PubSubAuthenticator
 from webhook_gateway.api.webhooks import GRAPH_PATHS
 
@@ -49,6 +53,10 @@ async def test_ampersand_and_quotes_in_the_validation_token_come_back_unchanged(
     response = await gateway.http.post("/webhooks/outlook", params={"validationToken": token})
 
     assert response.text == token
+
+
+async def test_an_empty_validation_token_is_400(gateway: GatewayHarness) -> None:
+    assert (await gateway.http.post("/webhooks/outlook?validationToken=")).status_code == 400
 
 
 async def test_the_handshake_needs_no_directory(gateway: GatewayHarness) -> None:
@@ -90,10 +98,80 @@ async def test_a_kafka_that_does_not_acknowledge_is_503_with_retry_after(gateway
     assert response.headers["content-type"] == "application/problem+json"
 
 
-async def test_the_write_gets_the_time_that_is_left_until_the_response_is_due(gateway: GatewayHarness) -> None:
-    await gateway.post_items(make_change())
+async def test_each_write_gets_the_time_that_is_left_until_the_response_is_due(gateway: GatewayHarness) -> None:
+    gateway.directory.unread.append(make_source("ds-new"))
 
-    assert 0 < gateway.writer.timeouts_s[0] <= 2.2
+    await gateway.post_items(make_change(), make_change("ds-new:secret"))
+
+    first_s, second_s = gateway.writer.timeouts_s
+    assert 2.2 >= first_s > second_s > 0
+
+
+@pytest.mark.parametrize("is_gmail", [False, True])
+async def test_no_push_is_acknowledged_before_kafka_has_acknowledged_it(is_gmail: bool) -> None:
+    gateway = build_gateway(make_gmail_source("ds-gmail"), make_source())
+    gateway.writer.acknowledged = asyncio.Event()
+
+    push = asyncio.create_task(gateway.post_gmail(make_gmail_push()) if is_gmail else gateway.post_items(make_change()))
+    await gateway.writer.write_started.wait()
+    for _ in range(20):  # turns of the event loop in which a response could be sent
+        await asyncio.sleep(0)
+    assert not push.done()
+
+    gateway.writer.acknowledged.set()
+    assert (await push).status_code == 202
+
+
+async def test_all_events_of_a_push_share_a_new_trace(gateway: GatewayHarness) -> None:
+    trace = f"00-{1:032x}-{1:016x}-01"
+    gateway.directory.unread.append(make_source("ds-new"))
+    for _ in range(2):
+        items = [make_change(), make_change("ds-new:secret")]
+        await gateway.post_items(*items, headers={"traceparent": trace})
+        gateway.directory.unread.append(gateway.directory.sources.pop("ds-new"))
+
+    first, first_late, second, second_late = gateway.writer.traceparents
+    assert first == first_late != second == second_late
+    assert trace not in gateway.writer.traceparents  # an untrusted client does not choose it
+
+
+async def test_responses_and_items_are_counted() -> None:
+    gateway = build_gateway(make_source(), make_source("ds-2", state=DocSourceState.PAUSED), make_gmail_source("ds-3"))
+
+    def read_counters() -> dict[tuple[str, str], float]:
+        return {
+            (provider, value): REGISTRY.get_sample_value(name, {"provider": provider, label: value}) or 0.0
+            for provider in ("outlook", "gmail")
+            for name, label, values in (
+                ("mailroom_gateway_items_total", "outcome", ("written", "dropped", "mismatched", "unknown_address")),
+                ("mailroom_gateway_responses_total", "status", ("200", "202", "401", "403")),
+            )
+            for value in values
+        }
+
+    before = read_counters()
+    await gateway.post_items(make_change(), make_change("ds-2:secret"), make_change("ds-1:wrong"))
+    await gateway.post_items(make_change(), make_change("ds-2:secret"))
+    await gateway.post_gmail(make_gmail_push())
+    gateway.directory.add_sources(make_gmail_source("ds-3", state=DocSourceState.PAUSED))
+    await gateway.post_gmail(make_gmail_push())
+    await gateway.post_gmail(make_gmail_push("nobody@example.com"))
+    await gateway.post_gmail(make_gmail_push(), params={})
+    after = read_counters()
+
+    assert {key: after[key] - before[key] for key in after if after[key] != before[key]} == {
+        ("outlook", "written"): 2,
+        ("outlook", "dropped"): 2,
+        ("outlook", "mismatched"): 1,
+        ("outlook", "401"): 1,
+        ("outlook", "202"): 1,
+        ("gmail", "written"): 1,
+        ("gmail", "dropped"): 1,
+        ("gmail", "unknown_address"): 1,
+        ("gmail", "200"): 1,
+        ("gmail", "202"): 2,
+        ("gmail", "403"): 1,
+    }
 
 
 async def test_a_mismatch_is_a_security_event_with_its_source_address_and_no_secret(gateway: GatewayHarness) -> None:

@@ -14,11 +14,11 @@ import pytest
 from cryptography import x509
 
 from mailroom_sandbox.provider_doubles.client import ControlError, answer_consent_page
-from mailroom_sandbox.provider_doubles.google.service_account import FILE_NAME
+from mailroom_sandbox.provider_doubles.google.oauth import SERVICE_ACCOUNT_FILE
 from mailroom_sandbox.testkit.mailbox_users import (
     GMAIL,
     READONLY,
-    Person,
+    MailboxUser,
     build_google_authorize_url,
     obtain_code,
     request_google_token,
@@ -29,7 +29,7 @@ from mailroom_sandbox.testkit.running_providers import REDIRECT_URIS, RunningPro
 METADATA = "https://www.googleapis.com/auth/gmail.metadata"
 
 
-async def test_consent_gives_tokens_that_name_the_person(providers: RunningProviders, gmail: Person) -> None:
+async def test_consent_gives_tokens_that_name_the_person(providers: RunningProviders, gmail: MailboxUser) -> None:
     assert gmail.tokens.keys() == {
         "access_token",
         "expires_in",
@@ -77,7 +77,7 @@ async def test_offline_alone_gives_a_refresh_token_the_first_time_only(providers
     assert "refresh_token" in (await sign_in_gmail_user(providers)).tokens
 
 
-async def test_refresh_does_not_rotate(providers: RunningProviders, gmail: Person) -> None:
+async def test_refresh_does_not_rotate(providers: RunningProviders, gmail: MailboxUser) -> None:
     fields = {"grant_type": "refresh_token", "refresh_token": gmail.tokens["refresh_token"]}
     first, second = await request_google_token(providers, **fields), await request_google_token(providers, **fields)
     assert "refresh_token" not in first.json()
@@ -88,7 +88,7 @@ async def test_person_can_untick_a_scope(providers: RunningProviders) -> None:
     code = await obtain_code(providers, build_google_authorize_url(providers), without_scopes=[READONLY])
     answer = await request_google_token(providers, grant_type="authorization_code", code=code)
     assert READONLY not in answer.json()["scope"].split()
-    person = Person(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/me", answer.json())
+    person = MailboxUser(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/me", answer.json())
     refused = await person.get_json("/profile", status=403)
     assert refused["error"]["details"][0]["reason"] == "ACCESS_TOKEN_SCOPE_INSUFFICIENT"
 
@@ -153,7 +153,7 @@ async def test_code_belongs_to_its_redirect_address(providers: RunningProviders)
     assert answer.json()["error"] == "redirect_uri_mismatch"
 
 
-async def test_revoke_ends_every_token_of_the_user_and_client(providers: RunningProviders, gmail: Person) -> None:
+async def test_revoke_ends_every_token_of_the_user_and_client(providers: RunningProviders, gmail: MailboxUser) -> None:
     other = await sign_in_gmail_user(providers)
     url = f"{providers.at.gmail_url}/revoke"
     assert (await providers.http.post(url, data={"token": gmail.tokens["refresh_token"]})).status_code == 200
@@ -178,7 +178,7 @@ async def test_hundred_and_first_refresh_token_pushes_out_the_oldest(providers: 
 
 
 async def test_unavailable_token_endpoint_is_no_verdict_on_the_grant(
-    providers: RunningProviders, gmail: Person
+    providers: RunningProviders, gmail: MailboxUser
 ) -> None:
     await providers.control.set_fault("unavailable", mailbox=GMAIL, status=503, times=1)
     fields = {"grant_type": "refresh_token", "refresh_token": gmail.tokens["refresh_token"]}
@@ -188,7 +188,7 @@ async def test_unavailable_token_endpoint_is_no_verdict_on_the_grant(
 
 
 def assertion(providers: RunningProviders, **changed: object) -> dict[str, str]:
-    account = json.loads((providers.settings.state / FILE_NAME).read_text())
+    account = json.loads((providers.settings.state / SERVICE_ACCOUNT_FILE).read_text())
     now = datetime.now(UTC)
     claims = {
         "iss": account["client_email"],
@@ -206,7 +206,7 @@ def assertion(providers: RunningProviders, **changed: object) -> dict[str, str]:
 async def test_service_account_acts_for_a_user_of_its_domain(providers: RunningProviders) -> None:
     answer = await providers.http.post(providers.at.google_token_url, data=assertion(providers))
     assert answer.json().keys() == {"access_token", "expires_in", "token_type"}
-    person = Person(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/{GMAIL}", answer.json())
+    person = MailboxUser(providers.http, f"{providers.at.gmail_url}/gmail/v1/users/{GMAIL}", answer.json())
     assert (await person.get_json("/profile"))["emailAddress"] == GMAIL
     own_address = assertion(providers, aud=providers.at.google_token_url)
     assert (await providers.http.post(providers.at.google_token_url, data=own_address)).status_code == 200

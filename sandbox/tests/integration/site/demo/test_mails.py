@@ -1,8 +1,7 @@
 import hashlib
 from pathlib import Path
 
-from mailroom_sandbox.site.demo.deliver import deliver_mails
-from mailroom_sandbox.site.demo.mails import Mail, find_mails
+from mailroom_sandbox.site.demo.mails import Mail, deliver_mails, find_mails
 from mailroom_sandbox.testkit.running_providers import running_providers
 
 ADDRESS = "ap@outlook.test"

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from mailroom_sandbox.provider_doubles.client import ControlError
 from mailroom_sandbox.testkit import contracts
-from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, build_mail, sign_in_outlook_user
+from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, MailboxUser, build_mail, sign_in_outlook_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 IMMUTABLE = 'IdType="ImmutableId"'
@@ -46,7 +46,7 @@ async def delivered(providers: RunningProviders) -> list[str]:
     return ids
 
 
-async def test_folder_list_pages_and_hides_what_is_hidden(providers: RunningProviders, outlook: Person) -> None:
+async def test_folder_list_pages_and_hides_what_is_hidden(providers: RunningProviders, outlook: MailboxUser) -> None:
     for name in ("Alpha", "Beta", "Gamma", "Delta"):
         await providers.control.deliver_mail(build_mail(name), OUTLOOK, folder=name)
     seen: list[dict[str, Any]] = []
@@ -66,7 +66,7 @@ async def test_folder_list_pages_and_hides_what_is_hidden(providers: RunningProv
     assert {folder["displayName"] for folder in hidden["value"]} - set(names) == {"Sync Issues"}
 
 
-async def test_folder_is_found_by_id_name_and_bracketed_name(providers: RunningProviders, outlook: Person) -> None:
+async def test_folder_is_found_by_id_name_and_bracketed_name(providers: RunningProviders, outlook: MailboxUser) -> None:
     await providers.control.deliver_mail(build_mail(), OUTLOOK)
     inbox = await outlook.get_json("/me/mailFolders/inbox")
     contracts.check_graph_body("mailFolder", inbox)
@@ -76,7 +76,7 @@ async def test_folder_is_found_by_id_name_and_bracketed_name(providers: RunningP
     await outlook.get_json("/me/mailFolders/nowhere", status=404)
 
 
-async def test_child_folders_are_listed_below_their_parent(providers: RunningProviders, outlook: Person) -> None:
+async def test_child_folders_are_listed_below_their_parent(providers: RunningProviders, outlook: MailboxUser) -> None:
     await providers.control.deliver_mail(build_mail(), OUTLOOK, folder="Inbox/Invoices/2026")
     invoices = (await outlook.get_json("/me/mailFolders/inbox/childFolders"))["value"]
     assert [(one["displayName"], one["childFolderCount"]) for one in invoices] == [("Invoices", 1)]
@@ -85,7 +85,7 @@ async def test_child_folders_are_listed_below_their_parent(providers: RunningPro
     assert [one["displayName"] for one in deeper["value"]] == ["2026"]
 
 
-async def test_removed_folder_goes_with_its_messages(providers: RunningProviders, outlook: Person) -> None:
+async def test_removed_folder_goes_with_its_messages(providers: RunningProviders, outlook: MailboxUser) -> None:
     folder_id = await providers.control.create_folder(OUTLOOK, "Inbox/Bills")
     (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK, folder="Inbox/Bills")
     assert (await outlook.get_json(f"/me/mailFolders/{folder_id}"))["displayName"] == "Bills"
@@ -97,7 +97,7 @@ async def test_removed_folder_goes_with_its_messages(providers: RunningProviders
     assert (await outlook.send_request("GET", f"/me/messages/{message_id}")).status_code == 404
 
 
-async def test_message_has_every_member_of_the_contract(delivered: list[str], outlook: Person) -> None:
+async def test_message_has_every_member_of_the_contract(delivered: list[str], outlook: MailboxUser) -> None:
     answer = await outlook.send_request("GET", f"/me/messages/{delivered[2]}", prefer=IMMUTABLE)
     body = answer.json()
     contracts.check_graph_body("message", body)
@@ -112,7 +112,7 @@ async def test_message_has_every_member_of_the_contract(delivered: list[str], ou
 
 
 async def test_select_gives_only_what_is_named_and_refuses_what_is_unknown(
-    delivered: list[str], outlook: Person
+    delivered: list[str], outlook: MailboxUser
 ) -> None:
     page = await outlook.get_json("/me/messages?$select=subject,internetMessageHeaders&$top=1")
     (item,) = page["value"]
@@ -123,7 +123,7 @@ async def test_select_gives_only_what_is_named_and_refuses_what_is_unknown(
     contracts.check_graph_body("microsoft.graph.ODataErrors.ODataError", refused)
 
 
-async def test_list_is_newest_first_and_pages_to_the_end(delivered: list[str], outlook: Person) -> None:
+async def test_list_is_newest_first_and_pages_to_the_end(delivered: list[str], outlook: MailboxUser) -> None:
     subjects: list[str] = []
     path: str | None = "/me/messages?$top=2&$select=subject"
     while path:
@@ -134,7 +134,7 @@ async def test_list_is_newest_first_and_pages_to_the_end(delivered: list[str], o
     assert subjects == ["Third", "Second", "First"]
 
 
-async def test_filter_on_times_and_members_with_order(delivered: list[str], outlook: Person) -> None:
+async def test_filter_on_times_and_members_with_order(delivered: list[str], outlook: MailboxUser) -> None:
     async def subjects(query: str) -> list[str]:
         return [item["subject"] for item in (await outlook.get_json(f"/me/messages?{query}"))["value"]]
 
@@ -157,13 +157,13 @@ async def test_filter_on_times_and_members_with_order(delivered: list[str], outl
         "$filter=isRead eq false and receivedDateTime ge 2026-01-01T00:00:00Z&$orderby=receivedDateTime desc",
     ],
 )
-async def test_order_that_the_filter_does_not_begin_with_is_inefficient(outlook: Person, query: str) -> None:
+async def test_order_that_the_filter_does_not_begin_with_is_inefficient(outlook: MailboxUser, query: str) -> None:
     refused = await outlook.get_json(f"/me/messages?{query}", status=400)
     assert refused["error"]["code"] == "InefficientFilter"
 
 
 async def test_change_shows_in_the_list_of_modified_messages(
-    providers: RunningProviders, delivered: list[str], outlook: Person
+    providers: RunningProviders, delivered: list[str], outlook: MailboxUser
 ) -> None:
     before = (await outlook.get_json(f"/me/messages/{delivered[0]}"))["changeKey"]
     await providers.control.mark_read(OUTLOOK, delivered[0])
@@ -174,7 +174,7 @@ async def test_change_shows_in_the_list_of_modified_messages(
 
 
 async def test_default_id_changes_with_a_move_and_the_immutable_one_stays(
-    providers: RunningProviders, delivered: list[str], outlook: Person
+    providers: RunningProviders, delivered: list[str], outlook: MailboxUser
 ) -> None:
     (before,) = (await outlook.get_json("/me/messages?$filter=subject eq 'First'"))["value"]
     assert before["id"] != delivered[0]
@@ -189,14 +189,14 @@ async def test_default_id_changes_with_a_move_and_the_immutable_one_stays(
     await outlook.get_json(f"/me/messages/{delivered[0].swapcase()}", status=404)
 
 
-async def test_source_is_given_byte_for_byte(providers: RunningProviders, outlook: Person) -> None:
+async def test_source_is_given_byte_for_byte(providers: RunningProviders, outlook: MailboxUser) -> None:
     source = build_mail("Exact", files=[("a.pdf", PDF)])
     (message_id,) = await providers.control.deliver_mail(source, OUTLOOK)
     answer = await outlook.send_request("GET", f"/me/messages/{message_id}/$value")
     assert answer.content == source
 
 
-async def test_attachment_list_carries_content_unless_selected_away(delivered: list[str], outlook: Person) -> None:
+async def test_attachment_list_carries_content_unless_selected_away(delivered: list[str], outlook: MailboxUser) -> None:
     path = f"/me/messages/{delivered[2]}/attachments"
     page = await outlook.get_json(path)
     contracts.check_graph_route("GET", "/users/{user-id}/messages/{message-id}/attachments", page)
@@ -208,7 +208,7 @@ async def test_attachment_list_carries_content_unless_selected_away(delivered: l
     assert all("contentBytes" not in item and item["name"] for item in light["value"])
 
 
-async def test_content_id_must_be_cast_in_select(providers: RunningProviders, outlook: Person) -> None:
+async def test_content_id_must_be_cast_in_select(providers: RunningProviders, outlook: MailboxUser) -> None:
     (message_id,) = await providers.control.deliver_mail(LOGO, OUTLOOK)
     path = f"/me/messages/{message_id}/attachments?$select=id,name,isInline"
     refused = await outlook.get_json(f"{path},contentId", status=400)
@@ -218,7 +218,7 @@ async def test_content_id_must_be_cast_in_select(providers: RunningProviders, ou
     assert "contentBytes" not in item
 
 
-async def test_inline_attachments_alone_do_not_count(providers: RunningProviders, outlook: Person) -> None:
+async def test_inline_attachments_alone_do_not_count(providers: RunningProviders, outlook: MailboxUser) -> None:
     (message_id,) = await providers.control.deliver_mail(LOGO, OUTLOOK)
     message = await outlook.get_json(f"/me/messages/{message_id}?$expand=attachments($select=id,name)")
     assert message["hasAttachments"] is False
@@ -226,7 +226,7 @@ async def test_inline_attachments_alone_do_not_count(providers: RunningProviders
     assert message["bodyPreview"] == "Save & win"
 
 
-async def test_attachment_and_its_bytes(delivered: list[str], outlook: Person) -> None:
+async def test_attachment_and_its_bytes(delivered: list[str], outlook: MailboxUser) -> None:
     (first, _) = (await outlook.get_json(f"/me/messages/{delivered[2]}/attachments", prefer=IMMUTABLE))["value"]
     one = await outlook.get_json(f"/me/messages/{delivered[2]}/attachments/{first['id']}")
     contracts.check_graph_body("fileAttachment", one)
@@ -236,7 +236,7 @@ async def test_attachment_and_its_bytes(delivered: list[str], outlook: Person) -
 
 
 async def test_attachment_ids_follow_the_kind_of_message_id(
-    providers: RunningProviders, delivered: list[str], outlook: Person
+    providers: RunningProviders, delivered: list[str], outlook: MailboxUser
 ) -> None:
     async def ids(prefer: str | None) -> list[str]:
         page = await outlook.get_json(f"/me/messages/{delivered[2]}/attachments", prefer=prefer)
@@ -248,7 +248,7 @@ async def test_attachment_ids_follow_the_kind_of_message_id(
     assert set(await ids(None)).isdisjoint(default)
 
 
-async def test_nested_message_is_an_item_with_its_own_source(providers: RunningProviders, outlook: Person) -> None:
+async def test_nested_message_is_an_item_with_its_own_source(providers: RunningProviders, outlook: MailboxUser) -> None:
     (message_id,) = await providers.control.deliver_mail(NESTED, OUTLOOK)
     path = f"/me/messages/{message_id}/attachments"
     (item,) = (await outlook.get_json(path))["value"]
@@ -265,7 +265,7 @@ async def test_nested_message_is_an_item_with_its_own_source(providers: RunningP
     contracts.check_graph_body("itemAttachment", expanded)
 
 
-async def test_body_comes_as_text_when_that_is_preferred(providers: RunningProviders, outlook: Person) -> None:
+async def test_body_comes_as_text_when_that_is_preferred(providers: RunningProviders, outlook: MailboxUser) -> None:
     (message_id,) = await providers.control.deliver_mail(LOGO, OUTLOOK)
     answer = await outlook.send_request("GET", f"/me/messages/{message_id}", prefer='outlook.body-content-type="text"')
     assert answer.json()["body"] == {"contentType": "text", "content": "Save & win"}
@@ -285,14 +285,14 @@ async def test_basic_permission_sees_neither_body_nor_attachment(
         assert refused["error"]["code"] == "ErrorAccessDenied"
 
 
-async def test_strangers_mailbox_is_closed(providers: RunningProviders, outlook: Person) -> None:
+async def test_strangers_mailbox_is_closed(providers: RunningProviders, outlook: MailboxUser) -> None:
     await providers.control.create_mailbox("outlook", "bob@company.example")
     await outlook.get_json("/users/bob@company.example/messages", status=403)
     await outlook.get_json("/users/nobody@company.example/messages", status=404)
     await outlook.get_json(f"/users/{OUTLOOK}/messages")
 
 
-async def test_token_is_asked_for_and_dies(providers: RunningProviders, outlook: Person) -> None:
+async def test_token_is_asked_for_and_dies(providers: RunningProviders, outlook: MailboxUser) -> None:
     bare = await providers.http.get(f"{providers.at.graph_url}/me/messages")
     assert (bare.status_code, bare.json()["error"]["message"]) == (401, "Access token is empty.")
     await providers.control.expire_tokens(OUTLOOK)
@@ -322,7 +322,7 @@ async def test_fifth_call_at_once_to_one_mailbox_is_refused(folder: Any) -> None
         assert answers[6].status_code == 200
 
 
-async def test_batch_answers_each_call_and_counts_its_slots(delivered: list[str], outlook: Person) -> None:
+async def test_batch_answers_each_call_and_counts_its_slots(delivered: list[str], outlook: MailboxUser) -> None:
     urls = ["/me/messages?$top=1&$select=subject", f"/me/messages/{delivered[0]}/$value", "/me/messages/nothing"]
     batch = {"requests": [{"id": str(index), "method": "GET", "url": url} for index, url in enumerate(urls)]}
     answer = await outlook.post_json("/$batch", batch)
@@ -335,16 +335,16 @@ async def test_batch_answers_each_call_and_counts_its_slots(delivered: list[str]
     assert (statuses.count(200), statuses.count(429)) == (4, 16)
 
 
-async def test_batch_takes_preferences_per_call(delivered: list[str], outlook: Person) -> None:
+async def test_batch_takes_preferences_per_call(delivered: list[str], outlook: MailboxUser) -> None:
     url = "/me/messages?$filter=subject eq 'First'"
-    wish = {"method": "GET", "url": url}
-    requests = [{"id": "a", **wish, "headers": {"Prefer": IMMUTABLE}}, {"id": "b", **wish}]
+    fields = {"method": "GET", "url": url}
+    requests = [{"id": "a", **fields, "headers": {"Prefer": IMMUTABLE}}, {"id": "b", **fields}]
     responses = (await outlook.post_json("/$batch", {"requests": requests}))["responses"]
     ids = {step["id"]: step["body"]["value"][0]["id"] for step in responses}
     assert ids["a"] == delivered[0] != ids["b"]
 
 
-async def test_batch_rules(outlook: Person) -> None:
+async def test_batch_rules(outlook: MailboxUser) -> None:
     one = {"method": "GET", "url": "/me"}
     many = [{"id": str(index), **one} for index in range(21)]
     for requests in ([], many, [{"id": "a", **one}, {"id": "A", **one}], [{"id": "a"}]):
@@ -354,13 +354,13 @@ async def test_batch_rules(outlook: Person) -> None:
     assert {step["id"]: step["status"] for step in responses} == {"1": 404, "2": 424}
 
 
-async def test_ids_are_translated_both_ways(delivered: list[str], outlook: Person) -> None:
-    wish = {
+async def test_ids_are_translated_both_ways(delivered: list[str], outlook: MailboxUser) -> None:
+    fields = {
         "InputIds": [delivered[0], "unknown"],
         "SourceIdType": "restImmutableEntryId",
         "TargetIdType": "restId",
     }
-    answer = await outlook.post_json("/me/translateExchangeIds", wish)
+    answer = await outlook.post_json("/me/translateExchangeIds", fields)
     contracts.check_graph_route("POST", "/users/{user-id}/translateExchangeIds", answer)
     known, unknown = answer["value"]
     assert unknown["errorDetails"]["code"] == "ErrorItemNotFound"
@@ -368,7 +368,7 @@ async def test_ids_are_translated_both_ways(delivered: list[str], outlook: Perso
     assert (await outlook.post_json("/me/translateExchangeIds", back))["value"][0]["targetId"] == delivered[0]
 
 
-async def test_user_is_named_by_guid_and_address(outlook: Person) -> None:
+async def test_user_is_named_by_guid_and_address(outlook: MailboxUser) -> None:
     me = await outlook.get_json("/me")
     contracts.require_members(me, {"id", "displayName", "mail", "userPrincipalName"})
     assert (me["mail"], me["userPrincipalName"]) == (OUTLOOK, OUTLOOK)
@@ -378,7 +378,7 @@ async def test_user_is_named_by_guid_and_address(outlook: Person) -> None:
     assert "mail" not in only
 
 
-async def test_disabled_mailbox_says_so(providers: RunningProviders, outlook: Person) -> None:
+async def test_disabled_mailbox_says_so(providers: RunningProviders, outlook: MailboxUser) -> None:
     await providers.control.disable_mailbox(OUTLOOK, "MailboxNotEnabledForRESTAPI")
     refused = await outlook.get_json("/me/messages", status=404)
     assert refused["error"]["code"] == "MailboxNotEnabledForRESTAPI"
@@ -386,6 +386,6 @@ async def test_disabled_mailbox_says_so(providers: RunningProviders, outlook: Pe
     await outlook.get_json("/me/messages")
 
 
-async def test_unknown_path_is_a_bad_request(outlook: Person) -> None:
+async def test_unknown_path_is_a_bad_request(outlook: MailboxUser) -> None:
     refused = await outlook.get_json("/me/calendars", status=400)
     assert refused["error"]["code"] == "BadRequest"

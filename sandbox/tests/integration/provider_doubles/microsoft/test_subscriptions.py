@@ -10,19 +10,19 @@ import pytest
 from mailroom_sandbox.testkit import contracts
 from mailroom_sandbox.testkit.mailbox_users import (
     OUTLOOK,
-    Person,
+    MailboxUser,
     build_mail,
     days_from_now,
     request_microsoft_token,
     sign_in_outlook_user,
 )
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
-from mailroom_sandbox.testkit.webhook_receiver import Webhook
+from mailroom_sandbox.testkit.webhook_receiver import WebhookReceiver
 
 IMMUTABLE = 'IdType="ImmutableId"'
 
 
-def wish(webhook: Webhook, **changed: object) -> dict[str, Any]:
+def fields(webhook: WebhookReceiver, **changed: object) -> dict[str, Any]:
     whole: dict[str, Any] = {
         "changeType": "created",
         "notificationUrl": f"{webhook.url}/webhooks/outlook?from=graph",
@@ -40,17 +40,19 @@ def as_https(body: dict[str, Any]) -> dict[str, Any]:
     return dict(json.loads(json.dumps(body).replace('"http://', '"https://')))
 
 
-async def create(person: Person, webhook: Webhook, prefer: str | None = IMMUTABLE, **changed: object) -> dict[str, Any]:
-    return await person.post_json("/subscriptions", wish(webhook, **changed), prefer=prefer, status=201)
+async def create(
+    person: MailboxUser, webhook: WebhookReceiver, prefer: str | None = IMMUTABLE, **changed: object
+) -> dict[str, Any]:
+    return await person.post_json("/subscriptions", fields(webhook, **changed), prefer=prefer, status=201)
 
 
-async def refused(person: Person, webhook: Webhook, status: int = 400, **changed: object) -> str:
-    body = await person.post_json("/subscriptions", wish(webhook, **changed), status=status)
+async def refused(person: MailboxUser, webhook: WebhookReceiver, status: int = 400, **changed: object) -> str:
+    body = await person.post_json("/subscriptions", fields(webhook, **changed), status=status)
     contracts.check_graph_body("microsoft.graph.ODataErrors.ODataError", body)
     return str(body["error"]["message"])
 
 
-async def test_creation_follows_a_handshake_of_both_addresses(outlook: Person, webhook: Webhook) -> None:
+async def test_creation_follows_a_handshake_of_both_addresses(outlook: MailboxUser, webhook: WebhookReceiver) -> None:
     made = await create(outlook, webhook)
     contracts.check_graph_body("subscription", as_https(made))
     assert [shake["path"] for shake in webhook.handshakes] == ["/webhooks/outlook", "/webhooks/outlook/lifecycle"]
@@ -62,7 +64,7 @@ async def test_creation_follows_a_handshake_of_both_addresses(outlook: Person, w
     assert (made["clientState"], made["latestSupportedTlsVersion"]) == ("source:secret", "v1_2")
 
 
-async def test_refused_handshake_refuses_the_subscription(outlook: Person, webhook: Webhook) -> None:
+async def test_refused_handshake_refuses_the_subscription(outlook: MailboxUser, webhook: WebhookReceiver) -> None:
     webhook.shakes_hands = False
     message = await refused(outlook, webhook)
     assert message.startswith("Subscription validation request failed.")
@@ -70,12 +72,12 @@ async def test_refused_handshake_refuses_the_subscription(outlook: Person, webho
     assert (await outlook.get_json("/subscriptions"))["value"] == []
 
 
-async def test_unreachable_webhook_refuses_the_subscription(outlook: Person, webhook: Webhook) -> None:
+async def test_unreachable_webhook_refuses_the_subscription(outlook: MailboxUser, webhook: WebhookReceiver) -> None:
     message = await refused(outlook, webhook, notificationUrl="http://127.0.0.1:1/nobody")
     assert message.startswith("Subscription validation request failed.")
 
 
-async def test_expiry_is_limited_above_and_raised_below(outlook: Person, webhook: Webhook) -> None:
+async def test_expiry_is_limited_above_and_raised_below(outlook: MailboxUser, webhook: WebhookReceiver) -> None:
     message = await refused(outlook, webhook, expirationDateTime=days_from_now(10_071 / 1440))
     assert message == "Subscription expiration can only be 10070 minutes in the future."
     longest = await create(outlook, webhook, expirationDateTime=days_from_now(10_069 / 1440))
@@ -101,13 +103,15 @@ async def test_expiry_is_limited_above_and_raised_below(outlook: Person, webhook
         {"latestSupportedTlsVersion": "v2"},
     ],
 )
-async def test_wrong_members_are_refused(outlook: Person, webhook: Webhook, changed: dict[str, Any]) -> None:
+async def test_wrong_members_are_refused(
+    outlook: MailboxUser, webhook: WebhookReceiver, changed: dict[str, Any]
+) -> None:
     assert await refused(outlook, webhook, **changed)
     assert webhook.handshakes == []
 
 
 async def test_nobody_subscribes_to_a_strangers_mailbox(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     await providers.control.create_mailbox("outlook", "bob@company.example")
     message = await refused(outlook, webhook, 403, resource="/users/bob@company.example/messages")
@@ -115,14 +119,14 @@ async def test_nobody_subscribes_to_a_strangers_mailbox(
 
 
 async def test_list_shows_a_user_his_own_and_an_application_those_of_its_tenant(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     await providers.control.create_mailbox("outlook", "bob@company.example")
     bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
     ours, his = await create(outlook, webhook), await create(bob, webhook)
     scope = "https://graph.microsoft.com/.default"
     granted = await request_microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
-    application = Person(providers.http, providers.at.graph_url, granted.json())
+    application = MailboxUser(providers.http, providers.at.graph_url, granted.json())
     page = await outlook.get_json("/subscriptions")
     contracts.check_graph_route("GET", "/subscriptions", as_https(page))
     assert [one["id"] for one in page["value"]] == [ours["id"]]
@@ -131,7 +135,7 @@ async def test_list_shows_a_user_his_own_and_an_application_those_of_its_tenant(
     assert (await outlook.send_request("DELETE", f"/subscriptions/{his['id']}")).status_code == 404
 
 
-async def test_renewal_moves_the_expiry_and_nothing_else(outlook: Person, webhook: Webhook) -> None:
+async def test_renewal_moves_the_expiry_and_nothing_else(outlook: MailboxUser, webhook: WebhookReceiver) -> None:
     made = await create(outlook, webhook)
     path = f"/subscriptions/{made['id']}"
     answer = await outlook.send_request("PATCH", path, json={"expirationDateTime": days_from_now(5)})
@@ -146,7 +150,7 @@ async def test_renewal_moves_the_expiry_and_nothing_else(outlook: Person, webhoo
     ).status_code == 400
 
 
-async def test_changed_address_is_shaken_hands_with_again(outlook: Person, webhook: Webhook) -> None:
+async def test_changed_address_is_shaken_hands_with_again(outlook: MailboxUser, webhook: WebhookReceiver) -> None:
     made = await create(outlook, webhook)
     answer = await outlook.send_request(
         "PATCH", f"/subscriptions/{made['id']}", json={"notificationUrl": f"{webhook.url}/elsewhere"}
@@ -155,7 +159,7 @@ async def test_changed_address_is_shaken_hands_with_again(outlook: Person, webho
     assert webhook.handshakes[-1]["path"] == "/elsewhere"
 
 
-async def test_reauthorize_keeps_the_expiry_and_delete_ends_it(outlook: Person, webhook: Webhook) -> None:
+async def test_reauthorize_keeps_the_expiry_and_delete_ends_it(outlook: MailboxUser, webhook: WebhookReceiver) -> None:
     made = await create(outlook, webhook)
     path = f"/subscriptions/{made['id']}"
     assert (await outlook.send_request("POST", f"{path}/reauthorize")).status_code == 204
@@ -165,7 +169,7 @@ async def test_reauthorize_keeps_the_expiry_and_delete_ends_it(outlook: Person, 
     assert gone["error"]["code"] == "ResourceNotFound"
 
 
-async def test_expired_subscription_is_gone_and_silent(folder: Path, webhook: Webhook) -> None:
+async def test_expired_subscription_is_gone_and_silent(folder: Path, webhook: WebhookReceiver) -> None:
     today = datetime.now(UTC)
     times = [today]
     async with running_providers(folder, now=lambda: times[-1]) as providers:
@@ -178,7 +182,7 @@ async def test_expired_subscription_is_gone_and_silent(folder: Path, webhook: We
         assert (await providers.control.list_notifications())["waiting"] == 0
 
 
-async def test_duplicate_is_refused_only_by_the_switch(folder: Path, webhook: Webhook) -> None:
+async def test_duplicate_is_refused_only_by_the_switch(folder: Path, webhook: WebhookReceiver) -> None:
     async with running_providers(folder) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
@@ -191,7 +195,7 @@ async def test_duplicate_is_refused_only_by_the_switch(folder: Path, webhook: We
 
 
 async def test_new_mail_is_announced_with_what_the_contract_asks(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     made = await create(outlook, webhook)
     (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK)
@@ -208,7 +212,7 @@ async def test_new_mail_is_announced_with_what_the_contract_asks(
 
 
 async def test_subscription_keeps_the_id_format_it_was_created_with(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     await create(outlook, webhook, prefer=None)
     (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK)
@@ -219,7 +223,7 @@ async def test_subscription_keeps_the_id_format_it_was_created_with(
 
 
 async def test_folder_subscription_hears_only_of_its_folder(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     await create(outlook, webhook, resource="me/mailFolders('Inbox')/messages", changeType="created,deleted")
     await providers.control.deliver_mail(build_mail(), OUTLOOK, folder="archive")
@@ -230,7 +234,7 @@ async def test_folder_subscription_hears_only_of_its_folder(
 
 
 async def test_move_in_a_watched_mailbox_is_an_update_of_an_immutable_id(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     await create(outlook, webhook, changeType="created,updated,deleted")
     (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK)
@@ -243,7 +247,7 @@ async def test_move_in_a_watched_mailbox_is_an_update_of_an_immutable_id(
 
 
 async def test_refused_notification_comes_again_until_it_is_accepted(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     webhook.statuses = [503, 401, 500]
     await create(outlook, webhook)
@@ -254,7 +258,7 @@ async def test_refused_notification_comes_again_until_it_is_accepted(
     assert [(one["status"], one["attempts"]) for one in settled] == [("accepted", 4)]
 
 
-async def test_undelivered_notification_survives_a_restart(folder: Path, webhook: Webhook) -> None:
+async def test_undelivered_notification_survives_a_restart(folder: Path, webhook: WebhookReceiver) -> None:
     async with running_providers(folder, notification_retry_base_s=30) as providers:
         await providers.control.create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
@@ -270,7 +274,7 @@ async def test_undelivered_notification_survives_a_restart(folder: Path, webhook
 
 @pytest.mark.parametrize("event", ["missed", "reauthorizationRequired", "subscriptionRemoved"])
 async def test_lifecycle_event_goes_to_its_own_address(
-    providers: RunningProviders, outlook: Person, webhook: Webhook, event: str
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver, event: str
 ) -> None:
     made = await create(outlook, webhook)
     assert await providers.control.send_lifecycle_event(event, address=OUTLOOK) == 1
@@ -290,14 +294,14 @@ async def test_lifecycle_event_goes_to_its_own_address(
 
 
 async def test_without_lifecycle_address_no_event_is_sent(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     await create(outlook, webhook, lifecycleNotificationUrl=None)
     assert await providers.control.send_lifecycle_event("missed", address=OUTLOOK) == 0
 
 
 async def test_silently_dropped_subscription_says_nothing(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     made = await create(outlook, webhook)
     await providers.control.drop_subscription(made["id"])
@@ -307,7 +311,7 @@ async def test_silently_dropped_subscription_says_nothing(
 
 
 async def test_notifications_fault_loses_repeats_and_delays(
-    providers: RunningProviders, outlook: Person, webhook: Webhook
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
     await create(outlook, webhook)
     control = providers.control

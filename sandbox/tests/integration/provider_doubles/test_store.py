@@ -14,12 +14,12 @@ from pathlib import Path
 import httpx
 
 from mailroom_sandbox.provider_doubles.client import ControlClient
-from mailroom_sandbox.provider_doubles.endpoints import Endpoints
+from mailroom_sandbox.provider_doubles.endpoints import ProviderEndpoints
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 from mailroom_sandbox.testkit.mailbox_users import (
     GMAIL,
     OUTLOOK,
-    Person,
+    MailboxUser,
     build_mail,
     days_from_now,
     request_google_token,
@@ -28,7 +28,7 @@ from mailroom_sandbox.testkit.mailbox_users import (
     sign_in_outlook_user,
 )
 from mailroom_sandbox.testkit.running_providers import RunningProviders, load_settings, running_providers
-from mailroom_sandbox.testkit.webhook_receiver import Webhook
+from mailroom_sandbox.testkit.webhook_receiver import WebhookReceiver
 
 
 def environment(settings: ProvidersSettings) -> dict[str, str]:
@@ -57,9 +57,9 @@ def trusting(folder: Path) -> httpx.AsyncClient:
     return httpx.AsyncClient(verify=ssl.create_default_context(cafile=folder / "ca.pem"), trust_env=False)
 
 
-async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: Webhook) -> None:
+async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: WebhookReceiver) -> None:
     settings = load_settings(folder)
-    at = Endpoints.from_settings(settings)
+    at = ProviderEndpoints.from_settings(settings)
     async with running_providers(folder) as providers:
         for provider, address in (("outlook", OUTLOOK), ("gmail", GMAIL)):
             await providers.control.create_mailbox(provider, address)
@@ -101,7 +101,7 @@ async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: Webhoo
         await _tokens_still_work(providers, ada, gmail)
 
 
-async def _tokens_still_work(providers: RunningProviders, ada: Person, gmail: Person) -> None:
+async def _tokens_still_work(providers: RunningProviders, ada: MailboxUser, gmail: MailboxUser) -> None:
     for refresh, person in ((request_microsoft_token, ada), (request_google_token, gmail)):
         answer = await refresh(providers, grant_type="refresh_token", refresh_token=person.tokens["refresh_token"])
         assert answer.status_code == 200
@@ -116,7 +116,7 @@ async def test_wrong_setting_ends_with_a_sentence_that_names_it(folder: Path) ->
     assert errors.decode().startswith("MAILROOM_SANDBOX_GOOGLE_PORT: ")
 
 
-async def test_taken_port_ends_with_a_sentence(folder: Path, webhook: Webhook) -> None:
+async def test_taken_port_ends_with_a_sentence(folder: Path, webhook: WebhookReceiver) -> None:
     taken = httpx.URL(webhook.url).port
     settings = load_settings(folder).model_copy(update={"control_port": taken})
     command = [sys.executable, "-m", "mailroom_sandbox.provider_doubles"]

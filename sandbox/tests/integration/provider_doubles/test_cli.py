@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from mailroom_sandbox.provider_doubles.cli import app
-from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, build_mail
+from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, MailboxUser, build_mail
 from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 
@@ -42,7 +42,7 @@ async def test_mails_are_sent_moved_and_deleted(providers: RunningProviders, tmp
     await typed(providers, "delete", OUTLOOK, second, exit_code=1)
 
 
-async def test_calls_are_shown_and_forgotten(providers: RunningProviders, outlook: Person) -> None:
+async def test_calls_are_shown_and_forgotten(providers: RunningProviders, outlook: MailboxUser) -> None:
     await outlook.send_request("GET", "/me")
     shown = await typed(providers, "calls", "--mailbox", OUTLOOK, "--json", "--reset")
     assert json.loads(shown.splitlines()[-1])["path"] == "/v1.0/me"

@@ -9,24 +9,24 @@ import jwt
 import pytest
 
 from mailroom_sandbox.testkit import contracts
-from mailroom_sandbox.testkit.mailbox_users import GMAIL, Person, build_mail, sign_in_gmail_user
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, MailboxUser, build_mail, sign_in_gmail_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
-from mailroom_sandbox.testkit.webhook_receiver import Webhook
+from mailroom_sandbox.testkit.webhook_receiver import WebhookReceiver
 
 TOPIC = "projects/mailroom-sandbox/topics/gmail"
 
 
-async def watched(providers: RunningProviders, **wish: object) -> tuple[Person, dict[str, Any]]:
+async def watched(providers: RunningProviders, **fields: object) -> tuple[MailboxUser, dict[str, Any]]:
     await providers.control.create_mailbox("gmail", GMAIL)
     person = await sign_in_gmail_user(providers)
-    return person, await person.post_json("/watch", {"topicName": TOPIC, **wish})
+    return person, await person.post_json("/watch", {"topicName": TOPIC, **fields})
 
 
 def signal(post: dict[str, Any]) -> dict[str, Any]:
     return dict(json.loads(base64.b64decode(json.loads(post["body"])["message"]["data"])))
 
 
-async def test_watch_lasts_a_week_and_announces_itself(folder: Path, webhook: Webhook) -> None:
+async def test_watch_lasts_a_week_and_announces_itself(folder: Path, webhook: WebhookReceiver) -> None:
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
         person, watch = await watched(providers)
         contracts.check_gmail_body("WatchResponse", watch)
@@ -43,7 +43,7 @@ async def test_watch_lasts_a_week_and_announces_itself(folder: Path, webhook: We
         assert signal(posts[1])["historyId"] == int((await person.get_json("/profile"))["historyId"])
 
 
-async def test_push_carries_token_and_signature_that_are_configured(folder: Path, webhook: Webhook) -> None:
+async def test_push_carries_token_and_signature_that_are_configured(folder: Path, webhook: WebhookReceiver) -> None:
     changed: dict[str, Any] = {
         "pubsub_push_url": f"{webhook.url}/webhooks/gmail?from=google",
         "pubsub_token": "s3cret/token",
@@ -65,7 +65,9 @@ async def test_push_carries_token_and_signature_that_are_configured(folder: Path
     assert claims["exp"] - claims["iat"] == 3600
 
 
-async def test_unwrapped_push_is_the_bare_signal_with_metadata_in_headers(folder: Path, webhook: Webhook) -> None:
+async def test_unwrapped_push_is_the_bare_signal_with_metadata_in_headers(
+    folder: Path, webhook: WebhookReceiver
+) -> None:
     url = f"{webhook.url}/webhooks/gmail"
     async with running_providers(folder, pubsub_push_url=url, pubsub_wrapped=False) as providers:
         _, watch = await watched(providers)
@@ -77,7 +79,7 @@ async def test_unwrapped_push_is_the_bare_signal_with_metadata_in_headers(folder
 
 @pytest.mark.parametrize("nack", [203, 401, 503])
 async def test_anything_but_an_acknowledgement_is_repeated_with_the_same_id(
-    folder: Path, webhook: Webhook, nack: int
+    folder: Path, webhook: WebhookReceiver, nack: int
 ) -> None:
     webhook.statuses = [nack, nack, 204]
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
@@ -87,7 +89,9 @@ async def test_anything_but_an_acknowledgement_is_repeated_with_the_same_id(
         assert [one["attempts"] for one in await providers.wait_until_settled()] == [3]
 
 
-async def test_second_watch_renews_and_another_topic_is_refused(providers: RunningProviders, gmail: Person) -> None:
+async def test_second_watch_renews_and_another_topic_is_refused(
+    providers: RunningProviders, gmail: MailboxUser
+) -> None:
     await gmail.post_json("/watch", {"topicName": TOPIC, "labelIds": ["INBOX"], "labelFilterBehavior": "INCLUDE"})
     await gmail.post_json("/watch", {"topicName": TOPIC})
     providers.state.store.execute_sql("update watch set topic = 'projects/other/topics/t'")
@@ -99,7 +103,7 @@ async def test_second_watch_renews_and_another_topic_is_refused(providers: Runni
 
 
 @pytest.mark.parametrize(
-    ("wish", "status"),
+    ("fields", "status"),
     [
         ({}, 400),
         ({"topicName": "gmail"}, 400),
@@ -107,13 +111,13 @@ async def test_second_watch_renews_and_another_topic_is_refused(providers: Runni
         ({"topicName": TOPIC, "labelFilterBehavior": "sometimes"}, 400),
     ],
 )
-async def test_wrong_watch_is_refused(gmail: Person, wish: dict[str, str], status: int) -> None:
-    await gmail.post_json("/watch", wish, status=status)
+async def test_wrong_watch_is_refused(gmail: MailboxUser, fields: dict[str, str], status: int) -> None:
+    await gmail.post_json("/watch", fields, status=status)
 
 
 @pytest.mark.parametrize(("behavior", "announced"), [("include", ["inbox"]), ("exclude", ["spam"])])
 async def test_label_filter_decides_what_is_announced(
-    folder: Path, webhook: Webhook, behavior: str, announced: list[str]
+    folder: Path, webhook: WebhookReceiver, behavior: str, announced: list[str]
 ) -> None:
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
         person, _ = await watched(providers, labelIds=["INBOX"], labelFilterBehavior=behavior)
@@ -125,7 +129,7 @@ async def test_label_filter_decides_what_is_announced(
         assert [signal(post)["historyId"] for post in webhook.received[1:]] == [newest[place] for place in announced]
 
 
-async def test_stopped_or_expired_watch_is_silent(folder: Path, webhook: Webhook) -> None:
+async def test_stopped_or_expired_watch_is_silent(folder: Path, webhook: WebhookReceiver) -> None:
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
         person, _ = await watched(providers)
         await providers.wait_until_settled()
@@ -139,7 +143,7 @@ async def test_stopped_or_expired_watch_is_silent(folder: Path, webhook: Webhook
         assert len(await providers.wait_until_settled()) == 2
 
 
-async def test_more_than_one_event_a_second_is_dropped_by_the_switch(folder: Path, webhook: Webhook) -> None:
+async def test_more_than_one_event_a_second_is_dropped_by_the_switch(folder: Path, webhook: WebhookReceiver) -> None:
     changed: dict[str, Any] = {
         "pubsub_push_url": f"{webhook.url}/webhooks/gmail",
         "pubsub_drop_above_one_per_second": True,
@@ -151,7 +155,7 @@ async def test_more_than_one_event_a_second_is_dropped_by_the_switch(folder: Pat
         assert 2 <= sent < 21
 
 
-async def test_notifications_fault_holds_for_gmail_too(folder: Path, webhook: Webhook) -> None:
+async def test_notifications_fault_holds_for_gmail_too(folder: Path, webhook: WebhookReceiver) -> None:
     async with running_providers(folder, pubsub_push_url=f"{webhook.url}/webhooks/gmail") as providers:
         await providers.control.set_fault("notifications", mode="off")
         await watched(providers)

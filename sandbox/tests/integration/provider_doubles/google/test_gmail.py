@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mailroom_sandbox.testkit import contracts
-from mailroom_sandbox.testkit.mailbox_users import GMAIL, READONLY, Person, build_mail, sign_in_gmail_user
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, READONLY, MailboxUser, build_mail, sign_in_gmail_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
 
 METADATA = "https://www.googleapis.com/auth/gmail.metadata"
@@ -25,12 +25,12 @@ def parts_of(payload: dict[str, Any]) -> list[dict[str, Any]]:
     return [payload, *(inner for part in payload.get("parts", ()) for inner in parts_of(part))]
 
 
-async def attached(gmail: Person, message_id: str) -> dict[str, Any]:
+async def attached(gmail: MailboxUser, message_id: str) -> dict[str, Any]:
     payload = (await gmail.get_json(f"/messages/{message_id}"))["payload"]
     return next(part for part in parts_of(payload) if part["filename"])
 
 
-async def test_profile_counts_and_names_the_newest_history(providers: RunningProviders, gmail: Person) -> None:
+async def test_profile_counts_and_names_the_newest_history(providers: RunningProviders, gmail: MailboxUser) -> None:
     before = await gmail.get_json("/profile")
     contracts.check_gmail_body("Profile", before)
     await providers.control.deliver_mail(build_mail(), GMAIL, times=2)
@@ -39,7 +39,7 @@ async def test_profile_counts_and_names_the_newest_history(providers: RunningPro
     assert int(after["historyId"]) > int(before["historyId"])
 
 
-async def test_empty_mailbox_has_no_message_list_and_no_history(gmail: Person) -> None:
+async def test_empty_mailbox_has_no_message_list_and_no_history(gmail: MailboxUser) -> None:
     listed = await gmail.get_json("/messages")
     contracts.check_gmail_body("ListMessagesResponse", listed)
     assert listed == {"resultSizeEstimate": 0}
@@ -47,7 +47,7 @@ async def test_empty_mailbox_has_no_message_list_and_no_history(gmail: Person) -
     assert await gmail.get_json(f"/history?startHistoryId={start}") == {"historyId": start}
 
 
-async def test_list_is_newest_first_and_pages_to_the_end(providers: RunningProviders, gmail: Person) -> None:
+async def test_list_is_newest_first_and_pages_to_the_end(providers: RunningProviders, gmail: MailboxUser) -> None:
     ids = [(await providers.control.deliver_mail(build_mail(f"Mail {number}"), GMAIL))[0] for number in range(5)]
     seen: list[str] = []
     path = "/messages?maxResults=2"
@@ -75,7 +75,7 @@ async def test_list_is_newest_first_and_pages_to_the_end(providers: RunningProvi
         ("from:nobody", []),
     ],
 )
-async def test_search_words(providers: RunningProviders, gmail: Person, query: str, subjects: list[str]) -> None:
+async def test_search_words(providers: RunningProviders, gmail: MailboxUser, query: str, subjects: list[str]) -> None:
     await providers.control.deliver_mail(build_mail("Old"), GMAIL, received_at=datetime(2026, 1, 1, tzinfo=UTC))
     await providers.control.deliver_mail(build_mail("New", files=[("a.pdf", PDF)]), GMAIL)
     found = []
@@ -85,7 +85,7 @@ async def test_search_words(providers: RunningProviders, gmail: Person, query: s
     assert found == subjects
 
 
-async def test_list_leaves_out_spam_and_trash_unless_asked(providers: RunningProviders, gmail: Person) -> None:
+async def test_list_leaves_out_spam_and_trash_unless_asked(providers: RunningProviders, gmail: MailboxUser) -> None:
     for folder in ("inbox", "spam", "trash", "archive"):
         await providers.control.deliver_mail(build_mail(folder), GMAIL, folder=folder)
     assert len((await gmail.get_json("/messages"))["messages"]) == 2
@@ -94,7 +94,7 @@ async def test_list_leaves_out_spam_and_trash_unless_asked(providers: RunningPro
     assert len((await gmail.get_json("/messages?labelIds=INBOX&labelIds=UNREAD"))["messages"]) == 1
 
 
-async def test_message_in_each_format(providers: RunningProviders, gmail: Person) -> None:
+async def test_message_in_each_format(providers: RunningProviders, gmail: MailboxUser) -> None:
     source = build_mail("Formats", files=[("a.pdf", PDF)])
     (message_id,) = await providers.control.deliver_mail(source, GMAIL, received_at=datetime(2026, 11, 2, tzinfo=UTC))
     whole = await gmail.get_json(f"/messages/{message_id}")
@@ -118,7 +118,7 @@ async def test_message_in_each_format(providers: RunningProviders, gmail: Person
     assert gone["error"]["status"] == "NOT_FOUND"
 
 
-async def test_archived_read_message_has_no_labels_at_all(providers: RunningProviders, gmail: Person) -> None:
+async def test_archived_read_message_has_no_labels_at_all(providers: RunningProviders, gmail: MailboxUser) -> None:
     (message_id,) = await providers.control.deliver_mail(build_mail(), GMAIL)
     await providers.control.mark_read(GMAIL, message_id)
     await providers.control.move_message(GMAIL, message_id, "archive")
@@ -126,7 +126,7 @@ async def test_archived_read_message_has_no_labels_at_all(providers: RunningProv
 
 
 async def test_small_bodies_are_in_the_answer_and_large_ones_are_fetched(
-    providers: RunningProviders, gmail: Person
+    providers: RunningProviders, gmail: MailboxUser
 ) -> None:
     long_text = "word " * 20_000
     (message_id,) = await providers.control.deliver_mail(
@@ -143,7 +143,9 @@ async def test_small_bodies_are_in_the_answer_and_large_ones_are_fetched(
     assert decoded(small["body"]["data"]) == b"%PDF"
 
 
-async def test_mail_nested_deeper_than_most_readers_go_is_served(providers: RunningProviders, gmail: Person) -> None:
+async def test_mail_nested_deeper_than_most_readers_go_is_served(
+    providers: RunningProviders, gmail: MailboxUser
+) -> None:
     depth = 300
     head, body = "Subject: deep\r\n", "\r\n\r\nat the bottom\r\n"
     for level in range(depth):
@@ -155,7 +157,7 @@ async def test_mail_nested_deeper_than_most_readers_go_is_served(providers: Runn
     assert answer.text.count('"parts"') >= depth
 
 
-async def test_padding_is_sometimes_missing(providers: RunningProviders, gmail: Person) -> None:
+async def test_padding_is_sometimes_missing(providers: RunningProviders, gmail: MailboxUser) -> None:
     endings = set()
     for size in (1000, 1001, 1002):
         (message_id,) = await providers.control.deliver_mail(build_mail(files=[("a.pdf", b"x" * size)]), GMAIL)
@@ -166,7 +168,9 @@ async def test_padding_is_sometimes_missing(providers: RunningProviders, gmail: 
     assert {(True, False), (False, True)} <= endings
 
 
-async def test_attachment_id_is_new_each_time_and_works_for_a_while(providers: RunningProviders, gmail: Person) -> None:
+async def test_attachment_id_is_new_each_time_and_works_for_a_while(
+    providers: RunningProviders, gmail: MailboxUser
+) -> None:
     (message_id,) = await providers.control.deliver_mail(build_mail(files=[("a.pdf", PDF)]), GMAIL)
     issued = [(await attached(gmail, message_id))["body"]["attachmentId"] for _ in range(12)]
     assert len(set(issued)) == 12
@@ -177,7 +181,7 @@ async def test_attachment_id_is_new_each_time_and_works_for_a_while(providers: R
     await gmail.get_json(f"/messages/{other}/attachments/{issued[-1]}", status=400)
 
 
-async def test_history_tells_each_kind_of_change(providers: RunningProviders, gmail: Person) -> None:
+async def test_history_tells_each_kind_of_change(providers: RunningProviders, gmail: MailboxUser) -> None:
     control = providers.control
     start = (await gmail.get_json("/profile"))["historyId"]
     (message_id,) = await control.deliver_mail(build_mail(), GMAIL)
@@ -196,7 +200,7 @@ async def test_history_tells_each_kind_of_change(providers: RunningProviders, gm
 
 
 async def test_history_is_filtered_by_type_and_label_and_may_have_empty_pages(
-    providers: RunningProviders, gmail: Person
+    providers: RunningProviders, gmail: MailboxUser
 ) -> None:
     start = (await gmail.get_json("/profile"))["historyId"]
     await providers.control.deliver_mail(build_mail("One"), GMAIL, folder="archive")
@@ -216,7 +220,7 @@ async def test_history_is_filtered_by_type_and_label_and_may_have_empty_pages(
     await gmail.get_json("/history", status=400)
 
 
-async def test_history_that_is_too_old_is_not_found(providers: RunningProviders, gmail: Person) -> None:
+async def test_history_that_is_too_old_is_not_found(providers: RunningProviders, gmail: MailboxUser) -> None:
     start = (await gmail.get_json("/profile"))["historyId"]
     await providers.control.refuse_cursors(GMAIL)
     gone = await gmail.get_json(f"/history?startHistoryId={start}", status=404)
@@ -226,14 +230,14 @@ async def test_history_that_is_too_old_is_not_found(providers: RunningProviders,
     await gmail.get_json(f"/history?startHistoryId={fresh}")
 
 
-async def test_cursor_fault_refuses_the_start_once(providers: RunningProviders, gmail: Person) -> None:
+async def test_cursor_fault_refuses_the_start_once(providers: RunningProviders, gmail: MailboxUser) -> None:
     start = (await gmail.get_json("/profile"))["historyId"]
     await providers.control.set_fault("cursor_refused", mailbox=GMAIL)
     statuses = [(await gmail.send_request("GET", f"/history?startHistoryId={start}")).status_code for _ in range(2)]
     assert statuses == [404, 200]
 
 
-async def test_lagging_history_loses_nothing(providers: RunningProviders, gmail: Person) -> None:
+async def test_lagging_history_loses_nothing(providers: RunningProviders, gmail: MailboxUser) -> None:
     await providers.control.set_fault("delta_lag", mailbox=GMAIL, lag_s=3600)
     start = (await gmail.get_json("/profile"))["historyId"]
     (message_id,) = await providers.control.deliver_mail(build_mail(), GMAIL)
@@ -256,7 +260,7 @@ async def test_metadata_scope_sees_headers_and_labels_only(providers: RunningPro
         await person.get_json(f"/messages/{message_id}/attachments/any", status=403)
 
 
-async def test_only_the_tokens_own_mailbox_opens(providers: RunningProviders, gmail: Person) -> None:
+async def test_only_the_tokens_own_mailbox_opens(providers: RunningProviders, gmail: MailboxUser) -> None:
     url = f"{providers.at.gmail_url}/gmail/v1/users"
     assert (await gmail.get_json(f"{url}/{GMAIL}/profile"))["emailAddress"] == GMAIL
     await gmail.get_json(f"{url}/other@mail.example/profile", status=403)
@@ -264,13 +268,13 @@ async def test_only_the_tokens_own_mailbox_opens(providers: RunningProviders, gm
     assert (bare.status_code, bare.json()["error"]["status"]) == (401, "UNAUTHENTICATED")
 
 
-async def test_account_without_gmail_says_so(providers: RunningProviders, gmail: Person) -> None:
+async def test_account_without_gmail_says_so(providers: RunningProviders, gmail: MailboxUser) -> None:
     await providers.control.disable_mailbox(GMAIL, "gone")
     refused = await gmail.get_json("/profile", status=400)
     assert refused["error"]["errors"][0]["reason"] == "failedPrecondition"
 
 
-async def test_reply_joins_the_thread_of_what_it_answers(providers: RunningProviders, gmail: Person) -> None:
+async def test_reply_joins_the_thread_of_what_it_answers(providers: RunningProviders, gmail: MailboxUser) -> None:
     (first,) = await providers.control.deliver_mail(build_mail("Question"), GMAIL)
     known = re.search(rb"Message-ID: (<[^>]+>)", build_mail("Question"))
     assert known
@@ -281,7 +285,7 @@ async def test_reply_joins_the_thread_of_what_it_answers(providers: RunningProvi
     assert (await gmail.get_json("/profile"))["threadsTotal"] == 1
 
 
-async def test_labels_name_the_mailboxes_own(providers: RunningProviders, gmail: Person) -> None:
+async def test_labels_name_the_mailboxes_own(providers: RunningProviders, gmail: MailboxUser) -> None:
     await providers.control.deliver_mail(build_mail(), GMAIL, folder="Bills")
     labels = (await gmail.get_json("/labels"))["labels"]
     assert {"id": "INBOX", "name": "INBOX", "type": "system"} in labels
@@ -289,7 +293,7 @@ async def test_labels_name_the_mailboxes_own(providers: RunningProviders, gmail:
 
 
 async def test_removed_label_leaves_its_messages_and_is_never_confused_with_a_later_one(
-    providers: RunningProviders, gmail: Person
+    providers: RunningProviders, gmail: MailboxUser
 ) -> None:
     first = await providers.control.create_folder(GMAIL, "Bills")
     assert await providers.control.create_folder(GMAIL, "Bills") == first
@@ -314,7 +318,7 @@ def batch_of(paths: list[str]) -> str:
     return "".join(calls) + "--part--"
 
 
-async def send_batch(providers: RunningProviders, person: Person, path: str, paths: list[str]) -> tuple[int, str]:
+async def send_batch(providers: RunningProviders, person: MailboxUser, path: str, paths: list[str]) -> tuple[int, str]:
     answer = await person.send_request(
         "POST",
         f"{providers.at.gmail_url}{path}",
@@ -325,7 +329,7 @@ async def send_batch(providers: RunningProviders, person: Person, path: str, pat
 
 
 @pytest.mark.parametrize("path", ["/batch", "/batch/gmail/v1"])
-async def test_batch_answers_each_call(providers: RunningProviders, gmail: Person, path: str) -> None:
+async def test_batch_answers_each_call(providers: RunningProviders, gmail: MailboxUser, path: str) -> None:
     paths = [
         "/gmail/v1/users/me/profile",
         "/gmail/v1/users/me/messages/none",
@@ -337,7 +341,7 @@ async def test_batch_answers_each_call(providers: RunningProviders, gmail: Perso
     assert re.findall(r"Content-ID: <(.*?)>", text) == ["response-call-0", "response-call-1", "response-call-2"]
 
 
-async def test_large_batch_meets_the_limit_of_calls_at_once(providers: RunningProviders, gmail: Person) -> None:
+async def test_large_batch_meets_the_limit_of_calls_at_once(providers: RunningProviders, gmail: MailboxUser) -> None:
     _, text = await send_batch(providers, gmail, "/batch", ["/gmail/v1/users/me/profile"] * 40)
     statuses = re.findall(r"HTTP/1.1 (\d+)", text)
     assert (statuses.count("200"), statuses.count("429")) == (16, 24)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mailroom_sandbox.testkit import contracts
-from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, Person, build_mail, sign_in_outlook_user
+from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, MailboxUser, build_mail, sign_in_outlook_user
 from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 IMMUTABLE = 'IdType="ImmutableId"'
@@ -14,7 +14,7 @@ INBOX = "/me/mailFolders/inbox/messages/delta"
 PATH = "/users/{user-id}/mailFolders/{mailFolder-id}/messages/delta()"
 
 
-async def to_the_end(person: Person, path: str, prefer: str = IMMUTABLE) -> tuple[list[dict[str, Any]], str, int]:
+async def to_the_end(person: MailboxUser, path: str, prefer: str = IMMUTABLE) -> tuple[list[dict[str, Any]], str, int]:
     """Items, delta link, and number of pages."""
     items: list[dict[str, Any]] = []
     pages = 0
@@ -30,14 +30,14 @@ async def to_the_end(person: Person, path: str, prefer: str = IMMUTABLE) -> tupl
 
 
 @pytest.mark.parametrize("spelling", ["delta", "delta()", "microsoft.graph.delta()"])
-async def test_every_spelling_of_delta_is_understood(outlook: Person, spelling: str) -> None:
+async def test_every_spelling_of_delta_is_understood(outlook: MailboxUser, spelling: str) -> None:
     page = await outlook.get_json(f"/me/mailFolders('inbox')/messages/{spelling}")
     assert page["value"] == []
     assert "$deltatoken=" in page["@odata.deltaLink"]
 
 
 async def test_first_round_lists_the_folder_alone_and_the_next_what_changed(
-    providers: RunningProviders, outlook: Person
+    providers: RunningProviders, outlook: MailboxUser
 ) -> None:
     control = providers.control
     ids = [(await control.deliver_mail(build_mail(f"Mail {number}"), OUTLOOK))[0] for number in range(5)]
@@ -65,7 +65,9 @@ async def test_first_round_lists_the_folder_alone_and_the_next_what_changed(
         }
 
 
-async def test_move_removes_the_default_id_and_brings_another(providers: RunningProviders, outlook: Person) -> None:
+async def test_move_removes_the_default_id_and_brings_another(
+    providers: RunningProviders, outlook: MailboxUser
+) -> None:
     (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK)
     (before,), inbox, _ = await to_the_end(outlook, INBOX, "")
     _, archive, _ = await to_the_end(outlook, "/me/mailFolders/archive/messages/delta", "")
@@ -76,7 +78,7 @@ async def test_move_removes_the_default_id_and_brings_another(providers: Running
     assert "@removed" in removed
 
 
-async def test_select_and_change_types_travel_in_the_token(providers: RunningProviders, outlook: Person) -> None:
+async def test_select_and_change_types_travel_in_the_token(providers: RunningProviders, outlook: MailboxUser) -> None:
     (first,) = await providers.control.deliver_mail(build_mail("First"), OUTLOOK)
     items, link, _ = await to_the_end(outlook, f"{INBOX}?$select=subject&changeType=created")
     assert [item.keys() for item in items] == [{"@odata.type", "@odata.etag", "id", "subject"}]
@@ -87,7 +89,9 @@ async def test_select_and_change_types_travel_in_the_token(providers: RunningPro
     assert "select" not in link
 
 
-async def test_expanded_attachments_stay_expanded_in_later_rounds(providers: RunningProviders, outlook: Person) -> None:
+async def test_expanded_attachments_stay_expanded_in_later_rounds(
+    providers: RunningProviders, outlook: MailboxUser
+) -> None:
     _, link, _ = await to_the_end(outlook, f"{INBOX}?$select=subject&$expand=attachments($select=id,name)")
     await providers.control.deliver_mail(build_mail(files=[("a.pdf", b"%PDF")]), OUTLOOK)
     (item,), _, _ = await to_the_end(outlook, link)
@@ -95,12 +99,12 @@ async def test_expanded_attachments_stay_expanded_in_later_rounds(providers: Run
 
 
 @pytest.mark.parametrize("option", ["$search=invoice", "$count=true", "$deltaToken=latest"])
-async def test_option_that_is_not_played_is_refused_and_not_ignored(outlook: Person, option: str) -> None:
+async def test_option_that_is_not_played_is_refused_and_not_ignored(outlook: MailboxUser, option: str) -> None:
     for path in (INBOX, "/me/messages"):
         await outlook.get_json(f"{path}?{option}", status=400)
 
 
-async def test_page_size_is_wished_for_on_every_request(providers: RunningProviders, outlook: Person) -> None:
+async def test_page_size_is_wished_for_on_every_request(providers: RunningProviders, outlook: MailboxUser) -> None:
     await providers.control.deliver_mail(build_mail(), OUTLOOK, times=5)
     page = await outlook.get_json(INBOX, prefer="odata.maxpagesize=1")
     assert len(page["value"]) == 1
@@ -108,7 +112,7 @@ async def test_page_size_is_wished_for_on_every_request(providers: RunningProvid
     assert len(rest["value"]) == 4
 
 
-async def test_filter_knows_only_the_time_of_arrival(providers: RunningProviders, outlook: Person) -> None:
+async def test_filter_knows_only_the_time_of_arrival(providers: RunningProviders, outlook: MailboxUser) -> None:
     await providers.control.deliver_mail(
         build_mail("Old"), OUTLOOK, received_at=datetime.fromisoformat("2026-01-01T00:00:00+00:00")
     )
@@ -121,7 +125,7 @@ async def test_filter_knows_only_the_time_of_arrival(providers: RunningProviders
 
 
 async def test_forgotten_generation_refuses_every_token_until_a_new_round(
-    providers: RunningProviders, outlook: Person
+    providers: RunningProviders, outlook: MailboxUser
 ) -> None:
     await providers.control.deliver_mail(build_mail(), OUTLOOK, times=3)
     page = await outlook.get_json(INBOX, prefer="odata.maxpagesize=1")
@@ -138,7 +142,7 @@ async def test_forgotten_generation_refuses_every_token_until_a_new_round(
 
 @pytest.mark.parametrize(("where", "refused"), [("start", "deltaLink"), ("middle", "nextLink")])
 async def test_cursor_fault_strikes_where_it_is_told_and_once(
-    providers: RunningProviders, outlook: Person, where: str, refused: str
+    providers: RunningProviders, outlook: MailboxUser, where: str, refused: str
 ) -> None:
     await providers.control.deliver_mail(build_mail(), OUTLOOK, times=3)
     page = await outlook.get_json(INBOX, prefer="odata.maxpagesize=1")
@@ -150,7 +154,9 @@ async def test_cursor_fault_strikes_where_it_is_told_and_once(
     assert [(await outlook.send_request("GET", links[refused])).status_code for _ in range(2)] == [410, 200]
 
 
-async def test_lagging_delta_shows_later_what_the_list_shows_now(providers: RunningProviders, outlook: Person) -> None:
+async def test_lagging_delta_shows_later_what_the_list_shows_now(
+    providers: RunningProviders, outlook: MailboxUser
+) -> None:
     _, link, _ = await to_the_end(outlook, INBOX)
     await providers.control.set_fault("delta_lag", mailbox=OUTLOOK, lag_s=3600)
     await providers.control.deliver_mail(build_mail(), OUTLOOK)
@@ -162,7 +168,9 @@ async def test_lagging_delta_shows_later_what_the_list_shows_now(providers: Runn
     assert len((await to_the_end(outlook, lagging))[0]) == 1
 
 
-async def test_token_of_another_mailbox_or_of_nobody_is_malformed(providers: RunningProviders, outlook: Person) -> None:
+async def test_token_of_another_mailbox_or_of_nobody_is_malformed(
+    providers: RunningProviders, outlook: MailboxUser
+) -> None:
     await providers.control.create_mailbox("outlook", "bob@company.example")
     bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
     _, link, _ = await to_the_end(outlook, INBOX)
@@ -173,7 +181,7 @@ async def test_token_of_another_mailbox_or_of_nobody_is_malformed(providers: Run
     await outlook.get_json(f"/me/mailFolders/archive/messages/delta?$deltatoken={token}", status=400)
 
 
-async def test_folder_delta_tells_of_new_folders(providers: RunningProviders, outlook: Person) -> None:
+async def test_folder_delta_tells_of_new_folders(providers: RunningProviders, outlook: MailboxUser) -> None:
     items: list[dict[str, Any]] = []
     path = "/me/mailFolders/delta"
     while True:

@@ -17,7 +17,7 @@ import pytest
 from mailroom_sandbox.provider_doubles.client import ControlError, answer_consent_page
 from mailroom_sandbox.testkit.mailbox_users import (
     OUTLOOK,
-    Person,
+    MailboxUser,
     build_microsoft_authorize_url,
     obtain_code,
     request_microsoft_token,
@@ -53,7 +53,7 @@ async def test_configuration_of_an_unknown_tenant_is_refused(providers: RunningP
     assert refusal(answer) == (400, "invalid_tenant", 90002)
 
 
-async def test_consent_gives_tokens_that_name_the_person(providers: RunningProviders, outlook: Person) -> None:
+async def test_consent_gives_tokens_that_name_the_person(providers: RunningProviders, outlook: MailboxUser) -> None:
     assert outlook.tokens.keys() == TOKEN_MEMBERS | {"refresh_token", "id_token"}
     assert outlook.tokens["scope"].split() == ["Mail.Read", "User.Read", "openid", "profile"]
     keys = (await providers.http.get(f"{providers.at.authority}/common/discovery/v2.0/keys")).json()
@@ -172,7 +172,9 @@ async def test_client_proves_itself_in_body_or_header(providers: RunningProvider
     assert (await providers.http.post(url, data=form, auth=(name, secret))).status_code == 200
 
 
-async def test_refresh_gives_a_new_token_and_leaves_the_old_alive(providers: RunningProviders, outlook: Person) -> None:
+async def test_refresh_gives_a_new_token_and_leaves_the_old_alive(
+    providers: RunningProviders, outlook: MailboxUser
+) -> None:
     old = outlook.tokens["refresh_token"]
     first = await request_microsoft_token(providers, grant_type="refresh_token", refresh_token=old)
     second = await request_microsoft_token(providers, grant_type="refresh_token", refresh_token=old)
@@ -216,7 +218,7 @@ async def test_refresh_token_dies_of_ninety_days_of_silence(folder: Path) -> Non
 
 
 async def test_revoked_grant_ends_refresh_and_lets_the_access_token_run_out(
-    providers: RunningProviders, outlook: Person
+    providers: RunningProviders, outlook: MailboxUser
 ) -> None:
     assert await providers.control.revoke_grants(OUTLOOK) == 1
     answer = await request_microsoft_token(
@@ -244,7 +246,7 @@ async def test_application_reads_its_tenants_mailboxes_and_no_others(providers: 
     await providers.control.create_mailbox("outlook", "bob@other.example")
     scope = "https://graph.microsoft.com/.default"
     granted = await request_microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
-    application = Person(providers.http, providers.at.graph_url, granted.json())
+    application = MailboxUser(providers.http, providers.at.graph_url, granted.json())
     await application.get_json(f"/users/{OUTLOOK}/messages")
     await application.get_json("/users/bob@other.example/messages", status=404)
     await application.get_json("/me/messages", status=400)
@@ -256,7 +258,7 @@ async def test_other_grant_types_are_refused(providers: RunningProviders) -> Non
 
 
 async def test_unavailable_token_endpoint_is_no_verdict_on_the_grant(
-    providers: RunningProviders, outlook: Person
+    providers: RunningProviders, outlook: MailboxUser
 ) -> None:
     await providers.control.set_fault("unavailable", mailbox=OUTLOOK, status=503, times=1)
     fields = {"grant_type": "refresh_token", "refresh_token": outlook.tokens["refresh_token"]}
