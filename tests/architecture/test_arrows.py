@@ -8,10 +8,12 @@ import pytest
 from code_rules import (
     SERVICES,
     CodeBase,
+    find_adapters_known_outside_app,
     find_common_modules_of_one_user,
     find_import_circles,
     find_package_circles,
     find_provider_packages_known_outside_app,
+    find_provider_words,
 )
 
 CODE = CodeBase(Path(__file__).parents[2])
@@ -78,8 +80,16 @@ def test_adapters_hold_no_use_cases(service: str) -> None:
     assert find_imports(f"{service}.adapters", outward) == []
 
 
+def test_adapters_are_known_to_composition_roots_alone() -> None:
+    assert find_adapters_known_outside_app(CODE) == []
+
+
 def test_provider_packages_are_known_to_composition_roots_alone() -> None:
     assert find_provider_packages_known_outside_app(CODE) == []
+
+
+def test_services_name_no_provider_outside_their_composition_roots() -> None:
+    assert find_provider_words(CODE) == []
 
 
 def test_files_of_a_package_do_not_import_each_other() -> None:

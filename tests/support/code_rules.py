@@ -22,8 +22,6 @@ PROVIDER_PACKAGES = ("mailroom_outlook", "mailroom_gmail")
 PROVIDER_WORDS = {"outlook", "graph", "microsoft", "gmail", "google"}
 # The parts of an identifier or a sentence: `GraphMail`, `OUTLOOK_url` and "Google's" all have a provider's name.
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-# Lists the domains of private mail addresses, which say nothing of how a mailbox is read.
-_WITHOUT_PROVIDER_RULE = {"ingestion.extract.parties"}
 
 
 @dataclass(frozen=True)
@@ -134,7 +132,7 @@ def find_provider_words(code: CodeBase) -> list[str]:
     places = []
     for service in sorted(SERVICES.keys() - {"webhook_gateway"}):
         for module in code.of_package(service):
-            if module.is_composition_root or module.name in _WITHOUT_PROVIDER_RULE:
+            if module.is_composition_root:
                 continue
             with tokenize.open(module.file) as lines:
                 for token in tokenize.generate_tokens(lines.readline):
@@ -220,21 +218,23 @@ def find_common_modules_of_one_user(code: CodeBase, allowed: Iterable[str]) -> l
 
 
 def find_tests_without_module(code: CodeBase, flows: Iterable[str]) -> list[str]:
-    """`tests/unit/handlers/test_x.py` tests `handlers/x.py`; elsewhere under `tests` only the name counts."""
+    """`tests/unit/handlers/test_x.py` or `test_x_under_load.py` tests `handlers/x.py`.
+
+    Elsewhere under `tests` the folder is free. Contract suites are named for the port that they hold for.
+    """
     places = []
     for package_root in sorted({module.file.parents[_depth(module)].parent for module in code.modules.values()}):
         modules = [module for module in code.modules.values() if module.file.is_relative_to(package_root)]
-        stems = {module.name.rpartition(".")[2] for module in modules}
-        paths = {"/".join(module.name.split(".")[1:]) for module in modules}
+        paths = {tuple(module.name.split(".")[1:]) for module in modules}
         for test in sorted((package_root / "tests").rglob("test_*.py")):
             path = test.relative_to(package_root / "tests")
-            if path.parts[0] == "contract":  # one suite for all that stand behind a port, named for the port
+            folder = path.parts[1:-1] if path.parts[0] == "unit" else None
+            if path.parts[0] == "contract" or str(test.relative_to(code.root)) in set(flows):
                 continue
-            folder = path.parent.relative_to("unit") if path.is_relative_to("unit") else None
             stem = path.stem.removeprefix("test_")
-            if str(test.relative_to(code.root)) in set(flows):
-                continue
-            if stem not in stems or (folder is not None and (folder / stem).as_posix() not in paths):
+            if not any(
+                f"{stem}_".startswith(f"{module[-1]}_") and folder in (None, module[:-1]) for module in paths if module
+            ):
                 places.append(f"{test.relative_to(code.root)} is named for no module")
     return places
 

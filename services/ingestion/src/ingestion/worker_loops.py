@@ -32,6 +32,7 @@ async def run_document_worker(
                 continue
             due_in_s = await leases.read_seconds_until_due()
         except Retryable as error:
+            # Postgres is away; documents stay where they are and are claimed when it is back.
             log.warning("claim_deferred", reason=str(error))
             due_in_s = _PAUSE_AFTER_FAILURE_S
             seen = signals.count_signals(Channel.DOCUMENT_DUE)
@@ -66,6 +67,7 @@ async def run_event_numbering(events: EventLog, signals: ChannelSignals, stoppin
             if await events.assign_numbers():
                 continue
         except Retryable as error:
+            # Postgres is away; event streams show new events once they are numbered.
             log.warning("event_numbering_deferred", reason=str(error))
         await signals.wait_for_signal(Channel.EVENT_UNNUMBERED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
 
@@ -77,5 +79,6 @@ async def run_event_retention(events: EventLog, keep: timedelta, stopping: async
             while not stopping.is_set() and (count := await events.delete_events(older_than=keep)):
                 log.info("document_events_deleted", count=count)
         except Retryable as error:
+            # Postgres is away; the next round deletes what this one did not.
             log.warning("event_retention_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)

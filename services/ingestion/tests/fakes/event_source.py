@@ -8,7 +8,7 @@ import httpx
 
 
 @dataclass(frozen=True)
-class Received:
+class ReceivedEvent:
     event: str
     id: str | None
     data: str
@@ -17,16 +17,16 @@ class Received:
 @asynccontextmanager
 async def open_stream(
     url: str, *, headers: dict[str, str] | None = None, params: dict[str, str] | None = None
-) -> AsyncIterator[AsyncIterator[Received]]:
+) -> AsyncIterator[AsyncIterator[ReceivedEvent]]:
     async with (
         httpx.AsyncClient(timeout=30) as client,
         client.stream("GET", f"{url}/documents/events", headers=headers, params=params) as answer,
     ):
         answer.raise_for_status()
-        yield _received(answer)
+        yield _parse_events(answer)
 
 
-async def _received(answer: httpx.Response) -> AsyncIterator[Received]:
+async def _parse_events(answer: httpx.Response) -> AsyncIterator[ReceivedEvent]:
     fields: dict[str, str] = {}
     async for line in answer.aiter_lines():
         if line.startswith(":"):
@@ -35,9 +35,9 @@ async def _received(answer: httpx.Response) -> AsyncIterator[Received]:
             name, _, value = line.partition(":")
             fields[name] = value.removeprefix(" ")
         elif fields:
-            yield Received(fields.get("event", "message"), fields.get("id"), fields.get("data", ""))
+            yield ReceivedEvent(fields.get("event", "message"), fields.get("id"), fields.get("data", ""))
             fields = {}
 
 
-async def take(stream: AsyncIterator[Received], count: int) -> list[Received]:
+async def read_events(stream: AsyncIterator[ReceivedEvent], count: int) -> list[ReceivedEvent]:
     return [await anext(stream) for _ in range(count)]

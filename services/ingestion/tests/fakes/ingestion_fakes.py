@@ -176,7 +176,7 @@ class FakeReading:
     extraction: Extraction | Exception | None = None
 
     async def transcribe_file(self, file: Path) -> Transcript:
-        return _told(self.transcript)
+        return _return_or_raise(self.transcript)
 
     async def classify_transcript(self, transcript: Transcript) -> Classification:
         return self.classification
@@ -184,10 +184,10 @@ class FakeReading:
     async def extract_fields(self, transcript: Transcript) -> Extraction:
         if self.extraction is None:
             raise AssertionError("nothing was to be extracted")
-        return _told(self.extraction)
+        return _return_or_raise(self.extraction)
 
 
-def _told(answer: T | Exception) -> T:
+def _return_or_raise(answer: T | Exception) -> T:
     if isinstance(answer, Exception):
         raise answer
     return answer

@@ -51,21 +51,21 @@ def worker_settings(database_url: str, blobs: Path, kafka: str, prefix: str, **c
 @asynccontextmanager
 async def running_api(settings: DocumentsAPISettings) -> AsyncIterator[str]:
     """The API's address, once it answers."""
-    async with _running(api.run(settings, process := Process("ingestion_api")), process):
+    async with _run_until_stopped(api.run(settings, process := Process("ingestion_api")), process):
         url = f"http://127.0.0.1:{settings.http_port}"
-        await _answers(url)
+        await _wait_until_ready(url)
         yield url
 
 
 @asynccontextmanager
 async def running_worker(settings: WorkerSettings) -> AsyncIterator[None]:
-    async with _running(worker.run(settings, process := Process("ingestion_worker")), process):
-        await _answers(f"http://127.0.0.1:{settings.http_port}")
+    async with _run_until_stopped(worker.run(settings, process := Process("ingestion_worker")), process):
+        await _wait_until_ready(f"http://127.0.0.1:{settings.http_port}")
         yield
 
 
 @asynccontextmanager
-async def _running(work: Any, process: Process) -> AsyncIterator[None]:
+async def _run_until_stopped(work: Any, process: Process) -> AsyncIterator[None]:
     running = asyncio.create_task(work)
     try:
         yield
@@ -74,7 +74,7 @@ async def _running(work: Any, process: Process) -> AsyncIterator[None]:
         await asyncio.wait_for(running, 20)
 
 
-async def _answers(url: str) -> None:
+async def _wait_until_ready(url: str) -> None:
     async with httpx.AsyncClient() as client, asyncio.timeout(30):
         while True:
             try:

@@ -48,7 +48,7 @@ async def test_one_document_follows_another_without_a_pause() -> None:
     assert documents.asked == 3
 
 
-async def test_a_sleeping_worker_wakes_when_work_comes() -> None:
+async def test_a_waiting_worker_wakes_when_a_document_comes() -> None:
     stopping, heard = asyncio.Event(), wakeups()
     documents = FakeDocuments(stopping, [False, True])
     running = asyncio.create_task(run(documents, heard, stopping))
@@ -59,7 +59,7 @@ async def test_a_sleeping_worker_wakes_when_work_comes() -> None:
     assert documents.asked == 2
 
 
-async def test_a_database_that_is_away_ends_no_worker() -> None:
+async def test_a_database_that_is_down_ends_no_worker() -> None:
     stopping, heard = asyncio.Event(), wakeups()
     documents = FakeDocuments(stopping, [Unavailable("Postgres"), True])
     await run(documents, heard, stopping)
@@ -94,7 +94,7 @@ async def test_a_stop_waits_a_moment_for_the_document_in_hand_and_then_puts_it_b
     assert put_back.is_set()
 
 
-async def test_numbers_are_given_until_nothing_is_left_and_through_an_absence() -> None:
+async def test_numbers_are_given_until_nothing_is_left_and_after_a_failure() -> None:
     stopping, heard = asyncio.Event(), wakeups()
 
     class Events:
@@ -118,7 +118,7 @@ async def test_numbers_are_given_until_nothing_is_left_and_through_an_absence() 
     assert events.answers == []
 
 
-async def test_old_events_go_batch_by_batch_and_an_absence_waits_for_the_next_hour() -> None:
+async def test_old_events_are_deleted_batch_by_batch() -> None:
     stopping = asyncio.Event()
 
     class Events:

@@ -46,7 +46,7 @@ async def test_a_readers_refusal_keeps_its_reason_and_its_process(pool: ParserPo
     assert (await call(pool, "count_bytes"))["pid"] == before
 
 
-async def test_an_error_that_quotes_the_file_is_told_by_its_class_alone(pool: ParserPool) -> None:
+async def test_an_error_that_quotes_the_file_is_reported_by_its_class_alone(pool: ParserPool) -> None:
     with pytest.raises(ParserCrashed) as crashed:
         await call(pool, "raise_error_quoting_file", b"canary")
     assert "ValueError" in str(crashed.value)
@@ -129,7 +129,7 @@ async def test_as_many_jobs_run_at_once_as_there_are_places() -> None:
     assert len(pids) == 2
 
 
-async def test_a_process_that_somebody_killed_says_nothing_about_the_file(pool: ParserPool) -> None:
+async def test_a_process_killed_from_outside_says_nothing_about_the_file(pool: ParserPool) -> None:
     pid = (await call(pool, "count_bytes"))["pid"]
     job = asyncio.create_task(call(pool, "sleep_for_an_hour"))
     await asyncio.sleep(0.2)  # the job is in the process, which gives no sign of that
@@ -149,7 +149,7 @@ async def test_a_cancelled_job_leaves_no_process_busy(pool: ParserPool) -> None:
     assert (await call(pool, "count_bytes"))["pid"] != before
 
 
-async def test_a_pool_that_closes_leaves_nobody_behind() -> None:
+async def test_a_pool_that_closes_leaves_no_process_behind() -> None:
     async with ParserPool(size=2, preload=["hostile_readers"], search_path=[HERE]) as pool:
         pids = [answer["pid"] for answer in await asyncio.gather(*(call(pool, "count_bytes") for _ in range(2)))]
     for pid in pids:
@@ -157,7 +157,7 @@ async def test_a_pool_that_closes_leaves_nobody_behind() -> None:
             os.kill(pid, 0)
 
 
-async def test_a_service_that_is_killed_leaves_no_reader_behind() -> None:
+async def test_a_service_that_is_killed_leaves_no_process_behind() -> None:
     service = await asyncio.create_subprocess_exec(
         sys.executable, HERE / "killed_service.py", stdout=asyncio.subprocess.PIPE, start_new_session=True
     )

@@ -128,7 +128,7 @@ def build_attachment(stored: AttachmentStored) -> DocumentAttachment:
         attachment_id=AttachmentId(stored.attachment_id),
         tenant_id=stored.tenant_id,
         doc_source_id=stored.doc_source_id,
-        provider=str(stored.provider),
+        provider=stored.provider,
         message_id=stored.message_id,
         internet_message_id=_replace_nul(stored.internet_message_id),
         part_path=stored.part_path,

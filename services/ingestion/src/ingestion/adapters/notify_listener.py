@@ -52,6 +52,7 @@ class NotifyListener:
                     with transient_errors():
                         await self._listen_until_lost(stopping)
                 except Unavailable as error:
+                    # Without LISTEN work is found by polling, so it starts up to some seconds later.
                     log.warning("listener_disconnected", reason=str(error))
                     await wait_for_event(stopping, backoff_s(1, initial_s=_RECONNECT_PAUSE_S, max_s=_RECONNECT_PAUSE_S))
         finally:

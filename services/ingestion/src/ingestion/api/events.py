@@ -57,6 +57,7 @@ class EventStreams:
             try:
                 batch = await self._events.list_events(tenant_id, after=last_sent, limit=_BATCH)
             except Retryable as error:
+                # Postgres is away; the reader reconnects with the last id that it has seen.
                 log.warning("event_stream_ended", reason=str(error))
                 return  # the reader comes back, with the last id it has seen
             for event in batch:

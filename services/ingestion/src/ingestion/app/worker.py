@@ -19,7 +19,7 @@ from ingestion.adapters.scratch_folder import open_scratch_folder
 from ingestion.domain.document import AttemptPolicy
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
-from ingestion.ports import Channel
+from ingestion.ports import Channel, DocumentBlobs, DocumentLeases
 from ingestion.settings import WorkerSettings
 from ingestion.worker_loops import run_document_worker, run_event_numbering, run_event_retention
 from mailroom_common.blobs import open_blob_store
@@ -87,22 +87,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             max_concurrent=max(1, settings.database_pool_size // 2),
         )
         process.health.add_readiness("kafka", consumer.check_readiness)
-        reader = LocalReader(parser)
-        processor = DocumentProcessor(
-            leases,
-            blobs,
-            transcriber=reader,
-            classifier=reader,
-            extractor=reader,
-            attempts=AttemptPolicy(
-                settings.document_attempts,
-                timedelta(seconds=settings.document_pause_s),
-                timedelta(seconds=settings.document_longest_pause_s),
-            ),
-            archive_sources={package.traits.name: package.traits.archive_source for package in providers},
-            renew_every_s=settings.document_lease_s / 4,
-            clock=utc_now,
-        )
+        processor = _build_processor(settings, leases, blobs, LocalReader(parser), providers)
         started.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.follow_topic(stopping))
@@ -117,6 +102,31 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
 
 def utc_now() -> datetime:
     return datetime.now(UTC)
+
+
+def _build_processor(
+    settings: WorkerSettings,
+    leases: DocumentLeases,
+    blobs: DocumentBlobs,
+    reader: LocalReader,
+    providers: Sequence[ProviderPackage],
+) -> DocumentProcessor:
+    return DocumentProcessor(
+        leases,
+        blobs,
+        transcriber=reader,
+        classifier=reader,
+        extractor=reader,
+        attempts=AttemptPolicy(
+            settings.document_attempts,
+            timedelta(seconds=settings.document_pause_s),
+            timedelta(seconds=settings.document_longest_pause_s),
+        ),
+        archive_sources={package.traits.name: package.traits.archive_source for package in providers},
+        # Three renewals may fail before the lease ends.
+        renew_every_s=settings.document_lease_s / 4,
+        clock=utc_now,
+    )
 
 
 def _open_parser_pool(settings: WorkerSettings) -> ParserPool:

@@ -18,7 +18,7 @@ class ReviewReason(StrEnum):
     ENCRYPTED = "encrypted"  # a password is needed
     UNREADABLE = "unreadable"  # damaged, or larger than any page
     NO_TEXT_LAYER = "no_text_layer"  # a PDF of pictures, whose text needs OCR
-    IMAGE_NEEDS_OCR = "image_needs_ocr"
+    IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture; reading it needs OCR, which comes later
     NO_READER_YET = "no_reader_yet"  # nothing reads documents of this profile yet
     ARCHIVE_REFUSED = "archive_refused"  # it was read, and the blob store never takes the copy for the archive
     READER_LIMIT = "reader_limit"  # reading it reached a limit of the parser process

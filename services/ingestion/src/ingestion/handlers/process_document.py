@@ -81,6 +81,7 @@ class DocumentProcessor:
         try:
             await self._process_lease(lease)
         except LeaseLost:
+            # The lease ran out while the document was read, and another worker has it: this result is dropped.
             log.warning("lease_lost", document_id=lease.document_id, attempt=lease.attempt)
         return True
 
@@ -148,11 +149,14 @@ class DocumentProcessor:
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
+            # The file needed more memory, time or output than one file may have; it goes to review and is not read
+            # again.
             log.warning("reader_limit_reached", document_id=lease.document_id, limit=error.limit)
             return routing.route_unreadable(ReviewReason.READER_LIMIT)
         except ParserCrashed as error:
             if error.killed and not self._attempts.is_spent(lease.attempt):
                 raise  # another process killed it: the next attempt may do better
+            # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
 
@@ -199,12 +203,14 @@ class DocumentProcessor:
         # A store that is down says nothing about the document: it waits as long as that takes.
         count_attempt = not isinstance(error, Retryable) or isinstance(error, BlobMismatch)
         if count_attempt and self._attempts.is_spent(lease.attempt):
+            # All attempts are used up; the document ends as `failed` with its reason.
             log.error("document_failed", document_id=lease.document_id, attempt=lease.attempt, reason=cause)
             await self._finish_document(
                 lease, DocumentOutcome(status=ResultStatus.FAILED, reason=_failure_reason(error))
             )
             return
         INGESTION_DOCUMENTS_RELEASED.inc()
+        # The attempt failed; the document is claimed again after its pause.
         log.warning("document_released", document_id=lease.document_id, attempt=lease.attempt, reason=cause)
         not_before = self._clock() + self._attempts.pause_after(lease.attempt)
         await self._leases.release_document(lease, not_before=not_before, error=cause, count_attempt=count_attempt)

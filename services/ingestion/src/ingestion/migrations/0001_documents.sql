@@ -5,30 +5,30 @@ create schema if not exists ingestion;
 
 -- One row per content in a doc source. `document_id` is the attachment id of the first attachment with that content.
 create table ingestion.document (
-    document_id text primary key,
+    document_id text primary key,                -- attachment id of the first attachment with this content
     seq bigint generated always as identity,     -- the order of the API's pages
     tenant_id text not null,
     doc_source_id text not null,
-    profile text not null,
-    content_sha256 text not null,
-    content_type text not null,
-    size_bytes bigint not null,
-    blob_key text not null,
+    profile text not null,                       -- what the doc source is read for: invoice, contract_note
+    content_sha256 text not null,                -- of the bytes; one document per content and source
+    content_type text not null,                  -- what the bytes are
+    size_bytes bigint not null,                  -- of the bytes
+    blob_key text not null,                      -- where the bytes are in the blob store
     source_metadata jsonb not null,              -- of the first attachment; names of design 7.2
-    status text not null default 'pending'
+    status text not null default 'pending'       -- pending and processing are under way, the others final
         check (status in ('pending', 'processing', 'completed', 'needs_review', 'skipped', 'failed')),
-    skip_reason text,
+    skip_reason text,                            -- why it is nothing for this source (`skipped`)
     review_reason text,                          -- of needs_review and failed: why a person should look
-    document_type text,
-    classification jsonb,
-    extraction jsonb,
-    confidence double precision,
-    reader text,
+    document_type text,                          -- what the classifier says it is
+    classification jsonb,                        -- the classifier's whole answer
+    extraction jsonb,                            -- the fields that were read
+    confidence double precision,                 -- of the extraction, 0 to 1
+    reader text,                                 -- which reader read it
     archive_path text unique,                    -- reserved before the copy is written
-    attempts integer not null default 0,
+    attempts integer not null default 0,         -- attempts that count towards the limit
     lease_token uuid,                            -- only the worker that has it may finish the document
     next_attempt_at timestamptz default now(),   -- claimable from then on: of a claimed one the end of its lease
-    last_error text,
+    last_error text,                             -- of the last failed attempt
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     unique (doc_source_id, content_sha256),
@@ -41,34 +41,35 @@ create index document_by_source on ingestion.document (doc_source_id, seq desc);
 
 -- One row per attachment: what its record of `attachments` said, and the document that it is.
 create table ingestion.intake (
+    -- derived from source, message and part, so that a repeated record is recognised
     attachment_id text primary key,
-    document_id text not null references ingestion.document on delete cascade,
+    document_id text not null references ingestion.document on delete cascade,  -- the document with this content
     seq bigint generated always as identity,
     tenant_id text not null,
     doc_source_id text not null,
     provider text not null,
     message_id text not null,
     internet_message_id text,
-    part_path text not null,
-    filename text,
-    content_type text not null,
-    size_bytes bigint not null,
-    blob_key text not null,
-    sender text,
-    subject text,
+    part_path text not null,                     -- where in the mail the attachment is, as 1.2
+    filename text,                               -- as the mail says
+    content_type text not null,                  -- what the bytes are
+    size_bytes bigint not null,                  -- of this attachment
+    blob_key text not null,                      -- where its bytes were stored
+    sender text,                                 -- address in `From`
+    subject text,                                -- subject of the mail
     received_at timestamptz,                     -- provider's clock
-    folder text,
-    recorded_at timestamptz not null default now()
+    folder text,                                 -- name of the folder or label
+    recorded_at timestamptz not null default now()  -- when the record was handled
 );
 create index intake_by_document on ingestion.intake (document_id, seq);
 
 -- The log of changes that the event stream sends. Written with the change; `seq` comes afterwards, in a transaction of
 -- its own, so that it rises in the order in which the rows become visible.
 create table ingestion.document_event (
-    id bigint generated always as identity primary key,
+    id bigint generated always as identity primary key,  -- order of insertion, which is not the order of commit
     seq bigint unique,
     tenant_id text not null,
-    document_id text not null,
+    document_id text not null,                   -- the document that changed
     document jsonb not null,                     -- the document as the API showed it after the change
     created_at timestamptz not null default now()
 );
@@ -78,17 +79,17 @@ create index document_event_by_age on ingestion.document_event (created_at);
 
 -- One row: its lock is what gives out numbers one after the other. `deleted_seq` is the highest that retention deleted.
 create table ingestion.document_event_head (
-    is_only boolean primary key default true check (is_only),
-    last_seq bigint not null default 0,
-    deleted_seq bigint not null default 0
+    is_only boolean primary key default true check (is_only),  -- always true: the table has one row
+    last_seq bigint not null default 0,          -- highest number given so far
+    deleted_seq bigint not null default 0        -- highest number that retention has deleted
 );
 insert into ingestion.document_event_head default values;
 
 -- Single-use tickets for browsers, which cannot send a header with an event stream.
 create table ingestion.event_ticket (
-    ticket_sha256 bytea primary key,
+    ticket_sha256 bytea primary key,             -- the ticket itself is not stored
     tenant_id text not null,
-    expires_at timestamptz not null
+    expires_at timestamptz not null              -- the ticket is refused from then on
 );
 
 create table ingestion.outbox (

@@ -32,7 +32,7 @@ STEPS = st.lists(
 )
 
 
-class World:
+class EventLogHistory:
     """Four writers with open transactions, and three readers that reconnect with the last id each time."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
@@ -45,18 +45,18 @@ class World:
         self.seen: dict[int, list[tuple[int, str]]] = {0: [], 1: [], 2: []}
         self.count = 0
 
-    async def take(self, step: str, who: int) -> None:
+    async def take_step(self, step: str, who: int) -> None:
         match step:
             case "insert":
-                await self.insert(who)
+                await self.insert_event(who)
             case "commit" | "roll back":
-                await self.end(who, commit=step == "commit")
+                await self.end_transaction(who, commit=step == "commit")
             case "number":
                 await self.events.assign_numbers()
             case "read":
-                await self.read(who, limit=1 + who)
+                await self.read_on(who, limit=1 + who)
 
-    async def insert(self, who: int) -> None:
+    async def insert_event(self, who: int) -> None:
         if who not in self.writers:
             conn = await self.pool.acquire()
             transaction = conn.transaction()
@@ -67,7 +67,7 @@ class World:
         inserted.append(f"event-{self.count}")
         await conn.execute(_INSERT, "acme", inserted[-1])
 
-    async def end(self, who: int, *, commit: bool) -> None:
+    async def end_transaction(self, who: int, *, commit: bool) -> None:
         if who not in self.writers:
             return
         conn, transaction, inserted = self.writers.pop(who)
@@ -76,7 +76,7 @@ class World:
         if commit:
             self.committed += inserted
 
-    async def read(self, who: int, limit: int = 100) -> None:
+    async def read_on(self, who: int, limit: int = 100) -> None:
         last = self.seen[who][-1][0] if self.seen[who] else 0
         rows = await self.pool.fetch(
             "select seq, document_id from ingestion.document_event where tenant_id = 'acme' and seq > $1 "
@@ -89,24 +89,24 @@ class World:
         ]
         self.seen[who] += [(row["seq"], row["document_id"]) for row in rows]
 
-    async def finish(self) -> None:
+    async def finish_all(self) -> None:
         for who in list(self.writers):
-            await self.end(who, commit=True)
+            await self.end_transaction(who, commit=True)
         while await self.events.assign_numbers():
             pass
         for who in self.seen:
-            await self.read(who)
+            await self.read_on(who)
 
 
 def test_each_reader_sees_every_committed_event_once_in_one_order(postgres_url: str) -> None:
     loop = asyncio.new_event_loop()
     try:
-        pool = loop.run_until_complete(_ready(postgres_url))
+        pool = loop.run_until_complete(_open_pool(postgres_url))
 
         @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
         @given(STEPS)
         def holds(steps: list[tuple[str, int]]) -> None:
-            loop.run_until_complete(_play(pool, steps))
+            loop.run_until_complete(_take_steps(pool, steps))
 
         holds()
         loop.run_until_complete(pool.close())
@@ -114,22 +114,22 @@ def test_each_reader_sees_every_committed_event_once_in_one_order(postgres_url: 
         loop.close()
 
 
-async def _ready(url: str) -> asyncpg.Pool:
+async def _open_pool(url: str) -> asyncpg.Pool:
     await apply_migrations(url, only={SCHEMA})
     return await asyncpg.create_pool(url, min_size=1, max_size=10)
 
 
-async def _play(pool: asyncpg.Pool, steps: list[tuple[str, int]]) -> None:
+async def _take_steps(pool: asyncpg.Pool, steps: list[tuple[str, int]]) -> None:
     await pool.execute(_EMPTY)
-    world = World(pool)
+    history = EventLogHistory(pool)
     for step, who in steps:
-        await world.take(step, who)
-    await world.finish()
-    for seen in world.seen.values():
+        await history.take_step(step, who)
+    await history.finish_all()
+    for seen in history.seen.values():
         numbers = [seq for seq, _ in seen]
         assert numbers == sorted(set(numbers))
-        assert sorted(event for _, event in seen) == sorted(world.committed)
-    assert world.seen[0] == world.seen[1] == world.seen[2]
+        assert sorted(event for _, event in seen) == sorted(history.committed)
+    assert history.seen[0] == history.seen[1] == history.seen[2]
 
 
 async def test_two_sequencers_at_once_give_no_number_twice(pool: asyncpg.Pool) -> None:
@@ -150,7 +150,7 @@ async def _until_nothing(events: PgEventLog):  # type: ignore[no-untyped-def]  #
         yield count
 
 
-async def test_old_events_are_forgotten_and_the_head_remembers_that(pool: asyncpg.Pool) -> None:
+async def test_old_events_are_deleted_and_the_head_says_up_to_where(pool: asyncpg.Pool) -> None:
     events = PgEventLog(pool)
     await pool.executemany(_INSERT, [("acme", f"d{number}") for number in range(3)])
     await events.assign_numbers()

@@ -92,7 +92,7 @@ async def test_an_attachment_whose_content_changed_stays_what_it_was(site: Inges
     assert await site.pool.fetchval("select count(*) from ingestion.document") == 1
 
 
-async def test_what_postgres_cannot_store_is_taken_in_without_it(site: Ingestion) -> None:
+async def test_a_character_that_postgres_cannot_store_is_replaced(site: Ingestion) -> None:
     odd = build_record(
         subject="a\x00b",
         filename="\x00.pdf",

@@ -23,7 +23,7 @@ async def test_a_document_is_claimed_by_one_of_many(site: Ingestion) -> None:
     assert {lease.attempt for lease in leases} == {1}
 
 
-async def test_a_dead_workers_document_is_taken_over_and_its_late_hand_moves_nothing(site: Ingestion) -> None:
+async def test_a_dead_workers_document_is_taken_over_and_its_old_lease_changes_nothing(site: Ingestion) -> None:
     await site.intakes.record_attachment(build_record())
     dead = await site.other_worker(timedelta(seconds=0)).claim_document()
     assert dead is not None
@@ -173,7 +173,7 @@ async def test_state_result_and_event_are_committed_together_or_not_at_all(
     assert await site.pool.fetchval("select count(*) from ingestion.document_event") == before + 1
 
 
-async def test_a_document_that_was_put_back_wakes_the_workers(site: Ingestion) -> None:
+async def test_a_released_document_wakes_the_workers(site: Ingestion) -> None:
     await site.intakes.record_attachment(build_record())
     lease = await site.claim_document()
     heard = asyncio.Event()

@@ -42,7 +42,7 @@ async def api(site: Ingestion, postgres_url: str, tmp_path: Path) -> AsyncIterat
         yield client
 
 
-async def taken_in(site: Ingestion, *numbers: int, **changed: Any) -> list[str]:
+async def record_documents(site: Ingestion, *numbers: int, **changed: Any) -> list[str]:
     found = []
     for number in numbers:
         record = build_record(f"%PDF- {number}".encode(), message=f"m{number}", **changed)
@@ -52,7 +52,7 @@ async def taken_in(site: Ingestion, *numbers: int, **changed: Any) -> list[str]:
 
 
 async def test_a_document_has_exactly_the_fields_of_the_design(site: Ingestion, api: httpx.AsyncClient) -> None:
-    (document,) = await taken_in(site, 1)
+    (document,) = await record_documents(site, 1)
     await site.leases.finish_document(await site.claim_document(), DONE)
 
     (item,) = (await api.get("/documents")).json()["items"]
@@ -87,13 +87,13 @@ async def test_one_document_lists_all_its_attachments(site: Ingestion, api: http
 async def test_pages_go_from_the_newest_to_the_oldest_and_repeat_nothing(
     site: Ingestion, api: httpx.AsyncClient
 ) -> None:
-    documents = await taken_in(site, *range(5))
+    documents = await record_documents(site, *range(5))
     seen: list[str] = []
     cursor: str | None = None
     while True:
         page = (await api.get("/documents", params={"limit": 2, **({"cursor": cursor} if cursor else {})})).json()
         seen += [item["id"] for item in page["items"]]
-        await taken_in(site, 100 + len(seen))  # what comes meanwhile shifts nothing
+        await record_documents(site, 100 + len(seen))  # what comes meanwhile shifts nothing
         cursor = page["next_cursor"]
         if cursor is None:
             break
@@ -108,8 +108,8 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(api: httpx.AsyncClient, 
 
 
 async def test_filters_narrow_the_list(site: Ingestion, api: httpx.AsyncClient) -> None:
-    await taken_in(site, 1, source="s1")
-    (other,) = await taken_in(site, 2, source="s2")
+    await record_documents(site, 1, source="s1")
+    (other,) = await record_documents(site, 2, source="s2")
     await site.leases.finish_document(await site.claim_document(), DONE)
 
     async def ids(**filters: str) -> list[str]:
@@ -149,14 +149,14 @@ async def test_a_type_that_is_not_on_the_list_is_plain_bytes(site: Ingestion, ap
 
 
 async def test_content_that_is_gone_is_not_found(site: Ingestion, api: httpx.AsyncClient) -> None:
-    (document,) = await taken_in(site, 1)
+    (document,) = await record_documents(site, 1)
     assert (await api.get(f"/documents/{document}/content")).status_code == 404
 
 
 @pytest.mark.parametrize(
     "path", ["/documents", f"/documents/{NOWHERE}", f"/documents/{NOWHERE}/content", "/documents/events"]
 )
-async def test_without_a_key_nothing_is_told(api: httpx.AsyncClient, path: str) -> None:
+async def test_without_a_key_nothing_is_shown(api: httpx.AsyncClient, path: str) -> None:
     answer = await api.get(path, headers={"Authorization": "Bearer nobody"})
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Bearer")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from event_source import Received, open_stream, take
+from event_source import ReceivedEvent, open_stream, read_events
 from ingestion_fakes import build_record
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import DONE, Ingestion
@@ -24,7 +24,7 @@ async def url(site: Ingestion, postgres_url: str, tmp_path: Path) -> AsyncIterat
         yield address
 
 
-async def happen(site: Ingestion, *numbers: int, tenant: str = "acme") -> list[str]:
+async def record_documents(site: Ingestion, *numbers: int, tenant: str = "acme") -> list[str]:
     """Documents that come in, each an event, numbered as the worker would."""
     found = []
     for number in numbers:
@@ -35,16 +35,16 @@ async def happen(site: Ingestion, *numbers: int, tenant: str = "acme") -> list[s
     return found
 
 
-def documents(events: list[Received]) -> list[str]:
+def read_document_ids(events: list[ReceivedEvent]) -> list[str]:
     return [json.loads(event.data)["id"] for event in events]
 
 
-async def test_what_happens_is_told_as_it_happens(site: Ingestion, url: str) -> None:
+async def test_each_change_is_sent_as_it_happens(site: Ingestion, url: str) -> None:
     async with open_stream(url, headers=as_tenant("acme")) as stream:
-        (document,) = await happen(site, 1)
+        (document,) = await record_documents(site, 1)
         await site.leases.finish_document(await site.claim_document(), DONE)
         await site.events.assign_numbers()
-        created, finished = await take(stream, 2)
+        created, finished = await read_events(stream, 2)
     assert (created.event, created.id, json.loads(created.data)["status"]) == ("document", "1", "pending")
     told = json.loads(finished.data)
     assert (finished.id, told["id"], told["status"]) == ("2", document, "completed")
@@ -52,44 +52,44 @@ async def test_what_happens_is_told_as_it_happens(site: Ingestion, url: str) -> 
 
 
 async def test_a_stream_without_an_id_begins_now(site: Ingestion, url: str) -> None:
-    await happen(site, 1, 2)
+    await record_documents(site, 1, 2)
     async with open_stream(url, headers=as_tenant("acme")) as stream:
-        new = await happen(site, 3)
-        assert documents(await take(stream, 1)) == new
+        new = await record_documents(site, 3)
+        assert read_document_ids(await read_events(stream, 1)) == new
 
 
 async def test_reconnecting_at_any_point_gives_every_event_once(site: Ingestion, url: str) -> None:
-    happened = await happen(site, *range(8))
+    recorded = await record_documents(site, *range(8))
     for point in range(9):
         headers = {**as_tenant("acme"), "Last-Event-ID": str(point)}
         async with open_stream(url, headers=headers) as stream:
-            events = await take(stream, 8 - point)
-        assert documents(events) == happened[point:]
+            events = await read_events(stream, 8 - point)
+        assert read_document_ids(events) == recorded[point:]
         assert [event.id for event in events] == [str(number) for number in range(point + 1, 9)]
 
 
 async def test_an_api_that_restarts_loses_and_repeats_nothing(
     site: Ingestion, postgres_url: str, tmp_path: Path
 ) -> None:
-    seen: list[Received] = []
-    happened: list[str] = []
+    seen: list[ReceivedEvent] = []
+    recorded: list[str] = []
     for life in range(3):
         async with running_api(api_settings(postgres_url, tmp_path / "blobs")) as url:
             headers = {**as_tenant("acme"), "Last-Event-ID": seen[-1].id or "" if seen else "0"}
             async with open_stream(url, headers=headers) as stream:
-                happened += await happen(site, 10 * life, 10 * life + 1)
-                seen += await take(stream, len(happened) - len(seen) - (1 if life == 1 else 0))
-        happened += await happen(site, 10 * life + 2)  # while there is no API
+                recorded += await record_documents(site, 10 * life, 10 * life + 1)
+                seen += await read_events(stream, len(recorded) - len(seen) - (1 if life == 1 else 0))
+        recorded += await record_documents(site, 10 * life + 2)  # while there is no API
     headers = {**as_tenant("acme"), "Last-Event-ID": seen[-1].id or ""}
     async with (
         running_api(api_settings(postgres_url, tmp_path / "blobs")) as url,
         open_stream(url, headers=headers) as stream,
     ):
-        seen += await take(stream, len(happened) - len(seen))
-    assert documents(seen) == happened
+        seen += await read_events(stream, len(recorded) - len(seen))
+    assert read_document_ids(seen) == recorded
 
 
-async def test_a_transaction_that_ends_late_is_told_late_and_not_lost(site: Ingestion, url: str) -> None:
+async def test_an_event_of_a_late_transaction_is_sent_late_and_not_lost(site: Ingestion, url: str) -> None:
     insert = "insert into ingestion.document_event (tenant_id, document_id, document) values ('acme', $1, $2)"
     async with site.pool.acquire() as early, open_stream(url, headers=as_tenant("acme")) as stream:
         transaction = early.transaction()
@@ -97,10 +97,10 @@ async def test_a_transaction_that_ends_late_is_told_late_and_not_lost(site: Inge
         await early.execute(insert, "first", {"id": "first"})
         await site.pool.execute(insert, "second", {"id": "second"})
         await site.events.assign_numbers()
-        before = await take(stream, 1)
+        before = await read_events(stream, 1)
         await transaction.commit()
         await site.events.assign_numbers()
-        assert documents(before + await take(stream, 1)) == ["second", "first"]
+        assert read_document_ids(before + await read_events(stream, 1)) == ["second", "first"]
 
 
 async def test_a_stop_ends_open_streams_at_once(site: Ingestion, postgres_url: str, tmp_path: Path) -> None:
@@ -114,28 +114,28 @@ async def test_a_stop_ends_open_streams_at_once(site: Ingestion, postgres_url: s
 
 
 async def test_an_id_that_is_too_old_begins_with_a_reset_and_what_is_left(site: Ingestion, url: str) -> None:
-    happened = await happen(site, *range(4))
+    recorded = await record_documents(site, *range(4))
     await site.pool.execute(
         "update ingestion.document_event set created_at = now() - interval '40 days' where seq <= 2"
     )
     await PgEventLog(site.pool).delete_events(older_than=timedelta(days=30))
     async with open_stream(url, headers={**as_tenant("acme"), "Last-Event-ID": "1"}) as stream:
-        reset, *rest = await take(stream, 3)
+        reset, *rest = await read_events(stream, 3)
     assert (reset.event, reset.id) == ("reset", "2")
     assert json.loads(reset.data) == {"reason": "too_old", "resumes_after": 2}
-    assert documents(rest) == happened[2:]
+    assert read_document_ids(rest) == recorded[2:]
     async with open_stream(url, headers={**as_tenant("acme"), "Last-Event-ID": "2"}) as stream:
-        assert documents(await take(stream, 2)) == happened[2:]
+        assert read_document_ids(await read_events(stream, 2)) == recorded[2:]
 
 
 async def test_an_id_of_another_life_of_the_database_begins_with_a_reset(site: Ingestion, url: str) -> None:
-    await happen(site, 1)
+    await record_documents(site, 1)
     async with open_stream(url, headers={**as_tenant("acme"), "Last-Event-ID": "77"}) as stream:
-        (reset,) = await take(stream, 1)
+        (reset,) = await read_events(stream, 1)
         assert (reset.event, reset.id) == ("reset", "1")
         assert json.loads(reset.data) == {"reason": "unknown", "resumes_after": 1}
-        new = await happen(site, 2)
-        assert documents(await take(stream, 1)) == new
+        new = await record_documents(site, 2)
+        assert read_document_ids(await read_events(stream, 1)) == new
 
 
 @pytest.mark.parametrize("given", ["x", "-1", "1.5", "9" * 30])
@@ -151,11 +151,11 @@ async def test_a_tenant_hears_nothing_of_another(site: Ingestion, url: str) -> N
         open_stream(url, headers={**as_tenant("acme"), "Last-Event-ID": "0"}) as ours,
         open_stream(url, headers={**as_tenant("other"), "Last-Event-ID": "0"}) as theirs,
     ):
-        a1 = await happen(site, 1, tenant="acme")
-        o1 = await happen(site, 1, tenant="other")
-        a2 = await happen(site, 2, tenant="acme")
-        assert documents(await take(ours, 2)) == a1 + a2
-        assert documents(await take(theirs, 1)) == o1
+        a1 = await record_documents(site, 1, tenant="acme")
+        o1 = await record_documents(site, 1, tenant="other")
+        a2 = await record_documents(site, 2, tenant="acme")
+        assert read_document_ids(await read_events(ours, 2)) == a1 + a2
+        assert read_document_ids(await read_events(theirs, 1)) == o1
 
 
 async def test_a_ticket_opens_one_stream_of_its_tenant(site: Ingestion, url: str) -> None:
@@ -164,10 +164,10 @@ async def test_a_ticket_opens_one_stream_of_its_tenant(site: Ingestion, url: str
         assert answer.status_code == 201
         ticket = answer.json()["ticket"]
         assert answer.json()["expires_at"].endswith("Z")
-        await happen(site, 1, tenant="acme")
-        theirs = await happen(site, 1, tenant="other")
+        await record_documents(site, 1, tenant="acme")
+        theirs = await record_documents(site, 1, tenant="other")
         async with open_stream(url, params={"ticket": ticket, "last_event_id": "0"}) as stream:
-            assert documents(await take(stream, 1)) == theirs
+            assert read_document_ids(await read_events(stream, 1)) == theirs
         again = await client.get(f"{url}/documents/events", params={"ticket": ticket})
         assert again.status_code == 401
     held = await site.pool.fetch("select ticket_sha256 from ingestion.event_ticket")

@@ -46,7 +46,7 @@ async def topics(kafka_bootstrap: str) -> AsyncIterator[Topics]:
         yield opened
 
 
-async def uploaded(site: Ingestion, content: bytes, **changed: object) -> AttachmentStored:
+async def upload_attachment(site: Ingestion, content: bytes, **changed: object) -> AttachmentStored:
     record = build_record(content, **changed)  # type: ignore[arg-type]  # as `stored` takes them
     assert await site.put_blob(record.blob_key, content) == sha256(content).hexdigest()
     return record
@@ -71,9 +71,10 @@ async def test_every_kind_of_file_ends_with_its_result(
         "text": b"only called .pdf",
     }
     records = {
-        name: await uploaded(site, content, message=name, filename=f"{name}.pdf") for name, content in files.items()
+        name: await upload_attachment(site, content, message=name, filename=f"{name}.pdf")
+        for name, content in files.items()
     }
-    records["note"] = await uploaded(
+    records["note"] = await upload_attachment(
         site, text_page("Contract note"), message="note", source="broker", profile=Profile.CONTRACT_NOTE
     )
     settings = worker_settings(
@@ -113,7 +114,7 @@ async def test_two_workers_make_one_document_of_one_content_and_a_result_of_ever
     for number, content in enumerate(contents):
         # In two mails, and twice in one of them.
         for message, part in ((f"m{number}", "1"), (f"again{number}", "1"), (f"again{number}", "2")):
-            records.append(await uploaded(site, content, message=message, part=part))
+            records.append(await upload_attachment(site, content, message=message, part=part))
     settings = [
         worker_settings(postgres_url, tmp_path / "blobs", topics.settings.kafka_bootstrap, topics.settings.topic_prefix)
         for _ in range(2)
@@ -171,7 +172,9 @@ def worker_process(environment: dict[str, str], log: Path):  # type: ignore[no-u
 async def test_kill_9_of_a_worker_leaves_no_document_behind(
     site: Ingestion, topics: Topics, postgres_url: str, tmp_path: Path
 ) -> None:
-    records = [await uploaded(site, CII(number=f"RE-{n}").pdf(), message=f"m{n % 12}", part=str(n)) for n in range(24)]
+    records = [
+        await upload_attachment(site, CII(number=f"RE-{n}").pdf(), message=f"m{n % 12}", part=str(n)) for n in range(24)
+    ]
     environment = {
         "MAILROOM_DATABASE_URL": postgres_url,
         "MAILROOM_BLOB_URL": f"file://{tmp_path / 'blobs'}",

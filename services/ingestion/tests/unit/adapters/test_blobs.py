@@ -52,7 +52,7 @@ async def fetch_and_archive(store: OneBlob) -> FetchedFile:
         return file
 
 
-async def test_a_document_goes_through_a_file_that_is_gone_afterwards() -> None:
+async def test_a_document_is_read_through_a_file_that_is_removed_afterwards() -> None:
     store = OneBlob()
     file = await fetch_and_archive(store)
     assert (store.written, file.content_type) == (PDF, "application/pdf")

@@ -63,7 +63,7 @@ def test_an_untrusted_file_name_becomes_a_plain_one(filename: str, stem: str) ->
     assert sanitize_file_stem(filename) == stem
 
 
-def test_sender_in_comments_within_comments_is_nobody() -> None:
+def test_a_sender_of_nested_comments_is_no_address() -> None:
     assert parse_sender_address("(" * 5_000 + ")" * 5_000 + " anna@a.example") == ""
 
 

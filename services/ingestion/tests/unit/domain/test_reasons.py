@@ -13,7 +13,7 @@ def test_a_reason_comes_back_from_its_column_as_what_it_was(reason: Reason) -> N
     assert parse_reason(reason.value) is reason
 
 
-def test_a_reason_that_nobody_knows_is_refused() -> None:
+def test_an_unknown_reason_is_refused() -> None:
     with pytest.raises(ValueError, match="is not a valid ReviewReason"):
         parse_reason("made_up")
 

@@ -38,12 +38,12 @@ def test_totals_that_do_not_add_up_are_shown_and_not_believed() -> None:
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "totals_do_not_add_up")
 
 
-def test_a_page_that_contradicts_its_xml_goes_to_a_person() -> None:
+def test_a_page_that_contradicts_its_xml_needs_review() -> None:
     outcome = route_extraction(extraction(doubts=("total_gross",)))
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "page_and_xml_disagree")
 
 
-def test_an_extraction_larger_than_a_record_is_left_out_whole_and_goes_to_a_person() -> None:
+def test_an_extraction_larger_than_a_record_is_left_out_whole_and_needs_review() -> None:
     line = {**InvoiceLine().to_json(), "description": "ü" * 200, "amount": "1.00"}
     outcome = route_extraction(extraction({"lines": [line] * 2000}))
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "extraction_too_large")
@@ -68,7 +68,7 @@ def test_a_copy_that_the_archive_never_takes_is_for_a_person_to_see_to() -> None
     assert routing.route_archive_refusal(note).reason == "archive_refused"
 
 
-def test_a_doubt_about_what_was_read_is_told_before_the_missing_copy() -> None:
+def test_a_doubt_about_what_was_read_comes_before_the_missing_copy() -> None:
     assert routing.route_archive_refusal(route_extraction(extraction({"currency": None}))).reason == "fields_missing"
 
 

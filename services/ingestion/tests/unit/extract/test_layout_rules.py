@@ -279,7 +279,7 @@ def test_the_headline_tells_the_kind(headline: str, kind: str) -> None:
         ("Wertpapierabrechnung\nKauf 10 Stück", False),
     ],
 )
-def test_what_cannot_be_an_invoice_is_told_from_what_may_be_one(text: str, expected: bool) -> None:
+def test_pages_that_cannot_be_an_invoice_are_no_invoice_and_doubtful_ones_are(text: str, expected: bool) -> None:
     assert is_invoice(page(text)) is expected
 
 

@@ -57,7 +57,7 @@ Netto        MwSt-Betrag     Gesamtbetrag
         ("Total   3 pages\nTax ID   123", totals(None)),
     ],
 )
-def test_totals_are_taken_where_they_stand_and_believed_when_they_add_up(text: str, expected: InvoiceTotals) -> None:
+def test_totals_are_read_at_their_labels_and_accepted_when_they_add_up(text: str, expected: InvoiceTotals) -> None:
     assert read(text) == expected
 
 

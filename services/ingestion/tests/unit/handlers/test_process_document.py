@@ -64,7 +64,7 @@ def end(leases: FakeLeases) -> DocumentOutcome:
     return outcome
 
 
-async def test_nothing_to_claim_is_said(process: Process, leases: FakeLeases) -> None:
+async def test_false_when_there_is_nothing_to_claim(process: Process, leases: FakeLeases) -> None:
     leases.waiting.clear()
     assert not await process(FakeReading(PAGE)).process_next()
 
@@ -107,7 +107,7 @@ async def test_a_hostile_file_costs_one_attempt(
     assert (end(leases).status, end(leases).reason) == (ResultStatus.NEEDS_REVIEW, reason)
 
 
-async def test_a_reader_that_somebody_killed_is_asked_again(process: Process, leases: FakeLeases) -> None:
+async def test_a_reader_that_was_killed_from_outside_is_tried_again(process: Process, leases: FakeLeases) -> None:
     killed = FakeReading(ParserCrashed("signal 9", killed=True))
     await process(killed).process_next()
     assert leases.finished == []
@@ -135,14 +135,14 @@ async def test_a_blob_with_other_content_is_never_read(process: Process, leases:
     assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "blob_mismatch")
 
 
-async def test_a_dependency_that_is_away_never_fails_a_document(process: Process, leases: FakeLeases) -> None:
+async def test_a_dependency_that_is_down_never_fails_a_document(process: Process, leases: FakeLeases) -> None:
     leases.waiting[:] = [build_lease(attempt=RETRIES.max_attempts)]
     await process(FakeReading(Unavailable("the store"))).process_next()
     assert leases.finished == []
     assert leases.releases[0][2:] == ("the store", False)
 
 
-async def test_our_own_bug_is_tried_again_told_without_its_text_and_then_failed(
+async def test_our_own_bug_is_tried_again_logged_without_its_text_and_then_failed(
     process: Process, leases: FakeLeases
 ) -> None:
     buggy = FakeReading(PAGE, extraction=ValueError("canary"))
@@ -238,7 +238,7 @@ async def test_work_stops_when_the_lease_is_lost(process: Process, leases: FakeL
     assert leases.releases == []
 
 
-async def test_a_late_failure_of_a_lost_document_is_nobodys_end(process: Process, leases: FakeLeases) -> None:
+async def test_a_failure_after_the_lease_was_lost_finishes_nothing(process: Process, leases: FakeLeases) -> None:
     leases.is_lost = True
     leases.waiting[:] = [build_lease(attempt=RETRIES.max_attempts)]
     assert await process(FakeReading(PAGE, extraction=ValueError("late"))).process_next()
@@ -271,7 +271,7 @@ async def test_a_worker_whose_parser_is_not_confined_ends_and_its_document_waits
     assert leases.finished == []
 
 
-async def test_a_contract_note_is_archived_even_though_nobody_reads_it_yet(
+async def test_a_contract_note_is_archived_although_it_has_no_reader_yet(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
     leases.waiting[:] = [build_lease(profile=Profile.CONTRACT_NOTE)]

@@ -25,7 +25,7 @@ def record(event: Event | None) -> IncomingRecord:
     return IncomingRecord(ATTACHMENTS, 0, 0, datetime.now(UTC), "key", None, {}, event)
 
 
-async def test_the_blob_of_a_duplicate_goes_once_its_row_is_there(tmp_path: Path) -> None:
+async def test_the_blob_of_a_duplicate_is_deleted_after_its_row_is_committed(tmp_path: Path) -> None:
     intakes, blobs = (
         FakeIntakeStore("documents/2.pdf"),
         FakeBlobs(tmp_path, {"documents/2.pdf": b"", "documents/1.pdf": b""}),

@@ -80,7 +80,7 @@ def test_the_draft_of_the_format_has_no_namespaces_and_dates_of_its_own() -> Non
     }
 
 
-def test_lines_with_tax_are_told_from_lines_without() -> None:
+def test_lines_with_tax_are_distinguished_from_lines_without() -> None:
     assert fields(DRAFT)["line_amounts"] == "gross"
     assert fields(CII().xml())["line_amounts"] == "net"
 
@@ -166,7 +166,7 @@ def test_other_xml_is_no_e_invoice(xml: bytes) -> None:
     assert einvoice.parse_invoice_xml(xml) is None
 
 
-def test_a_ubl_invoice_is_not_taken_for_one_of_ours() -> None:
+def test_a_ubl_invoice_is_not_read_as_cii() -> None:
     assert (
         einvoice.parse_invoice_xml(
             b'<Invoice xmlns="urn:oasis:names:specification:ubl:schema:xsd:Invoice-2"><ID>1</ID></Invoice>'

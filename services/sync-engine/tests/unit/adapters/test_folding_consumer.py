@@ -33,10 +33,10 @@ class Fold:
     offsets: list[int]
     ends: int = 0
 
-    def read(self, record: IncomingRecord) -> None:
+    def read_record(self, record: IncomingRecord) -> None:
         self.offsets.append(record.offset)
 
-    def committable(self, position: int) -> int:
+    def find_committable_offset(self, position: int) -> int:
         return position
 
     def reached_end(self) -> None:

@@ -1,0 +1,46 @@
+import pytest
+
+from ingestion.domain.transcript import TextLine, Transcript
+from ingestion.extract.supplier import find_supplier_name, is_buyer_cell, normalize_name
+
+
+def page(text: str) -> tuple[TextLine, ...]:
+    return Transcript.from_rows(text.strip("\n").splitlines()).lines
+
+
+@pytest.mark.parametrize(
+    ("domain", "expected"),
+    [
+        ("northwind.example", "Northwind"),  # a domain of its own names the supplier
+        ("gmail.com", None),
+        ("gmx.net", None),  # whatever country the domain of a mail provider is of
+        ("outlook.de", None),
+    ],
+)
+def test_a_mail_domain_names_the_supplier_unless_anybody_can_have_an_address_there(
+    domain: str, expected: str | None
+) -> None:
+    name = "Northwind" if expected else domain.partition(".")[0].title()
+    assert find_supplier_name(page(f"{name}\nInvoice 7\nTotal 10.00\nContact@{domain}")) == expected
+
+
+def test_a_company_by_its_legal_form_is_found_and_the_buyer_is_not() -> None:
+    rows = ["Bill to", "Kunde AG", *(f"Position {number}" for number in range(9)), "Muster GmbH"]
+    assert find_supplier_name(page("\n".join(rows))) == "Muster GmbH"
+
+
+def test_two_names_with_equal_reasons_are_no_supplier() -> None:
+    assert find_supplier_name(page("Muster GmbH\nBeispiel GmbH\nInvoice 7")) is None
+
+
+def test_a_name_behind_a_seller_label_is_the_supplier() -> None:
+    assert find_supplier_name(page("Invoice 7\nSeller: Anna Kunz\nTotal 10.00")) == "Anna Kunz"
+
+
+def test_a_cell_below_a_buyer_heading_is_the_buyers_until_a_seller_heading() -> None:
+    lines = page("Bill to\nKunde AG\nSeller\nMuster GmbH")
+    assert [is_buyer_cell(lines, index, 0) for index in range(4)] == [True, True, False, False]
+
+
+def test_the_legal_form_makes_no_other_name() -> None:
+    assert normalize_name("Muster GmbH") == normalize_name("MUSTER") == "muster"
