@@ -86,21 +86,27 @@ DIRECTORY_UNREADABLE = Gauge(
 # sync-engine
 SYNC_RUN_S = Histogram(
     "mailroom_sync_run_seconds",
-    "From the claim of a sync request to its answer: `done`, `retry`, `not_syncable`, `postponed` or `resting`.",
+    "From the claim of a sync request to its outcome: `done`, `retry`, `not_syncable`, `postponed` or `resting`.",
     ["outcome"],
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1800),
 )
 SYNC_REQUESTS_PENDING = Gauge(
-    "mailroom_sync_requests_pending", "Doc sources that ask for a sync in the partitions of this process.", ["topic"]
+    "mailroom_sync_requests_pending",
+    "Doc sources with a pending sync request in the partitions of this process.",
+    ["topic"],
 )
 SYNC_REQUESTS_REARMED = Counter(
     "mailroom_sync_requests_rearmed_total",
-    "Requests appended again since a tombstone had shadowed them: two workers met, or a zombie wrote. Harmless, rare.",
+    "Requests appended again because a late tombstone stood behind them: a partition had just moved. Harmless, rare.",
 )
 COALESCER_REQUESTS = Counter(
-    "mailroom_coalescer_requests_total", "Sync requests that the coalescer wrote, by `first` or `trailing`.", ["kind"]
+    "mailroom_coalescer_requests_total",
+    "Requests that the coalescer sent: `first` of a burst, or `trailing` at the end of its window.",
+    ["kind"],
 )
-COALESCER_NOTIFICATIONS = Counter("mailroom_coalescer_notifications_total", "Notifications that the coalescer heard.")
+COALESCER_NOTIFICATIONS = Counter(
+    "mailroom_coalescer_notifications_total", "Notifications that the coalescer received."
+)
 
 # webhook-gateway
 GATEWAY_RESPONSES = Counter(

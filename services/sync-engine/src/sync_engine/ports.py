@@ -150,7 +150,7 @@ class Repositories:
 
 
 class MailboxSync(Protocol):
-    async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
+    async def sync_mailbox(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
         """Bring one mailbox up to date. May be cancelled at any await, and run again by another process meanwhile.
 
         Provider failures become outcomes. Raises only `Unavailable` when Postgres or the blob store is away, and
@@ -197,15 +197,15 @@ class ConnectionEventPublisher(Protocol):
 class CoalescingWindows(Protocol):
     """One window per doc source with recent notifications, kept over restarts."""
 
-    def get(self, doc_source_id: str) -> CoalescingWindow | None: ...
+    def get_window(self, doc_source_id: str) -> CoalescingWindow | None: ...
 
-    async def put(self, doc_source_id: str, window: CoalescingWindow | None) -> None:
-        """Returns when it is durable; `get` returns it at once. Raises Unavailable."""
+    async def store_window(self, doc_source_id: str, window: CoalescingWindow | None) -> None:
+        """Returns when it is durable; `get_window` returns it at once. Raises Unavailable."""
         ...
 
-    def items(self) -> Iterable[tuple[str, CoalescingWindow]]: ...
+    def list_windows(self) -> Iterable[tuple[str, CoalescingWindow]]: ...
 
-    def owns(self, doc_source_id: str) -> bool:
+    def owns_source(self, doc_source_id: str) -> bool:
         """False for what a partition that moved to another process has left behind in this one."""
         ...
 

@@ -105,7 +105,7 @@ class FakeMailbox(ABC):
         minute_ago = self.clock() - timedelta(minutes=1)
         recent = sum(spent for at, spent in self._spent if at > minute_ago)
         if units and recent + units > self._units_per_minute:
-            raise Throttled("429")  # without a word on how long: Gmail has no Retry-After
+            raise Throttled("429")  # without Retry-After, as Gmail does
         self._spent.append((self.clock(), units))
 
     @property

@@ -97,7 +97,9 @@ class Engine:
         return self.repositories.states
 
     async def run_sync(self, *reasons: SyncReason) -> RunOutcome:
-        return await self.sync_engine().run(self.source, reasons=frozenset(reasons or {SyncReason.NOTIFICATION}))
+        return await self.sync_engine().sync_mailbox(
+            self.source, reasons=frozenset(reasons or {SyncReason.NOTIFICATION})
+        )
 
     async def complete_run(self, *reasons: SyncReason) -> RunCompleted:
         outcome = await self.run_sync(*reasons)

@@ -125,7 +125,7 @@ async def main(database_url: str, blobs: str, doc_source_id: str, provider: str,
             clock=engine.clock,
             timings=engine.timings,
         )
-        await run.run(source, reasons=frozenset({SyncReason.CONNECT}))
+        await run.sync_mailbox(source, reasons=frozenset({SyncReason.CONNECT}))
 
 
 if __name__ == "__main__":

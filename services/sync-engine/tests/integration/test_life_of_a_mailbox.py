@@ -1,4 +1,4 @@
-"""Any order of mail, moves, faults, kills and zombies: in the end every mail that is ours is taken, exactly once."""
+"""Any order of mail, moves, faults, kills and former owners: in the end each watched mail is collected exactly once."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -182,14 +182,14 @@ _FEW = settings(
 )
 
 
-def test_every_mail_of_an_outlook_mailbox_is_taken_exactly_once(postgres_url: str, tmp_path: Path) -> None:
+def test_every_mail_of_an_outlook_mailbox_is_collected_exactly_once(postgres_url: str, tmp_path: Path) -> None:
     class OutlookLife(MailboxLife):
         database_url, folder, provider = postgres_url, tmp_path, "outlook"
 
     run_state_machine_as_test(OutlookLife, settings=_FEW)
 
 
-def test_every_mail_of_a_gmail_mailbox_is_taken_exactly_once(postgres_url: str, tmp_path: Path) -> None:
+def test_every_mail_of_a_gmail_mailbox_is_collected_exactly_once(postgres_url: str, tmp_path: Path) -> None:
     class GmailLife(MailboxLife):
         database_url, folder, provider = postgres_url, tmp_path, "gmail"
 

@@ -66,7 +66,7 @@ async def test_a_worker_killed_at_any_point_leaves_nothing_out_and_does_nothing_
 
 
 async def _every_blob_is_accounted_for(engine: Engine) -> None:
-    """Before anything is run again: what nobody announces and no part names, no sweeper would ever find."""
+    """Before anything is run again: a blob that is neither announced nor named by a part is never swept."""
     announced = {row["blob_key"] for row in await engine.read_rows("blob_upload")}
     named = {row["blob_key"] for row in await engine.read_rows("message_part")}
     assert engine.stored_blobs() <= announced | named

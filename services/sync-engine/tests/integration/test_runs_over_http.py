@@ -1,4 +1,4 @@
-"""The run with the real clients, over HTTP, at the sandbox's providers: what is taken, and in how many calls."""
+"""The run with the real clients, over HTTP, at the sandbox's providers: what is collected, and in how many calls."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -95,7 +95,7 @@ async def site(
             yield Site(sandbox, engine)
 
 
-async def test_mail_from_before_and_after_the_first_sync_is_taken_once(site: Site) -> None:
+async def test_mail_from_before_and_after_the_first_sync_is_collected_once(site: Site) -> None:
     expected = [await site.deliver(), await site.deliver()]
     await site.engine.complete_run(SyncReason.CONNECT)
     expected.append(await site.deliver())
@@ -128,7 +128,7 @@ async def test_an_inline_document_is_found_though_graph_says_no_attachments(site
     assert await site.engine.collected_mails() == [message_id]
 
 
-async def test_junk_is_not_taken_until_it_is_moved_to_the_inbox(site: Site) -> None:
+async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: Site) -> None:
     await site.engine.complete_run(SyncReason.CONNECT)
     is_outlook = site.engine.source.provider == "outlook"
     message_id = await site.deliver(folder="junkemail" if is_outlook else "SPAM")

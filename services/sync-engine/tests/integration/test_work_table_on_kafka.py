@@ -127,7 +127,7 @@ async def site(kafka_bootstrap: str) -> AsyncIterator[Site]:
 
 @pytest.fixture
 async def outside(site: Site) -> AsyncIterator[EventProducer]:
-    """Whoever else writes: those who ask, and zombies."""
+    """Other writers: those who ask for syncs, and former owners."""
     async with site.producer("outside") as producer:
         yield producer
 
@@ -161,7 +161,7 @@ class Surroundings:
 
     # MailboxSync
 
-    async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
+    async def sync_mailbox(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
         self.began.append(source.doc_source_id)
         return await self.behave(source.doc_source_id)
 
@@ -268,7 +268,7 @@ async def settled(site: Site, key: str) -> bool:
     return bool(records) and records[-1].is_tombstone
 
 
-async def test_a_request_that_compaction_took_from_under_a_zombies_tombstone_is_still_run(
+async def test_a_request_that_compaction_took_from_under_a_former_owners_tombstone_is_still_run(
     site: Site, outside: EventProducer
 ) -> None:
     hold = asyncio.Event()
@@ -357,7 +357,7 @@ async def test_the_committed_offset_moves_on_while_a_source_rests(site: Site, ou
 
 
 async def compacted(site: Site, outside: EventProducer, *, gone: int) -> None:
-    """A segment is rolled only by an append: nudge until the cleaner has taken the record."""
+    """A segment is rolled only by an append: nudge until compaction has taken the record."""
     for _ in range(60):
         await outside.send_event(SYNC_REQUESTS, "nudge", None)
         await asyncio.sleep(0.25)

@@ -16,6 +16,7 @@ from sync_engine.message
 where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3) and ($4::text is null or state = $4)
 order by seq desc limit $5
 """
+# The parts of all messages of a page in one query.
 _PARTS = """
 select doc_source_id, message_id, part_path, filename, content_type, size_bytes, content_sha256, stored, skip_reason,
        attachment_id, document_id, result_status, result_reason

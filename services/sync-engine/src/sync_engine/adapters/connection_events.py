@@ -46,29 +46,21 @@ class PgConnectionEvents:
             missing = row["missing_folders"]
             if completed.missing_folders is not None:
                 missing = list(completed.missing_folders)
-            failure_reported_at = await self._report_recovery(conn, source, row, missing, now)
+            if row["failure_reported_at"] is not None and not missing:
+                await self._append_event(conn, source, ConnectionKind.RECOVERED, now)
             unannounced = row["unannounced_messages"] + completed.unannounced_messages
             synced_at = row["synced_reported_at"]
-            if synced_at is None or now - synced_at >= _SYNCED_INTERVAL:
+            is_due = synced_at is None or now - synced_at >= _SYNCED_INTERVAL
+            if is_due:
                 await self._append_event(conn, source, ConnectionKind.SYNCED, now, unannounced=unannounced)
                 synced_at, unannounced = now, 0
-            await conn.execute(_UPDATE_ROW, source.doc_source_id, failure_reported_at, synced_at, unannounced, missing)
-
-    async def _report_recovery(
-        self, conn: DatabaseSession, source: DocSource, row: asyncpg.Record, missing: list[str], now: datetime
-    ) -> datetime | None:
-        """Since when a failure stands as reported after this run, None when none does."""
-        if missing:
-            # The other folders are synced, and yet the connection does not do what it was set up for.
-            if row["failure_reported_at"] is None or missing != row["missing_folders"]:
+            if missing and (is_due or missing != row["missing_folders"]):
+                # Behind each `synced`, which makes the connection active: the rest of the mailbox is synced, and yet
+                # the connection does not do what it was set up for.
                 detail = f"not in the mailbox any more: {', '.join(missing)} (of `folders`)"
                 await self._append_event(conn, source, ConnectionKind.PROVIDER_FAILING, now, detail=detail)
-                return now
-            reported_at: datetime = row["failure_reported_at"]
-            return reported_at
-        if row["failure_reported_at"] is not None:
-            await self._append_event(conn, source, ConnectionKind.RECOVERED, now)
-        return None
+            failure_reported_at = now if missing else None
+            await conn.execute(_UPDATE_ROW, source.doc_source_id, failure_reported_at, synced_at, unannounced, missing)
 
     async def report_failing(self, source: DocSource, detail: str) -> None:
         async with open_transaction(self._pool) as conn:

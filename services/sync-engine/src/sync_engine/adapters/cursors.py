@@ -12,6 +12,7 @@ from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.run_outcomes import CursorConflict
 
+# `on conflict do nothing`: of two first pages of one scope the second finds no row of its own, and is refused.
 _INSERT = """
 insert into sync_engine.cursor (doc_source_id, scope, position, page_token, round_started_at, updated_at)
 values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning version
@@ -21,6 +22,7 @@ update sync_engine.cursor
 set position = $3, page_token = $4, round_started_at = $5, updated_at = $6, version = version + 1
 where doc_source_id = $1 and scope = $2 and version = $7 returning version
 """
+# A re-list that is under way starts again from nothing: the history was refused, so mail may be missing from both.
 _START_RELIST = """
 insert into sync_engine.cursor as old (doc_source_id, scope, round_started_at, updated_at) values ($1, $2, $3, $3)
 on conflict (doc_source_id, scope) do update

@@ -46,11 +46,11 @@ class FaustWindows:
             app.Table("pending", key_type=bytes, value_type=bytes, partitions=PARTITIONS, use_partitioner=True),
         )
 
-    def get(self, doc_source_id: str) -> CoalescingWindow | None:
+    def get_window(self, doc_source_id: str) -> CoalescingWindow | None:
         value = self._table.get(doc_source_id.encode())
         return None if value is None else _decode_window(value)
 
-    async def put(self, doc_source_id: str, window: CoalescingWindow | None) -> None:
+    async def store_window(self, doc_source_id: str, window: CoalescingWindow | None) -> None:
         key = doc_source_id.encode()
         if window is not None:
             self._table[key] = _encode_window(window)
@@ -66,10 +66,10 @@ class FaustWindows:
         if not latest_send.done() or latest_send.exception():
             raise Unavailable("Kafka did not take the coalescer's changelog record in time")
 
-    def items(self) -> Iterable[tuple[str, CoalescingWindow]]:
+    def list_windows(self) -> Iterable[tuple[str, CoalescingWindow]]:
         return [(key.decode(), _decode_window(value)) for key, value in self._table.items()]
 
-    def owns(self, doc_source_id: str) -> bool:
+    def owns_source(self, doc_source_id: str) -> bool:
         partition = (murmur2(doc_source_id.encode()) & 0x7FFFFFFF) % PARTITIONS
         return TP(self._notifications, partition) in self._app.assignor.assigned_actives()
 

@@ -7,6 +7,7 @@ import asyncpg
 from mailroom_common.postgres import acquire_session, open_transaction
 from mailroom_common.providers.types import Folder
 
+# Folders that have not changed are not written: a full run of an idle mailbox leaves no dead rows behind.
 _SAVE = """
 insert into sync_engine.folder as old (doc_source_id, folder_id, path, well_known)
 select $1, f.* from unnest($2::text[], $3::text[], $4::text[]) as f order by 2

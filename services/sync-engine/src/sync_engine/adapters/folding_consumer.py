@@ -23,11 +23,11 @@ from mailroom_common.topics import Topic
 class PartitionFold(Protocol):
     """What one owned partition is read into. None of its methods may block or raise."""
 
-    def read(self, record: IncomingRecord) -> None:
+    def read_record(self, record: IncomingRecord) -> None:
         """Each record once, in offset order, tombstones too (`event` and `value` None)."""
         ...
 
-    def committable(self, position: int) -> int:
+    def find_committable_offset(self, position: int) -> int:
         """The lowest offset that is still pending, else `position`, the next that will be read."""
         ...
 
@@ -53,7 +53,7 @@ class _Reading(OwnedPartition):
     def find_committable(self) -> int | None:
         if self.position is None:
             return None
-        return min([self.fold.committable(self.position), *self.undecodable])
+        return min([self.fold.find_committable_offset(self.position), *self.undecodable])
 
     def begin_release(self) -> set[asyncio.Task[None]]:
         self.is_released.set()
@@ -97,7 +97,7 @@ class FoldingConsumer(PartitionConsumer[_Reading]):
             # Reading goes on at once; the offset stays uncommitted until the dead letter is acknowledged.
             owned.undecodable[raw.offset] = asyncio.create_task(self._reject_record(owned, raw, content))
         else:
-            owned.fold.read(content)
+            owned.fold.read_record(content)
             KAFKA_RECORDS_HANDLED.labels(self._group, owned.partition.topic.name).inc()
         owned.position = raw.offset + 1
 

@@ -22,6 +22,7 @@ _LIST_NOT_SEEN = """
 select message_id, state, folder_id, version, false as is_parked from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
 """
+# Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
 # A row that exists stays as it is, but for an observed mail that changed and a parked one that could be processed now.
 _UPSERT_MESSAGES = """
 insert into sync_engine.message as old (
@@ -70,6 +71,7 @@ select m.doc_source_id, m.message_id from sync_engine.message m
 join sync_engine.message_part p using (doc_source_id, message_id)
 where p.attachment_id = $1 for update of m
 """
+# Results are repeated and may come out of order after a reprocessing: an older one overwrites no newer one.
 _RECORD_RESULT = """
 update sync_engine.message_part
 set document_id = $2, result_status = $3, result_reason = $4, result_at = $5

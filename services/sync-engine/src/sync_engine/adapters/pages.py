@@ -13,7 +13,7 @@ from sync_engine.adapters.cursors import move_cursor
 from sync_engine.adapters.messages import insert_parts, mark_seen, upsert_messages
 from sync_engine.adapters.parked_items import park_messages, resolve_items
 from sync_engine.adapters.uploads import clear_announcements
-from sync_engine.domain.event_mapping import map_attachment_event
+from sync_engine.domain.mail_events import map_attachment_event
 from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage
 from sync_engine.domain.run_outcomes import SourceNotActive
 

@@ -25,6 +25,7 @@ on conflict (doc_source_id, message_id) do update set
     next_attempt_at = $4::timestamptz + ($5::interval[])[old.attempts + 1]
 returning message_id, reason, next_attempt_at
 """
+# An item at rest is shown as a message too; one that was processed before keeps its row.
 _INSERT_RESTING_MESSAGES = """
 insert into sync_engine.message (doc_source_id, message_id, tenant_id, state, parked_reason)
 select $1, r.message_id, $2, 'parked', r.reason from unnest($3::text[], $4::text[]) as r(message_id, reason)

@@ -30,6 +30,7 @@ class PgSyncRuns:
         self._pool = pool
 
     async def start_run(self, source: DocSource, kind: RunKind, reasons: Iterable[str], started_at: datetime) -> str:
+        # A killed process leaves the row without an outcome, which is what it shows to whoever looks for the run.
         run_id = str(uuid4())
         async with acquire_session(self._pool) as conn:
             await conn.execute(

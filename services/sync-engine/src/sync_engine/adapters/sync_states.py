@@ -35,6 +35,7 @@ on conflict (doc_source_id) do update set
     refused_generation =
         case when excluded.grant_generation > old.grant_generation then null else old.refused_generation end
 """
+# Each mark is a new number: a run that began with an older mark does not clear it.
 _MARK_FULL_DUE = """
 insert into sync_engine.sync_state (doc_source_id, full_due)
 select id, nextval('sync_engine.full_due_mark') from unnest($1::text[]) as id order by id
@@ -53,6 +54,7 @@ on conflict (doc_source_id) do update set
         * interval '1 second'
 returning not_before
 """
+# Not where a newer grant is known by now: its failures are not those of this run.
 _RECORD_SUCCESS = """
 update sync_engine.sync_state set
     not_before = null, attempts = 0,
@@ -61,6 +63,7 @@ update sync_engine.sync_state set
 where doc_source_id = $1 and grant_generation <= $2
   and (attempts > 0 or not_before is not null or $3::timestamptz is not null)
 """
+# Announcements of parts only: a blob that no part names is the sweeper's to remove.
 _DELETE_ROWS = (
     """delete from sync_engine.blob_upload u using sync_engine.message_part p
        where p.doc_source_id = $1 and u.attachment_id = p.attachment_id""",

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage
 
+# The largest bigint of Postgres.
 _ABOVE_THE_NEWEST = 2**63 - 1
 
 
@@ -158,6 +159,7 @@ def _build_page(response_type: type[A], rows: Sequence[dict[str, object]], limit
     )
 
 
+# Opaque to callers: what a cursor holds may change without notice.
 def _encode_cursor(seq: int) -> str:
     return base64.urlsafe_b64encode(seq.to_bytes(8, "big")).decode().rstrip("=")
 

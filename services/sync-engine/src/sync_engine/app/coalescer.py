@@ -54,6 +54,7 @@ async def run(settings: CoalescerSettings, process: Process) -> None:
     web = build_service_app(process, title="Mailroom sync-engine: coalescer")
     async with asyncio.TaskGroup() as tasks:
         tasks.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
+        # Within the producer: what Faust has in hand at a stop is still sent.
         async with producer:
             watch_task = tasks.create_task(FaustWatch(settings, app, topic).watch_app())
             await host.run_app(process.stopping)

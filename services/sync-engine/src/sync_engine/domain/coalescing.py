@@ -31,6 +31,7 @@ class CoalescingDecision:
 def decide_on_notification(
     window: CoalescingWindow | None, pending: PendingRequest, length: timedelta
 ) -> CoalescingDecision:
+    # A window that is over but holds nothing back has not been closed yet: it delays nothing.
     if window is None or (window.held_back is None and window.ends_at <= pending.requested_at):
         return CoalescingDecision(CoalescingWindow(pending.requested_at + length), request=pending)
     return CoalescingDecision(CoalescingWindow(window.ends_at, window.held_back or pending))

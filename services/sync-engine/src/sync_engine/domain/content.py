@@ -77,6 +77,7 @@ def detect_content_kind(head: bytes) -> ContentKind:
     for magic, name in _PICTURES:
         if head.startswith(magic):
             return ContentKind(name)
+    # After the pictures and before PDF, since a PDF header may stand within any of these.
     if head.startswith(_OTHER_CONTAINERS):
         return ContentKind.OTHER
     return ContentKind.PDF if _PDF_HEADER.search(head[:_PDF_HEADER_WITHIN_BYTES]) else ContentKind.OTHER

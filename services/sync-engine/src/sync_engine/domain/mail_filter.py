@@ -21,7 +21,7 @@ class MailRejection(StrEnum):
     SENDER_DENIED = "sender_denied"  # the sender is on the source's deny list
 
 
-_MAILER_DAEMON = re.compile(r"(mailer[-_.]?daemon|microsoftexchange[0-9a-f]{8,}|mail-?delivery)", re.IGNORECASE)
+_MAILER_DAEMON = re.compile(r"(mailer[-_.]?daemon|[a-z]+exchange[0-9a-f]{8,}|mail-?delivery)", re.IGNORECASE)
 _POSTMASTER = re.compile(r"postmaster@", re.IGNORECASE)
 _BOUNCE_SUBJECT = re.compile(
     r"\s*(undeliver|delivery (status|failure)|mail delivery|returned mail|failure notice|unzustellbar|nicht zustellbar"
@@ -44,6 +44,7 @@ def reject_mail(
     if is_bounce(summary):
         return MailRejection.BOUNCE
     parts = tuple(parts)
+    # Words before headers: many invoices are sent by bulk mailers.
     mentions = mentions_document(profile, summary.subject, *(part.filename for part in parts))
     if not mentions and is_newsletter(summary):
         return MailRejection.NEWSLETTER
@@ -75,6 +76,7 @@ def is_bounce(summary: MessageSummary) -> bool:
     headers = summary.headers or {}
     if "report-type=delivery-status" in headers.get("content-type", "").replace('"', "").lower():
         return True
+    # Few servers send the report format of RFC 3464: the sender's address tells the others.
     address = summary.sender_address or ""
     if _MAILER_DAEMON.search(address):
         return True

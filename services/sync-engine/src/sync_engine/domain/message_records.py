@@ -104,7 +104,7 @@ class PageUpdate:
     failed: tuple[FailedMessage, ...] = ()
     seen_message_ids: tuple[str, ...] = ()
     resolved_item_ids: tuple[str, ...] = ()  # parked items that no longer are
-    starts_relist: bool = False
+    starts_relist: bool = False  # the position starts at now: what the mailbox holds already has to be listed
     resets_back_off: bool = False  # if a message is new: failures before it count no more
 
     @property

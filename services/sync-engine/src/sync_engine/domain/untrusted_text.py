@@ -41,7 +41,7 @@ def clean_filename(raw: str | None) -> str | None:
     name = " ".join(visible.split())
     if not name.strip(". "):
         return None
-    return _shorten(name)
+    return _shorten_filename(name)
 
 
 def file_extension(name: str | None) -> str:
@@ -55,7 +55,7 @@ def _is_invisible(character: str) -> bool:
     return not character.isspace() and unicodedata.category(character) in {"Cc", "Cf", "Cs"}
 
 
-def _shorten(name: str) -> str:
+def _shorten_filename(name: str) -> str:
     if len(name) <= _MAX_FILENAME_CHARACTERS:
         return name
     ending = file_extension(name)

@@ -45,7 +45,7 @@ class Watch(Protocol):
         """Whether the summary says where the message lies."""
         ...
 
-    def locate(self, summary: MessageSummary) -> MessageLocation | None:
+    def locate_message(self, summary: MessageSummary) -> MessageLocation | None:
         """None: not watched."""
         ...
 
@@ -58,7 +58,7 @@ class FolderWatch:
     def knows_location(self, summary: MessageSummary) -> bool:
         return summary.folder_id is not None
 
-    def locate(self, summary: MessageSummary) -> MessageLocation | None:
+    def locate_message(self, summary: MessageSummary) -> MessageLocation | None:
         folder = self.folders.get(summary.folder_id or "")
         return MessageLocation(folder.folder_id, folder.path) if folder else None
 
@@ -73,12 +73,12 @@ class LabelWatch:
 
     @property
     def missing_names(self) -> tuple[str, ...]:
-        return tuple(name for name in self.names if is_own_label(name) and _normalize(name) not in self.label_ids)
+        return tuple(name for name in self.names if is_own_label(name) and _normalize_name(name) not in self.label_ids)
 
     def knows_location(self, summary: MessageSummary) -> bool:  # noqa: ARG002
         return False
 
-    def locate(self, summary: MessageSummary) -> MessageLocation | None:
+    def locate_message(self, summary: MessageSummary) -> MessageLocation | None:
         if not are_labels_watched(summary.labels, self.profile, self.names, self.label_ids):
             return None
         label = choose_primary_label(summary.labels)
@@ -87,16 +87,18 @@ class LabelWatch:
 
 def watch_folders(folders: Sequence[Folder], profile: Profile, names: Sequence[str]) -> FolderWatch:
     """Folders by id, the inbox first. `names` narrows to these well-known names or paths, exactly these folders."""
-    well_known = {folder.well_known: _normalize(folder.path) for folder in folders if folder.well_known}
+    well_known = {folder.well_known: _normalize_name(folder.path) for folder in folders if folder.well_known}
     if names:
-        wanted = {_normalize(name): name for name in names}
+        wanted = {_normalize_name(name): name for name in names}
         chosen = [folder for folder in folders if _folder_names(folder, well_known) & wanted.keys()]
         found = set[str]().union(*(_folder_names(folder, well_known) for folder in folders))
         missing = tuple(name for normal, name in wanted.items() if normal not in found)
     else:
         unwatched = _VIEWS if profile is Profile.OBSERVATION else _VIEWS | _UNWATCHED_FOLDERS
         roots = [path for name, path in well_known.items() if name in unwatched]
-        chosen = [folder for folder in folders if not any(_is_within(_normalize(folder.path), root) for root in roots)]
+        chosen = [
+            folder for folder in folders if not any(_is_within(_normalize_name(folder.path), root) for root in roots)
+        ]
         missing = ()
     return FolderWatch({folder.folder_id: folder for folder in sorted(chosen, key=_inbox_first)}, missing)
 
@@ -117,7 +119,7 @@ def are_labels_watched(
 
 def is_own_label(name: str) -> bool:
     """Whether this is one of the user's own labels, whose id only the provider knows."""
-    return _normalize(name) not in _LABELS_BY_WELL_KNOWN_NAME and not _is_system_label(name)
+    return _normalize_name(name) not in _LABELS_BY_WELL_KNOWN_NAME and not _is_system_label(name)
 
 
 def choose_primary_label(labels: frozenset[str]) -> str:
@@ -129,7 +131,7 @@ def choose_primary_label(labels: frozenset[str]) -> str:
 
 
 def _folder_names(folder: Folder, well_known: Mapping[str, str]) -> set[str]:
-    path = _normalize(folder.path)
+    path = _normalize_name(folder.path)
     names = {path}
     if folder.well_known:
         names.add(folder.well_known)
@@ -142,17 +144,17 @@ def _is_within(path: str, root: str) -> bool:
 
 
 def _inbox_first(folder: Folder) -> tuple[bool, str]:
-    return (folder.well_known != "inbox", _normalize(folder.path))
+    return (folder.well_known != "inbox", _normalize_name(folder.path))
 
 
-def _normalize(name: str) -> str:
+def _normalize_name(name: str) -> str:
     return name.strip().strip("/").casefold()
 
 
 def _label_id(name: str, label_ids: Mapping[str, str]) -> str:
     if _is_system_label(name):
         return name.strip().upper()
-    normal = _normalize(name)
+    normal = _normalize_name(name)
     # A name that the mailbox does not have matches no label of any message.
     return _LABELS_BY_WELL_KNOWN_NAME.get(normal) or label_ids.get(normal) or name.strip()
 

@@ -186,16 +186,16 @@ class WorkTable:
         row = self._end_claim(claim)
         row.reasons.update(claim.reasons - FULL_RUN_REASONS)  # those are stored by now
         append = self._count_append(row, Append(claim.key, row.request, frozenset(row.reasons) | {SyncReason.RETRY}))
-        self._rest(claim.key, row, not_before)
+        self._rest_until(claim.key, row, not_before)
         self._update_indexes(claim.key, row)
         return append
 
-    def release(self, claim: Claim, *, not_before: datetime) -> None:
+    def release_claim(self, claim: Claim, *, not_before: datetime) -> None:
         """The claim ends without a run and nothing is written: the key is as pending as before, but rests."""
         row = self._end_claim(claim)
         if row.pending is not None:  # else a tombstone of another owner has answered it meanwhile
             row.reasons.update(claim.reasons)
-        self._rest(claim.key, row, not_before)
+        self._rest_until(claim.key, row, not_before)
         self._update_indexes(claim.key, row)
 
     def acknowledge_append(self, key: str, offset: int) -> None:
@@ -224,7 +224,7 @@ class WorkTable:
         row.unacknowledged_appends += 1
         return append
 
-    def _rest(self, key: str, row: _Row, until: datetime) -> None:
+    def _rest_until(self, key: str, row: _Row, until: datetime) -> None:
         row.not_before = until
         heapq.heappush(self._resting, (until, key))
 

@@ -11,7 +11,7 @@ from mailroom_common.providers.types import Change, ChangeKind, ChangePage, Mess
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.watched_folders import Watch
-from sync_engine.handlers.commit_updates import MAX_BATCH_MESSAGES, CommitUpdates
+from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Cursors, Messages
@@ -55,6 +55,7 @@ class AdvanceCursor:
         `hints` are summaries with more in them than those of the pages. Raises ItemGone where the folder is no more,
         CursorConflict, SourceNotActive and what providers raise.
         """
+        # Read without a lock: a run that moves it meanwhile is found by the version, when a page is committed.
         cursor = await self._cursors.read_cursor(run.doc_source_id, scope)
         refusals = 0
         while True:
@@ -94,6 +95,7 @@ class AdvanceCursor:
         size = MAX_BATCH_MESSAGES if between_batches is None else _RELIST_BATCH_MESSAGES
         batches = [changes[start : start + size] for start in range(0, len(changes), size)] or [[]]
         for number, batch in enumerate(batches, start=1):
+            # Between two commits, so that nothing of this page waits for what is done there.
             if number > 1 and between_batches is not None:
                 await between_batches()
             is_last = number == len(batches)
@@ -114,6 +116,7 @@ class AdvanceCursor:
         batch = await self._changes.process_changes(run, watch, cursor.scope, listed)
         update = PageUpdate(messages=batch.messages, failed=batch.failed)
         if batch.interruption:
+            # What was done is kept. The cursor stays on the page, where the next run finds the rest.
             if not update.is_empty:
                 await self._commit_cursor(run, cursor, cursor.stay_on_page(self._clock()), update)
             raise batch.interruption
@@ -143,6 +146,7 @@ class AdvanceCursor:
 
 def _fold_changes(changes: Sequence[Change]) -> dict[str, Change]:
     """A message may be listed more than once on a page: the last one counts, at its place."""
+    # Taken out first, so that the message moves to its last place and is not left at its first.
     folded: dict[str, Change] = {}
     for change in changes:
         folded.pop(change.message_id, None)

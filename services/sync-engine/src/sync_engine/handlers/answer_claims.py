@@ -49,7 +49,7 @@ class AnswerClaims:
             # A bug of ours around the run; the request stays pending and is claimed again.
             log.exception("claim_crashed", doc_source_id=claim.key)
             rest_s = REST_AFTER_CRASH_S
-        table.release(claim, not_before=self._clock() + timedelta(seconds=rest_s))
+        table.release_claim(claim, not_before=self._clock() + timedelta(seconds=rest_s))
         return "postponed", None
 
     async def _run_claim(self, table: WorkTable, claim: Claim) -> tuple[str, Append | None]:
@@ -57,13 +57,15 @@ class AnswerClaims:
         if source is None:
             log.info("unknown_source_requested", doc_source_id=claim.key)
             return "not_syncable", table.complete_claim(claim)
+        # The stored time counts, whatever the request says: another worker may have had the failure.
         not_before = (await self._states.read_state(source)).not_before
         if not_before is not None and not_before > self._clock():
-            table.release(claim, not_before=not_before)
+            table.release_claim(claim, not_before=not_before)
             return "resting", None
         outcome, source = await self._run_source(source, claim)
         match outcome:
             case RunCompleted():
+                # Before the answer: when this fails the request stays pending, and the run is repeated.
                 await self._connections.report_synced(source, outcome)
                 return "done", table.complete_claim(claim)
             case RunDeferred(not_before, detail, is_failure):
@@ -111,7 +113,7 @@ class AnswerClaims:
         if source.state is not DocSourceState.ACTIVE:
             return NotSyncable(f"the source is {source.state}")
         try:
-            return await self._runs.run(source, reasons=claim.reasons)
+            return await self._runs.sync_mailbox(source, reasons=claim.reasons)
         except Retryable:
             raise
         except Exception:

@@ -37,13 +37,14 @@ class CoalesceNotifications:
     async def handle_notification(self, doc_source_id: str, tenant_id: str) -> None:
         """`tenant_id` is empty where the notification could not be read: it asks for a sync all the same."""
         COALESCER_NOTIFICATIONS.inc()
-        window = self._windows.get(doc_source_id)
+        window = self._windows.get_window(doc_source_id)
         decision = decide_on_notification(window, PendingRequest(self._clock(), tenant_id), self._length)
         await self._apply_decision(doc_source_id, window, decision)
 
     async def wait_until_due(self) -> None:
         """Until the time of the next window is over; for ever while none is open."""
         while True:
+            # Cleared before the queue is read: a window that is queued after that sets it again.
             self._ends_changed.clear()
             timeout_s = (self._ends[0][0] - self._clock()).total_seconds() if self._ends else None
             if timeout_s is not None and timeout_s <= 0:
@@ -56,6 +57,7 @@ class CoalesceNotifications:
 
     async def close_due_windows(self) -> None:
         """End the windows whose time is over. Raises Unavailable: then what was not sent is due again."""
+        # Taken out of the queue first: a notification that comes while these are sent may queue a window anew.
         now, due = self._clock(), []
         while self._ends and self._ends[0][0] <= now:
             due.append(heapq.heappop(self._ends))
@@ -68,18 +70,22 @@ class CoalesceNotifications:
 
     def on_recovery(self) -> None:
         """After a rebalance: the windows are those of other partitions now, and each has to end once more."""
-        self._ends = [(window.ends_at, key) for key, window in self._windows.items() if self._windows.owns(key)]
+        self._ends = [
+            (window.ends_at, key) for key, window in self._windows.list_windows() if self._windows.owns_source(key)
+        ]
         heapq.heapify(self._ends)
         self._ends_changed.set()
 
     async def _close_window(self, doc_source_id: str, now: datetime) -> None:
-        window = self._windows.get(doc_source_id)
-        if window is not None and self._windows.owns(doc_source_id):
+        # Looked up again: the window may have been prolonged, or its partition moved, since its end was queued.
+        window = self._windows.get_window(doc_source_id)
+        if window is not None and self._windows.owns_source(doc_source_id):
             await self._apply_decision(doc_source_id, window, decide_on_window_end(window, now, self._length))
 
     async def _apply_decision(
         self, doc_source_id: str, before: CoalescingWindow | None, decision: CoalescingDecision
     ) -> None:
+        # Sent before the window is stored: a crash in between repeats a request, the other order would lose one.
         if decision.request is not None:
             await self._requests.send_request(doc_source_id, decision.request)
             COALESCER_REQUESTS.labels("trailing" if before and before.held_back else "first").inc()
@@ -87,7 +93,7 @@ class CoalesceNotifications:
             return
         if decision.window is not None and (before is None or before.ends_at != decision.window.ends_at):
             self._push_end((decision.window.ends_at, doc_source_id))
-        await self._windows.put(doc_source_id, decision.window)
+        await self._windows.store_window(doc_source_id, decision.window)
 
     def _push_end(self, end: tuple[datetime, str]) -> None:
         heapq.heappush(self._ends, end)

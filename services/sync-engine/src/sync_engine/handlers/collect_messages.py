@@ -9,7 +9,7 @@ from sync_engine.domain.message_records import MessageState, ProcessedMessage, S
 from sync_engine.domain.parts import needs_html_body
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
-from sync_engine.handlers.process_messages import MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch, process_each
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Uploads
@@ -35,7 +35,8 @@ class CollectMessages:
             if processed := _judge_without_fetch(run, watch, ref.summary):
                 return processed
         message = await self._fetch_message(run, ref)
-        location = watch.locate(message.summary)
+        # Judged by what the fetch says: the message may have been moved since the page was listed.
+        location = watch.locate_message(message.summary)
         if location is None or run.is_before_start(message.summary):
             return None
         return await self._process_parts(run, await self._complete_message(run, message), location)
@@ -84,12 +85,12 @@ class CollectMessages:
 
 
 def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool:
-    return run.is_before_start(summary) or (watch.knows_location(summary) and watch.locate(summary) is None)
+    return run.is_before_start(summary) or (watch.knows_location(summary) and watch.locate_message(summary) is None)
 
 
 def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) -> ProcessedMessage | None:
     """A mail without attachments that mentions no document costs no call at all."""
-    location = watch.locate(summary) if watch.knows_location(summary) else None
+    location = watch.locate_message(summary) if watch.knows_location(summary) else None
     if location is None or summary.received_at is None or summary.has_attachments is not False:
         return None
     profile, rules = run.source.profile, run.source.filter

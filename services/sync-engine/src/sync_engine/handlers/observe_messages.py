@@ -7,11 +7,11 @@ from datetime import datetime
 from mailroom_common.errors import ItemGone
 from mailroom_common.events import MailKind
 from mailroom_common.providers.types import MessageSummary
-from sync_engine.domain.event_mapping import map_mail_event
+from sync_engine.domain.mail_events import map_mail_event
 from sync_engine.domain.message_records import KnownMessage, MessageState, ProcessedMessage
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
-from sync_engine.handlers.process_messages import MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch, process_each
 from sync_engine.handlers.sync_run import SyncRun
 
 
@@ -55,7 +55,7 @@ class ObserveMessages:
                     return self.report_removal(run, known) if known else None
                 raise
             summary = fetched.summary
-        return self._report_change(run, summary, _locate(watch, summary, known), known)
+        return self._report_change(run, summary, _locate_message(watch, summary, known), known)
 
     def _report_change(
         self, run: SyncRun, summary: MessageSummary, location: MessageLocation | None, known: KnownMessage | None
@@ -83,8 +83,8 @@ class ObserveMessages:
         )
 
 
-def _locate(watch: Watch, summary: MessageSummary, known: KnownMessage | None) -> MessageLocation | None:
-    location = watch.locate(summary)
+def _locate_message(watch: Watch, summary: MessageSummary, known: KnownMessage | None) -> MessageLocation | None:
+    location = watch.locate_message(summary)
     if location is None and known is not None:
         # It was moved to a folder that is not watched, which is a move all the same.
         location = MessageLocation(summary.folder_id or "", "")

@@ -7,8 +7,8 @@ from mailroom_common.providers.types import Change, ChangeKind
 from sync_engine.domain.message_records import KnownMessage
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.collect_messages import CollectMessages
+from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch
 from sync_engine.handlers.observe_messages import ObserveMessages
-from sync_engine.handlers.process_messages import MessageRef, ProcessedBatch
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Messages
 

@@ -30,16 +30,18 @@ class RequestPartition:
     def is_backfill(self) -> bool:
         return self.topic is SYNC_REQUESTS_BACKFILL
 
-    def read(self, record: IncomingRecord) -> None:
+    def read_record(self, record: IncomingRecord) -> None:
         if isinstance(record.event, SyncRequest):
             self.table.read_request(record.offset, record.key, record.event)
+            # The trace of the newest request: a run answers all that were pending when it began.
             self.traceparents[record.key] = record.headers.get(TRACEPARENT, "")
         else:
             self.table.read_tombstone(record.offset, record.key, _read_resolves(record))
             self.traceparents.pop(record.key, None)
         self.notify()
 
-    def committable(self, position: int) -> int:
+    def find_committable_offset(self, position: int) -> int:
+        # Also over gaps: compaction may have taken the records between the last one read and the position.
         self.table.advance_position(position)
         return self.table.committable_offset()
 
@@ -70,6 +72,7 @@ class RequestPartitions:
             SYNC_REQUESTS_PENDING.labels(topic.name).set_function(partial(self._count_pending, topic))
 
     def __iter__(self) -> Iterator[RequestPartition]:
+        # A copy: a rebalance may open or close partitions while somebody iterates and awaits.
         return iter(list(self._partitions.values()))
 
     def open_partition(self, partition: Partition) -> RequestPartition:

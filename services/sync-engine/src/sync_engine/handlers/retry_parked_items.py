@@ -6,9 +6,8 @@ from mailroom_common.logs import get_logger
 from sync_engine.domain.message_records import FailedMessage, MessageState, PageUpdate, ParkedItem
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.collect_messages import CollectMessages
-from sync_engine.handlers.commit_updates import CommitUpdates
+from sync_engine.handlers.message_batches import CommitUpdates, MessageRef, MessageUnavailable, ProcessedBatch
 from sync_engine.handlers.observe_messages import ObserveMessages
-from sync_engine.handlers.process_messages import MessageRef, MessageUnavailable, ProcessedBatch
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Messages
 

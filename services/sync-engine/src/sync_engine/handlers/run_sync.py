@@ -31,7 +31,7 @@ from sync_engine.domain.run_planning import SyncTimings, choose_run_kind
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.advance_cursor import AdvanceCursor
 from sync_engine.handlers.collect_messages import CollectMessages
-from sync_engine.handlers.commit_updates import CommitUpdates
+from sync_engine.handlers.message_batches import CommitUpdates
 from sync_engine.handlers.observe_messages import ObserveMessages
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.retry_parked_items import RetryParkedItems
@@ -101,7 +101,7 @@ class RunSync:
         )
         self._parked = RetryParkedItems(messages, collect, observe, commits)
 
-    async def run(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
+    async def sync_mailbox(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
         state = await self._states.read_state(source)
         now = self._clock()
         if refusal := _find_refusal(source, state):
@@ -123,6 +123,7 @@ class RunSync:
         return await self._run_recorded(run, choose_run_kind(state, self._timings, now))
 
     async def _run_recorded(self, run: SyncRun, kind: RunKind) -> RunOutcome:
+        # Stored before the first provider call, so that a run that is killed is seen too.
         run_id = await self._runs.start_run(run.source, kind, sorted(run.reasons), run.started_at)
         try:
             outcome = await self._sync_to_outcome(run, kind)
@@ -134,7 +135,7 @@ class RunSync:
 
     async def _sync_to_outcome(self, run: SyncRun, kind: RunKind) -> RunOutcome:
         try:
-            watch = await self._sync(run, kind)
+            watch = await self._sync_until_consistent(run, kind)
         except SourceNotActive as error:
             return NotSyncable(str(error))
         except ActionRequired as error:
@@ -154,10 +155,11 @@ class RunSync:
             missing_folders=None if watch is None else watch.missing_names,
         )
 
-    async def _sync(self, run: SyncRun, kind: RunKind) -> Watch | None:
+    async def _sync_until_consistent(self, run: SyncRun, kind: RunKind) -> Watch | None:
         for attempt in range(1, _MAX_CURSOR_CONFLICTS + 1):
             try:
                 watch, failure = await self._sync_once(run, kind)
+                # Also where some folders failed: what is parked may lie in the others.
                 await self._retry_parked_items(run, watch)
             except CursorConflict as error:
                 log.info("cursor_moved_by_other_run", doc_source_id=run.doc_source_id)
@@ -172,7 +174,7 @@ class RunSync:
     async def _sync_once(self, run: SyncRun, kind: RunKind) -> tuple[Watch | None, ProviderUnavailable | None]:
         """What is watched, where that was asked for; and the failure that kept some folders from being read."""
         if _lists_history(run):
-            return await self._history.sync_mailbox(run, is_full=kind is RunKind.FULL), None
+            return await self._history.sync_history(run, is_full=kind is RunKind.FULL), None
         if kind is RunKind.HINTED:
             await self._modified.sync_modified(run)
             return None, None

@@ -47,6 +47,7 @@ class StorePart:
     async def _upload_part(
         self, run: SyncRun, message_id: str, part: Part, kind: ContentKind, chunks: AsyncIterator[bytes]
     ) -> StoredPart:
+        # Derived, so that a repeat after a crash writes the same blob again instead of a second one.
         attachment_id = derive_attachment_id(run.doc_source_id, message_id, part.part_path)
         key = f"documents/{attachment_id}.{kind.file_extension}"
         # Before the first byte: a crash in between leaves a blob that the sweeper finds by its announcement.

@@ -8,9 +8,8 @@ from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import Change, ChangeKind, MessageSummary
 from sync_engine.domain.watched_folders import FolderWatch, Watch
 from sync_engine.handlers.advance_cursor import AdvanceCursor
-from sync_engine.handlers.commit_updates import MAX_BATCH_MESSAGES, CommitUpdates
+from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates, MessageUnavailable
 from sync_engine.handlers.process_changes import ProcessChanges
-from sync_engine.handlers.process_messages import MessageUnavailable
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.handlers.watch_mailbox import WatchMailbox
 from sync_engine.ports import Cursors, Messages

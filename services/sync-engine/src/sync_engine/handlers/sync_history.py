@@ -16,7 +16,7 @@ class SyncHistory:
         self._watches = watches
         self._advance = advance
 
-    async def sync_mailbox(self, run: SyncRun, *, is_full: bool) -> LabelWatch:
+    async def sync_history(self, run: SyncRun, *, is_full: bool) -> LabelWatch:
         watch = await self._watches.watch_labels(run, refresh=is_full)
 
         async def sync_new_mail() -> None:

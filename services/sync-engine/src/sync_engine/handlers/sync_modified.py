@@ -7,8 +7,7 @@ from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import KnownMessage
 from sync_engine.domain.run_planning import choose_list_start
 from sync_engine.handlers.collect_messages import CollectMessages
-from sync_engine.handlers.commit_updates import MAX_BATCH_MESSAGES, CommitUpdates
-from sync_engine.handlers.process_messages import MessageRef
+from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates, MessageRef
 from sync_engine.handlers.sync_folders import SyncFolders
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.handlers.watch_mailbox import WatchMailbox
@@ -40,6 +39,7 @@ class SyncModified:
         while since is not None:
             page = await run.provider.list_modified(run.mailbox, since)
             await self._process_page(run, page.summaries, hints)
+            # After the page is committed: a crash before this lists it again.
             if until := max((summary.modified_at for summary in page.summaries if summary.modified_at), default=None):
                 await self._states.record_listed_until(run.source, until)
             # Paged by value: where a page brings us no further, the next full run is what reads the rest.
@@ -63,6 +63,7 @@ class SyncModified:
     async def _collect_unknown(self, run: SyncRun, unknown: Sequence[MessageSummary]) -> None:
         folder_ids = {summary.folder_id for summary in unknown if summary.folder_id}
         watch = await self._watches.watch_saved_folders(run, folder_ids)
+        # A folder that was made since the last full run is not saved yet: then the folders are listed anew.
         refs = [MessageRef(summary.message_id, summary) for summary in unknown]
         for start in range(0, len(refs), MAX_BATCH_MESSAGES):
             batch = await self._collect.collect_messages(run, watch, refs[start : start + MAX_BATCH_MESSAGES])

@@ -34,6 +34,7 @@ class WatchMailbox:
         """Names of the user's own labels have ids that only the provider knows; all others cost no call."""
         names = tuple(run.source.folders)
         label_ids: Mapping[str, str] = {}
+        # Full runs list the labels anew: one may have been renamed, deleted, or made again with another id.
         if any(is_own_label(name) for name in names):
             saved = () if refresh else await self._folders.list_saved_folders(run.doc_source_id)
             labels = saved or await self._refresh_folders(run)

@@ -51,14 +51,14 @@ class Fold:
     pending: dict[str, int] = field(default_factory=dict)
     ends: int = 0
 
-    def read(self, record: IncomingRecord) -> None:
+    def read_record(self, record: IncomingRecord) -> None:
         self.read_so_far.append(record)
         if record.value is None:
             self.pending.pop(record.key, None)
         else:
             self.pending[record.key] = record.offset
 
-    def committable(self, position: int) -> int:
+    def find_committable_offset(self, position: int) -> int:
         return min(self.pending.values(), default=position)
 
     def reached_end(self) -> None:

@@ -223,7 +223,7 @@ def now_ms() -> int:
     return int(datetime.now(UTC).timestamp() * 1000)
 
 
-async def test_notification_whose_window_kafka_did_not_take_is_heard_again(
+async def test_notification_whose_window_kafka_did_not_take_is_read_again(
     site: Site, gateway: EventProducer, requests: Followed
 ) -> None:
     """The first of all: a window of another test's that ended meanwhile would be refused as well."""

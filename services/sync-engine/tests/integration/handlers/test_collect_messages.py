@@ -1,16 +1,13 @@
-"""What is asked of the provider for a mail, what is stored of it, and what is written down of the rest."""
+"""What is asked of the provider for a mail, what is stored of it, and what is recorded of the rest."""
 
-import hashlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fake_mailbox import PDF, FakeOutlook, File
+from fake_mailbox import FakeOutlook, File
 from sync_harness import Engine, doc_source, open_engine
 
-from mailroom_common.errors import ItemGone
 from mailroom_common.events import Profile, SourceFilter
-from sync_engine.domain.parts import MAX_PART_BYTES
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 100
 
@@ -33,7 +30,9 @@ def logo(**changes: str) -> File:
     )
 
 
-async def test_every_part_is_written_down_taken_or_left_with_its_reason(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_every_part_is_recorded_as_stored_or_skipped_with_its_reason(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
     outlook.deliver(
         "m1",
         File(filename="invoice.pdf"),
@@ -53,7 +52,7 @@ async def test_every_part_is_written_down_taken_or_left_with_its_reason(engine: 
     assert (await engine.read_row("message"))["state"] == "open"
 
 
-async def test_a_mail_of_which_nothing_is_taken_is_closed_at_once(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_a_mail_of_which_nothing_is_collected_is_closed_at_once(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("m1", File(b"hello", "notes.txt", "text/plain"), subject="Hello", sender_address="a@b.example")
     await engine.complete_run()
     message = await engine.read_row("message")
@@ -111,42 +110,7 @@ async def test_the_body_is_fetched_only_where_it_decides(engine: Engine, outlook
     assert outlook.calls["fetch"] == 2
 
 
-async def test_a_large_part_passes_in_chunks_and_keeps_its_digest(engine: Engine, outlook: FakeOutlook) -> None:
-    content = PDF + b"\x01" * (MAX_PART_BYTES - len(PDF))
-    outlook.deliver("m1", File(content, "exactly-at-the-limit.pdf"))
-    await engine.complete_run()
-    (event,) = await engine.read_attachments()
-    assert event.size_bytes == MAX_PART_BYTES
-    assert event.content_sha256 == hashlib.sha256(content).hexdigest()
-
-
-async def test_a_part_that_turns_out_too_large_leaves_neither_blob_nor_announcement(
-    engine: Engine, outlook: FakeOutlook
-) -> None:
-    outlook.deliver("m1", File(PDF + b"\x01" * MAX_PART_BYTES, "huge.pdf", size_bytes=1000))
-    await engine.complete_run()
-    assert await engine.read_skip_reasons() == {"huge.pdf": "too_large"}
-    assert engine.stored_blobs() == set()
-    assert await engine.read_rows("blob_upload") == []
-
-
-async def test_a_part_that_is_no_document_is_left_after_its_first_bytes(engine: Engine, outlook: FakeOutlook) -> None:
-    outlook.deliver("m1", File(b"plain" * 1_000_000, "invoice.pdf"))
-    await engine.complete_run()
-    assert await engine.read_skip_reasons() == {"invoice.pdf": "not_a_document"}
-    assert outlook.chunks_read == 1
-
-
-async def test_a_part_that_is_gone_is_unavailable_and_the_others_are_taken(
-    engine: Engine, outlook: FakeOutlook
-) -> None:
-    outlook.deliver("m1", File(filename="gone.pdf"), File(filename="there.pdf"))
-    outlook.errors["open_part"] = [ItemGone("404")]
-    await engine.complete_run()
-    assert await engine.read_skip_reasons() == {"gone.pdf": "unavailable", "there.pdf": None}
-
-
-async def test_what_strangers_write_into_headers_can_be_stored(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_what_senders_write_into_headers_can_be_stored(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("m1", File(filename="in\x00voice.pdf"), subject="Invoice \x00 and \ud800 and 🧾")
     outlook.deliver("m2", File(), subject="Invoice " + "x" * 2_000_000)
     await engine.complete_run()

@@ -1,4 +1,4 @@
-"""Observation: what happens to mails is told, by metadata alone."""
+"""Observation: what happens to mails is reported, by metadata alone."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -31,7 +31,7 @@ async def observed_gmail(postgres_url: str, tmp_path: Path) -> AsyncIterator[Eng
         yield engine
 
 
-async def _told(engine: Engine) -> list[tuple[MailKind, str]]:
+async def _read_reported(engine: Engine) -> list[tuple[MailKind, str]]:
     return [(event.kind, event.message_id) for event in await engine.read_mail_events()]
 
 
@@ -40,7 +40,7 @@ async def _full(engine: Engine) -> None:
     assert (await engine.complete_run(SyncReason.BACKSTOP)).is_full
 
 
-async def test_no_attachment_is_opened_and_none_is_told(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_no_attachment_is_opened_and_none_is_reported(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("m1", File(), headers={"list-id": "<news>"})
     await engine.complete_run()
     (event,) = await engine.read_mail_events()
@@ -57,10 +57,10 @@ async def test_every_folder_is_observed_but_nothing_from_before_the_start(engine
     await engine.complete_run()
     outlook.touch("old", is_read=True)
     await _full(engine)
-    assert await _told(engine) == [(MailKind.RECEIVED, "junk")]
+    assert await _read_reported(engine) == [(MailKind.RECEIVED, "junk")]
 
 
-async def test_the_life_of_a_mail_is_told_in_order_and_once(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_the_life_of_a_mail_is_reported_in_order_and_once(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("m1")
     await engine.complete_run()
     outlook.touch("m1", is_read=True)
@@ -70,7 +70,7 @@ async def test_the_life_of_a_mail_is_told_in_order_and_once(engine: Engine, outl
     outlook.delete("m1")
     await _full(engine)
     await _full(engine)
-    assert await _told(engine) == [
+    assert await _read_reported(engine) == [
         (MailKind.RECEIVED, "m1"),
         (MailKind.CHANGED, "m1"),
         (MailKind.MOVED, "m1"),
@@ -89,7 +89,7 @@ async def test_a_removal_is_believed_only_when_the_mail_cannot_be_fetched(engine
     outlook.lose_additions.add("m1")
     outlook.move("m1", "f-invoices")
     await _full(engine)
-    assert await _told(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.MOVED, "m1")]
+    assert await _read_reported(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.MOVED, "m1")]
 
 
 async def test_a_hinted_run_reads_only_the_folders_that_the_list_shows(engine: Engine, outlook: FakeOutlook) -> None:
@@ -100,7 +100,7 @@ async def test_a_hinted_run_reads_only_the_folders_that_the_list_shows(engine: E
     outlook.calls.clear()
     await engine.complete_run()
     assert outlook.calls == {"list": 1, "delta": 1}
-    assert (MailKind.RECEIVED, "m2") in await _told(engine)
+    assert (MailKind.RECEIVED, "m2") in await _read_reported(engine)
 
 
 async def test_a_woken_mailbox_with_nothing_new_costs_one_call(engine: Engine, outlook: FakeOutlook) -> None:
@@ -112,7 +112,7 @@ async def test_a_woken_mailbox_with_nothing_new_costs_one_call(engine: Engine, o
     assert outlook.calls == {"list": 1}, "what the overlap shows again is no news"
 
 
-async def test_what_was_deleted_while_the_cursor_was_lost_is_told_after_the_re_list(
+async def test_what_was_deleted_while_the_cursor_was_lost_is_reported_after_the_re_list(
     engine: Engine, outlook: FakeOutlook
 ) -> None:
     for message_id in ("stays", "goes"):
@@ -121,11 +121,11 @@ async def test_what_was_deleted_while_the_cursor_was_lost_is_told_after_the_re_l
     outlook.delete("goes")
     outlook.errors["delta"] = [CursorRefused("410")]
     await _full(engine)
-    assert (await _told(engine))[2:] == [(MailKind.REMOVED, "goes")]
+    assert (await _read_reported(engine))[2:] == [(MailKind.REMOVED, "goes")]
 
 
 @pytest.mark.parametrize("in_the_middle", [False, True])
-async def test_what_was_in_a_folder_that_is_purged_is_told_once_it_is_nowhere(
+async def test_what_was_in_a_folder_that_is_purged_is_reported_once_it_is_nowhere(
     engine: Engine, outlook: FakeOutlook, in_the_middle: bool
 ) -> None:
     for message_id in ("goes", "stays"):
@@ -144,7 +144,7 @@ async def test_what_was_in_a_folder_that_is_purged_is_told_once_it_is_nowhere(
         await purged("f-invoices")
     await _full(engine)
     await _full(engine)
-    assert sorted((await _told(engine))[2:]) == [(MailKind.MOVED, "stays"), (MailKind.REMOVED, "goes")]
+    assert sorted((await _read_reported(engine))[2:]) == [(MailKind.MOVED, "stays"), (MailKind.REMOVED, "goes")]
     assert "f-invoices" not in {row["scope"] for row in await engine.read_rows("cursor")}
 
 
@@ -162,10 +162,10 @@ async def test_a_purged_folder_is_looked_through_again_when_the_provider_failed_
     assert isinstance(outcome, RunDeferred)
     engine.clock.now = outcome.not_before
     await engine.complete_run()
-    assert sorted((await _told(engine))[2:]) == [(MailKind.REMOVED, "m1"), (MailKind.REMOVED, "m2")]
+    assert sorted((await _read_reported(engine))[2:]) == [(MailKind.REMOVED, "m1"), (MailKind.REMOVED, "m2")]
 
 
-async def test_a_change_that_could_not_be_read_is_told_as_a_change_when_it_can(
+async def test_a_change_that_could_not_be_read_is_reported_as_a_change_when_it_can(
     engine: Engine, outlook: FakeOutlook
 ) -> None:
     outlook.deliver("m1")
@@ -176,7 +176,7 @@ async def test_a_change_that_could_not_be_read_is_told_as_a_change_when_it_can(
     assert (await engine.read_row("parked_item"))["message_id"] == "m1"
     outlook.item_errors.clear()
     await _full(engine)
-    assert await _told(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.CHANGED, "m1")]
+    assert await _read_reported(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.CHANGED, "m1")]
     assert await engine.read_rows("parked_item") == []
 
 
@@ -193,10 +193,10 @@ async def test_a_removal_that_cannot_be_confirmed_holds_the_mailbox_up_for_one_r
     assert isinstance(outcome, RunDeferred)
     engine.clock.now = outcome.not_before
     await engine.complete_run()
-    assert await _told(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.RECEIVED, "m2")]
+    assert await _read_reported(engine) == [(MailKind.RECEIVED, "m1"), (MailKind.RECEIVED, "m2")]
     outlook.item_errors.clear()
     await _full(engine)
-    assert (await _told(engine))[2:] == [(MailKind.REMOVED, "m1")]
+    assert (await _read_reported(engine))[2:] == [(MailKind.REMOVED, "m1")]
     assert await engine.read_rows("parked_item") == []
 
 
@@ -213,7 +213,7 @@ async def test_labels_are_the_folders_of_a_gmail_mailbox(observed_gmail: Engine)
     gmail.delete("m1")
     await observed_gmail.complete_run()
     await observed_gmail.complete_run()
-    assert await _told(observed_gmail) == [
+    assert await _read_reported(observed_gmail) == [
         (MailKind.RECEIVED, "m1"),
         (MailKind.CHANGED, "m1"),
         (MailKind.MOVED, "m1"),
@@ -221,7 +221,7 @@ async def test_labels_are_the_folders_of_a_gmail_mailbox(observed_gmail: Engine)
     ]
 
 
-async def test_what_was_deleted_while_gmails_history_was_lost_is_told_after_the_re_list(
+async def test_what_was_deleted_while_gmails_history_was_lost_is_reported_after_the_re_list(
     observed_gmail: Engine,
 ) -> None:
     gmail = observed_gmail.mailbox
@@ -233,10 +233,10 @@ async def test_what_was_deleted_while_gmails_history_was_lost_is_told_after_the_
     gmail.delete("goes")
     gmail.errors["history"] = [CursorRefused("404")]
     await observed_gmail.complete_run()
-    assert (await _told(observed_gmail))[2:] == [(MailKind.REMOVED, "goes")]
+    assert (await _read_reported(observed_gmail))[2:] == [(MailKind.REMOVED, "goes")]
 
 
-async def test_what_gmail_says_is_deleted_is_told_at_once_though_it_is_parked(observed_gmail: Engine) -> None:
+async def test_what_gmail_says_is_deleted_is_reported_at_once_though_it_is_parked(observed_gmail: Engine) -> None:
     gmail = observed_gmail.mailbox
     assert isinstance(gmail, FakeGmail)
     gmail.deliver("m1")
@@ -247,5 +247,5 @@ async def test_what_gmail_says_is_deleted_is_told_at_once_though_it_is_parked(ob
     assert (await observed_gmail.read_row("parked_item"))["message_id"] == "m1"
     gmail.delete("m1")
     await observed_gmail.complete_run()
-    assert await _told(observed_gmail) == [(MailKind.RECEIVED, "m1"), (MailKind.REMOVED, "m1")]
+    assert await _read_reported(observed_gmail) == [(MailKind.RECEIVED, "m1"), (MailKind.REMOVED, "m1")]
     assert await observed_gmail.read_rows("parked_item") == []

@@ -1,4 +1,4 @@
-"""One mail that fails: tried again, parked with its reason, in nobody's way and not passed over in silence."""
+"""One mail that fails: tried again, parked with its reason, and no obstacle for the others."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -67,7 +67,7 @@ async def test_a_throttled_item_is_no_failure_of_that_item(engine: Engine, outlo
     assert await engine.collected_mails() == ["m1"]
 
 
-async def test_a_parked_item_is_tried_again_in_time_and_taken_when_it_can_be(
+async def test_a_parked_item_is_tried_again_in_time_and_collected_when_it_can_be(
     engine: Engine, outlook: FakeOutlook
 ) -> None:
     outlook.deliver("late", File())
@@ -139,7 +139,7 @@ async def test_a_request_for_all_is_not_forgotten_when_its_first_run_fails(
     assert outlook.calls["folders"] == 0, "it was asked for once"
 
 
-async def test_a_mail_at_rest_that_nobody_watched_when_it_was_retried_is_taken_where_it_is_watched(
+async def test_a_mail_at_rest_that_nobody_watched_when_it_was_retried_is_collected_where_it_is_watched(
     engine: Engine, outlook: FakeOutlook
 ) -> None:
     await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
@@ -156,5 +156,5 @@ async def test_a_mail_at_rest_that_nobody_watched_when_it_was_retried_is_taken_w
 
 
 async def _asked_for_all(engine: Engine) -> None:
-    """The worker makes that wish durable before it claims the request."""
+    """The worker stores that a full run is due before it claims the request."""
     await engine.states.mark_full_due([engine.source.doc_source_id])

@@ -113,7 +113,7 @@ async def test_labels_that_the_message_has_now_decide(
     assert (await engine.collected_mails() == ["m1"]) is taken
 
 
-async def test_a_mail_that_comes_out_of_spam_is_taken(engine: Engine, gmail: FakeGmail) -> None:
+async def test_a_mail_that_comes_out_of_spam_is_collected(engine: Engine, gmail: FakeGmail) -> None:
     gmail.deliver("m1", File(), labels=frozenset({"SPAM"}))
     await engine.complete_run()
     gmail.relabel("m1", frozenset({"INBOX"}))

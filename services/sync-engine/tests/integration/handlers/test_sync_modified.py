@@ -1,4 +1,4 @@
-"""Runs of an Outlook mailbox on real tables: what is taken, when a run is full, and what it costs."""
+"""Runs of a mailbox with a cursor per folder: what is collected, when a run is full, and how many calls it costs."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -46,7 +46,7 @@ async def test_a_stored_attachment_is_announced_as_it_lies_in_the_blob_store(
     assert await engine.read_rows("blob_upload") == []
 
 
-async def test_a_mail_during_a_first_sync_that_takes_long_is_taken(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_a_mail_during_a_first_sync_that_takes_long_is_collected(engine: Engine, outlook: FakeOutlook) -> None:
     for number in range(8):
         outlook.deliver(f"m{number}", File())
 
@@ -149,62 +149,6 @@ async def test_last_full_at_is_the_start_of_the_last_full_run(engine: Engine, ou
     outlook.meanwhile["fetch"] = slow
     await engine.complete_run()
     assert (await engine.read_row("sync_state"))["last_full_at"] == began_at
-
-
-async def test_a_mail_that_shows_in_list_delta_and_again_is_one_mail(engine: Engine, outlook: FakeOutlook) -> None:
-    await engine.complete_run()
-    engine.clock.pass_by(seconds=10)
-    outlook.deliver("m1", File(), File(filename="second.pdf"))
-    for reason in (SyncReason.NOTIFICATION, SyncReason.MANUAL, SyncReason.NOTIFICATION):
-        await engine.states.mark_full_due([engine.source.doc_source_id] if reason is SyncReason.MANUAL else [])
-        engine.clock.pass_by(seconds=10)
-        outlook.touch("m1", is_read=True)
-        await engine.complete_run(reason)
-    assert await engine.collected_mails() == ["m1", "m1"]
-    assert len({event.attachment_id for event in await engine.read_attachments()}) == 2
-
-
-async def test_only_watched_folders_are_taken_from(engine: Engine, outlook: FakeOutlook) -> None:
-    for folder in ("f-inbox", "f-invoices", "f-junk", "f-deleted", "f-sent"):
-        outlook.deliver(f"in-{folder}", File(), folder_id=folder)
-    await engine.complete_run()
-    engine.clock.pass_by(seconds=30)
-    outlook.deliver("junk-again", File(), folder_id="f-junk")
-    await engine.complete_run()
-    assert await engine.collected_mails() == ["in-f-inbox", "in-f-invoices"]
-
-
-async def test_a_mail_that_is_moved_out_of_junk_is_taken(engine: Engine, outlook: FakeOutlook) -> None:
-    outlook.deliver("m1", File(), folder_id="f-junk")
-    await engine.complete_run()
-    engine.clock.pass_by(seconds=30)
-    outlook.move("m1", "f-inbox")
-    await engine.complete_run()
-    assert await engine.collected_mails() == ["m1"]
-
-
-async def test_a_folder_made_since_the_last_full_run_is_watched_at_once(engine: Engine, outlook: FakeOutlook) -> None:
-    await engine.complete_run()
-    engine.clock.pass_by(seconds=30)
-    outlook.tree.append(type(outlook.tree[0])("f-new", "Projekte"))
-    outlook.deliver("m1", File(), folder_id="f-new")
-    await engine.complete_run()
-    assert await engine.collected_mails() == ["m1"]
-
-
-async def test_a_removed_id_that_was_never_taken_is_fetched_by_its_id(engine: Engine, outlook: FakeOutlook) -> None:
-    """Deltas lose messages that move about: removed here, and shown nowhere else."""
-    await engine.complete_run()
-    engine.clock.pass_by(minutes=11)
-    outlook.deliver("wanderer", File(), folder_id="f-inbox")
-    outlook.move("wanderer", "f-invoices")
-    outlook.hidden_from_list.add("wanderer")
-    outlook.lose_additions.add("wanderer")
-    outlook.deliver("gone", File())
-    outlook.delete("gone")
-    await engine.complete_run(SyncReason.BACKSTOP)
-    assert await engine.collected_mails() == ["wanderer"]
-    assert await engine.read_rows("parked_item") == [], "what was removed and cannot be fetched is no failure"
 
 
 async def test_an_empty_page_of_a_delta_is_not_its_end(engine: Engine, outlook: FakeOutlook) -> None:

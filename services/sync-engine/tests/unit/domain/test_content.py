@@ -50,7 +50,7 @@ def test_any_bytes_are_something(head: bytes) -> None:
     assert (detect_content_kind(head) is ContentKind.EMPTY) is (head == b"")
 
 
-def test_what_is_taken_has_a_type_and_an_ending_of_its_own() -> None:
+def test_what_is_collected_has_a_type_and_an_ending_of_its_own() -> None:
     taken = (ContentKind.PDF, ContentKind.PNG, ContentKind.JPEG, ContentKind.TIFF)
     assert [content.media_type for content in taken] == ["application/pdf", "image/png", "image/jpeg", "image/tiff"]
     assert [content.file_extension for content in taken] == ["pdf", "png", "jpg", "tif"]

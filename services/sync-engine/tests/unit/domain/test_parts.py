@@ -1,4 +1,4 @@
-"""Which parts are taken, and the reason of each that is not: the rules of the samples' index, as small cases."""
+"""Which parts are stored, and the reason of each that is not: the rules of the samples' index, as small cases."""
 
 import pytest
 
@@ -68,7 +68,7 @@ def judge(subject: Part, content: bytes, html: str = "") -> SkipReason | None:
         pytest.param(part("wibble.JPG", "image/jpeg", content_id="a@b"), JPEG, id="attached picture with a content id"),
     ],
 )
-def test_documents_are_taken(subject: Part, content: bytes) -> None:
+def test_documents_are_collected(subject: Part, content: bytes) -> None:
     assert judge(subject, content) is None
 
 
@@ -192,7 +192,7 @@ def test_pictures_of_the_body_are_no_documents(subject: Part, html: str, reason:
     assert judge(subject, PNG, html) is reason
 
 
-def test_a_pdf_is_taken_even_where_the_body_refers_to_it() -> None:
+def test_a_pdf_is_collected_even_where_the_body_refers_to_it() -> None:
     inline = part("facture.pdf", "application/pdf", disposition="inline", content_id="f@s")
     assert judge(inline, PDF, '<object data="cid:f@s">') is None
 
@@ -215,7 +215,7 @@ def test_near_the_limit_only_counting_tells() -> None:
     assert skip_reason_by_name(part("big.pdf", "application/pdf", size_bytes=MAX_PART_BYTES + 1)) is None
 
 
-def test_reasons_are_the_words_that_people_know() -> None:
+def test_reasons_are_the_words_that_users_know() -> None:
     assert {str(reason) for reason in SkipReason} == {
         "not_a_document",
         "inline_picture",

@@ -55,10 +55,10 @@ def test_named_folders_are_exactly_those_even_where_the_default_leaves_them() ->
 
 def test_a_message_lies_in_a_watched_folder_or_is_not_ours() -> None:
     watch = watch_folders(TREE, Profile.INVOICE, ())
-    location = watch.locate(MessageSummary(message_id="m", folder_id="rechnungen"))
+    location = watch.locate_message(MessageSummary(message_id="m", folder_id="rechnungen"))
     assert location is not None
     assert location.name == "Posteingang/Rechnungen"
-    assert watch.locate(MessageSummary(message_id="m", folder_id="junk")) is None
+    assert watch.locate_message(MessageSummary(message_id="m", folder_id="junk")) is None
     assert not watch.knows_location(MessageSummary(message_id="m"))
 
 
@@ -82,7 +82,7 @@ def test_a_message_lies_in_a_watched_folder_or_is_not_ours() -> None:
 )
 def test_labels_decide(profile: Profile, named: tuple[str, ...], labels: set[str], watched: bool) -> None:
     watch = LabelWatch(profile, named, {"rechnungen": "Label_1"})
-    assert (watch.locate(MessageSummary(message_id="m", labels=frozenset(labels))) is not None) is watched
+    assert (watch.locate_message(MessageSummary(message_id="m", labels=frozenset(labels))) is not None) is watched
 
 
 def test_only_labels_of_the_users_own_have_ids_to_ask_for() -> None:

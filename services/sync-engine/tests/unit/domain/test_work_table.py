@@ -134,7 +134,7 @@ def test_a_tombstone_clears_only_requests_at_or_below_what_it_resolves(resolves:
 
 
 @pytest.mark.parametrize(("resolves", "wished"), [(2, ["a"]), (3, []), (None, ["a"])])
-def test_a_tombstone_ends_only_the_wish_that_its_writer_had_made_durable(
+def test_a_tombstone_ends_only_the_request_that_its_writer_had_made_durable(
     resolves: int | None, wished: list[str]
 ) -> None:
     table = WorkTable()
@@ -183,7 +183,7 @@ def test_a_new_request_ends_the_rest_and_a_repeated_one_does_not() -> None:
     for reason, is_claimed in ((SyncReason.RETRY, False), (SyncReason.NOTIFICATION, True)):
         table = WorkTable()
         read(table, 3)
-        table.release(claimed(table), not_before=NOON + timedelta(hours=1))
+        table.release_claim(claimed(table), not_before=NOON + timedelta(hours=1))
         read(table, 4, "a", reason)
         assert (table.claim_next() is not None) is is_claimed
 
@@ -191,7 +191,7 @@ def test_a_new_request_ends_the_rest_and_a_repeated_one_does_not() -> None:
 def test_a_claim_that_was_put_back_keeps_its_reasons_and_its_offset() -> None:
     table = WorkTable()
     read(table, 3, "a", SyncReason.BACKSTOP)
-    table.release(claimed(table), not_before=NOON)
+    table.release_claim(claimed(table), not_before=NOON)
     assert table.committable_offset() == 3
     table.wake_due_keys(NOON)
     again = claimed(table)
@@ -203,7 +203,7 @@ def test_a_claim_that_another_owner_answered_meanwhile_is_put_back_without_its_r
     read(table, 3, "a", SyncReason.BACKSTOP)
     claim = claimed(table)
     table.read_tombstone(4, "a", 3)
-    table.release(claim, not_before=NOON)
+    table.release_claim(claim, not_before=NOON)
     table.wake_due_keys(NOON)
     read(table, 5)
     assert claimed(table).reasons == {SyncReason.NOTIFICATION}
@@ -232,9 +232,9 @@ def test_the_reasons_of_a_request_that_another_owner_answered_are_not_those_of_t
 def test_a_later_rest_is_not_ended_by_an_earlier_one() -> None:
     table = WorkTable()
     read(table, 3)
-    table.release(claimed(table), not_before=NOON)
+    table.release_claim(claimed(table), not_before=NOON)
     table.wake_due_keys(NOON)
-    table.release(claimed(table), not_before=NOON + timedelta(minutes=1))
+    table.release_claim(claimed(table), not_before=NOON + timedelta(minutes=1))
     table.wake_due_keys(NOON + timedelta(seconds=59))
     assert table.claim_next() is None
 
@@ -265,3 +265,71 @@ def test_the_position_never_goes_back() -> None:
     table.advance_position(9)
     table.advance_position(4)
     assert table.committable_offset() == 9
+
+
+def test_an_append_that_compaction_took_counts_as_read_once_the_position_is_behind_it() -> None:
+    table = WorkTable()
+    read(table, 3)
+    table.back_off(claimed(table), not_before=NOON)
+    table.acknowledge_append("a", 4)
+    table.wake_due_keys(NOON)
+    table.advance_position(4)
+    assert table.claim_next() is None, "offset 4 itself is still to be read"
+    table.advance_position(5)
+    assert claimed(table).offset == 3
+
+
+def test_a_rearmed_request_is_appended_once() -> None:
+    table = WorkTable()
+    read(table, 3)
+    table.read_tombstone(4, "a", 1)
+    assert len(table.take_rearms()) == 1
+    table.acknowledge_append("a", 5)
+    assert table.take_rearms() == []
+
+
+def test_the_end_of_an_earlier_rest_does_not_end_a_later_one() -> None:
+    table = WorkTable()
+    read(table, 3)
+    table.release_claim(claimed(table), not_before=NOON + timedelta(seconds=1))
+    read(table, 4)  # a new request ends the rest, and its entry in the queue stays
+    table.release_claim(claimed(table), not_before=NOON + timedelta(minutes=1))
+    table.wake_due_keys(NOON + timedelta(seconds=1))
+    assert table.claim_next() is None
+    table.wake_due_keys(NOON + timedelta(minutes=1))
+    assert claimed(table).offset == 4
+
+
+def test_nothing_is_answered_while_an_append_of_ours_is_unread() -> None:
+    table = WorkTable()
+    read(table, 3)
+    claim = claimed(table)
+    table.read_tombstone(4, "a", 1)  # of a former owner: it shadows the request that is being worked on
+    table.take_rearms()
+    assert table.complete_claim(claim) is None
+
+
+def test_acknowledgements_may_come_in_any_order() -> None:
+    table = WorkTable()
+    read(table, 3)
+    claim = claimed(table)
+    table.read_tombstone(4, "a", 1)
+    table.take_rearms()
+    table.back_off(claim, not_before=NOON)
+    table.acknowledge_append("a", 6)
+    table.acknowledge_append("a", 5)
+    table.wake_due_keys(NOON)
+    table.advance_position(6)
+    assert table.claim_next() is None, "offset 6 is unread"
+    table.advance_position(7)
+    assert claimed(table).offset == 3
+
+
+def test_a_request_for_all_that_is_being_stored_outlives_a_tombstone() -> None:
+    table = WorkTable()
+    read(table, 3, "a", SyncReason.MANUAL)
+    keys = table.take_full_sync_keys()
+    table.read_tombstone(4, "a", 3)
+    assert table.committable_offset() == 3
+    table.confirm_full_sync_keys(keys)
+    assert table.committable_offset() == 5

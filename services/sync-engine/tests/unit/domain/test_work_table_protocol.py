@@ -1,8 +1,9 @@
-"""The work-table protocol, as it is built, against a log that has gaps, a cleaner, owners that die and zombies.
+"""The work-table protocol, as it is built, against a log with gaps and compaction, and owners that are killed.
 
-A change in a mailbox is followed by a request. It is lost when, with nothing left to do, nobody has read it. Each rule
-of the protocol is broken below. The machine found every one of these losses by itself, in up to some thousand random
-histories; they stand here as stories, so that each variant is seen to fail in every run.
+A former owner does not know that its partition has moved, and goes on. A change in a mailbox is followed by a request;
+it is lost when, with nothing left to do, no run has read it. Each rule of the protocol is broken below. The state
+machine found every one of these losses by itself, in up to some thousand random histories; here each is a fixed
+history, so that every broken variant fails in every run of the tests.
 """
 
 from collections.abc import Callable, Iterable
@@ -44,11 +45,11 @@ class Run:
 
 @dataclass
 class Owner:
-    """One process with the partition. As a zombie it goes on, but for reading the log and committing."""
+    """One process with the partition. A former owner goes on, but reads no log and commits nothing."""
 
     table: WorkTable
     runs: dict[str, Run] = field(default_factory=dict)
-    on_the_way: list[Append] = field(default_factory=list)
+    unacknowledged: list[Append] = field(default_factory=list)
     recording: list[str] = field(default_factory=list)
     acks: list[tuple[str, int]] = field(default_factory=list)
 
@@ -67,9 +68,9 @@ class Mailroom(RuleBasedStateMachine):
         self.full_due: dict[str, int] = {}
         self.marks = 0
         self.owner = Owner(self.make_table())
-        self.zombies: list[Owner] = []
+        self.former_owners: list[Owner] = []
 
-    # The world.
+    # Mailboxes and the log.
 
     @rule(key=st.sampled_from(KEYS), folder=st.sampled_from(range(FOLDERS)))
     def a_mail_comes(self, key: str, folder: int) -> None:
@@ -90,13 +91,13 @@ class Mailroom(RuleBasedStateMachine):
         self.now += timedelta(seconds=1)
         self.owner.table.wake_due_keys(self.now)
 
-    def the_cleaner_may_run(self) -> bool:
+    def compaction_may_run(self) -> bool:
         # The lag is longer than any takeover: it touches only what the live owner has read and answered.
-        return self._is_all_read() and not self.owner.on_the_way and not self._has_wishes()
+        return self._is_all_read() and not self.owner.unacknowledged and not self._has_full_sync_requests()
 
-    @precondition(the_cleaner_may_run)
+    @precondition(compaction_may_run)
     @rule()
-    def the_cleaner_runs(self) -> None:
+    def compaction_runs(self) -> None:
         last = {record.key: record for record in self.log}
         self.log = sorted(last.values(), key=lambda record: record.offset)
 
@@ -116,11 +117,11 @@ class Mailroom(RuleBasedStateMachine):
             table.read_tombstone(record.offset, record.key, record.resolves)
         else:
             table.read_request(record.offset, record.key, record.request)
-        self.owner.on_the_way += table.take_rearms()
+        self.owner.unacknowledged += table.take_rearms()
 
-    @precondition(lambda self: self._has_wishes())
+    @precondition(lambda self: self._has_full_sync_requests())
     @rule(in_vain=st.booleans())
-    def a_wish_is_made_durable(self, in_vain: bool = False) -> None:
+    def a_full_sync_request_is_stored(self, in_vain: bool = False) -> None:
         owner = self.owner
         if not owner.recording:
             owner.recording = owner.table.take_full_sync_keys()
@@ -139,9 +140,9 @@ class Mailroom(RuleBasedStateMachine):
         self._claim(self.owner)
 
     @rule()
-    def the_owner_puts_a_claim_back(self) -> None:
+    def the_owner_releases_a_claim(self) -> None:
         if claim := self.owner.table.claim_next():
-            self.owner.table.release(claim, not_before=self.now + timedelta(seconds=2))
+            self.owner.table.release_claim(claim, not_before=self.now + timedelta(seconds=2))
 
     @precondition(lambda self: self.owner.runs)
     @rule(data=st.data(), to_the_end=st.booleans())
@@ -166,12 +167,12 @@ class Mailroom(RuleBasedStateMachine):
     def the_run_fails(self, key: str) -> None:
         run = self.owner.runs.pop(key)
         rests_until = self.now + timedelta(seconds=2)
-        self.owner.on_the_way.append(self.owner.table.back_off(run.claim, not_before=rests_until))
+        self.owner.unacknowledged.append(self.owner.table.back_off(run.claim, not_before=rests_until))
 
-    @precondition(lambda self: self.owner.on_the_way)
+    @precondition(lambda self: self.owner.unacknowledged)
     @rule()
-    def an_append_lands(self) -> None:
-        self._land(self.owner)
+    def an_append_is_written(self) -> None:
+        self._write_append(self.owner)
 
     @precondition(lambda self: self.owner.acks)
     @rule()
@@ -185,32 +186,32 @@ class Mailroom(RuleBasedStateMachine):
 
     @rule()
     def the_partition_moves(self) -> None:
-        self.zombies.append(self.owner)
+        self.former_owners.append(self.owner)
         self.owner = Owner(self.make_table())
         self.owner.table.advance_position(self.committed)
 
-    # Zombies.
+    # Former owners.
 
-    @precondition(lambda self: any(zombie.runs for zombie in self.zombies))
+    @precondition(lambda self: any(former_owner.runs for former_owner in self.former_owners))
     @rule(data=st.data())
-    def a_zombie_goes_on(self, data: st.DataObject) -> None:
-        zombie = data.draw(st.sampled_from([zombie for zombie in self.zombies if zombie.runs]))
-        self._step(zombie, data.draw(st.sampled_from(sorted(zombie.runs))))
+    def a_former_owner_goes_on(self, data: st.DataObject) -> None:
+        former_owner = data.draw(st.sampled_from([owner for owner in self.former_owners if owner.runs]))
+        self._step(former_owner, data.draw(st.sampled_from(sorted(former_owner.runs))))
 
-    @precondition(lambda self: any(zombie.on_the_way for zombie in self.zombies))
+    @precondition(lambda self: any(former_owner.unacknowledged for former_owner in self.former_owners))
     @rule(data=st.data())
-    def an_append_of_a_zombie_lands(self, data: st.DataObject) -> None:
-        self._land(data.draw(st.sampled_from([zombie for zombie in self.zombies if zombie.on_the_way])))
+    def an_append_of_a_former_owner_is_written(self, data: st.DataObject) -> None:
+        self._write_append(data.draw(st.sampled_from([owner for owner in self.former_owners if owner.unacknowledged])))
 
     # The promise.
 
     @rule()
     def it_comes_to_rest(self) -> None:
         """Let everything end that can, and look."""
-        for zombie in self.zombies:
-            while zombie.on_the_way:
-                self._land(zombie)
-        self.zombies.clear()
+        for former_owner in self.former_owners:
+            while former_owner.unacknowledged:
+                self._write_append(former_owner)
+        self.former_owners.clear()
         for _ in range(1_000):
             if not self._does_something():
                 break
@@ -226,12 +227,12 @@ class Mailroom(RuleBasedStateMachine):
         owner = self.owner
         if not self._is_all_read():
             self._read()
-        elif owner.on_the_way:
-            self._land(owner)
+        elif owner.unacknowledged:
+            self._write_append(owner)
         elif owner.acks:
             self.an_ack_arrives()
-        elif self._has_wishes():
-            self.a_wish_is_made_durable()
+        elif self._has_full_sync_requests():
+            self.a_full_sync_request_is_stored()
         elif owner.runs:
             self._step(owner, min(owner.runs))
         elif self._claim(owner):
@@ -248,7 +249,7 @@ class Mailroom(RuleBasedStateMachine):
     def a_step_of_a_run(self, key: str) -> None:
         self._step(self.owner, key)
 
-    def _has_wishes(self) -> bool:
+    def _has_full_sync_requests(self) -> bool:
         return bool(self.owner.recording or self.owner.table._full_sync_keys)
 
     def _claim(self, owner: Owner) -> str | None:
@@ -271,10 +272,10 @@ class Mailroom(RuleBasedStateMachine):
         if run.full_mark is not None and self.full_due.get(key) == run.full_mark:
             del self.full_due[key]
         if append := owner.table.complete_claim(run.claim):
-            owner.on_the_way.append(append)
+            owner.unacknowledged.append(append)
 
-    def _land(self, owner: Owner) -> None:
-        append = owner.on_the_way.pop(0)
+    def _write_append(self, owner: Owner) -> None:
+        append = owner.unacknowledged.pop(0)
         request = self._request(append.key, *append.reasons) if append.resolves is None else None
         owner.acks.append((append.key, self._write(append.key, request, append.resolves)))
 
@@ -325,7 +326,7 @@ class LateS(WorkTable):
 
 
 class NoRearm(WorkTable):
-    """A request that a tombstone left pending stays as it is, for the cleaner to take."""
+    """A request that a tombstone left pending stays as it is, for the compaction to take."""
 
     def read_tombstone(self, offset: int, key: str, resolves: int | None) -> None:
         super().read_tombstone(offset, key, resolves)
@@ -341,30 +342,30 @@ class CommitsItsPosition(WorkTable):
         return self.position
 
 
-class CommitsPastAWish(WorkTable):
-    """A newer request takes the place of one that asked for a full run, before that wish is durable."""
+class CommitsPastAFullSyncRequest(WorkTable):
+    """A newer request takes the place of one that asked for a full run, before that request is durable."""
 
     def committable_offset(self) -> int:
         pending = (row.pending for row in self._rows.values())
         return min((at for at in pending if at is not None), default=self.position)
 
 
-class CommitsPastAWishBeingRecorded(WorkTable):
-    """A wish that somebody is about to make durable counts as durable."""
+class CommitsPastAFullSyncBeingRecorded(WorkTable):
+    """A request that somebody is about to make durable counts as durable."""
 
     def committable_offset(self) -> int:
         needed = [at for row in self._rows.values() for at in (row.pending, row.full_sync_at) if at is not None]
         return min(needed, default=self.position)
 
 
-class ForgetsAWishThatWasNotRecorded(WorkTable):
+class DropsAFullSyncThatWasNotRecorded(WorkTable):
     """What could not be made durable is not tried again."""
 
     def release_full_sync_keys(self, keys: Iterable[str]) -> None:
         self.confirm_full_sync_keys(keys)
 
 
-class ClaimsBeforeAWishIsDurable(WorkTable):
+class ClaimsBeforeAFullSyncIsStored(WorkTable):
     """The run that somebody wanted to be a full one begins as if nobody had."""
 
     def _update_indexes(self, key: str, row: _Row) -> None:
@@ -387,7 +388,7 @@ class AnswersWithoutLooking(WorkTable):
 
 
 class ForgetsToAskAgain(WorkTable):
-    """After a failure the request is not acknowledge_append again, though it counts as handled."""
+    """After a failure the request is not appended again, though it counts as handled."""
 
     def back_off(self, claim: Claim, *, not_before: datetime) -> Append:
         append = super().back_off(claim, not_before=not_before)
@@ -398,23 +399,23 @@ A = KEYS[0]
 Story = Callable[[Mailroom], None]
 
 
-def a_mail_comes_while_the_answer_is_on_its_way(it: Mailroom) -> None:
+def a_mail_comes_while_the_answer_is_unacknowledged(it: Mailroom) -> None:
     it.a_mail_comes(A, 0)
     it.the_owner_reads(to_the_end=True)
     it.the_owner_works_a_request_off()
     it.a_mail_comes(A, 1)
-    it.an_append_lands()
+    it.an_append_is_written()
 
 
-def and_then_the_owner_dies_after_the_cleaner_came(it: Mailroom) -> None:
-    a_mail_comes_while_the_answer_is_on_its_way(it)
+def and_then_the_owner_dies_after_compaction(it: Mailroom) -> None:
+    a_mail_comes_while_the_answer_is_unacknowledged(it)
     it.the_owner_reads(to_the_end=True)
     it.an_ack_arrives()
-    while it.owner.on_the_way:
-        it.an_append_lands()
+    while it.owner.unacknowledged:
+        it.an_append_is_written()
     it.the_owner_commits()
-    if it.the_cleaner_may_run():
-        it.the_cleaner_runs()
+    if it.compaction_may_run():
+        it.compaction_runs()
     it.the_partition_moves()
 
 
@@ -436,7 +437,7 @@ def the_owner_dies_with_a_request_in_hand(it: Mailroom) -> None:
     it.the_partition_moves()
 
 
-def the_owner_dies_before_a_wish_is_durable(it: Mailroom) -> None:
+def the_owner_dies_before_a_full_sync_request_is_stored(it: Mailroom) -> None:
     it.a_notification_was_missed(A, 0)
     it.a_mail_comes(A, 1)
     it.the_owner_reads(to_the_end=True)
@@ -444,23 +445,23 @@ def the_owner_dies_before_a_wish_is_durable(it: Mailroom) -> None:
     it.the_partition_moves()
 
 
-def the_owner_dies_while_it_records_a_wish(it: Mailroom) -> None:
+def the_owner_dies_while_it_stores_a_full_sync_request(it: Mailroom) -> None:
     it.a_notification_was_missed(A, 0)
     it.a_mail_comes(A, 1)
     it.the_owner_reads(to_the_end=True)
-    it.a_wish_is_made_durable()  # begun, and never to be done
+    it.a_full_sync_request_is_stored()  # begun, and never to be done
     it.the_owner_commits()
     it.the_partition_moves()
 
 
-def a_wish_is_recorded_in_vain(it: Mailroom) -> None:
+def a_full_sync_request_could_not_be_stored(it: Mailroom) -> None:
     it.a_notification_was_missed(A, 0)
     it.the_owner_reads(to_the_end=True)
-    it.a_wish_is_made_durable()
-    it.a_wish_is_made_durable(in_vain=True)
+    it.a_full_sync_request_is_stored()
+    it.a_full_sync_request_is_stored(in_vain=True)
 
 
-def a_run_begins_before_a_wish_is_durable(it: Mailroom) -> None:
+def a_run_begins_before_a_full_sync_request_is_stored(it: Mailroom) -> None:
     it.a_notification_was_missed(A, 0)
     it.the_owner_reads(to_the_end=True)
     it.the_owner_works_a_request_off()
@@ -473,9 +474,9 @@ def a_run_ends_in_failure(it: Mailroom) -> None:
     it.the_run_fails(A)
 
 
-def explore(world: type[Mailroom], *, max_examples: int) -> None:
+def explore(machine: type[Mailroom], *, max_examples: int) -> None:
     run_state_machine_as_test(
-        world,
+        machine,
         settings=settings(
             max_examples=max_examples,
             stateful_step_count=40,
@@ -487,23 +488,23 @@ def explore(world: type[Mailroom], *, max_examples: int) -> None:
     )
 
 
-@pytest.mark.parametrize("world", [Mailroom, OneMailbox])
-def test_no_change_is_left_unread_when_nothing_is_left_to_do(world: type[Mailroom]) -> None:
-    explore(world, max_examples=250)
+@pytest.mark.parametrize("machine", [Mailroom, OneMailbox])
+def test_no_change_is_left_unread_when_nothing_is_left_to_do(machine: type[Mailroom]) -> None:
+    explore(machine, max_examples=250)
 
 
 @pytest.mark.parametrize(
     ("broken", "story"),
     [
-        (NaiveTombstone, a_mail_comes_while_the_answer_is_on_its_way),
-        (NoRearm, and_then_the_owner_dies_after_the_cleaner_came),
+        (NaiveTombstone, a_mail_comes_while_the_answer_is_unacknowledged),
+        (NoRearm, and_then_the_owner_dies_after_compaction),
         (LateS, a_mail_comes_to_a_folder_that_was_read),
         (AnswersWithoutLooking, a_mail_comes_to_a_folder_that_was_read),
         (CommitsItsPosition, the_owner_dies_with_a_request_in_hand),
-        (CommitsPastAWish, the_owner_dies_before_a_wish_is_durable),
-        (CommitsPastAWishBeingRecorded, the_owner_dies_while_it_records_a_wish),
-        (ForgetsAWishThatWasNotRecorded, a_wish_is_recorded_in_vain),
-        (ClaimsBeforeAWishIsDurable, a_run_begins_before_a_wish_is_durable),
+        (CommitsPastAFullSyncRequest, the_owner_dies_before_a_full_sync_request_is_stored),
+        (CommitsPastAFullSyncBeingRecorded, the_owner_dies_while_it_stores_a_full_sync_request),
+        (DropsAFullSyncThatWasNotRecorded, a_full_sync_request_could_not_be_stored),
+        (ClaimsBeforeAFullSyncIsStored, a_run_begins_before_a_full_sync_request_is_stored),
         (ForgetsToAskAgain, a_run_ends_in_failure),
     ],
 )

@@ -18,13 +18,19 @@ class Windows(dict[str, CoalescingWindow]):
         super().__init__()
         self.elsewhere: set[str] = set()
 
-    async def put(self, doc_source_id: str, window: CoalescingWindow | None) -> None:
+    def get_window(self, doc_source_id: str) -> CoalescingWindow | None:
+        return self.get(doc_source_id)
+
+    def list_windows(self) -> Iterable[tuple[str, CoalescingWindow]]:
+        return self.items()
+
+    async def store_window(self, doc_source_id: str, window: CoalescingWindow | None) -> None:
         if window is None:
             self.pop(doc_source_id, None)
         else:
             self[doc_source_id] = window
 
-    def owns(self, doc_source_id: str) -> bool:
+    def owns_source(self, doc_source_id: str) -> bool:
         return doc_source_id not in self.elsewhere
 
 

@@ -45,6 +45,7 @@ def map_mail_event(
     now: datetime,
 ) -> MailEvent:
     previous = known.folder_id if known and kind in {MailKind.MOVED, MailKind.REMOVED} else None
+    # Headers are fetched when a mail is received: without them these two are unknown, not false.
     has_headers = summary.headers is not None
     return MailEvent(
         event_id=derive_event_id(

@@ -1,17 +1,22 @@
-"""Processes the messages of a batch, some at once: one that fails costs itself, and what was done before is kept."""
+"""Batches of messages: processed some at once, and committed as the progress of a run."""
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
-from sync_engine.domain.message_records import FailedMessage, ProcessedMessage
+from sync_engine.domain.message_records import FailedMessage, PageUpdate, ProcessedMessage
 from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.ports import Pages
 
 log = get_logger()
+
+MAX_BATCH_MESSAGES = 50
+"""A batch is as much as may be lost to a crash, and as many messages as one transaction writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,3 +110,23 @@ async def _process_alone(
         # Untrusted input finds every bug: one mail that crashes us must not keep the others from being processed.
         log.exception("message_crashed", doc_source_id=run.doc_source_id, message_id=ref.message_id)
         return FailedMessage(ref.message_id, "crashed", type(error).__name__)
+
+
+class CommitUpdates:
+    def __init__(self, pages: Pages, clock: Callable[[], datetime]) -> None:
+        self._pages = pages
+        self._clock = clock
+
+    async def commit_update(self, run: SyncRun, update: PageUpdate) -> None:
+        """Raises CursorConflict and SourceNotActive; then nothing is written."""
+        # Progress counts by what is committed: a run that collected something before it failed is no failure in a row.
+        update = replace(update, resets_back_off=run.state.attempts > 0)
+        run.add_to_tally(update, await self._pages.commit_page(run.source, update, self._clock()))
+
+    async def commit_batch(self, run: SyncRun, batch: ProcessedBatch) -> None:
+        """A batch without a cursor. Raises its interruption, once the rest of it is committed."""
+        update = PageUpdate(messages=batch.messages, failed=batch.failed)
+        if not update.is_empty:
+            await self.commit_update(run, update)
+        if batch.interruption:
+            raise batch.interruption

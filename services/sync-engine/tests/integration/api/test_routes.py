@@ -1,0 +1,127 @@
+"""The HTTP API over the worker's tables."""
+
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from uuid import uuid4
+
+import httpx
+import pytest
+from reports_bench import Bench, known
+
+from mailroom_common.auth import APIKeys
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.migrations import apply_migrations
+from mailroom_common.postgres import open_pool
+from mailroom_common.process import Process
+from mailroom_common.web import build_service_app
+from sync_engine.adapters.api_queries import PgMessageQueries
+from sync_engine.api.routes import build_router
+
+pytestmark = pytest.mark.stack
+
+
+@pytest.fixture
+async def bench(postgres_url: str) -> AsyncIterator[Bench]:
+    await apply_migrations(postgres_url, only=["sync_engine"])
+    async with open_pool(postgres_url, application_name="test", max_size=4) as pool:
+        yield Bench(pool, Codec())
+
+
+@pytest.fixture
+async def client(bench: Bench) -> AsyncIterator[httpx.AsyncClient]:
+    keys = ",".join(f"{tenant}:viewer:{sha256(f'key-{tenant}'.encode()).hexdigest()}" for tenant in ("t1", "t2"))
+    app = build_service_app(Process("test"), title="test")
+    app.include_router(build_router(PgMessageQueries(bench.pool), APIKeys.parse_keys(keys)))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as http:
+        yield http
+
+
+def key(tenant: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer key-{tenant}"}
+
+
+async def test_messages_show_every_part_collected_or_left_and_why(bench: Bench, client: httpx.AsyncClient) -> None:
+    s = await known(bench, tenant_id="t1")
+    a = str(uuid4())
+    await bench.message(s, "m", a, skipped=1)
+    await bench.result(a)
+    answer = await client.get("/messages", params={"doc_source_id": s.doc_source_id}, headers=key("t1"))
+    (message,) = answer.json()["items"]
+    assert message["state"] == "closed"
+    assert message["from"] == "billing@supplier.example"
+    taken, left = message["parts"]
+    assert taken == {
+        "part_path": "0",
+        "filename": "a.pdf",
+        "content_type": "application/pdf",
+        "size_bytes": 10,
+        "content_sha256": "ab",
+        "stored": True,
+        "skip_reason": None,
+        "parked_reason": None,
+        "attachment_id": a,
+        "document_id": f"doc-{a}",
+        "result_status": "completed",
+        "result_reason": None,
+    }
+    assert (left["stored"], left["skip_reason"], left["attachment_id"]) == (False, "inline_picture", None)
+
+
+async def test_pages_show_each_message_once_newest_first_though_new_ones_come(
+    bench: Bench, client: httpx.AsyncClient
+) -> None:
+    s = await known(bench, tenant_id="t1")
+    for number in range(5):
+        await bench.message(s, f"m{number}")
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        params = {"doc_source_id": s.doc_source_id, "limit": "2", **({"cursor": cursor} if cursor else {})}
+        page = (await client.get("/messages", params=params, headers=key("t1"))).json()
+        seen += [message["message_id"] for message in page["items"]]
+        await bench.message(s, f"new{len(seen)}")
+        if (cursor := page["next_cursor"]) is None:
+            break
+    assert seen == ["m4", "m3", "m2", "m1", "m0"]
+
+
+async def test_messages_are_filtered_by_state(bench: Bench, client: httpx.AsyncClient) -> None:
+    s = await known(bench, tenant_id="t1")
+    await bench.message(s, "open", str(uuid4()))
+    await bench.message(s, "closed")
+    params = {"doc_source_id": s.doc_source_id, "state": "open"}
+    items = (await client.get("/messages", params=params, headers=key("t1"))).json()["items"]
+    assert [message["message_id"] for message in items] == ["open"]
+
+
+@pytest.mark.parametrize("path", ["/messages", "/sync-runs", "/parked-items"])
+async def test_a_tenant_sees_its_own_and_nothing_else(bench: Bench, client: httpx.AsyncClient, path: str) -> None:
+    s = await known(bench, tenant_id="t1")
+    await bench.message(s, "m")
+    await bench.pool.execute(
+        "insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at) "
+        "values ($1, $2, 't1', 'full', '{connect}', now())",
+        str(uuid4()),
+        s.doc_source_id,
+    )
+    await bench.pool.execute(
+        "insert into sync_engine.parked_item (doc_source_id, message_id, tenant_id, reason, first_failed_at, "
+        "last_failed_at) values ($1, 'm', 't1', 'unavailable', now(), now())",
+        s.doc_source_id,
+    )
+    own = await client.get(path, params={"doc_source_id": s.doc_source_id}, headers=key("t1"))
+    others = await client.get(path, params={"doc_source_id": s.doc_source_id}, headers=key("t2"))
+    assert [item["doc_source_id"] for item in own.json()["items"]] == [s.doc_source_id]
+    assert others.json() == {"items": [], "next_cursor": None}
+    assert (await client.get(path)).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "params", [{"cursor": "nonsense"}, {"cursor": "AAAA"}, {"limit": "0"}, {"limit": "201"}, {"state": "lost"}]
+)
+async def test_what_is_asked_for_wrongly_is_a_problem_document(
+    client: httpx.AsyncClient, params: dict[str, str]
+) -> None:
+    answer = await client.get("/messages", params=params, headers=key("t1"))
+    assert answer.status_code == 422
+    assert answer.headers["content-type"] == "application/problem+json"

@@ -1,0 +1,59 @@
+"""How one part is judged, streamed and stored."""
+
+import hashlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from fake_mailbox import PDF, FakeOutlook, File
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.errors import ItemGone
+from sync_engine.domain.parts import MAX_PART_BYTES
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
+        yield engine
+
+
+@pytest.fixture
+def outlook(engine: Engine) -> FakeOutlook:
+    assert isinstance(engine.mailbox, FakeOutlook)
+    return engine.mailbox
+
+
+async def test_a_large_part_passes_in_chunks_and_keeps_its_digest(engine: Engine, outlook: FakeOutlook) -> None:
+    content = PDF + b"\x01" * (MAX_PART_BYTES - len(PDF))
+    outlook.deliver("m1", File(content, "exactly-at-the-limit.pdf"))
+    await engine.complete_run()
+    (event,) = await engine.read_attachments()
+    assert event.size_bytes == MAX_PART_BYTES
+    assert event.content_sha256 == hashlib.sha256(content).hexdigest()
+
+
+async def test_a_part_that_turns_out_too_large_leaves_neither_blob_nor_announcement(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1", File(PDF + b"\x01" * MAX_PART_BYTES, "huge.pdf", size_bytes=1000))
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"huge.pdf": "too_large"}
+    assert engine.stored_blobs() == set()
+    assert await engine.read_rows("blob_upload") == []
+
+
+async def test_a_part_that_is_no_document_is_left_after_its_first_bytes(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(b"plain" * 1_000_000, "invoice.pdf"))
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"invoice.pdf": "not_a_document"}
+    assert outlook.chunks_read == 1
+
+
+async def test_a_part_that_is_gone_is_unavailable_and_the_others_are_collected(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1", File(filename="gone.pdf"), File(filename="there.pdf"))
+    outlook.errors["open_part"] = [ItemGone("404")]
+    await engine.complete_run()
+    assert await engine.read_skip_reasons() == {"gone.pdf": "unavailable", "there.pdf": None}

@@ -1,0 +1,106 @@
+"""A folder that cannot be read, or is gone, and the folders beside it."""
+
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from fake_mailbox import FakeOutlook, File
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.errors import (
+    AccessDenied,
+    MailboxGone,
+    MailroomError,
+    ProviderUnavailable,
+    Rejected,
+    Throttled,
+    TokenRefused,
+    Unavailable,
+)
+from mailroom_common.events import ConnectionKind, SyncReason
+from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
+        yield engine
+
+
+@pytest.fixture
+def outlook(engine: Engine) -> FakeOutlook:
+    assert isinstance(engine.mailbox, FakeOutlook)
+    return engine.mailbox
+
+
+@pytest.mark.parametrize("error", [Rejected("400"), AccessDenied("403"), ProviderUnavailable("500")])
+async def test_a_folder_that_always_fails_keeps_no_other_from_being_read(
+    engine: Engine, outlook: FakeOutlook, error: MailroomError
+) -> None:
+    outlook.deliver("late", File(), folder_id="f-invoices")
+    outlook.item_errors["late"] = Rejected("not yet")
+    await engine.complete_run()
+    del outlook.item_errors["late"]
+    outlook.deliver("behind", File(), folder_id="f-invoices")
+    outlook.deliver("within", File(), folder_id="f-inbox")
+
+    async def inbox_fails(scope: str) -> None:
+        if scope == "f-inbox":
+            raise error
+
+    outlook.meanwhile["delta"] = inbox_fails
+    engine.clock.pass_by(minutes=11)
+    outcome = await engine.run_sync(SyncReason.BACKSTOP)
+    assert outlook.asked[-1][0] != "f-inbox", "it is not the last to be read"
+    assert await engine.collected_mails() == ["behind", "late"], "what was parked is tried again too"
+    assert isinstance(outcome, RunDeferred)
+    assert outcome.is_failure
+    assert "could not be read" in outcome.detail
+    (run,) = [row for row in await engine.read_rows("sync_run") if row["outcome"] != "done"]
+    assert (run["outcome"], run["detail"], run["new_messages"]) == ("retry", outcome.detail, 2)
+    outlook.meanwhile.clear()
+    engine.clock.now = outcome.not_before
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["behind", "late", "within"]
+
+
+async def test_access_that_is_denied_to_every_folder_is_denied_to_the_mailbox(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.errors["delta"] = [AccessDenied("policy") for _ in outlook.tree]
+    outcome = await engine.run_sync()
+    assert isinstance(outcome, NotSyncable)
+    assert outcome.kind is ConnectionKind.ACCESS_DENIED
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Throttled("patience"),
+        ProviderUnavailable("503", retry_after_s=5),
+        MailboxGone("moved away"),
+        TokenRefused("refused", grant_generation=1),
+        Unavailable("no database"),
+    ],
+)
+async def test_what_is_not_about_one_folder_ends_the_run_at_once(
+    engine: Engine, outlook: FakeOutlook, error: MailroomError
+) -> None:
+    outlook.errors["delta"] = [error]
+    with suppress(Unavailable):
+        assert isinstance(await engine.run_sync(), RunDeferred | NotSyncable)
+    assert outlook.calls["delta"] == 1
+
+
+async def test_the_cursor_of_a_folder_that_is_gone_goes_too(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.complete_run()
+    assert "f-invoices" in {row["scope"] for row in await engine.read_rows("cursor")}
+
+    async def folder_goes(_: str) -> None:
+        outlook.tree = [folder for folder in outlook.tree if folder.folder_id != "f-invoices"]
+
+    outlook.meanwhile["delta"] = folder_goes
+    engine.clock.pass_by(minutes=11)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert "f-invoices" not in {row["scope"] for row in await engine.read_rows("cursor")}

@@ -1,0 +1,103 @@
+"""A batch goes on without what fails for itself, and ends with what concerns the whole run, keeping what was done."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import cast
+
+import pytest
+from sync_harness import doc_source
+
+from mailroom_common.errors import (
+    AccessDenied,
+    ItemGone,
+    MailroomError,
+    ProviderUnavailable,
+    Rejected,
+    Throttled,
+    TokenRefused,
+    Unavailable,
+)
+from mailroom_common.events import SyncReason
+from mailroom_common.providers.ports import MailReader
+from mailroom_common.providers.types import MessageSummary
+from sync_engine.domain.message_records import MessageState, ProcessedMessage, SyncState
+from sync_engine.domain.run_planning import SyncTimings
+from sync_engine.handlers.message_batches import MessageRef, MessageUnavailable, ProcessedBatch, process_each
+from sync_engine.handlers.sync_run import SyncRun, build_mailbox
+
+IDS = ["m0", "m1", "m2", "m3", "m4"]
+
+
+def sync_run() -> SyncRun:
+    source = doc_source()
+    return SyncRun(
+        source=source,
+        mailbox=build_mailbox(source),
+        provider=cast("MailReader", None),
+        reasons=frozenset({SyncReason.NOTIFICATION}),
+        state=SyncState(state="active"),
+        started_at=datetime.now(UTC),
+        timings=SyncTimings(),
+    )
+
+
+async def process(
+    errors: Mapping[str, Exception], *, max_concurrent: int = 1, may_be_gone: bool = False
+) -> ProcessedBatch:
+    async def process_message(ref: MessageRef) -> ProcessedMessage:
+        await asyncio.sleep(0)
+        if error := errors.get(ref.message_id):
+            raise error
+        return ProcessedMessage(summary=MessageSummary(message_id=ref.message_id), state=MessageState.OPEN)
+
+    refs = [MessageRef(message_id, may_be_gone=may_be_gone) for message_id in IDS]
+    return await process_each(sync_run(), refs, process_message, max_concurrent=max_concurrent)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ItemGone("404"), "gone"),
+        (AccessDenied("403"), "access_denied"),
+        (Rejected("400"), "rejected"),
+        (KeyError("a bug"), "crashed"),
+    ],
+)
+async def test_what_fails_for_itself_costs_itself(error: Exception, reason: str) -> None:
+    batch = await process({"m2": error})
+    assert [message.message_id for message in batch.messages] == ["m0", "m1", "m3", "m4"]
+    assert [(failure.message_id, failure.reason) for failure in batch.failed] == [("m2", reason)]
+    assert batch.interruption is None
+
+
+@pytest.mark.parametrize(
+    "error", [Throttled("429"), Unavailable("no blob store"), TokenRefused("refused", grant_generation=1)]
+)
+async def test_what_concerns_the_run_interrupts_the_batch_and_keeps_what_was_done(error: MailroomError) -> None:
+    batch = await process({"m2": error})
+    assert [message.message_id for message in batch.messages] == ["m0", "m1"]
+    assert batch.failed == ()
+    assert batch.interruption is error
+
+
+async def test_what_is_under_way_at_an_interruption_comes_to_its_end_and_nothing_new_is_begun() -> None:
+    batch = await process({"m0": Throttled("429")}, max_concurrent=3)
+    assert [message.message_id for message in batch.messages] == ["m1", "m2"]
+
+
+async def test_a_provider_that_fails_over_one_message_parks_that_one_and_ends_the_run() -> None:
+    batch = await process({"m2": ProviderUnavailable("500", retry_after_s=7), "m3": ProviderUnavailable("500")})
+    assert [failure.message_id for failure in batch.failed] == ["m2"]
+    assert isinstance(batch.interruption, MessageUnavailable)
+    assert batch.interruption.retry_after_s == 7
+
+
+async def test_a_message_that_was_listed_as_removed_may_be_gone() -> None:
+    batch = await process({"m2": ItemGone("404")}, may_be_gone=True)
+    assert (len(batch.messages), batch.failed) == (4, ())
+
+
+async def test_results_stand_in_the_order_of_the_page() -> None:
+    batch = await process({}, max_concurrent=3)
+    assert [message.message_id for message in batch.messages] == IDS
