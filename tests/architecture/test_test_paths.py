@@ -3,9 +3,20 @@
 import tomllib
 from pathlib import Path
 
+from code_rules import CodeBase, find_tests_without_module
+
 ROOT = Path(__file__).parents[2]
 # What follows a record through several modules, or a whole process, is named for what it shows.
-WHOLE_FLOW_TESTS: tuple[str, ...] = ()
+WHOLE_FLOW_TESTS = (
+    "sandbox/tests/unit/provider_doubles/test_sample_mails.py",
+    "services/subscription-manager/tests/integration/test_connections.py",
+    "services/subscription-manager/tests/integration/test_manager_process.py",
+    "services/sync-engine/tests/integration/test_life_of_a_mailbox.py",
+    "services/sync-engine/tests/integration/test_page_crashes.py",
+    "services/sync-engine/tests/integration/test_reports_and_results.py",
+    "services/sync-engine/tests/integration/test_runs_over_http.py",
+    "services/webhook-gateway/tests/integration/test_gateway_process.py",
+)
 
 
 def test_every_test_of_the_repository_is_run() -> None:
@@ -16,3 +27,7 @@ def test_every_test_of_the_repository_is_run() -> None:
     tests = [file for folder in ours for file in folder.rglob("test_*.py")]
     assert len(tests) > 100
     assert [str(file) for file in tests if not any(file.is_relative_to(path) for path in named)] == []
+
+
+def test_a_test_is_named_for_the_module_that_it_tests() -> None:
+    assert find_tests_without_module(CodeBase(ROOT), WHOLE_FLOW_TESTS) == []

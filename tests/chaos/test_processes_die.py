@@ -54,7 +54,7 @@ async def test_pushes_while_kafka_is_frozen_are_delivered_once_it_thaws(site: Si
             await site.control.deliver_mail(mail(pdf("into the cold")), address)
         answer = await site.http.get("/doc-sources")
         assert answer.status_code == 200  # what needs no Kafka goes on
-        await asyncio.sleep(8)  # long enough that pushes were refused and are sent again
+        await eventually(lambda: has_refused_pushes(site))
     for _, source in sources:
         await site.settled(source, documents=1, messages=1, within_s=180)
 
@@ -105,6 +105,11 @@ async def test_site_that_was_ended_by_ctrl_c_goes_on_with_the_same_documents(sit
         assert {document["id"] for document in await resumed.documents(source)} == before
         await resumed.control.deliver_mail(mail(pdf("before the stop"), pdf("after it")), address)
         await resumed.settled(source, documents=2, messages=2, within_s=180)
+
+
+async def has_refused_pushes(site: Site) -> bool:
+    """The gateway has answered 503 to a push, which the provider keeps and sends again."""
+    return bool((await site.control.list_notifications())["most_attempts"])
 
 
 def process_of(site: Site, name: str) -> psutil.Process:

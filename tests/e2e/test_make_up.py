@@ -44,11 +44,11 @@ class Site:
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
     folder = tmp_path_factory.mktemp("up")
     home, port = Home(folder / "home"), free_port()
-    front = ca.load_or_create_certificates(home.tls)
+    proxy = ca.load_or_create_certificates(home.tls)
     public = f"https://127.0.0.1:{port}"
     async with running_providers(
         folder / "providers",
-        ca_bundle=_both(folder, front.bundle),
+        ca_bundle=_write_joint_bundle(folder, proxy.bundle),
         redirect_uris=",".join(f"{public}/oauth/{provider}/callback" for provider in ADDRESSES),
         pubsub_push_url=f"{public}/webhooks/gmail",
         pubsub_token="a-token-of-this-test",
@@ -66,12 +66,12 @@ async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
                 yield Site(running, providers, api, trusted)
 
 
-def _both(folder: Path, front: Path) -> Path:
-    """Whoever calls the front and the providers trusts two authorities; the site itself trusts the providers' alone."""
+def _write_joint_bundle(folder: Path, proxy_bundle: Path) -> Path:
+    """Whoever calls the reverse proxy and the doubles trusts two authorities; the site trusts the providers' alone."""
     (folder / "providers").mkdir()
     issue_certificate(folder / "providers")
     both = folder / "both.pem"
-    both.write_bytes(front.read_bytes() + (folder / "providers" / "ca.pem").read_bytes())
+    both.write_bytes(proxy_bundle.read_bytes() + (folder / "providers" / "ca.pem").read_bytes())
     return both
 
 

@@ -21,7 +21,7 @@ from whole_site import PROVIDERS, Site, eventually, mail, pdf, whole_site
 from mailroom_common.postgres import open_pool
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
-from mailroom_common.topics import FAUST_CHANGELOG, TOPICS
+from mailroom_common.topics import list_deployed_topics
 from mailroom_sandbox.site.demo.browser import Browser
 from mailroom_sandbox.site.stack.home import read_json
 
@@ -203,13 +203,12 @@ async def leaks_in_logs(folder: Path, secrets: list[bytes]) -> list[str]:
 
 async def leaks_in_records(bootstrap: str, secrets: list[bytes]) -> list[str]:
     """Of every topic, dead letters and changelog too, each record that was ever written."""
-    names = [FAUST_CHANGELOG, *(name for topic in TOPICS for name in (topic.name, topic.dead_letter_topic))]
     consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
     await consumer.start()
     try:
         known = await consumer.topics()
-        existing = [name for name in names if name in known]
-        every = [TopicPartition(name, number) for name in existing for number in consumer.partitions_for_topic(name)]
+        existing = [topic for topic in list_deployed_topics("", replication=1) if topic.name in known]
+        every = [TopicPartition(topic.name, number) for topic in existing for number in range(topic.partitions)]
         ends = {one: end for one, end in (await consumer.end_offsets(every)).items() if end > 0}
         consumer.assign(list(ends))
         found, read = [], 0

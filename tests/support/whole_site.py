@@ -29,7 +29,7 @@ FINAL = {"completed", "needs_review", "skipped", "failed"}
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`trusted` is what a client of the front needs; `http` calls the front with the site's own key."""
+    """`trusted` is what a client of the reverse proxy needs; `http` calls it with the site's own key."""
 
     running: SiteHarness
     api: MailroomAPI

@@ -36,7 +36,14 @@ def run(
     once: Annotated[bool, typer.Option(help="End when every expected document has arrived: 0, else 1.")] = False,
     mails: Annotated[Path | None, typer.Option(help="Deliver the .eml files below this folder instead.")] = None,
 ) -> None:
-    """Everything: two mailboxes connected, mails delivered, documents shown as they appear. `make run`."""
+    """Everything: two mailboxes connected, mails delivered, documents shown as they appear. `make run`.
+
+    Examples:
+
+        mailroom-sandbox run --once
+
+        mailroom-sandbox run --mails ~/mails
+    """
     console = _open_console()
     with lock.hold_lock(find_home().lock):
         plan = _sandbox_plan()
@@ -47,10 +54,17 @@ def run(
 @app.command()
 def up(
     without_providers: Annotated[
-        bool, typer.Option("--without-providers", help="On the environment's or .env's providers. `make up`.")
+        bool, typer.Option("--without-providers", help="On the providers of the environment or .env. `make up`.")
     ] = False,
 ) -> None:
-    """Kafka, Postgres, the services and the front, until Ctrl-C; with the sandbox's providers if not said otherwise."""
+    """Kafka, Postgres, the services, the reverse proxy and the provider doubles, until Ctrl-C.
+
+    Examples:
+
+        mailroom-sandbox up
+
+        mailroom-sandbox up --without-providers
+    """
     console = _open_console()
     with lock.hold_lock(find_home().lock):
         plan = (
@@ -94,8 +108,8 @@ def _sandbox_plan() -> lifecycle.SitePlan:
 
 
 def _serve_site(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
-    told = sandbox_providers.announce_control_url(plan) if plan.companion else contextlib.nullcontext()
-    with told:
+    announcement = sandbox_providers.announce_control_url(plan) if plan.companion else contextlib.nullcontext()
+    with announcement:
         return asyncio.run(lifecycle.run_site(plan, console, job))
 
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 
-from mailroom_sandbox.provider_doubles.faults import Faults, Unavailable
+from mailroom_sandbox.provider_doubles.faults import Faults, UnavailableFault
 from mailroom_sandbox.provider_doubles.store import Store
 from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, to_ms
 
@@ -58,7 +58,7 @@ class CallGate:
         self._busy: Counter[str] = Counter()
 
     def refuse_if_unavailable(self, mailbox: str | None, body_of: Callable[[int], Reply]) -> None:
-        fault = self._faults.use_once(Unavailable, mailbox)
+        fault = self._faults.use_once(UnavailableFault, mailbox)
         if fault is None:
             return
         reply = body_of(fault.status)

@@ -112,7 +112,7 @@ class ControlClient:
         await self._send_request("POST", "/sandbox/cursors/refuse", json={"address": address})
 
     async def list_notifications(self) -> dict[str, Any]:
-        """`waiting`, and `items` with status and attempts of each that was accepted or given up."""
+        """`waiting`, `most_attempts` of those, and `items`: status and attempts of each accepted or given up."""
         return await self._send_request("GET", "/sandbox/notifications")
 
     async def retry_pushes_now(self) -> int:

@@ -40,11 +40,11 @@ class Move(MessageSelection):
     folder: str
 
 
-class Change(MessageSelection):
+class ReadMark(MessageSelection):
     is_read: bool
 
 
-class Folder(_Request):
+class FolderSelection(_Request):
     """`folder` is a path on Outlook (`Inbox/Invoices`), the name of a label on Gmail."""
 
     address: str
@@ -167,7 +167,7 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
         return body
 
     @app.post("/sandbox/folders", status_code=201)
-    async def create_folder(body: Folder) -> dict[str, list[dict[str, str]]]:
+    async def create_folder(body: FolderSelection) -> dict[str, list[dict[str, str]]]:
         found = mailboxes_by_address.find_mailboxes(body.address, body.provider)
         return {
             "items": [
@@ -177,7 +177,7 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
         }
 
     @app.post("/sandbox/folders/remove")
-    async def remove_folder(body: Folder) -> dict[str, str]:
+    async def remove_folder(body: FolderSelection) -> dict[str, str]:
         """Its user deleted it: with its messages on Outlook, without them on Gmail."""
         for _, mailboxes in mailboxes_by_address.find_mailboxes(body.address, body.provider):
             mailboxes.remove_folder(body.address, body.folder)
@@ -226,7 +226,7 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
         }
 
     @app.post("/sandbox/messages/update")
-    async def mark_read(body: Change) -> dict[str, str]:
+    async def mark_read(body: ReadMark) -> dict[str, str]:
         mailboxes_by_address.find_mailbox_of(body).mark_read(body.address, body.message_id, is_read=body.is_read)
         return {"message_id": body.message_id}
 
@@ -298,9 +298,13 @@ def _add_push_routes(
 
     @app.get("/sandbox/notifications")
     async def list_notifications() -> dict[str, object]:
-        """How many wait, and what became of the others; without their bodies."""
+        """How many wait, how often they were tried at most, and what became of the others; without bodies."""
         rows = store.select_rows("select seq, channel, url, at_ms, status, attempts from delivered order by seq")
-        return {"waiting": state.dispatcher.count_waiting(), "items": [dict(row) for row in rows]}
+        return {
+            "waiting": state.dispatcher.count_waiting(),
+            "most_attempts": store.select_number("select max(attempts) from outgoing"),
+            "items": [dict(row) for row in rows],
+        }
 
     @app.post("/sandbox/notifications/hurry")
     async def retry_pushes_now() -> dict[str, int]:

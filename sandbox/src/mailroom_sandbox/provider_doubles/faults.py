@@ -47,7 +47,7 @@ class DeltaLag(Fault):
     lag_s: float = Field(default=5.0, ge=0)
 
 
-class CursorRefused(Fault):
+class CursorRefusedFault(Fault):
     """Graph answers 410 and Gmail 404 to a stored position (`start`), or to the page token of a round (`middle`)."""
 
     name: ClassVar[str] = "cursor_refused"
@@ -55,7 +55,7 @@ class CursorRefused(Fault):
     times: int | None = Field(default=1, ge=1, description="Refuses so often; null refuses until cleared.")
 
 
-class Unavailable(Fault):
+class UnavailableFault(Fault):
     """Calls fail with a status of the provider's choice; `retry_after` is sent as it is, also decimal, or left out."""
 
     name: ClassVar[str] = "unavailable"
@@ -64,7 +64,9 @@ class Unavailable(Fault):
     share: float = Field(default=1.0, gt=0, le=1, description="MimePart of the calls that fail, at random.")
 
 
-FAULTS: dict[str, type[Fault]] = {fault.name: fault for fault in (Notifications, DeltaLag, CursorRefused, Unavailable)}
+FAULTS: dict[str, type[Fault]] = {
+    fault.name: fault for fault in (Notifications, DeltaLag, CursorRefusedFault, UnavailableFault)
+}
 
 F = TypeVar("F", bound=Fault)
 
@@ -103,7 +105,7 @@ class Faults:
         if found is None:
             return None
         where, fault = found
-        if isinstance(fault, Unavailable) and self._chance.random() >= fault.share:
+        if isinstance(fault, UnavailableFault) and self._chance.random() >= fault.share:
             return None
         match fault.times:
             case None:

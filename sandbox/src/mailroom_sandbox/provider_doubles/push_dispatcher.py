@@ -24,7 +24,7 @@ class PendingPush:
     attempts: int
 
 
-class Channel(Protocol):
+class PushChannel(Protocol):
     """How one kind of push travels."""
 
     name: str
@@ -43,13 +43,13 @@ class PushDispatcher:
     def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
         self._store = store
         self._now = now
-        self._channels: dict[str, Channel] = {}
+        self._channels: dict[str, PushChannel] = {}
         self._wake = asyncio.Event()
         self._settled = asyncio.Condition()
         self._under_way: set[int] = set()
         self._posts: defaultdict[tuple[str, str], set[asyncio.Task[None]]] = defaultdict(set)
 
-    def add_channel(self, channel: Channel) -> None:
+    def add_channel(self, channel: PushChannel) -> None:
         self._channels[channel.name] = channel
 
     def hand_in(self, channel: str, url: str, user_id: str, body: dict[str, object], *, due_in_s: float = 0.0) -> None:
@@ -113,7 +113,7 @@ class PushDispatcher:
         next_due = self._store.select_number("select min(due_ms) from outgoing where due_ms > ?", now_ms)
         return max(0.0, (next_due - now_ms) / 1000) if next_due else None
 
-    def _start_posts(self, channel: Channel, url: str, now_ms: int) -> None:
+    def _start_posts(self, channel: PushChannel, url: str, now_ms: int) -> None:
         posts = self._posts[channel.name, url]
         room = (channel.at_once - len(posts)) * channel.together
         if room <= 0:
@@ -134,7 +134,7 @@ class PushDispatcher:
             self._under_way.update(pending_push.seq for pending_push in batch)
             posts.add(asyncio.create_task(self._send_pushes(channel, url, batch)))
 
-    async def _send_pushes(self, channel: Channel, url: str, pending_pushes: Sequence[PendingPush]) -> None:
+    async def _send_pushes(self, channel: PushChannel, url: str, pending_pushes: Sequence[PendingPush]) -> None:
         try:
             outcome = await channel.send_pushes(url, pending_pushes)
             self._record_outcome(channel, url, pending_pushes, outcome)
@@ -147,7 +147,9 @@ class PushDispatcher:
                 self._posts[channel.name, url].discard(task)
             self._wake.set()
 
-    def _record_outcome(self, channel: Channel, url: str, pending_pushes: Sequence[PendingPush], outcome: str) -> None:
+    def _record_outcome(
+        self, channel: PushChannel, url: str, pending_pushes: Sequence[PendingPush], outcome: str
+    ) -> None:
         now_ms = to_ms(self._now())
         with self._store.transaction():
             for pending_push in pending_pushes:

@@ -35,7 +35,7 @@ class StoredToken:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Consent:
+class ConsentRecord:
     """What a person agreed to on the page; a code stands for it."""
 
     provider: str
@@ -58,7 +58,7 @@ class Tokens:
         self._store = store
         self._now = now
 
-    def new_code(self, consent: Consent) -> str:
+    def new_code(self, consent: ConsentRecord) -> str:
         code = f"{secrets.token_urlsafe(32)}.AQ"
         self._store.execute_sql(
             "insert into authorization_code values (?,?,?,?,?,?,?,?,?,?,?,?,null)",
@@ -77,7 +77,7 @@ class Tokens:
         )
         return code
 
-    def consent_of(self, provider: str, code: str) -> tuple[Consent | None, str | None]:
+    def consent_of(self, provider: str, code: str) -> tuple[ConsentRecord | None, str | None]:
         """The consent, or why not: `unknown`, `expired`, `used`."""
         row = self._store.select_row("select * from authorization_code where code = ? and provider = ?", code, provider)
         if row is None:
@@ -86,7 +86,7 @@ class Tokens:
             return None, "used"
         if row["expires_ms"] <= to_ms(self._now()):
             return None, "expired"
-        consent = Consent(
+        consent = ConsentRecord(
             provider=provider,
             user_id=row["user_id"],
             tenant_id=row["tenant"],
@@ -100,7 +100,7 @@ class Tokens:
         )
         return consent, None
 
-    def use_code(self, code: str, consent: Consent) -> Holder:
+    def use_code(self, code: str, consent: ConsentRecord) -> Holder:
         """A code is good once; the grant that it opened is remembered with it."""
         grant_id = str(uuid.uuid4())
         self._store.execute_sql("update authorization_code set grant_id = ? where code = ?", grant_id, code)

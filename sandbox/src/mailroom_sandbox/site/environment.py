@@ -13,6 +13,7 @@ from mailroom_sandbox.site.services import SERVICES, Service
 from mailroom_sandbox.site.stack.home import Home, find_checkout
 
 TENANT = "sandbox"
+# `front` is the reverse proxy, by the name that `MAILROOM_FRONT_PORT` and `ports.json` have for it.
 PORT_NAMES = ("kafka", "kafka_controller", "postgres", "front", *(service.name for service in SERVICES))
 
 
@@ -24,12 +25,12 @@ def read_environment() -> dict[str, str]:
 
 
 def fixed_ports(environment: Mapping[str, str]) -> dict[str, int]:
-    front = environment.get("MAILROOM_FRONT_PORT")
-    if front is None:
+    port = environment.get("MAILROOM_FRONT_PORT")
+    if port is None:
         return {}
-    if not front.isdigit() or not 0 < int(front) < 65536:
+    if not port.isdigit() or not 0 < int(port) < 65536:
         raise SettingsError("MAILROOM_FRONT_PORT is wrong: a port number is needed.")
-    return {"front": int(front)}
+    return {"front": int(port)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """A whole site on this machine, from the lock to the last process that ends.
 
-The order of a start: lock, ports, Kafka and Postgres, topics and migrations, services, front, endpoints.json. The
-order of a stop is the reverse, within 20 seconds whatever hangs.
+The order of a start: lock, ports, Kafka and Postgres, topics and migrations, services, reverse proxy, endpoints.json.
+The order of a stop is the reverse, within 20 seconds whatever hangs.
 """
 
 import asyncio
@@ -218,13 +218,13 @@ class _Site:
     @contextlib.asynccontextmanager
     async def _run_reverse_proxy(self) -> AsyncIterator[None]:
         self._require_free("front")
-        front = ReverseProxy({route: self._service_url(service) for service in SERVICES for route in service.routes})
+        proxy = ReverseProxy({route: self._service_url(service) for service in SERVICES for route in service.routes})
         tls = self._plan.certificates.server_context()
         try:
-            async with listen_on_port(front, port=self._plan.ports["front"], tls=tls):
+            async with listen_on_port(proxy, port=self._plan.ports["front"], tls=tls):
                 yield
         finally:
-            await front.close()
+            await proxy.close()
 
     def _build_endpoints(self, site: SiteEnvironment) -> Endpoints:
         urls = {service.name: self._service_url(service) for service in SERVICES}

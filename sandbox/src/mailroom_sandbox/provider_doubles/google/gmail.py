@@ -17,7 +17,7 @@ import orjson
 
 from mailroom_sandbox.provider_doubles import mime
 from mailroom_sandbox.provider_doubles.calls import CallGate
-from mailroom_sandbox.provider_doubles.faults import CursorRefused, DeltaLag
+from mailroom_sandbox.provider_doubles.faults import CursorRefusedFault, DeltaLag
 from mailroom_sandbox.provider_doubles.google import errors
 from mailroom_sandbox.provider_doubles.google.accounts import (
     PROVIDER,
@@ -47,11 +47,11 @@ _ATTACHMENT_ROUNDS = 10  # an attachment id of so many fetches ago still works
 _CONFLICT = "Only one user push notification client allowed per developer (call /stop then try again)"
 _TOPIC = re.compile(r"^projects/[^/]+/topics/[^/]+$")
 
-Method = Callable[[Call, "Caller", str], Reply]
+Method = Callable[[Call, "GmailCaller", str], Reply]
 
 
 @dataclass(frozen=True, slots=True)
-class Caller:
+class GmailCaller:
     """`metadata_only`: the metadata scope wins over any other that the token also has."""
 
     account: GoogleAccount
@@ -127,7 +127,7 @@ class Gmail:
                     return method(call, caller, matched[1] if pattern.groups else "")
         raise errors.not_found()
 
-    def _authenticate_caller(self, call: Call, user: str) -> Caller:
+    def _authenticate_caller(self, call: Call, user: str) -> GmailCaller:
         scheme, _, value = call.headers.get("authorization", "").partition(" ")
         token = self._state.tokens.find_token("access", PROVIDER, value) if scheme.lower() == "bearer" else None
         holder: Holder | None = token.holder if token else None
@@ -146,11 +146,11 @@ class Gmail:
             raise errors.refuse_call(
                 400, "failedPrecondition", "Mail service not enabled", status="FAILED_PRECONDITION"
             )
-        return Caller(account, metadata_only="gmail.metadata" in scopes)
+        return GmailCaller(account, metadata_only="gmail.metadata" in scopes)
 
     # The mailbox
 
-    def _get_profile(self, _: Call, caller: Caller, __: str) -> Reply:
+    def _get_profile(self, _: Call, caller: GmailCaller, __: str) -> Reply:
         counts = self._store.select_row(
             "select count(*) as messages, count(distinct thread_id) as threads from gmail_message where user_id = ?",
             caller.account.user_id,
@@ -163,7 +163,7 @@ class Gmail:
         }
         return Reply(200, body)
 
-    def _start_watch(self, call: Call, caller: Caller, _: str) -> Reply:
+    def _start_watch(self, call: Call, caller: GmailCaller, _: str) -> Reply:
         fields = _parse_json(call)
         topic = fields.get("topicName")
         if not isinstance(topic, str) or not _TOPIC.match(topic):
@@ -183,11 +183,11 @@ class Gmail:
             200, {"historyId": str(self._newest_visible_history_id(caller.account)), "expiration": str(expires_ms)}
         )
 
-    def _stop_watch(self, _: Call, caller: Caller, __: str) -> Reply:
+    def _stop_watch(self, _: Call, caller: GmailCaller, __: str) -> Reply:
         self._watches.stop_watch(caller.account)
         return Reply(204)
 
-    def _list_labels(self, _: Call, caller: Caller, __: str) -> Reply:
+    def _list_labels(self, _: Call, caller: GmailCaller, __: str) -> Reply:
         from_system = [{"id": one, "name": one, "type": "system"} for one in SYSTEM_LABELS]
         own = [
             {"id": row["label_id"], "name": row["name"], "type": "user"}
@@ -197,7 +197,7 @@ class Gmail:
 
     # History
 
-    def _list_history(self, call: Call, caller: Caller, _: str) -> Reply:
+    def _list_history(self, call: Call, caller: GmailCaller, _: str) -> Reply:
         account = caller.account
         start = call.query_value("startHistoryId") or ""
         if not start.isdigit():
@@ -235,9 +235,9 @@ class Gmail:
         return Reply(200, body)
 
     def _is_refused(self, account: GoogleAccount, start: int, *, in_the_middle: bool) -> bool:
-        fault = self._state.faults.find_active(CursorRefused, account.address)
+        fault = self._state.faults.find_active(CursorRefusedFault, account.address)
         if fault and (fault.where == "middle") == in_the_middle:
-            self._state.faults.use_once(CursorRefused, account.address)
+            self._state.faults.use_once(CursorRefusedFault, account.address)
             return True
         return start < account.oldest_history_id
 
@@ -254,7 +254,7 @@ class Gmail:
 
     # Messages
 
-    def _list_messages(self, call: Call, caller: Caller, _: str) -> Reply:
+    def _list_messages(self, call: Call, caller: GmailCaller, _: str) -> Reply:
         query = call.query_value("q") or ""
         if query and caller.metadata_only:
             raise errors.refuse_call(403, "forbidden", "Metadata scope does not support 'q' parameter")
@@ -287,7 +287,7 @@ class Gmail:
             return False
         return matches_query(query, row, partial(self._read_source, row), self._state.now())
 
-    def _get_message(self, call: Call, caller: Caller, message_id: str) -> Reply:
+    def _get_message(self, call: Call, caller: GmailCaller, message_id: str) -> Reply:
         form = (call.query_value("format") or "full").lower()
         if form not in ("minimal", "metadata", "full", "raw"):
             raise errors.bad_request("Invalid value for format")
@@ -315,7 +315,7 @@ class Gmail:
             body["payload"] = payload_of(root, self._attachment_ids(row))
         return Reply(200, body)
 
-    def _get_attachment(self, _: Call, caller: Caller, path: str) -> Reply:
+    def _get_attachment(self, _: Call, caller: GmailCaller, path: str) -> Reply:
         message_id, attachment_id = path.split("/attachments/")
         if caller.metadata_only:
             raise errors.insufficient_scope()

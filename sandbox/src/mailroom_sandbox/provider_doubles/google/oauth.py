@@ -11,10 +11,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mailroom_sandbox.provider_doubles.consent import answer_by_redirect, consent_page, error_page, proves_challenge
-from mailroom_sandbox.provider_doubles.faults import Unavailable
+from mailroom_sandbox.provider_doubles.faults import UnavailableFault
 from mailroom_sandbox.provider_doubles.google.accounts import PROVIDER, GmailMailboxes, GoogleAccount
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
-from mailroom_sandbox.provider_doubles.tokens import Consent, Holder
+from mailroom_sandbox.provider_doubles.tokens import ConsentRecord, Holder
 from mailroom_sandbox.provider_doubles.wire import Call, read_form
 
 BRAND = "Google (sandbox)"
@@ -121,7 +121,7 @@ class GoogleOAuth:
         first = self._state.tokens.first_consent(PROVIDER, account.user_id, form["client_id"])
         offline = form.get("access_type") == "offline"
         code = self._state.tokens.new_code(
-            Consent(
+            ConsentRecord(
                 provider=PROVIDER,
                 user_id=account.user_id,
                 tenant_id=account.domain,
@@ -193,7 +193,7 @@ class GoogleOAuth:
         if found.holder is None:
             raise GoogleTokenRefusal("invalid_grant", "Bad Request")
         account = self._require_account(found.holder, mailbox)
-        if fault := self._state.faults.use_once(Unavailable, account.address):
+        if fault := self._state.faults.use_once(UnavailableFault, account.address):
             raise GoogleTokenRefusal("server_error", "The service is currently unavailable.", fault.status)
         if found.problem:
             raise GoogleTokenRefusal("invalid_grant", "Token has been expired or revoked.")

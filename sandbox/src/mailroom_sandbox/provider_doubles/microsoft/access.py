@@ -27,7 +27,7 @@ class Target:
     basic: bool
 
 
-class Access:
+class GraphAuthorizer:
     def __init__(self, tokens: Tokens, directory: Directory, errors: GraphErrors) -> None:
         self._tokens = tokens
         self._directory = directory

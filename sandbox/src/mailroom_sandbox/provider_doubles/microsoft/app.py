@@ -5,14 +5,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mailroom_sandbox.provider_doubles.microsoft.access import Access
+from mailroom_sandbox.provider_doubles.microsoft.access import GraphAuthorizer
 from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
 from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
 from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.graph import JSON, Graph
-from mailroom_sandbox.provider_doubles.microsoft.identity import MicrosoftIdentity
+from mailroom_sandbox.provider_doubles.microsoft.identity import IdentityPlatform
 from mailroom_sandbox.provider_doubles.microsoft.mailbox import GraphMailboxes
-from mailroom_sandbox.provider_doubles.microsoft.messages import Messages
+from mailroom_sandbox.provider_doubles.microsoft.messages import GraphMessages
 from mailroom_sandbox.provider_doubles.microsoft.notifications import GraphChannel, GraphNotifications
 from mailroom_sandbox.provider_doubles.microsoft.subscriptions import Subscriptions
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
@@ -23,8 +23,8 @@ class Microsoft:
     def __init__(self, state: ProviderState) -> None:
         directory = Directory(state.store, state.now)
         errors = GraphErrors(state.now)
-        access = Access(state.tokens, directory, errors)
-        messages = Messages(state.store, directory, errors)
+        access = GraphAuthorizer(state.tokens, directory, errors)
+        messages = GraphMessages(state.store, directory, errors)
         delta = Delta(state.store, state.seal, state.faults, state.now, messages, errors)
         subscriptions = Subscriptions(state, access, directory, errors)
         state.dispatcher.add_channel(GraphChannel(state.http, state.settings))
@@ -32,10 +32,10 @@ class Microsoft:
         self.notifications = GraphNotifications(state.store, state.dispatcher, state.faults, directory, state.now)
         self.mailboxes = GraphMailboxes(state.store, state.now, directory, self.notifications)
         self.graph = Graph(state, directory, access, messages, delta, subscriptions, errors)
-        self.app = _build_app(MicrosoftIdentity(state, directory), self.graph)
+        self.app = _build_app(IdentityPlatform(state, directory), self.graph)
 
 
-def _build_app(identity: MicrosoftIdentity, graph: Graph) -> Starlette:
+def _build_app(identity: IdentityPlatform, graph: Graph) -> Starlette:
     async def on_graph(request: Request) -> Response:
         return build_response(await graph.answer_call(await call_from_request(request)), JSON)
 

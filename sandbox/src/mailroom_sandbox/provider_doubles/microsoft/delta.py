@@ -9,10 +9,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mailroom_sandbox.provider_doubles.faults import CursorRefused, DeltaLag, Faults
+from mailroom_sandbox.provider_doubles.faults import CursorRefusedFault, DeltaLag, Faults
 from mailroom_sandbox.provider_doubles.microsoft.access import Target
 from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
-from mailroom_sandbox.provider_doubles.microsoft.messages import Messages, check_options, wants_immutable
+from mailroom_sandbox.provider_doubles.microsoft.messages import GraphMessages, check_options, wants_immutable
 from mailroom_sandbox.provider_doubles.microsoft.odata import (
     BadQuery,
     build_link,
@@ -60,7 +60,7 @@ class DeltaRound:
 
 class Delta:
     def __init__(
-        self, store: Store, seal: TokenSeal, faults: Faults, now: Clock, messages: Messages, errors: GraphErrors
+        self, store: Store, seal: TokenSeal, faults: Faults, now: Clock, messages: GraphMessages, errors: GraphErrors
     ) -> None:
         self._store = store
         self._seal = seal
@@ -131,10 +131,10 @@ class Delta:
         at = DeltaRound.from_token(content)
         if (at.user_id, at.folder_id) != (target.user.user_id, folder_id):
             raise self._errors.bad_request("Badly formed token.")
-        fault = self._faults.find_active(CursorRefused, target.user.address)
+        fault = self._faults.find_active(CursorRefusedFault, target.user.address)
         strikes = fault is not None and fault.where == where
         if strikes:
-            self._faults.use_once(CursorRefused, target.user.address)
+            self._faults.use_once(CursorRefusedFault, target.user.address)
         if strikes or at.generation != self._read_generation(target):
             raise self._refuse_cursor(call, at)
         if kind == "$deltatoken":

@@ -12,11 +12,11 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 
 from mailroom_sandbox.provider_doubles.calls import CallGate
-from mailroom_sandbox.provider_doubles.microsoft.access import Access, Target
+from mailroom_sandbox.provider_doubles.microsoft.access import GraphAuthorizer, Target
 from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory
 from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
-from mailroom_sandbox.provider_doubles.microsoft.messages import Messages
+from mailroom_sandbox.provider_doubles.microsoft.messages import GraphMessages
 from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery
 from mailroom_sandbox.provider_doubles.microsoft.subscriptions import Subscriptions
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
@@ -58,8 +58,8 @@ class Graph:
         self,
         state: ProviderState,
         directory: Directory,
-        access: Access,
-        messages: Messages,
+        access: GraphAuthorizer,
+        messages: GraphMessages,
         delta: Delta,
         subscriptions: Subscriptions,
         errors: GraphErrors,
@@ -261,7 +261,7 @@ def _mailbox_route(method: str, path: str, run: OnMailbox) -> Route:
     return Route(method, ("users", "{user}", *path.split("/")), on_mailbox=run)
 
 
-def _mailbox_routes(messages: Messages, delta: Delta) -> list[Route]:
+def _mailbox_routes(messages: GraphMessages, delta: Delta) -> list[Route]:
     get = "GET"
     one = "messages/{message}"
     file = f"{one}/attachments/{{attachment}}"

@@ -12,10 +12,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from mailroom_sandbox.provider_doubles.consent import answer_by_redirect, consent_page, error_page, proves_challenge
-from mailroom_sandbox.provider_doubles.faults import Unavailable
+from mailroom_sandbox.provider_doubles.faults import UnavailableFault
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory, User
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
-from mailroom_sandbox.provider_doubles.tokens import Consent, Holder
+from mailroom_sandbox.provider_doubles.tokens import ConsentRecord, Holder
 from mailroom_sandbox.provider_doubles.wire import Call, read_form
 
 BRAND = "Microsoft (sandbox)"
@@ -56,7 +56,7 @@ class MicrosoftTokenRefusal(Exception):
         self.more = more
 
 
-class MicrosoftIdentity:
+class IdentityPlatform:
     def __init__(self, state: ProviderState, directory: Directory) -> None:
         self._state = state
         self._settings = state.settings
@@ -147,7 +147,7 @@ class MicrosoftIdentity:
             return error_page(BRAND, "AADSTS50020: This account does not exist in the directory.")
         scopes = frozenset(_short_scope(scope) for scope in form["scope"].split())
         code = self._state.tokens.new_code(
-            Consent(
+            ConsentRecord(
                 provider=PROVIDER,
                 user_id=user.user_id,
                 tenant_id=user.tenant_id,
@@ -246,7 +246,7 @@ class MicrosoftIdentity:
         holder = found.holder
         if holder and holder.user_id and (user := self._directory.find_user(holder.user_id)):
             mailbox.append(user.address.lower())
-        fault = self._state.faults.use_once(Unavailable, mailbox[0] if mailbox else None)
+        fault = self._state.faults.use_once(UnavailableFault, mailbox[0] if mailbox else None)
         if fault:
             raise MicrosoftTokenRefusal(
                 "temporarily_unavailable", 90033, "A transient error has occurred.", fault.status

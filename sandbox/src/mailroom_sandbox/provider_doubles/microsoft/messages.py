@@ -48,7 +48,7 @@ def wants_immutable(call: Call) -> bool:
     return call.read_preferences().get("idtype", "").lower() == "immutableid"
 
 
-class Messages:
+class GraphMessages:
     def __init__(self, store: Store, directory: Directory, errors: GraphErrors) -> None:
         self._store = store
         self._directory = directory

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 import orjson
 
-from mailroom_sandbox.provider_doubles.microsoft.access import Access, Target
+from mailroom_sandbox.provider_doubles.microsoft.access import GraphAuthorizer, Target
 from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
 from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.messages import wants_immutable
@@ -34,7 +34,9 @@ _BROWSER_MEMBERS = ("vapidPublicKey", "webPushEncryptionP256dhPublicKey", "webPu
 
 
 class Subscriptions:
-    def __init__(self, state: ProviderState, access: Access, directory: Directory, errors: GraphErrors) -> None:
+    def __init__(
+        self, state: ProviderState, access: GraphAuthorizer, directory: Directory, errors: GraphErrors
+    ) -> None:
         self._state = state
         self._store = state.store
         self._access = access

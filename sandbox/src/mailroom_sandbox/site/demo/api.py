@@ -1,4 +1,4 @@
-"""Mailroom's API as its users see it, through the front."""
+"""Mailroom's API as its users see it, through the reverse proxy."""
 
 import asyncio
 import ssl
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 _PATIENCE_S = 90.0
 _PAUSE_S = 0.3
-# What the front says for a service that is just being started again.
+# What the reverse proxy answers for a service that is just being started again.
 _AWAY = {502, 503, 504}
 
 

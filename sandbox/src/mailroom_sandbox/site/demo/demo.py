@@ -24,7 +24,7 @@ _PATIENCE_S = 120.0  # without any progress
 
 
 @dataclass(frozen=True, slots=True)
-class Mailbox:
+class DemoMailbox:
     provider: str
     address: str
     doc_source_id: str
@@ -35,7 +35,7 @@ class Mailbox:
 class MailboxSnapshot:
     """What the APIs say of one mailbox: messages by the provider's id, documents by ours."""
 
-    mailbox: Mailbox
+    mailbox: DemoMailbox
     messages: Mapping[str, Item]
     documents: Mapping[str, Item]
 
@@ -74,7 +74,7 @@ class Demo:
             await self._show_new_documents(api, rows)
             return 0
 
-    async def _connect_mailbox(self, api: MailroomAPI, control: ControlClient, provider: str) -> Mailbox:
+    async def _connect_mailbox(self, api: MailroomAPI, control: ControlClient, provider: str) -> DemoMailbox:
         address = MAILBOXES[provider]
         await control.create_mailbox(provider, address)
         trusted = self.plan.certificates.client_context()
@@ -83,10 +83,10 @@ class Demo:
         self.console.print(f"[green]✓[/] {address} is connected")
         delivered, new = await deliver_mails(control, provider, address, self.mails, self.plan.home.deliveries)
         self.console.print(f"[green]✓[/] {new} mails delivered to {address}, {len(delivered) - new} were there already")
-        return Mailbox(provider, address, doc_source_id, delivered)
+        return DemoMailbox(provider, address, doc_source_id, delivered)
 
     async def _follow_mails(
-        self, api: MailroomAPI, mailboxes: Sequence[Mailbox], rows: DocumentRows
+        self, api: MailroomAPI, mailboxes: Sequence[DemoMailbox], rows: DocumentRows
     ) -> list[MailboxSnapshot]:
         """Shows documents as they appear until every mail is accounted for, or nothing moves any more."""
         loop = asyncio.get_running_loop()
@@ -150,7 +150,7 @@ class Demo:
             await asyncio.sleep(1)  # the stream broke, since its service is just being started again
 
 
-async def _take_snapshot(api: MailroomAPI, mailbox: Mailbox) -> MailboxSnapshot:
+async def _take_snapshot(api: MailroomAPI, mailbox: DemoMailbox) -> MailboxSnapshot:
     messages, documents = await asyncio.gather(
         api.list_items("/messages", doc_source_id=mailbox.doc_source_id),
         api.list_items("/documents", doc_source_id=mailbox.doc_source_id),

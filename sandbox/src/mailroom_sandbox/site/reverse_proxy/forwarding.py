@@ -12,7 +12,7 @@ _HOP_BY_HOP = frozenset(
     b"connection keep-alive proxy-authenticate proxy-authorization proxy-connection te trailer transfer-encoding "
     b"upgrade".split()
 )
-# The front is the edge: what a client claims about its own address is not passed on.
+# This proxy is the edge: what a client claims about its own address is not passed on.
 _FORWARDED = frozenset(
     (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-port", b"x-forwarded-proto")
 )
@@ -44,7 +44,7 @@ class ReverseProxy:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            raise RuntimeError(f"the front takes no {scope['type']} connections")
+            raise RuntimeError(f"the reverse proxy takes no {scope['type']} connections")
         base = self._find_service(scope["path"])
         if base is None:
             await _send_problem(send, 404, "Not found", f"no service answers {scope['path']}")

@@ -26,7 +26,7 @@ async def listen_on_port(
     protocols = _Protocols(app)
     listener = socket.create_server((host, port), backlog=512)
     listener.setblocking(False)
-    accepting = asyncio.create_task(_accept_connections(listener, protocols, tls), name="front")
+    accepting = asyncio.create_task(_accept_connections(listener, protocols, tls), name="reverse proxy")
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""The sandbox's certificate authority, made once: providers and front speak TLS with certificates of it."""
+"""The sandbox's certificate authority, made once: doubles and reverse proxy speak TLS with its certificates."""
 
 import ssl
 from dataclasses import dataclass

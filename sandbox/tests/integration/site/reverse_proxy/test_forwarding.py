@@ -79,15 +79,15 @@ async def running(service: Service, certificates: Certificates) -> AsyncIterator
     server = await asyncio.start_server(service.serve, "127.0.0.1", 0)
     service.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     port = free_port()
-    front = ReverseProxy({"/documents": service.url, "/webhooks": f"http://127.0.0.1:{free_port()}"})
+    proxy = ReverseProxy({"/documents": service.url, "/webhooks": f"http://127.0.0.1:{free_port()}"})
     trusted = certificates.client_context()
     async with (
-        listen_on_port(front, port=port, tls=certificates.server_context()),
+        listen_on_port(proxy, port=port, tls=certificates.server_context()),
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http,
         httpx.AsyncClient(base_url=f"https://localhost:{port}", verify=trusted, trust_env=False) as https,
     ):
         yield Site(service, http, https, port)
-    await front.close()
+    await proxy.close()
     server.close()
 
 
