@@ -62,7 +62,7 @@ class GoogleServiceAccount:
         return jwt.encode(claims, self._private_key, algorithm="RS256", headers={"kid": self._key_id})
 
     def _map_refusal(self, payload: dict[str, Any]) -> MailroomError:  # Any: an error body
-        """No delegation for this scope or domain, or no such user: only an administrator can change that, for this mailbox."""
+        """No delegation for this scope or domain, or no such user: only an administrator can change it."""
         error = sanitize_code(payload.get("error"))
         if error in ("unauthorized_client", "invalid_grant", "access_denied", "admin_policy_enforced"):
             return AccessDenied(f"Google answered {error} to the service account acting as this mailbox's user")
