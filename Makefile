@@ -23,7 +23,7 @@ COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate
 	--no-emit-package mailroom-outlook --no-emit-package mailroom-gmail
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
-.PHONY: known-package help setup run up down logs test lint types fmt check reference bench lock clean
+.PHONY: known-package help setup run up down logs test lint types fmt check reference mutate bench lock clean
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  \033[1mmake %-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ fmt: known-package setup ## puts everything into the one format
 
 reference: setup ## docs/reference.md anew: log events, metrics, reasons, topics, tables, settings
 	@cd tests/support && ../../$(BIN)/python -m reference
+
+mutate: setup ## single changes that no unit test notices (occasional, takes an hour); m=outbox for one module
+	@$(BIN)/python tests/mutation/mutate.py $(m)
 
 bench: setup ## the figures of docs/performance.md
 	@for bench in bench/*/; do $(BIN)/python "$$bench"; done

@@ -5,6 +5,7 @@ changed. A mutant is caught when a test fails or the tests do not end in time. W
 one by one in docs/mutation.md.
 
     tests/mutation/mutate.py [NAME…]     NAME as in TARGETS, e.g. `outbox`; all of them without one
+    tests/mutation/mutate.py NAME:12,34  the mutants of these lines only
 """
 
 import ast
@@ -213,7 +214,8 @@ TARGETS = {
     "watermark": Target("mailroom_common.kafka.watermark", (f"{COMMON}/kafka/test_watermark.py",)),
     "watchdog": Target("mailroom_common.kafka.watchdog", (f"{COMMON}/kafka/test_watchdog.py",)),
     "directory": Target("mailroom_common.kafka.directory", (f"{COMMON}/kafka/test_directory.py",)),
-    "sealing": Target("mailroom_common.tokens.sealing", (f"{COMMON}/tokens",)),
+    "retries": Target("mailroom_common.retries", (f"{COMMON}/test_retries.py",)),
+    "sealing": Target("mailroom_common.tokens.sealing", (f"{COMMON}/tokens/test_sealing.py",)),
 }
 
 
@@ -277,17 +279,18 @@ def _is_caught(target: Target, path: Path, tree: ast.Module) -> bool:
     return True
 
 
-def _mutate_target(name: str, target: Target) -> tuple[int, list[Mutant]]:
+def _mutate_target(name: str, target: Target, lines: set[int]) -> tuple[int, list[Mutant]]:
     path = _find_source(target.module)
     source = path.read_text()
     if _is_caught(target, path, ast.parse(source)):
         sys.exit(f"{name}: its tests fail without a mutation")
-    mutants = list(find_mutants(source))
+    mutants = [mutant for mutant in find_mutants(source) if not lines or mutant.line in lines]
     survivors: list[Mutant] = []
     for number, mutant in enumerate(mutants, 1):
         sys.stderr.write(f"\r{name}: {number}/{len(mutants)}, {len(survivors)} survive ")
         if not _is_caught(target, path, mutant.tree):
             survivors.append(mutant)
+            print(f"  {name}, line {mutant.line}: {mutant.change}", flush=True)
     sys.stderr.write("\n")
     return len(mutants), survivors
 
@@ -296,11 +299,10 @@ def main() -> None:
     os.chdir(ROOT)
     for name in _PRELOADED:
         importlib.import_module(name)
-    for name in sys.argv[1:] or TARGETS:
-        count, survivors = _mutate_target(name, TARGETS[name])
+    for argument in sys.argv[1:] or TARGETS:
+        name, _, lines = argument.partition(":")
+        count, survivors = _mutate_target(name, TARGETS[name], {int(line) for line in lines.split(",") if line})
         print(f"{name}: {count - len(survivors)} of {count} caught ({100 * (count - len(survivors)) / count:.0f} %)")
-        for mutant in survivors:
-            print(f"  line {mutant.line}: {mutant.change}", flush=True)
 
 
 if __name__ == "__main__":

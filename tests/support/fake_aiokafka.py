@@ -53,6 +53,7 @@ class FakeAiokafka:
         self.positions: dict[TopicPartition, int] = {}
         self.joins = 0
         self.failed_commits = 0
+        self.compacted = 0  # offsets at the end of each partition whose records are gone
         self.is_forgotten = False  # the session has run out, and this member does not know yet
         self.forgets_after_join: int | None = None
         self.who_notices = "commit"
@@ -62,14 +63,18 @@ class FakeAiokafka:
         self._is_rejoining = False
         self._coordination: asyncio.Task[None] | None = None
 
-    def write_requests(self, count: int, *, key: bytes | None = None) -> None:
+    def write_requests(
+        self, count: int, *, key: bytes | None = None, headers: tuple[tuple[str, bytes], ...] = ()
+    ) -> None:
         """`count` requests in each partition, each with a key of its own unless one is given."""
         for partition, records in self.records.items():
             for _ in range(count):
                 offset = len(records)
                 value = Codec().encode(sync_request(f"ds-{offset}"))
                 record_key = b"ds-%d" % offset if key is None else key
-                records.append(FakeRecord(partition.topic, partition.partition, offset, record_key, value))
+                records.append(
+                    FakeRecord(partition.topic, partition.partition, offset, record_key, value, headers=headers)
+                )
 
     def write_undecodable(self) -> None:
         for partition, records in self.records.items():
@@ -110,10 +115,10 @@ class FakeAiokafka:
         return found
 
     def highwater(self, partition: TopicPartition) -> int:
-        return len(self.records[partition])
+        return len(self.records[partition]) + self.compacted
 
     async def position(self, partition: TopicPartition) -> int:
-        return self.positions[partition]
+        return self.positions[partition] + self.compacted
 
     async def commit(self, offsets: dict[TopicPartition, int]) -> None:
         try:
@@ -173,6 +178,7 @@ class FakeDeadLetterSender:
     is_away: bool = False
     attempts: int = 0
     values: list[bytes | None] = field(default_factory=list)
+    headers: list[dict[str, bytes]] = field(default_factory=list)
 
     def dead_letter_topic_name(self, topic: Topic) -> str:
         return topic.dead_letter_topic
@@ -184,6 +190,7 @@ class FakeDeadLetterSender:
         if self.is_away:
             raise Unavailable("not acknowledged")
         self.values.append(value)
+        self.headers.append(dict(headers))
         return None
 
 

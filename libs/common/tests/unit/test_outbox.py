@@ -167,8 +167,9 @@ def kafka() -> FakeKafka:
 
 @asynccontextmanager
 async def run_relay(kafka: FakeKafka, **options: float) -> AsyncIterator[asyncio.Task[None]]:
+    """With a lease whose poll comes later than any test waits: what is not announced is not found by chance."""
     stopping = asyncio.Event()
-    relay = OutboxRelay("postgresql://nowhere", SCHEMA, kafka, **options)
+    relay = OutboxRelay("postgresql://nowhere", SCHEMA, kafka, **{"lease_s": 120, **options})
     task = asyncio.create_task(relay.run_relay(stopping))
     try:
         yield task
@@ -364,6 +365,43 @@ async def test_a_row_whose_lock_may_be_lost_is_not_sent_until_the_relay_leads_ag
             database.session_failure = None
             await wait_until(lambda: not database.rows)
     assert kafka.sent == [first, second]
+
+
+async def test_a_row_whose_notification_was_lost_is_found_by_the_poll(database: FakeDatabase, kafka: FakeKafka) -> None:
+    async with run_relay(kafka, lease_s=0.5):
+        await wait_until(lambda: database.reads > 0)
+        database.insert_rows("a", 1)
+        await wait_until(lambda: not database.rows)
+
+
+async def test_an_idle_relay_reads_its_table_only_when_it_is_woken(database: FakeDatabase, kafka: FakeKafka) -> None:
+    database.insert_rows("a", 1)
+    async with run_relay(kafka):
+        await wait_until(lambda: not database.rows)
+        await asyncio.sleep(0.02)  # the read that follows the last delete
+        reads = database.reads
+        await asyncio.sleep(0.05)
+        assert database.reads == reads
+
+
+async def test_a_relay_that_reads_its_table_keeps_its_lock_for_longer_than_one_lease(
+    database: FakeDatabase, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    real_time = loop.time
+    passed_s = 0.0
+    monkeypatch.setattr(loop, "time", lambda: real_time() + passed_s)
+    async with run_relay(kafka):
+        await wait_until(lambda: database.reads > 0)
+        for _round in range(4):
+            reads = database.reads
+            passed_s += 50
+            database.notify()
+            await wait_until(lambda before=reads: database.reads > before)  # type: ignore[misc]  # bound at once
+            database.insert_rows("a", 1)
+            database.notify()
+            await wait_until(lambda: not database.rows)
+        assert (database.sessions, len(kafka.attempts)) == (1, 4)
 
 
 async def test_a_lost_session_is_replaced_and_what_was_not_deleted_is_sent_again(

@@ -32,3 +32,10 @@ def test_the_minute_begins_anew_for_a_partition_that_was_held_meanwhile() -> Non
 
     assert stalls.find_stalled(70, {"p": 5}, {"p": 9}) == []
     assert stalls.find_stalled(130, {"p": 5}, {"p": 9}) == ["p"]
+
+
+def test_a_reader_whose_partition_has_no_known_end_is_left_alone() -> None:
+    stalls: StallDetector[str] = StallDetector()
+
+    assert stalls.find_stalled(0, {"p": 0}, {}) == []
+    assert stalls.find_stalled(9_999, {"p": 0}, {}) == []

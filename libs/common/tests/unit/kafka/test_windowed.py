@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.topics import SYNC_REQUESTS
+from mailroom_common.tracing import current_traceparent
 
 
 class Bench:
@@ -26,6 +28,7 @@ class Bench:
         self.letters = FakeDeadLetterSender()
         self.begun: list[int] = []
         self.handled: list[int] = []
+        self.cancelled: list[int] = []
         self.failures: dict[int, Exception] = {}
         self.gates: dict[int, asyncio.Event] = {}
 
@@ -45,7 +48,11 @@ class Bench:
     async def handle_record(self, record: IncomingRecord) -> None:
         self.begun.append(record.offset)
         if (gate := self.gates.get(record.offset)) is not None:
-            await gate.wait()
+            try:
+                await gate.wait()
+            except asyncio.CancelledError:
+                self.cancelled.append(record.offset)
+                raise
         if (failure := self.failures.get(record.offset)) is not None:
             raise failure
         self.handled.append(record.offset)
@@ -173,3 +180,117 @@ async def test_no_more_than_the_window_is_in_flight(bench: Bench) -> None:
         assert bench.begun == [0, 1, 2, 3]
         bench.gates[0].set()
         await wait_until(lambda: len(bench.handled) == 10)
+
+
+async def test_a_record_that_fails_of_a_bug_is_dead_lettered_after_its_attempts_and_the_next_ones_go_on(
+    bench: Bench,
+) -> None:
+    bench.failures[0] = ZeroDivisionError("a bug")
+    bench.kafka.write_requests(2, key=b"same")
+    async with run_consumer(bench.create_consumer(attempts=3, backoff_s=0.001)):
+        await wait_until(lambda: bench.kafka.committed_offsets() == {2})
+    assert bench.begun == [0, 0, 0, 1]
+    [headers] = bench.letters.headers
+    assert (headers["dlq-error-class"], headers["dlq-attempts"]) == (b"ZeroDivisionError", b"3")
+
+
+async def test_failures_of_others_do_not_count_as_attempts_at_a_bug(bench: Bench) -> None:
+    bench.failures[0] = Unavailable("Postgres is away", retry_after_s=0.001)
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.create_consumer(attempts=2, backoff_s=0.001)):
+        await wait_until(lambda: len(bench.begun) > 5)
+        bench.failures[0] = ZeroDivisionError("a bug")
+        await wait_until(lambda: bench.kafka.committed_offsets() == {1})
+    assert len(bench.letters.values) == 1
+
+
+async def test_a_rejected_record_is_dead_lettered_at_once_with_the_time_of_its_first_failure(bench: Bench) -> None:
+    bench.failures[0] = Unavailable("not yet", retry_after_s=0.2)
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.create_consumer()):
+        await wait_until(lambda: bench.begun == [0])
+        bench.failures[0] = Rejected("no such doc source")
+        before_second = datetime.now(UTC)
+        await wait_until(lambda: bench.kafka.committed_offsets() == {1})
+    assert bench.begun == [0, 0]
+    [headers] = bench.letters.headers
+    assert (headers["dlq-error-class"], headers["dlq-attempts"]) == (b"Rejected", b"2")
+    assert datetime.fromisoformat(headers["dlq-first-failed-at"].decode()) <= before_second
+
+
+async def test_an_undecodable_record_is_dead_lettered_and_never_handled(bench: Bench) -> None:
+    bench.kafka.write_undecodable()
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.create_consumer()):
+        await wait_until(lambda: bench.kafka.committed_offsets() == {2})
+    assert bench.handled == [1]
+    assert bench.letters.values == [b"garbage"]
+    assert bench.letters.headers[0]["dlq-error-class"] == b"Undecodable"
+
+
+async def test_records_of_a_key_are_handled_in_order_and_those_of_other_keys_beside_them(bench: Bench) -> None:
+    bench.gates[0] = asyncio.Event()
+    bench.kafka.write_requests(3, key=b"slow")
+    bench.kafka.write_requests(2, key=b"quick")
+    async with run_consumer(bench.create_consumer()):
+        await wait_until(lambda: bench.handled == [3, 4])
+        assert bench.begun == [0, 3, 4]
+        bench.gates[0].set()
+        await wait_until(lambda: bench.kafka.committed_offsets() == {5})
+    assert bench.handled == [3, 4, 0, 1, 2]
+
+
+async def test_a_key_whose_records_were_all_handled_gets_its_later_ones(bench: Bench) -> None:
+    bench.kafka.write_requests(1, key=b"same")
+    async with run_consumer(bench.create_consumer()):
+        await wait_until(lambda: bench.handled == [0])
+        bench.kafka.write_requests(1, key=b"same")
+        await wait_until(lambda: bench.kafka.committed_offsets() == {2})
+    assert bench.handled == [0, 1]
+
+
+async def test_no_more_handlers_run_at_once_than_allowed(bench: Bench) -> None:
+    bench.gates = {offset: asyncio.Event() for offset in range(4)}
+    bench.kafka.write_requests(4)
+    async with run_consumer(bench.create_consumer(max_concurrent=2)):
+        await wait_until(lambda: len(bench.begun) == 2)
+        await asyncio.sleep(0.02)  # long enough for another one, which may not begin
+        assert len(bench.begun) == 2
+        for gate in bench.gates.values():
+            gate.set()
+        await wait_until(lambda: bench.kafka.committed_offsets() == {4})
+
+
+async def test_the_pause_before_a_retry_is_the_one_that_the_error_names(bench: Bench) -> None:
+    bench.failures[0] = Unavailable("Postgres is away", retry_after_s=0.001)
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.create_consumer(backoff_s=60)):
+        await wait_until(lambda: len(bench.begun) >= 3)
+        del bench.failures[0]
+
+
+async def test_the_work_of_a_record_has_the_trace_of_its_header(bench: Bench) -> None:
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    seen: list[str] = []
+
+    async def handle_record(_record: IncomingRecord) -> None:
+        seen.append(current_traceparent())
+
+    bench.handle_record = handle_record  # type: ignore[method-assign,assignment]  # this test's handler
+    bench.kafka.write_requests(1, headers=(("traceparent", trace.encode()),))
+    async with run_consumer(bench.create_consumer()):
+        await wait_until(lambda: bench.kafka.committed_offsets() == {1})
+    assert seen == [trace]
+
+
+async def test_work_on_a_lost_partition_is_cancelled_before_the_group_is_joined_again(bench: Bench) -> None:
+    bench.gates[0] = asyncio.Event()
+    bench.kafka.who_notices = "heartbeat after the commit"
+    bench.kafka.forgets_after_join = 1
+    bench.kafka.write_requests(2)
+    async with run_consumer(bench.create_consumer()):
+        await wait_until(lambda: bench.kafka.joins == 2)
+        assert bench.cancelled == [0]
+        bench.gates[0].set()
+        await wait_until(lambda: bench.kafka.committed_offsets() == {2})
+    assert bench.handled == [1, 0, 1]

@@ -163,13 +163,21 @@ async def test_scheduled_check_is_made_when_its_time_comes_and_not_at_the_next_r
         await steps.wait_for_all(10)
 
 
-async def test_nothing_is_asked_while_nothing_is_due() -> None:
-    store, steps = CountingStore(make_connection(next_check_at=NOW + timedelta(days=1))), StepRecorder()
-    async with run_until_left(make_reconciler(store, steps)):
+async def test_wake_is_followed_once_and_nothing_is_asked_while_nothing_is_due() -> None:
+    store, steps, wake = (
+        CountingStore(make_connection(next_check_at=NOW + timedelta(days=1))),
+        StepRecorder(),
+        asyncio.Event(),
+    )
+    async with run_until_left(make_reconciler(store, steps, wake=wake)):
         await asyncio.wait_for(store.asked.wait(), 15)
         for _ in range(50):
             await asyncio.sleep(0)
         assert store.claims == 1
+        wake.set()
+        for _ in range(50):
+            await asyncio.sleep(0)
+        assert store.claims == 2
 
 
 async def test_failure_of_one_stops_no_other() -> None:

@@ -160,5 +160,32 @@ async def test_the_end_is_reported_once_and_again_after_more_records(bench: Benc
     bench.kafka.write_requests(2)
     async with run_consumer(bench.consumer):
         await wait_until(lambda: [fold.ends for fold in bench.folds.values()] == [1, 1])
+        await asyncio.sleep(0.03)  # several polls that bring nothing
+        assert [fold.ends for fold in bench.folds.values()] == [1, 1]
         bench.kafka.write_requests(1)
         await wait_until(lambda: [fold.ends for fold in bench.folds.values()] == [2, 2])
+        await asyncio.sleep(0.03)
+        assert [fold.ends for fold in bench.folds.values()] == [2, 2]
+
+
+async def test_the_end_of_an_empty_partition_is_reported(bench: Bench) -> None:
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: [fold.ends for fold in bench.folds.values()] == [1, 1])
+    assert dict(bench.read) == {number: [] for number in PARTITIONS}
+
+
+async def test_what_compaction_removed_at_the_end_is_committed_too(bench: Bench) -> None:
+    bench.kafka.write_requests(2)
+    for records in bench.kafka.records.values():
+        records.pop()
+        bench.kafka.compacted = 1
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.kafka.committed_offsets() == {2})
+    assert bench.has_read({0})
+
+
+async def test_a_dead_letter_says_that_there_was_one_attempt(bench: Bench) -> None:
+    bench.kafka.write_undecodable()
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: len(bench.letters.headers) == len(PARTITIONS))
+    assert {headers["dlq-attempts"] for headers in bench.letters.headers} == {b"1"}
