@@ -1,4 +1,4 @@
--- The providers' memory. Times end in _ms: milliseconds since 1970.
+-- What both providers keep. Times end in _ms: milliseconds since 1970.
 
 create table if not exists mime (sha256 text primary key, source blob not null);
 
@@ -8,6 +8,7 @@ create table if not exists mailbox (
     oldest_history_id integer not null default 1000, disabled text,
     primary key (provider, address), unique (provider, user_id));
 
+-- Microsoft: folders, messages, and what happened to them in the order that delta tells it in.
 create table if not exists folder (
     folder_id text primary key, user_id text not null, parent_id text, display_name text not null,
     well_known text, is_hidden integer not null default 0);
@@ -34,6 +35,7 @@ create table if not exists subscription (
     lifecycle_url text, client_state text, tls_version text not null, expires_ms integer not null,
     immutable_ids integer not null, created_ms integer not null);
 
+-- Gmail: messages with their labels (a JSON list), the history, and who is notified.
 create table if not exists gmail_message (
     pk integer primary key autoincrement, user_id text not null, mime_sha256 text not null, message_id text not null unique,
     thread_id text not null, labels text not null, history_id integer not null, internal_ms integer not null,
@@ -49,6 +51,7 @@ create table if not exists watch (
     user_id text primary key, topic text not null, labels text not null, behavior text not null, expires_ms integer not null,
     last_event_ms integer not null default 0);
 
+-- OAuth of both. `dead` says why a token no longer counts.
 create table if not exists authorization_code (
     code text primary key, provider text not null, user_id text not null, client_id text not null,
     redirect_uri text not null, scopes text not null, nonce text, challenge text, challenge_method text,
@@ -60,6 +63,7 @@ create table if not exists token (
 create index if not exists token_by_grant on token (grant_id);
 create table if not exists consented (provider text, user_id text, client_id text, primary key (provider, user_id, client_id));
 
+-- Pushes that wait for their next attempt, and what became of the others.
 create table if not exists outgoing (
     seq integer primary key autoincrement, channel text not null, url text not null, user_id text not null, body text not null,
     created_ms integer not null, due_ms integer not null, attempts integer not null default 0);
@@ -68,6 +72,7 @@ create table if not exists delivered (
     seq integer primary key autoincrement, channel text not null, url text not null, user_id text not null, body text not null,
     at_ms integer not null, status text not null, attempts integer not null);
 
+-- Calls of Mailroom, for `mailroom-sandbox calls`, and the faults that are switched on.
 create table if not exists call (
     seq integer primary key autoincrement, at_ms integer not null, provider text not null, method text not null,
     path text not null, mailbox text, status integer not null, duration_ms integer not null);

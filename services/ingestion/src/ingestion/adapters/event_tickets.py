@@ -20,6 +20,7 @@ class PgEventTickets:
         self._lifetime = lifetime
 
     async def issue_ticket(self, tenant_id: str) -> tuple[str, datetime]:
+        # 256 random bits: its plain hash tells nobody anything, and needs no salt.
         ticket = secrets.token_urlsafe(32)
         async with open_transaction(self._pool) as conn:
             # Here, and not by a loop of its own: expired tickets are only those that nobody redeemed.

@@ -32,4 +32,9 @@ Reason = DocumentSkipReason | ReviewReason
 
 
 def parse_reason(value: str) -> Reason:
+    """The reason that a reader gave, or a column holds: no value is in both enums.
+
+    Raises:
+        ValueError: it is in neither.
+    """
     return DocumentSkipReason(value) if value in set(DocumentSkipReason) else ReviewReason(value)

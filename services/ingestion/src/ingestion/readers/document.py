@@ -25,6 +25,7 @@ def transcribe_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
         return Transcript(content_type, image.count_image_pages(file, content_type)).to_json()
     pdf = pdf_text.read_pdf_text(file)
     file.seek(0)
+    # The page is read of an e-invoice too: where it contradicts the XML a person decides.
     e_invoice, notes = _read_e_invoice(file) if pdf.has_attachments else (None, ())
     return Transcript(content_type, pdf.pages, tuple(pdf.lines), e_invoice, notes).to_json()
 
@@ -32,6 +33,7 @@ def transcribe_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 def _read_e_invoice(file: BinaryIO) -> tuple[dict[str, Any] | None, tuple[str, ...]]:
     try:
         return einvoice.read_embedded_invoice(file), ()
+    # Limits, and a judgement on the whole file, are not the attachment's alone.
     except (MemoryError, RecursionError, UnreadableFile):
         raise
     except Exception:  # noqa: BLE001  # the page can be read: a broken e-invoice loses the e-invoice only
