@@ -13,7 +13,6 @@ WHOLE_FLOW_TESTS = (
     "services/subscription-manager/tests/integration/test_manager_process.py",
     "services/sync-engine/tests/integration/test_life_of_a_mailbox.py",
     "services/sync-engine/tests/integration/test_page_crashes.py",
-    "services/sync-engine/tests/integration/test_reports_and_results.py",
     "services/sync-engine/tests/integration/test_runs_over_http.py",
     "services/webhook-gateway/tests/integration/test_gateway_process.py",
 )
@@ -31,3 +30,7 @@ def test_every_test_of_the_repository_is_run() -> None:
 
 def test_a_test_is_named_for_the_module_that_it_tests() -> None:
     assert find_tests_without_module(CodeBase(ROOT), WHOLE_FLOW_TESTS) == []
+
+
+def test_each_test_of_a_whole_flow_exists() -> None:
+    assert [path for path in WHOLE_FLOW_TESTS if not (ROOT / path).is_file()] == []

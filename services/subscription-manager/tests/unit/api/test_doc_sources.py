@@ -211,6 +211,7 @@ async def test_each_link_is_another(api: API) -> None:
         {"folders": "inbox"},
         {"tenant_id": "other"},
         {"access": "application"},
+        {"access": "application", "provider_tenant": "contoso-id"},
         {"access": "application", "address": "desk@contoso.example"},
     ],
 )

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
 from connection_fakes import NOW, Clock, FakeConnectionStore, make_connection
+from structlog.testing import capture_logs
 
 from mailroom_common.errors import Unavailable
 from subscription_manager.handlers.subscription_reconciler import SubscriptionReconciler
@@ -181,12 +182,15 @@ async def test_wake_is_followed_once_and_nothing_is_asked_while_nothing_is_due()
 
 
 async def test_failure_of_one_stops_no_other() -> None:
-    for error in (Unavailable("lock"), RuntimeError("bug")):
+    outcomes = ((Unavailable("lock"), "subscription_step_deferred"), (RuntimeError("bug"), "subscription_step_crashed"))
+    for error, name in outcomes:
         steps = StepRecorder()
         steps.error = error
-        async with run_until_left(make_reconciler(make_store(), steps)):
-            await steps.wait_for_all()
+        with capture_logs() as events:
+            async with run_until_left(make_reconciler(make_store(), steps)):
+                await steps.wait_for_all()
         assert sorted(steps.advanced) == IDS
+        assert {event["event"] for event in events} == {name}
 
 
 async def test_step_that_hangs_is_cancelled_at_the_stop() -> None:

@@ -1,0 +1,40 @@
+"""What the pages point to is there."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("docs", "services", "libs", "cli", "sandbox", "tests", "deploy")
+PAGES = [ROOT / "README.md", *sorted(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))]
+LINK = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
+SOURCE_FILE = re.compile(r"`([a-z_]+(?:/[a-z_]+)+\.py)`")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/architecture.md"])
+def test_source_files_that_a_page_names_exist(page: str) -> None:
+    sources = [str(file.relative_to(ROOT)) for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")]
+    named = SOURCE_FILE.findall((ROOT / page).read_text())
+    assert [file for file in named if not any(f"/{source}".endswith(f"/{file}") for source in sources)] == []
+
+
+def test_each_decision_is_in_the_index() -> None:
+    decisions = ROOT / "docs/adr"
+    files = sorted(file.name for file in decisions.glob("[0-9]*.md"))
+    assert re.findall(r"\]\((\d{4}[^)]+)\)", (decisions / "README.md").read_text()) == files
+
+
+def test_each_dependency_has_its_reason() -> None:
+    explained = (ROOT / "docs/dependencies.md").read_text().lower()
+    files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("pyproject.toml")]
+    projects = [tomllib.loads(file.read_text())["project"] for file in files]
+    ours = {project["name"] for project in projects}
+    needed = {re.split(r"[\[<>=~!; ]", line)[0] for project in projects for line in project.get("dependencies", [])}
+    assert sorted(name for name in needed - ours if name.lower() not in explained) == []
