@@ -14,6 +14,7 @@ from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.handlers.unfinished_pages import PageProgress, UnfinishedPages
 from sync_engine.ports import Cursors, Messages
 
 log = get_logger()
@@ -40,6 +41,7 @@ class AdvanceCursor:
         self._changes = changes
         self._commits = commits
         self._clock = clock
+        self._unfinished = UnfinishedPages()
 
     async def advance_cursor(
         self,
@@ -90,16 +92,18 @@ class AdvanceCursor:
         between_batches: BetweenBatches | None,
     ) -> Cursor:
         """Each batch raises the cursor's version, and only the last one moves it: after a crash or a throttle the page
-        is listed again, and what was committed of it is known and costs nothing."""
+        is listed again. What was committed of it is known and costs nothing, nor does what left no row, as long as this
+        process remembers it."""
         changes = await self._list_page_changes(run, cursor, page)
         size = MAX_BATCH_MESSAGES if between_batches is None else _RELIST_BATCH_MESSAGES
         batches = [changes[start : start + size] for start in range(0, len(changes), size)] or [[]]
-        for number, batch in enumerate(batches, start=1):
-            # Between two commits, so that nothing of this page waits for what is done there.
-            if number > 1 and between_batches is not None:
-                await between_batches()
-            is_last = number == len(batches)
-            cursor = await self._commit_batch(run, watch, cursor, batch, hints, page if is_last else None)
+        with self._unfinished.continue_page(run, watch, cursor) as progress:
+            for number, batch in enumerate(batches, start=1):
+                # Between two commits, so that nothing of this page waits for what is done there.
+                if number > 1 and between_batches is not None:
+                    await between_batches()
+                is_last = number == len(batches)
+                cursor = await self._commit_batch(run, watch, cursor, batch, hints, progress, page if is_last else None)
         return cursor
 
     async def _commit_batch(
@@ -109,11 +113,14 @@ class AdvanceCursor:
         cursor: Cursor,
         changes: Sequence[Change],
         hints: Mapping[str, MessageSummary],
+        progress: PageProgress,
         finished_page: ChangePage | None,
     ) -> Cursor:
         """`finished_page` is the page whose last batch this is."""
-        listed = [_complete_change(change, cursor.scope, hints) for change in changes]
+        unprocessed = [change for change in changes if not progress.is_processed(change)]
+        listed = [_complete_change(change, cursor.scope, hints) for change in unprocessed]
         batch = await self._changes.process_changes(run, watch, cursor.scope, listed)
+        progress.record_rowless(change for change in unprocessed if change.message_id in batch.rowless_ids)
         update = PageUpdate(messages=batch.messages, failed=batch.failed)
         if batch.interruption:
             # What was done is kept. The cursor stays on the page, where the next run finds the rest.
