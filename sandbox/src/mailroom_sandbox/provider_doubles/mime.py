@@ -83,7 +83,7 @@ def list_people(root: MimePart, header: str) -> list[MailAddress]:
     return [MailAddress(name or address, address) for name, address in getaddresses(values) if name or address]
 
 
-def sent_at(root: MimePart) -> datetime | None:
+def read_sent_time(root: MimePart) -> datetime | None:
     value = root.read_header("date")
     try:
         moment = parsedate_to_datetime(value) if value else None

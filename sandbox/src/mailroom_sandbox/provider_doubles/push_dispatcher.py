@@ -32,7 +32,7 @@ class PushChannel(Protocol):
     at_once: int  # so many posts may be under way to one address
     gives_up_after_s: float
 
-    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def post_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         """Tries once and returns `accepted`, or what went wrong."""
         ...
 
@@ -132,11 +132,11 @@ class PushDispatcher:
         for start in range(0, len(due), channel.together):
             batch = due[start : start + channel.together]
             self._under_way.update(pending_push.seq for pending_push in batch)
-            posts.add(asyncio.create_task(self._send_pushes(channel, url, batch)))
+            posts.add(asyncio.create_task(self._attempt_post(channel, url, batch)))
 
-    async def _send_pushes(self, channel: PushChannel, url: str, pending_pushes: Sequence[PendingPush]) -> None:
+    async def _attempt_post(self, channel: PushChannel, url: str, pending_pushes: Sequence[PendingPush]) -> None:
         try:
-            outcome = await channel.send_pushes(url, pending_pushes)
+            outcome = await channel.post_pushes(url, pending_pushes)
             self._record_outcome(channel, url, pending_pushes, outcome)
             async with self._settled:
                 self._settled.notify_all()

@@ -155,7 +155,7 @@ class Tokens:
             user_id,
         )
 
-    def revoke_user(self, provider: str, user_id: str, client_id: str | None = None, *, access_too: bool) -> int:
+    def revoke_user_grants(self, provider: str, user_id: str, client_id: str | None = None, *, access_too: bool) -> int:
         """Ends all grants of a user; Microsoft lets access tokens live on until they expire."""
         self._store.execute_sql(
             "delete from consented where provider = ? and user_id = ? and client_id = coalesce(?, client_id)",

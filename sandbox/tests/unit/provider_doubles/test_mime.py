@@ -154,4 +154,4 @@ def everything_shown(source: bytes) -> None:
     # Whatever is in it must be possible to send as JSON.
     assert json.loads(json.dumps([shown, tree])) == json.loads(json.dumps([shown, tree], ensure_ascii=False).encode())
     assert mime.list_people(root, "from") is not None
-    assert mime.sent_at(root) is None or mime.sent_at(root)
+    assert mime.read_sent_time(root) is None or mime.read_sent_time(root)

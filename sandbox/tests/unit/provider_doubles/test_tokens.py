@@ -54,7 +54,7 @@ def test_token_expires_by_the_clock_and_by_command(bench: Bench) -> None:
 def test_revoked_user_loses_refresh_tokens_and_access_where_the_provider_says_so(
     bench: Bench, access_too: bool
 ) -> None:
-    assert bench.tokens.revoke_user("gmail", "user-1", access_too=access_too) == 1 + access_too
+    assert bench.tokens.revoke_user_grants("gmail", "user-1", access_too=access_too) == 1 + access_too
     assert bench.problem("refresh", "refresh-1") == "revoked"
     assert bench.problem("access", "access-1") == ("revoked" if access_too else None)
 

@@ -186,7 +186,7 @@ class PartitionConsumer(ABC, Generic[P]):
                 await self._dead_letters.write_dead_letter(topic, raw, failure)
             except Retryable as error:
                 # The record stays uncommitted until its dead letter is written, so its partition does not go on.
-                log.warning("dead_letter_failed", topic=topic.name, offset=raw.offset, reason=str(error))
+                log.warning("dead_letter_write_failed", topic=topic.name, offset=raw.offset, reason=str(error))
                 await wait_for_event(owned.is_released, self._pause_s(attempt))
             else:
                 KAFKA_DEAD_LETTERS.labels(self._group, topic.name, reason).inc()

@@ -54,7 +54,7 @@ class GmailMailboxes:
         self._now = now
         self._announces = announces
 
-    def create_mailbox(self, address: str, display_name: str | None = None) -> GoogleAccount:
+    def find_or_create_mailbox(self, address: str, display_name: str | None = None) -> GoogleAccount:
         if existing := self.find_account(address):
             return existing
         number = uuid.uuid5(uuid.NAMESPACE_DNS, f"account.{address.lower()}").int % 10**20
@@ -147,7 +147,7 @@ class GmailMailboxes:
             self._store.execute_sql("delete from gmail_message where message_id = ?", message_id)
             self._record_change(account, message, "messageDeleted", labels, labels)
 
-    def create_folder(self, address: str, folder: str) -> str:
+    def find_or_create_folder(self, address: str, folder: str) -> str:
         """Makes a label of the user's own, or finds it, and returns its id."""
         return self._find_or_create_label(self.require_account(address), folder)
 

@@ -202,7 +202,7 @@ class Gmail:
         start = call.query_value("startHistoryId") or ""
         if not start.isdigit():
             raise errors.bad_request("Invalid value for startHistoryId")
-        since = self._page_start(call, "history", account, int(start))
+        since = self._read_page_bound(call, "history", account, int(start))
         if self._is_refused(account, int(start), in_the_middle=call.query_value("pageToken") is not None):
             raise errors.not_found()
         types = call.query.get("historyTypes") or _TYPES
@@ -260,7 +260,7 @@ class Gmail:
             raise errors.refuse_call(403, "forbidden", "Metadata scope does not support 'q' parameter")
         labels = set(call.query.get("labelIds", ()))
         hidden_too = (call.query_value("includeSpamTrash") or "").lower() == "true" or asks_for_anywhere(query)
-        before = self._page_start(call, "list", caller.account, 2**62)
+        before = self._read_page_bound(call, "list", caller.account, 2**62)
         size = _page_size(call)
         candidates = self._store.select_rows(
             "select * from gmail_message where user_id = ? and internal_ms * 1000000 + pk < ?"
@@ -353,10 +353,11 @@ class Gmail:
             raise errors.not_found()
         return bytes(found["source"])
 
-    def _page_start(self, call: Call, kind: str, account: GoogleAccount, otherwise: int) -> int:
+    def _read_page_bound(self, call: Call, kind: str, account: GoogleAccount, default: int) -> int:
+        """The sort key in the page token, from which the list goes on; `default` on the first page."""
         token = call.query_value("pageToken")
         if token is None:
-            return otherwise
+            return default
         content = self._state.seal.open_token(kind, token)
         if content is None or content["user"] != account.user_id:
             raise errors.bad_request("Invalid pageToken")

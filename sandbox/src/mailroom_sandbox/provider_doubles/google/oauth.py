@@ -249,7 +249,7 @@ class GoogleOAuth:
         if holders and holders[0].user_id:
             account = self._mailboxes.find_account(holders[0].user_id)
             mailbox = account.address.lower() if account else None
-            tokens.revoke_user(PROVIDER, holders[0].user_id, holders[0].client_id, access_too=True)
+            tokens.revoke_user_grants(PROVIDER, holders[0].user_id, holders[0].client_id, access_too=True)
             response = JSONResponse({})
         else:
             response = JSONResponse(

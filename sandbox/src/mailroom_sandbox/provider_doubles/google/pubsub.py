@@ -41,7 +41,7 @@ class PubSubChannel:
         self._now = now
         self._signed = (0, "")
 
-    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def post_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         (pending_push,) = pending_pushes
         headers = {
             "content-type": "application/json",

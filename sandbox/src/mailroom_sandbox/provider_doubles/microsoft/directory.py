@@ -53,7 +53,7 @@ class Directory:
         self._store = store
         self._now = now
 
-    def create_mailbox(self, address: str, display_name: str | None = None) -> User:
+    def find_or_create_mailbox(self, address: str, display_name: str | None = None) -> User:
         """The mailbox with its standard folders; an existing one is returned as it is."""
         if existing := self.find_user(address):
             return existing

@@ -26,8 +26,8 @@ class GraphMailboxes:
         self._directory = directory
         self._announces = announces
 
-    def create_mailbox(self, address: str, display_name: str | None = None) -> User:
-        return self._directory.create_mailbox(address, display_name)
+    def find_or_create_mailbox(self, address: str, display_name: str | None = None) -> User:
+        return self._directory.find_or_create_mailbox(address, display_name)
 
     def deliver_mail(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str:
         """Puts one mail into the mailbox and returns its immutable id."""
@@ -100,7 +100,7 @@ class GraphMailboxes:
             self._record_change(message, "removed", message["folder_id"])
             self._announces.announce_change("deleted", message, message["folder_id"])
 
-    def create_folder(self, address: str, folder: str) -> str:
+    def find_or_create_folder(self, address: str, folder: str) -> str:
         """Makes what is missing of the path, and returns the id of its last folder."""
         return self._directory.find_or_create_folder(self._require_user(address).user_id, folder)
 

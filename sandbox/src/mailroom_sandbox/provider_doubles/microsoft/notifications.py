@@ -29,7 +29,7 @@ class GraphChannel:
         self._http = http
         self._settings = settings
 
-    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def post_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         first = any(pending_push.attempts == 0 for pending_push in pending_pushes)
         timeout_s = (
             self._settings.notification_first_timeout_s if first else self._settings.notification_retry_timeout_s

@@ -115,7 +115,7 @@ def _content_json(root: mime.MimePart, text_body: bool) -> dict[str, object]:
     plain = _plain_text(body)
     if text_body:
         body = {"contentType": "text", "content": plain}
-    sent = mime.sent_at(root)
+    sent = mime.read_sent_time(root)
     subject = root.read_header("subject") or ""
     sender = mime.list_people(root, "sender") or mime.list_people(root, "from")
     members: dict[str, object] = {

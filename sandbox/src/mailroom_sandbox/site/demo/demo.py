@@ -11,7 +11,7 @@ from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo import expectations
 from mailroom_sandbox.site.demo.accounting import Item, MailAccount, account_for
 from mailroom_sandbox.site.demo.api import MailroomAPI, retry_while_unavailable
-from mailroom_sandbox.site.demo.connect import connect_mailbox
+from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.demo.mails import SAMPLES, Mail, deliver_mails
 from mailroom_sandbox.site.demo.tables import DocumentRows, account_table, show_documents
 from mailroom_sandbox.site.endpoints import Endpoints
@@ -76,10 +76,10 @@ class Demo:
 
     async def _connect_mailbox(self, api: MailroomAPI, control: ControlClient, provider: str) -> DemoMailbox:
         address = MAILBOXES[provider]
-        await control.create_mailbox(provider, address)
+        await control.find_or_create_mailbox(provider, address)
         trusted = self.plan.certificates.client_context()
         # An attempt that was cut off left a source that nobody has consented to; the next one finds it and goes on.
-        doc_source_id = await retry_while_unavailable(lambda: connect_mailbox(api, provider, address, trusted))
+        doc_source_id = await retry_while_unavailable(lambda: ensure_mailbox_connected(api, provider, address, trusted))
         self.console.print(f"[green]✓[/] {address} is connected")
         delivered, new = await deliver_mails(control, provider, address, self.mails, self.plan.home.deliveries)
         self.console.print(f"[green]✓[/] {new} mails delivered to {address}, {len(delivered) - new} were there already")

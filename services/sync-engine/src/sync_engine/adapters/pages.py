@@ -39,7 +39,7 @@ class PgPages:
             await mark_seen(conn, source, update.seen_message_ids, now)
             if update.resets_back_off and new_ids:
                 await conn.execute(
-                    "update sync_engine.sync_state set attempts = 0 where doc_source_id = $1", source.doc_source_id
+                    "update sync_engine.sync_state set failed_attempts = 0 where doc_source_id = $1", source.doc_source_id
                 )
         return CommittedPage(new_ids, sum(len(message.stored_parts) for message in written))
 

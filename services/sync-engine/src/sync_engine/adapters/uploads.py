@@ -24,14 +24,14 @@ _ANNOUNCE = """
 insert into sync_engine.blob_upload (attachment_id, doc_source_id, blob_key)
 select $1, $2, $3
 where not exists (select from sync_engine.message_part where attachment_id = $1)
-on conflict (attachment_id) do update set announced_at = now()
+on conflict (attachment_id) do update set upload_started_at = now()
 """
 # The row's lock is the uploader's too: who announces the same upload again waits until the blob is gone, then writes.
 _LOCK_OLDEST = """
 select u.attachment_id, u.blob_key, exists (
     select from sync_engine.message_part p where p.attachment_id = u.attachment_id) as is_named
-from sync_engine.blob_upload u where u.announced_at < $1
-order by u.announced_at limit 1 for update of u skip locked
+from sync_engine.blob_upload u where u.upload_started_at < $1
+order by u.upload_started_at limit 1 for update of u skip locked
 """
 _DELETE_OLD_RUNS = """
 delete from sync_engine.sync_run

@@ -8,9 +8,9 @@ from time import perf_counter
 
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import SYNC_REQUESTS_REARMED, SYNC_RUN_S
+from mailroom_common.metrics import SYNC_REQUESTS_REAPPENDED, SYNC_CLAIM_S
 from mailroom_common.tracing import bind_traceparent
-from sync_engine.domain.work_table import Append, Claim
+from sync_engine.domain.work_table import RecordToAppend, Claim
 from sync_engine.handlers.answer_claims import REST_AFTER_CRASH_S, REST_S, AnswerClaims
 from sync_engine.handlers.request_partitions import RequestPartition, RequestPartitions, cancel_tasks
 from sync_engine.ports import RequestLog, SyncStates
@@ -69,8 +69,8 @@ class SyncRequestWorker:
 
     def _start_due_work(self) -> None:
         for owned in self._partitions:
-            for append in owned.table.take_rearms():
-                SYNC_REQUESTS_REARMED.inc()
+            for append in owned.table.take_requests_to_reappend():
+                SYNC_REQUESTS_REAPPENDED.inc()
                 owned.start_task(self._append_until_acknowledged(owned, append))
             if not owned.is_recording_full_syncs and (keys := owned.table.take_full_sync_keys()):
                 owned.is_recording_full_syncs = True
@@ -112,7 +112,7 @@ class SyncRequestWorker:
                 outcome, append = await self._answers.answer_claim(owned.table, claim)
         finally:
             self._free_slot(run)
-        SYNC_RUN_S.labels(outcome).observe(perf_counter() - started)
+        SYNC_CLAIM_S.labels(outcome).observe(perf_counter() - started)
         if append:
             self._partitions.changed.set()  # the slot is free, however long the append takes
             await self._append_until_acknowledged(owned, append)
@@ -126,7 +126,7 @@ class SyncRequestWorker:
         except TimeoutError:
             return  # a key has rested long enough
 
-    async def _append_until_acknowledged(self, owned: RequestPartition, append: Append) -> None:
+    async def _append_until_acknowledged(self, owned: RequestPartition, append: RecordToAppend) -> None:
         """A repeated record is harmless, a missing one is not: a source whose append is lost is never claimed again."""
         attempt = 0
         while True:
@@ -135,7 +135,7 @@ class SyncRequestWorker:
             except Retryable as error:
                 # Kafka did not take the record; it is appended until it does, since a missing one would lose the
                 # request.
-                log.warning("append_failed", topic=owned.topic.name, doc_source_id=append.key, reason=str(error))
+                log.warning("sync_request_append_failed", topic=owned.topic.name, doc_source_id=append.key, reason=str(error))
                 await asyncio.sleep(self._append_pauses_s[min(attempt, len(self._append_pauses_s) - 1)])
                 attempt += 1
             else:
@@ -150,13 +150,13 @@ class SyncRequestWorker:
             if known := await self._answers.find_known_keys(keys):
                 await self._states.mark_full_due(known)
         except Retryable as error:
-            # The requests for a full run stay uncommitted until `full_due` is stored, so that a restart does not lose
+            # The requests for a full run stay uncommitted until `full_due_mark` is stored, so that a restart does not lose
             # them.
-            log.warning("full_sync_record_failed", count=len(keys), reason=str(error))
+            log.warning("full_run_request_not_stored", count=len(keys), reason=str(error))
             await asyncio.sleep(error.retry_after_s or REST_S)
             owned.table.release_full_sync_keys(keys)
         except Exception:
-            log.exception("full_sync_record_failed", count=len(keys))
+            log.exception("full_run_request_not_stored", count=len(keys))
             await asyncio.sleep(REST_AFTER_CRASH_S)
             owned.table.release_full_sync_keys(keys)
         else:

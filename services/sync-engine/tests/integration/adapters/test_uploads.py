@@ -62,7 +62,7 @@ async def test_a_blob_that_a_part_names_stays_whoever_announces_it_again(engine:
 
 async def test_an_upload_begun_again_is_young_again(engine: Engine) -> None:
     await _upload(engine, "again")
-    await engine.pool.execute("update sync_engine.blob_upload set announced_at = now() - interval '2 days'")
+    await engine.pool.execute("update sync_engine.blob_upload set upload_started_at = now() - interval '2 days'")
     await _upload(engine, "again")
     assert await _sweeper(engine, timedelta(0)).sweep_once() == 0
 
