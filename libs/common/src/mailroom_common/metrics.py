@@ -10,7 +10,7 @@ OUTBOX_PUBLISHED = Counter(
     "mailroom_outbox_rows_published_total", "Outbox rows that Kafka acknowledged and that were deleted.", ["schema"]
 )
 OUTBOX_FAILED_SENDS = Counter(
-    "mailroom_outbox_sends_failed_total",
+    "mailroom_outbox_send_attempts_failed_total",
     "Outbox rows that Kafka did not acknowledge in time; they are sent again.",
     ["schema"],
 )
@@ -52,7 +52,8 @@ KAFKA_PRODUCERS_REPLACED = Counter(
     "mailroom_kafka_producers_replaced_total", "Producers that died of a fatal error (fenced, out of sequence). Alarm."
 )
 KAFKA_SCHEMA_RECORDS_INVALID = Counter(
-    "mailroom_kafka_schema_records_invalid_total", "Records of `schemas` whose value is not the schema that the key names."
+    "mailroom_kafka_schema_records_invalid_total",
+    "Records of `schemas` whose value is not the schema that the key names.",
 )
 KAFKA_RECORDS_HANDLED = Counter(
     "mailroom_kafka_records_handled_total",

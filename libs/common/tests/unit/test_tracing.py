@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from mailroom_common.logs import configure_logging
-from mailroom_common.tracing import bind_traceparent, get_or_create_traceparent, generate_traceparent
+from mailroom_common.tracing import bind_traceparent, generate_traceparent, get_or_create_traceparent
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

@@ -273,7 +273,7 @@ def _add_push_routes(
 
     @app.post("/sandbox/lifecycle")
     async def send_lifecycle_event(body: Lifecycle) -> dict[str, int]:
-        ids = [body.subscription_id] if body.subscription_id else _subscriptions_of(state, body.address)
+        ids = [body.subscription_id] if body.subscription_id else _list_subscription_ids(state, body.address)
         return {"sent": sum(microsoft.notifications.send_lifecycle_event(one, body.event) for one in ids if one)}
 
     @app.post("/sandbox/tokens/expire")
@@ -367,7 +367,7 @@ def _add_fault_routes(app: FastAPI, state: ProviderState, mailboxes_by_address: 
         return {"address": body.address}
 
 
-def _subscriptions_of(state: ProviderState, address: str | None) -> list[str]:
+def _list_subscription_ids(state: ProviderState, address: str | None) -> list[str]:
     rows = state.store.select_rows(
         "select s.subscription_id from subscription s join mailbox m using (user_id)"
         " where m.provider = 'outlook' and m.address = coalesce(?, m.address)",

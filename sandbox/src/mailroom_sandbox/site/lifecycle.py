@@ -196,7 +196,7 @@ class _Site:
         self._require_free(*(service.name for service in SERVICES))
         self._plan.home.blobs.mkdir(parents=True, exist_ok=True)
         for service in SERVICES:
-            self._keep_running(service.name, service.command, site.environment_for(service, self._plan.ports))
+            self._keep_running(service.name, service.command, site.build_service_environment(service, self._plan.ports))
         await self._wait_until_ready({service.name: f"{self._service_url(service)}/readyz" for service in SERVICES})
 
     def _keep_running(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:

@@ -60,4 +60,4 @@ def test_revoked_user_loses_refresh_tokens_and_access_where_the_provider_says_so
 
 
 def test_first_consent_is_the_first_only(bench: Bench) -> None:
-    assert [bench.tokens.first_consent("gmail", "user-1", "client") for _ in range(2)] == [True, False]
+    assert [bench.tokens.record_consent("gmail", "user-1", "client") for _ in range(2)] == [True, False]

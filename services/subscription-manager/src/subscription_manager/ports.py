@@ -67,7 +67,7 @@ class ConnectionStore(Protocol):
         unless it is saved before."""
         ...
 
-    async def find_next_check(self) -> datetime | None:
+    async def find_next_check_time(self) -> datetime | None:
         """When the next check is due, None when none is scheduled."""
         ...
 

@@ -286,16 +286,16 @@ async def test_only_what_calls_other_urls_is_checked(store: StoreUnderTest) -> N
     moved = replace(URLS, lifecycle="https://new.example/l")
     await store.connections.schedule_checks_of_misdirected("outlook", URLS, NOW)
     await store.connections.schedule_checks_of_misdirected("gmail", moved, NOW)
-    assert await store.connections.find_next_check() == later
+    assert await store.connections.find_next_check_time() == later
     await store.connections.schedule_checks_of_misdirected("outlook", moved, NOW)
-    assert await store.connections.find_next_check() == NOW
+    assert await store.connections.find_next_check_time() == NOW
 
 
 async def test_next_check_is_the_earliest_that_is_scheduled(store: StoreUnderTest) -> None:
-    assert await store.connections.find_next_check() is None
+    assert await store.connections.find_next_check_time() is None
     await store.connections.add_connection(replace(ONE, next_check_at=NOW + timedelta(hours=2)))
     await store.connections.add_connection(replace(TWO, next_check_at=None))
-    assert await store.connections.find_next_check() == NOW + timedelta(hours=2)
+    assert await store.connections.find_next_check_time() == NOW + timedelta(hours=2)
 
 
 async def test_published_counts_what_is_not_waiting_in_the_outbox(store: StoreUnderTest) -> None:

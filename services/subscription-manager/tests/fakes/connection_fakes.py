@@ -191,7 +191,7 @@ class FakeConnectionStore:
             self.rows[row.id] = replace(row, next_check_at=now + lease)
         return [row.id for row in due]
 
-    async def find_next_check(self) -> datetime | None:
+    async def find_next_check_time(self) -> datetime | None:
         return min((row.next_check_at for row in self.rows.values() if row.next_check_at is not None), default=None)
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
@@ -232,7 +232,8 @@ class FakeConnectionStore:
 
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         return [
-            PublishedVersion(row.id, row.published_version, row.state is ConnectionState.DELETED) for row in self.rows.values()
+            PublishedVersion(row.id, row.published_version, row.state is ConnectionState.DELETED)
+            for row in self.rows.values()
         ]
 
     async def republish_doc_source(self, doc_source_id: str) -> None:

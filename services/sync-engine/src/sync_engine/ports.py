@@ -47,15 +47,17 @@ class SyncStates(Protocol):
         """
         ...
 
-    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None) -> None:
-        """Clear the failures. `full_since` is the start of the full run that ended; it clears its own `full_due_mark`."""
+    async def record_success(
+        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
+    ) -> None:
+        """Clear the failures. `full_since` is the start of the full run that ended; it clears its `full_due_mark`."""
         ...
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None:
         """No run before a newer grant."""
         ...
 
-    async def record_listed_until(self, source: DocSource, until: datetime) -> None: ...
+    async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None: ...
 
     async def forget_source(self, source: DocSource) -> None:
         """Remove all rows of a `deleting` source but a soft-deleted one, and report `forgotten`, in one transaction.
@@ -106,11 +108,11 @@ class ParkedItems(Protocol):
 
 
 class Uploads(Protocol):
-    async def announce_upload(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
+    async def record_upload_start(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
         """Committed before the first byte is written, so that the sweeper can find what no page ever named."""
         ...
 
-    async def withdraw_upload(self, attachment_id: str) -> None: ...
+    async def delete_upload_record(self, attachment_id: str) -> None: ...
 
 
 class SyncRuns(Protocol):

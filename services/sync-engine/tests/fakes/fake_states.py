@@ -21,7 +21,7 @@ class FakeSyncStates:
 
     async def raise_version_and_read_state(self, source: DocSource) -> SyncState:
         self._record_call("raise_version_and_read_state", source)
-        return SyncState(state=str(source.state), not_before=self.rests_until.get(source.doc_source_id))
+        return SyncState(source_state=str(source.state), not_before=self.rests_until.get(source.doc_source_id))
 
     async def mark_full_due(self, doc_source_ids: Iterable[str]) -> None:
         if not self.is_reachable:
@@ -33,11 +33,13 @@ class FakeSyncStates:
     ) -> datetime:
         return datetime.now(UTC) + timedelta(seconds=0.05)
 
-    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None) -> None: ...
+    async def record_success(
+        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
+    ) -> None: ...
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None: ...
 
-    async def record_listed_until(self, source: DocSource, until: datetime) -> None: ...
+    async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None: ...
 
     async def forget_source(self, source: DocSource) -> None:
         self._record_call("forget_source", source)

@@ -86,7 +86,10 @@ class Log:
     """Partitions in memory: what is appended is read by the owned that stands for its owner."""
 
     def __init__(self) -> None:
-        self.records: dict[str, list[tuple[str, RecordToAppend | None]]] = {"sync-requests": [], "sync-requests-backfill": []}
+        self.records: dict[str, list[tuple[str, RecordToAppend | None]]] = {
+            "sync-requests": [],
+            "sync-requests-backfill": [],
+        }
         self.owned: dict[str, RequestPartition] = {}
         self.failures = 0
 

@@ -147,13 +147,13 @@ class PartitionConsumer(ABC, Generic[P]):
                 continue
             owned = self._own_partition(partition)
             owned.backlog.extend(records)
-            self._process_backlog(owned)
+            self._take_from_backlog(owned)
         await self._after_poll()
 
     def _held_partitions(self) -> list[Partition]:
         return [partition for partition, owned in self._owned.items() if owned.backlog]
 
-    def _process_backlog(self, owned: P) -> None:
+    def _take_from_backlog(self, owned: P) -> None:
         """Take what the partition has capacity for, up to a record whose schema is not known yet."""
         while owned.backlog and owned.has_capacity():
             raw = owned.backlog[0]
@@ -226,7 +226,7 @@ class PartitionConsumer(ABC, Generic[P]):
         """A schema was learned: the partitions that waited for it go on."""
         for owned in self._owned.values():
             if owned.awaited_schema is not None and self._codec.knows_fingerprint(owned.awaited_schema):
-                self._process_backlog(owned)
+                self._take_from_backlog(owned)
 
     def _count_awaiting(self) -> None:
         count = sum(owned.awaited_schema is not None for owned in self._owned.values())

@@ -125,7 +125,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
                 offset = queue.popleft().raw.offset
                 owned.watermark.mark_done(offset)
                 KAFKA_RECORDS_HANDLED.labels(self._group, owned.partition.topic.name).inc()
-                self._process_backlog(owned)
+                self._take_from_backlog(owned)
             if not queue:
                 del owned.queues[key]
         except Exception as error:  # noqa: BLE001  # the edge of the task: the whole runner fails with it

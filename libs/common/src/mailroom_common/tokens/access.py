@@ -76,7 +76,11 @@ class AccessTokens:
         The task is shielded: who asked may be cancelled between the provider's answer and its being stored.
         """
         cached = self._cached.get(key)
-        if cached and self._is_usable(cached, rejected) and cached.grant_generation >= self._required_generation(mailbox):
+        if (
+            cached
+            and self._is_usable(cached, rejected)
+            and cached.grant_generation >= self._required_generation(mailbox)
+        ):
             return cached.token
         while True:
             task = self._running.get(key)

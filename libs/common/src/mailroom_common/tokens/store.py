@@ -17,7 +17,9 @@ from mailroom_common.tokens.sealing import SealingKeys
 
 SCHEMA = "mailroom_tokens"
 
-_COLUMNS = "doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, refreshed_at, refused_at"
+_COLUMNS = (
+    "doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, refreshed_at, refused_at"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,8 @@ class TokenStore:
         async with acquire_session(self._pool) as conn:
             grant_generation: int = await conn.fetchval(
                 'insert into mailroom_tokens."grant" '
-                "(doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, access_expires_at, "
-                "refreshed_at) "
+                "(doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, "
+                "access_expires_at, refreshed_at) "
                 "values ($1, $2, $3, $4, 1, $5, $6, now()) on conflict (doc_source_id) do update set "
                 "provider = $2, provider_user_id = $3, sealed_tokens = $4, scopes = $5, access_expires_at = $6, "
                 'refreshed_at = now(), refused_at = null, grant_generation = "grant".grant_generation + 1 '

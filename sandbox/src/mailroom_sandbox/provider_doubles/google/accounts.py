@@ -73,11 +73,11 @@ class GmailMailboxes:
         row = self._store.select_row(
             "select * from mailbox where provider = ? and (user_id = ? or address = ?)", PROVIDER, key, key
         )
-        return _account_from_row(row) if row else None
+        return _parse_account(row) if row else None
 
     def list_accounts(self) -> list[GoogleAccount]:
         rows = self._store.select_rows("select * from mailbox where provider = ? order by address", PROVIDER)
-        return [_account_from_row(row) for row in rows]
+        return [_parse_account(row) for row in rows]
 
     def require_account(self, key: str) -> GoogleAccount:
         account = self.find_account(key)
@@ -265,7 +265,7 @@ def _join_labels(labels: Iterable[str]) -> str:
     return orjson.dumps(sorted(labels)).decode()
 
 
-def _account_from_row(row: sqlite3.Row) -> GoogleAccount:
+def _parse_account(row: sqlite3.Row) -> GoogleAccount:
     return GoogleAccount(
         row["user_id"],
         row["address"],

@@ -140,7 +140,7 @@ def _has_own_number_near(page: Sequence[TextLine], index: int, name: str) -> boo
     return any(
         labels.VAT_ID.search(text)
         and not labels.BUYER.search(text)
-        and (values.vat_ids_in(text) or values.polish_tax_ids_in(text))
+        and (values.find_vat_ids(text) or values.find_polish_tax_ids(text))
         for text in near
     )
 
@@ -190,13 +190,13 @@ def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> 
     match = labels.SELLER.search(cell.text)
     if not match or labels.BUYER.search(cell.text):
         return None
-    for text in _texts_for_label(page, index, number, match.end()):
+    for text in _list_texts_for_label(page, index, number, match.end()):
         if name := _parse_name(text.lstrip(" :")):
             return name
     return None
 
 
-def _texts_for_label(page: Sequence[TextLine], index: int, number: int, end: int) -> Iterator[str]:
+def _list_texts_for_label(page: Sequence[TextLine], index: int, number: int, end: int) -> Iterator[str]:
     line = page[index]
     cell = line.cells[number]
     rest = cell.text[end:].strip(" :")

@@ -28,8 +28,8 @@ from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import (
     INGESTION_ATTEMPT_S,
-    INGESTION_DOCUMENTS_FINISHED,
     INGESTION_DOCUMENT_ATTEMPTS_FAILED,
+    INGESTION_DOCUMENTS_FINISHED,
 )
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
 

@@ -51,11 +51,11 @@ create table ingestion.intake (
     provider text not null,
     message_id text not null,
     internet_message_id text,
-    part_path text not null,                     -- the provider's attachment id (Outlook) or part number (Gmail), as 1.2
+    part_path text not null,                     -- Outlook: the provider's attachment id; Gmail: part number, as 1.2
     filename text,                               -- as the mail says
     detected_content_type text not null,         -- what the bytes are, whatever the mail declares
     size_bytes bigint not null,                  -- of this attachment
-    uploaded_blob_key text not null,             -- where sync-engine uploaded its bytes; a duplicate's blob is deleted later
+    uploaded_blob_key text not null,             -- where its bytes were uploaded; a duplicate's blob is deleted
     sender_address text,                         -- address in `From`
     subject text,                                -- subject of the mail
     received_at timestamptz,                     -- provider's clock

@@ -93,7 +93,9 @@ def test_metadata_is_what_the_archive_promises_in_ascii() -> None:
 @example("x" + "漢" * 400 + "@b.example")
 def test_metadata_is_less_than_s3_takes_and_splits_no_character(sender: str) -> None:
     metadata = build_archive_metadata(
-        build_attachment(sender_address=sender), source="manual_upload", processed_at=datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
+        build_attachment(sender_address=sender),
+        source="manual_upload",
+        processed_at=datetime(2026, 4, 2, 8, 0, tzinfo=UTC),
     )
     assert sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items()) < 2048
     written = metadata["sender-email"]

@@ -42,8 +42,8 @@ _LOCK_WAIT_S = 5  # who has it is doing the same work, or it is free within a le
 
 _SELECT = """
 select d.*, e.address, e.aliases, e.connection_status, e.connection_reason, e.current_error, e.last_successful_sync_at,
-       s.subscription_id, s.resource, s.notification_url, s.lifecycle_url, s.expires_at, s.status, s.created_or_renewed_at,
-       s.client_state_sha256, s.renewal_requested_at, s.renewal_count
+       s.subscription_id, s.resource, s.notification_url, s.lifecycle_url, s.expires_at, s.status,
+       s.created_or_renewed_at, s.client_state_sha256, s.renewal_requested_at, s.renewal_count
 from subscription_manager.doc_source d
 join subscription_manager.doc_source_email e on e.doc_source_id = d.id
 left join subscription_manager.subscription_state s on s.doc_source_id = d.id
@@ -54,14 +54,14 @@ _LOCK_ROW = "select from subscription_manager.doc_source where id = $1 for updat
 
 _UPSERT_DOC_SOURCE = """
 insert into subscription_manager.doc_source
-    (id, tenant_id, provider, profile, access, state, published_version, provider_user_id, provider_tenant, folders, start_at,
-     grant_generation, client_state_hashes, next_check_at, failed_attempts, next_backstop_at, provider_ended_at, sync_rows_deleted_at,
-     created_at)
+    (id, tenant_id, provider, profile, access, state, published_version, provider_user_id, provider_tenant, folders,
+     start_at, grant_generation, client_state_hashes, next_check_at, failed_attempts, next_backstop_at,
+     provider_ended_at, sync_rows_deleted_at, created_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 on conflict (id) do update set
     state = $6, published_version = $7, provider_user_id = $8, provider_tenant = $9, folders = $10, start_at = $11,
-    grant_generation = $12, client_state_hashes = $13, next_check_at = $14, failed_attempts = $15, next_backstop_at = $16,
-    provider_ended_at = $17, sync_rows_deleted_at = $18
+    grant_generation = $12, client_state_hashes = $13, next_check_at = $14, failed_attempts = $15,
+    next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18
 """
 
 _UPSERT_EMAIL = """
@@ -70,8 +70,8 @@ insert into subscription_manager.doc_source_email
      last_successful_sync_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 on conflict (doc_source_id) do update set
-    address = $3, aliases = $4, provider_user_id = $5, connection_status = $6, connection_reason = $7, current_error = $8,
-    last_successful_sync_at = $9
+    address = $3, aliases = $4, provider_user_id = $5, connection_status = $6, connection_reason = $7,
+    current_error = $8, last_successful_sync_at = $9
 """
 
 _UPSERT_SUBSCRIPTION = """
@@ -158,7 +158,7 @@ class PgConnectionStore:
         async with acquire_session(self._pool) as conn:
             return [str(row["id"]) for row in await conn.fetch(_CLAIM_DUE_CHECKS, now, lease, limit)]
 
-    async def find_next_check(self) -> datetime | None:
+    async def find_next_check_time(self) -> datetime | None:
         async with acquire_session(self._pool) as conn:
             next_check_at: datetime | None = await conn.fetchval(
                 "select min(next_check_at) from subscription_manager.doc_source"
@@ -207,7 +207,8 @@ class PgConnectionStore:
                 DOC_SOURCES.name,
             )
         return [
-            PublishedVersion(str(row["id"]), row["published_version"], row["state"] == ConnectionState.DELETED) for row in rows
+            PublishedVersion(str(row["id"]), row["published_version"], row["state"] == ConnectionState.DELETED)
+            for row in rows
         ]
 
     async def republish_doc_source(self, doc_source_id: str) -> None:
@@ -223,7 +224,11 @@ class PgConnectionStore:
     ) -> Connection:
         """Within the transaction that holds the row's lock."""
         # From `before` and not from `after`: the row is locked, so this is the newest version there is.
-        stored = replace(after, published_version=before.published_version + 1) if needs_new_version(before, after) else after
+        stored = (
+            replace(after, published_version=before.published_version + 1)
+            if needs_new_version(before, after)
+            else after
+        )
         await self._upsert_rows(conn, stored)
         if stored.published_version != before.published_version:
             await self._publish_version(conn, stored)

@@ -65,7 +65,9 @@ def compute_next_check(connection: Connection, push: PushTraits | None, jitter: 
     return compute_renewal_time(push, current.created_or_renewed_at, current.expires_at, jitter)
 
 
-def compute_renewal_time(push: PushTraits, created_or_renewed_at: datetime, expires_at: datetime, jitter: float) -> datetime:
+def compute_renewal_time(
+    push: PushTraits, created_or_renewed_at: datetime, expires_at: datetime, jitter: float
+) -> datetime:
     """With a day left, or half of its life where that is short; at the provider's interval where it asks for one.
 
     `jitter` is 0 to 1 and brings the renewal forward, so that what was created together is not renewed together.

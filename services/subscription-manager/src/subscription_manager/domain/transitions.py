@@ -207,11 +207,16 @@ def record_forgotten(connection: Connection, now: datetime) -> Connection:
 def erase_to_tombstone_if_finished(connection: Connection, now: datetime) -> Connection:
     """A deletion is finished when nothing is left, neither at the provider nor in sync-engine."""
     is_finished = connection.provider_ended_at is not None and connection.sync_rows_deleted_at is not None
-    return erase_to_tombstone(connection, now) if connection.state is ConnectionState.DELETING and is_finished else connection
+    return (
+        erase_to_tombstone(connection, now)
+        if connection.state is ConnectionState.DELETING and is_finished
+        else connection
+    )
 
 
 def erase_to_tombstone(connection: Connection, now: datetime) -> Connection:
-    """Only the id and the version stay, which repeat the tombstone, and nothing of anybody's mailbox."""
+    """The last step of a deletion: only the id and the version stay, which repeat the tombstone, and nothing of
+    anybody's mailbox."""
     return replace(
         connection,
         state=ConnectionState.DELETED,

@@ -88,8 +88,8 @@ class EndConnection:
             await consent.revoke_grant(grant.tokens.refresh_token)
 
     async def _schedule_check_at_expiry(self, connection: Connection, error: MailroomError) -> bool:
-        """True while the subscription may still live. A provider that refuses us is not asked again: the subscription
-        expires by itself."""
+        """True while the subscription may still live: the next check comes at its end. A provider that refuses us is
+        not asked again, since the subscription expires by itself."""
         current = connection.subscription
         if current is None or current.expires_at <= self._clock():
             # The provider refuses us, and the subscription has expired by now: nothing is left to end there.
@@ -109,4 +109,4 @@ class EndConnection:
                 ended = transitions.record_provider_end(locked.connection, now)
                 # sync-engine may have said `forgotten` before: whichever comes last writes the tombstone.
                 await locked.save_connection(transitions.erase_to_tombstone_if_finished(ended, now))
-        log.info("provider_side_ended", doc_source_id=connection.id)
+        log.info("provider_access_ended", doc_source_id=connection.id)

@@ -8,18 +8,18 @@ create table subscription_manager.doc_source (
     provider text not null,
     profile text not null,                  -- what it is read for: invoice, contract_note, observation
     access text not null,                   -- delegated (a user's consent) or application
-    -- What its owner wants; trouble with the provider is in `connection_status`. deleted: only id and version are kept.
+    -- Where it is in its life; trouble with the provider is in `connection_status`. deleted: only id and version are kept.
     state text not null check (state in ('pending', 'active', 'paused', 'deleting', 'deleted')),
-    published_version bigint not null,      -- of the record in `doc-sources`; rises with each change of that record only
+    published_version bigint not null,      -- of its record in `doc-sources`; rises when that record changes
     -- the provider's id of the user; application access: the mailbox's address; null before consent
     provider_user_id text,
-    provider_tenant text,                   -- Entra tenant id, or domain of the Google Workspace; null for private accounts
+    provider_tenant text,                   -- Entra tenant id or domain of a Google Workspace; null: none
     folders text[] not null default '{}',   -- names or paths to sync; empty: the default ones
     start_at timestamptz,                   -- mail received before is never stored
     grant_generation bigint not null default 0,  -- of the consent in use; rises with each
     -- SHA-256 of each client state that the gateway accepts, those of replaced subscriptions too, and its expiry
     client_state_hashes jsonb not null default '[]',
-    -- when its subscription is checked next; a check under way moves it on, as its lease; null: only an event makes it due
+    -- when its subscription is checked next, or the lease of a check under way ends; null: only an event makes it due
     next_check_at timestamptz,
     failed_attempts int not null default 0, -- since the last success
     next_backstop_at timestamptz,           -- when the next backstop sync is requested
@@ -46,7 +46,7 @@ create table subscription_manager.doc_source_email (
         connection_status in ('active', 'token_refresh_failed', 'subscription_expired', 'provider_error')
     ),
     connection_reason text,                 -- why the status is not active
-    current_error text,                     -- of a step at the provider or of an event of sync-engine; null when it works
+    current_error text,                     -- of a step at the provider or from sync-engine; null: it works
     last_successful_sync_at timestamptz     -- when sync-engine last reported `synced`
 );
 
@@ -78,7 +78,7 @@ create table subscription_manager.oauth_request (
     flow_started_at timestamptz,            -- the button was pressed; opening the link changes nothing
     state_sha256 bytea unique,              -- of the OAuth `state`
     cookie_sha256 bytea,                    -- of the cookie that binds the flow to one browser
-    sealed_flow_secrets text,               -- code verifier and nonce; kept until the row is deleted, days after the link's end
+    sealed_flow_secrets text,               -- code verifier and nonce; kept as long as the row
     flow_expires_at timestamptz,            -- the provider's answer is refused after it
     finished_at timestamptz                 -- the callback came; whatever it brought, it comes once
 );

@@ -121,7 +121,11 @@ def test_deletion_without_consent_is_finished_at_once_and_with_a_left_grant_is_n
     assert transitions.begin_deletion(PENDING, NOW).state is ConnectionState.DELETED
     asked = replace(PENDING, address="asked@contoso.example")
     with_grant = transitions.begin_deletion(asked, NOW, has_grant=True)
-    assert (with_grant.state, with_grant.address, with_grant.sync_rows_deleted_at) == (ConnectionState.DELETING, None, NOW)
+    assert (with_grant.state, with_grant.address, with_grant.sync_rows_deleted_at) == (
+        ConnectionState.DELETING,
+        None,
+        NOW,
+    )
 
 
 def test_deletion_is_finished_when_both_sides_are() -> None:

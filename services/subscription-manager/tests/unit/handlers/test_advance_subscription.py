@@ -39,7 +39,9 @@ async def test_renewal_that_the_provider_asked_for_is_made_now() -> None:
 
 
 async def test_no_subscription_is_touched_twice_within_ten_minutes() -> None:
-    touched = make_subscription(created_or_renewed_at=NOW - timedelta(minutes=3), renewal_requested_at=NOW - timedelta(minutes=1))
+    touched = make_subscription(
+        created_or_renewed_at=NOW - timedelta(minutes=3), renewal_requested_at=NOW - timedelta(minutes=1)
+    )
     setup = SubscriptionSetup(make_connection(subscription=touched))
     setup.provider.subscriptions["sub-old"] = make_provider_subscription(touched)
     after = await setup.advance_subscription()

@@ -102,7 +102,10 @@ class PgMessages:
         self, doc_source_id: str, folder_id: str | None, since: datetime
     ) -> Sequence[KnownMessage]:
         async with acquire_session(self._pool) as conn:
-            return [_to_known_message(row) for row in await conn.fetch(_LIST_OBSERVED_NOT_LISTED, doc_source_id, folder_id, since)]
+            return [
+                _to_known_message(row)
+                for row in await conn.fetch(_LIST_OBSERVED_NOT_LISTED, doc_source_id, folder_id, since)
+            ]
 
     async def record_result(self, result: IngestionResult) -> None:
         async with open_transaction(self._pool) as conn:
@@ -139,10 +142,11 @@ async def insert_parts(conn: DatabaseSession, source: DocSource, messages: Seque
         await conn.execute(_INSERT_PARTS, source.doc_source_id, rows)
 
 
-async def mark_seen(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
+async def mark_listed(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
     if message_ids:
         await conn.execute(
-            "update sync_engine.message set last_full_listing_at = $3 where doc_source_id = $1 and message_id = any($2)",
+            "update sync_engine.message set last_full_listing_at = $3 "
+            "where doc_source_id = $1 and message_id = any($2)",
             source.doc_source_id,
             list(message_ids),
             now,

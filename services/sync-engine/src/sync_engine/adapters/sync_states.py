@@ -17,8 +17,8 @@ _FIRST_PAUSE_S = 2.0
 _MAX_PAUSE_S = 900.0
 
 _SELECT = """
-select source_state, source_version, grant_generation, not_before, failed_attempts, refused_generation, modified_listed_until, last_full_started_at,
-       full_due_mark, forgotten_at
+select source_state, source_version, grant_generation, not_before, failed_attempts, refused_generation,
+       modified_listed_until, last_full_started_at, full_due_mark, forgotten_at
 from sync_engine.sync_state where doc_source_id = $1
 """
 # Version, state and generation only rise; the failures of an older grant do not count for a newer one.
@@ -64,7 +64,7 @@ update sync_engine.sync_state set
 where doc_source_id = $1 and grant_generation <= $2
   and (failed_attempts > 0 or not_before is not null or $3::timestamptz is not null)
 """
-# Announcements of parts only: a blob that no part names is the sweeper's to remove.
+# Uploads of parts only: a blob that no part names is the sweeper's to remove.
 _DELETE_ROWS = (
     """delete from sync_engine.blob_upload u using sync_engine.message_part p
        where p.doc_source_id = $1 and u.attachment_id = p.attachment_id""",
@@ -76,8 +76,8 @@ _DELETE_ROWS = (
 )
 _SOFT_DELETE = """
 update sync_engine.sync_state
-set forgotten_at = $2, modified_listed_until = null, last_full_started_at = null, full_due_mark = null, not_before = null, failed_attempts = 0,
-    missing_folders = '{}'
+set forgotten_at = $2, modified_listed_until = null, last_full_started_at = null, full_due_mark = null,
+    not_before = null, failed_attempts = 0, missing_folders = '{}'
 where doc_source_id = $1 and forgotten_at is null
 returning doc_source_id
 """
@@ -116,9 +116,13 @@ class PgSyncStates:
             )
             return not_before
 
-    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None) -> None:
+    async def record_success(
+        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
+    ) -> None:
         async with acquire_session(self._pool) as conn:
-            await conn.execute(_RECORD_SUCCESS, source.doc_source_id, source.grant_generation, full_since, full_due_mark)
+            await conn.execute(
+                _RECORD_SUCCESS, source.doc_source_id, source.grant_generation, full_since, full_due_mark
+            )
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None:
         async with acquire_session(self._pool) as conn:
@@ -129,7 +133,7 @@ class PgSyncStates:
                 generation,
             )
 
-    async def record_listed_until(self, source: DocSource, until: datetime) -> None:
+    async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None:
         async with acquire_session(self._pool) as conn:
             await conn.execute(
                 "update sync_engine.sync_state set modified_listed_until = $2 "

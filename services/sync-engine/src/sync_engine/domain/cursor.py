@@ -10,7 +10,8 @@ class Cursor:
 
     `scope` is a folder id, or one of the two scopes of a mailbox with a history: `HISTORY_SCOPE`, `RELIST_SCOPE`.
 
-    `full_round_started_at` is set while a round from nothing (a first sync, or one after a refused position) is under way.
+    `full_round_started_at` is set while a round from nothing (a first sync, or one after a refused position) is under
+    way.
     """
 
     scope: str
@@ -30,10 +31,10 @@ class Cursor:
 
     def stay_on_page(self, now: datetime) -> "Cursor":
         """After a batch that is not the last of its page: the same page is read again after a crash."""
-        return replace(self, full_round_started_at=self._round_start(now))
+        return replace(self, full_round_started_at=self._choose_round_start(now))
 
     def advance_to_page(self, page_token: str, now: datetime) -> "Cursor":
-        return replace(self, page_token=page_token, full_round_started_at=self._round_start(now))
+        return replace(self, page_token=page_token, full_round_started_at=self._choose_round_start(now))
 
     def finish_round(self, position: str) -> "Cursor":
         return replace(self, position=position, page_token=None, full_round_started_at=None)
@@ -46,5 +47,5 @@ class Cursor:
         """The position was refused: all that is there is listed again."""
         return replace(self, position=None, page_token=None, full_round_started_at=None)
 
-    def _round_start(self, now: datetime) -> datetime | None:
+    def _choose_round_start(self, now: datetime) -> datetime | None:
         return (self.full_round_started_at or now) if self.has_no_position else None

@@ -137,7 +137,7 @@ class RunKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncState:
-    """The row of `sync_state` as a run finds it. `full_due_mark` is a mark: clearing it clears no later one."""
+    """The row of `sync_state` as a run finds it. Clearing `full_due_mark` clears no later mark."""
 
     source_state: str
     not_before: datetime | None = None

@@ -36,7 +36,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class RecordToAppend:
-    """A record that the owner appends until Kafka acknowledges it, and then calls `acknowledge_append`."""
+    """A request or tombstone that the owner appends until Kafka acknowledges it; then it calls `acknowledge_append`."""
 
     key: str
     request: SyncRequest
@@ -118,7 +118,7 @@ class WorkTable:
     # Actions of the owner.
 
     def take_requests_to_reappend(self) -> list[RecordToAppend]:
-        """Requests that a tombstone has shadowed, to be appended again."""
+        """Requests behind which a late tombstone stands: they are appended again, or compaction would remove them."""
         appends = []
         for key in self._shadowed:
             row = self._rows[key]
@@ -173,7 +173,8 @@ class WorkTable:
         return claim
 
     def end_claim_and_build_tombstone(self, claim: Claim) -> RecordToAppend | None:
-        """The run ended, or no run can help: a tombstone; None when a newer request asks for another run."""
+        """The run ended, or no run can help: a tombstone; None when a newer request asks for another run, or an append
+        of ours has not been read back yet."""
         row = self._end_claim(claim)
         append = None
         if row.pending == claim.offset and self._has_read_own_appends(row):
@@ -185,7 +186,9 @@ class WorkTable:
         """After a failed run: the request again, so that the committed offset moves on while the key rests."""
         row = self._end_claim(claim)
         row.reasons.update(claim.reasons - FULL_RUN_REASONS)  # those are stored by now
-        append = self._count_append(row, RecordToAppend(claim.key, row.request, frozenset(row.reasons) | {SyncReason.RETRY}))
+        append = self._count_append(
+            row, RecordToAppend(claim.key, row.request, frozenset(row.reasons) | {SyncReason.RETRY})
+        )
         self._rest_until(claim.key, row, not_before)
         self._update_indexes(claim.key, row)
         return append

@@ -7,7 +7,7 @@ from mailroom_common.errors import Retryable, Unavailable
 from mailroom_common.events import DocSource, DocSourceState
 from mailroom_common.logs import get_logger
 from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunOutcome
-from sync_engine.domain.work_table import RecordToAppend, Claim, WorkTable
+from sync_engine.domain.work_table import Claim, RecordToAppend, WorkTable
 from sync_engine.ports import ConnectionEventPublisher, DocSources, MailboxSync, SyncStates
 
 log = get_logger()

@@ -8,9 +8,9 @@ from time import perf_counter
 
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import SYNC_REQUESTS_REAPPENDED, SYNC_CLAIM_S
+from mailroom_common.metrics import SYNC_CLAIM_S, SYNC_REQUESTS_REAPPENDED
 from mailroom_common.tracing import bind_traceparent
-from sync_engine.domain.work_table import RecordToAppend, Claim
+from sync_engine.domain.work_table import Claim, RecordToAppend
 from sync_engine.handlers.answer_claims import REST_AFTER_CRASH_S, REST_S, AnswerClaims
 from sync_engine.handlers.request_partitions import RequestPartition, RequestPartitions, cancel_tasks
 from sync_engine.ports import RequestLog, SyncStates
@@ -135,7 +135,9 @@ class SyncRequestWorker:
             except Retryable as error:
                 # Kafka did not take the record; it is appended until it does, since a missing one would lose the
                 # request.
-                log.warning("sync_request_append_failed", topic=owned.topic.name, doc_source_id=append.key, reason=str(error))
+                log.warning(
+                    "sync_request_append_failed", topic=owned.topic.name, doc_source_id=append.key, reason=str(error)
+                )
                 await asyncio.sleep(self._append_pauses_s[min(attempt, len(self._append_pauses_s) - 1)])
                 attempt += 1
             else:
@@ -150,8 +152,8 @@ class SyncRequestWorker:
             if known := await self._answers.find_known_keys(keys):
                 await self._states.mark_full_due(known)
         except Retryable as error:
-            # The requests for a full run stay uncommitted until `full_due_mark` is stored, so that a restart does not lose
-            # them.
+            # The requests for a full run stay uncommitted until `full_due_mark` is stored, so that a restart does not
+            # lose them.
             log.warning("full_run_request_not_stored", count=len(keys), reason=str(error))
             await asyncio.sleep(error.retry_after_s or REST_S)
             owned.table.release_full_sync_keys(keys)

@@ -11,8 +11,10 @@ create table sync_engine.sync_state (
     tenant_id text,                             -- null until the worker has read the source from `doc-sources`
     source_version bigint not null default 0,   -- of `doc-sources`; an older record changes nothing
     -- the doc source's state in its newest record, not how the sync is going
-    source_state text not null default 'unknown' check (source_state in ('unknown', 'pending', 'active', 'paused', 'deleting')),
-    grant_generation bigint not null default 0, -- of the grant that `refused_generation`, `not_before` and `failed_attempts` are about
+    source_state text not null default 'unknown'
+        check (source_state in ('unknown', 'pending', 'active', 'paused', 'deleting')),
+    -- of the grant that `refused_generation`, `not_before` and `failed_attempts` are about; a newer one clears them
+    grant_generation bigint not null default 0,
     refused_generation bigint,                  -- this grant was refused: no run before a newer one
     not_before timestamptz,                     -- no run before then
     failed_attempts integer not null default 0, -- failed runs in a row; a throttled one does not count
@@ -74,18 +76,19 @@ create table sync_engine.message (
     -- written or changed, or listed by a round from nothing; used for `observation` sources only
     last_full_listing_at timestamptz not null default now(),
     processed_at timestamptz not null default now(),  -- when it was judged and its parts stored or skipped
-    closed_at timestamptz,                      -- when all results were in, at once without a stored part; not when removed
+    closed_at timestamptz,                      -- when all results were in; at once if no part was stored
     primary key (doc_source_id, message_id)
 );
 create index message_by_tenant on sync_engine.message (tenant_id, seq desc);
 create index message_by_source on sync_engine.message (doc_source_id, seq desc);
-create index message_by_full_listing on sync_engine.message (doc_source_id, folder_id, last_full_listing_at) where state = 'observed';
+create index message_by_full_listing on sync_engine.message (doc_source_id, folder_id, last_full_listing_at)
+    where state = 'observed';
 
 -- Every part of a processed message, stored or skipped. `skip_reason` has the words of the samples' index.
 create table sync_engine.message_part (
     doc_source_id text not null,
     message_id text not null,
-    part_path text not null,                    -- the provider's attachment id (Outlook) or part number (Gmail), as 1.2
+    part_path text not null,                    -- Outlook: the provider's attachment id; Gmail: part number, as 1.2
     position integer not null,                  -- order of the parts in the mail
     stored boolean not null,                    -- its bytes are in the blob store
     skip_reason text,                           -- why it is not stored; null when it is
@@ -145,7 +148,7 @@ create table sync_engine.sync_run (
     outcome text check (outcome in ('done', 'retry', 'not_syncable', 'failed')), -- null: under way, or its process was killed
     detail text,                                -- sentence of the error
     new_messages integer not null default 0,    -- messages seen for the first time
-    unannounced_messages integer not null default 0,  -- of those, found by a backstop though no notification told of them
+    unannounced_messages integer not null default 0,  -- of those, found by a backstop and told of by no notification
     stored_parts integer not null default 0,    -- parts whose bytes were stored
     parked_items integer not null default 0     -- messages that could not be stored
 );

@@ -16,7 +16,7 @@ def state(
     last_full: timedelta | None = None, listed: timedelta | None = None, full_due_mark: int | None = None
 ) -> SyncState:
     return SyncState(
-        state="active",
+        source_state="active",
         last_full_started_at=None if last_full is None else NOW - last_full,
         modified_listed_until=None if listed is None else NOW - listed,
         full_due_mark=full_due_mark,

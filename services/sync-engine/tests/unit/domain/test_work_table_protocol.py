@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from mailroom_common.events import SyncReason, SyncRequest
-from sync_engine.domain.work_table import RecordToAppend, Claim, WorkTable, _Row
+from sync_engine.domain.work_table import Claim, RecordToAppend, WorkTable, _Row
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 KEYS = ("a", "b")
