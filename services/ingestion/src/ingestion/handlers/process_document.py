@@ -179,8 +179,8 @@ class DocumentProcessor:
                 file, path, metadata=build_archive_metadata(attachment, source=source, processed_at=now)
             )
         except Rejected as error:
-            # Reading the document again would end here again.
             refused = routing.route_archive_refusal(outcome)
+            # Reading the document again would end here again.
             log.error(
                 "archive_copy_refused",
                 document_id=lease.document_id,

@@ -166,10 +166,9 @@ create table sync_engine.outbox (
     created_at timestamptz not null default now()
 );
 
--- Shared with an outside backstop job by contract: these columns and no others, whatever we would like to add.
 create schema if not exists bo_airflow;
 
--- No code of ours writes it yet.
+-- Shared with an outside backstop job by contract: these columns and no others. That job writes it, no code of ours.
 create table if not exists bo_airflow.email_ingestion_state (
     id bigint generated always as identity primary key,  -- order of insertion
     app_name text not null,                     -- which job claims; `MAILROOM_STATE_APP_NAME`
