@@ -12,6 +12,7 @@ from mailroom_common.errors import ItemGone, Unavailable
 from mailroom_common.events import Access, DocSource, Profile, SyncReason
 from mailroom_common.providers.ports import ProviderTraits
 from mailroom_common.providers.types import Account, Folder, Grant, Mailbox, Subscription, SubscriptionRequest
+from mailroom_common.tokens.sealing import CannotUnseal
 from mailroom_common.tokens.store import StoredGrant, StoredTokens
 from subscription_manager.app import PROVIDERS
 from subscription_manager.domain import transitions
@@ -328,6 +329,7 @@ class FakeGrantStore:
     def __init__(self) -> None:
         self.stored: dict[str, StoredGrant] = {}
         self.forgotten: list[str] = []
+        self.sealed_with_retired_key: set[str] = set()
         self._generations: dict[str, int] = defaultdict(int)
 
     async def put_grant(
@@ -341,10 +343,13 @@ class FakeGrantStore:
         return generation
 
     async def read_grant(self, doc_source_id: str) -> StoredGrant | None:
+        if doc_source_id in self.sealed_with_retired_key:
+            raise CannotUnseal("a secret is sealed with key old, which MAILROOM_TOKEN_KEYS does not have")
         return self.stored.get(doc_source_id)
 
     async def forget_grant(self, doc_source_id: str) -> None:
         self.forgotten.append(doc_source_id)
+        self.sealed_with_retired_key.discard(doc_source_id)
         self.stored.pop(doc_source_id, None)
 
     async def add_tokens(self, doc_source_id: str, provider: str = "outlook", provider_user_id: str = "user-1") -> None:

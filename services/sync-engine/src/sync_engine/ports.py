@@ -39,11 +39,17 @@ class SyncStates(Protocol):
         ...
 
     async def back_off(
-        self, source: DocSource, *, retry_after_s: float | None = None, is_throttled: bool = False
+        self,
+        source: DocSource,
+        *,
+        retry_after_s: float | None = None,
+        is_throttled: bool = False,
+        earlier_failures: int = 0,
     ) -> datetime:
         """Store and return `not_before`, by the number of failures in a row or by the provider's word.
 
-        A throttle is no failure: it does not count as one and does not lengthen the pause.
+        A throttle is no failure: it does not count as one and does not lengthen the pause. There were at least
+        `earlier_failures` before this one, whatever a commit of new mail has reset since.
         """
         ...
 

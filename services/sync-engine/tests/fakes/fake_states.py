@@ -29,7 +29,12 @@ class FakeSyncStates:
         self.ids_marked_full_due += doc_source_ids
 
     async def back_off(
-        self, source: DocSource, *, retry_after_s: float | None = None, is_throttled: bool = False
+        self,
+        source: DocSource,
+        *,
+        retry_after_s: float | None = None,
+        is_throttled: bool = False,
+        earlier_failures: int = 0,
     ) -> datetime:
         return datetime.now(UTC) + timedelta(seconds=0.05)
 

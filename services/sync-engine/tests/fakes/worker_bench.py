@@ -173,7 +173,7 @@ class Bench:
             requests=self.log,
             clock=now,
             max_concurrent=max_concurrent,
-            append_pauses_s=(0.001, 0.002),
+            append_pause_s=0.001,
         )
         for partition in (LIVE, BACKFILL):
             self.open(partition)

@@ -103,7 +103,11 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
         """
         if self._failure is not None:
             raise self._failure
-        self._choose_fetch_wait()
+        if only is None:
+            self._choose_fetch_wait()
+        else:
+            # Partitions that are left out have records: one that is drained meanwhile waits until this fetch ends.
+            self._stay_busy()
         wanted = () if only is None else [self._to_topic_partition(partition) for partition in only]
         try:
             found = await self._consumer.getmany(*wanted, timeout_ms=POLL_MS, max_records=_MAX_POLL_RECORDS)

@@ -7,6 +7,7 @@ from fake_aiokafka import FakeSettings
 
 from mailroom_common.kafka import membership
 from mailroom_common.kafka.membership import GroupMember
+from mailroom_common.kafka.record import Partition
 from mailroom_common.topics import SYNC_REQUESTS
 
 
@@ -28,12 +29,14 @@ def partition() -> TopicPartition:
     return TopicPartition(FakeSettings.topic_prefix + SYNC_REQUESTS.name, 0)
 
 
-async def poll(batches: list[dict[TopicPartition, list[object]]]) -> RecordingClient:
+async def poll(
+    batches: list[dict[TopicPartition, list[object]]], only: list[Partition] | None = None
+) -> RecordingClient:
     client: Any = RecordingClient(batches)  # Any: stands for the aiokafka consumer that the member opens
     member = GroupMember(FakeSettings(), group="g", topics=[SYNC_REQUESTS], listener=None)  # type: ignore[arg-type]
     member._client = client
     for _ in range(len(batches)):
-        await member.poll_records()
+        await member.poll_records(only)
     client.asked_with_ms.append(client._fetcher._fetch_max_wait_ms)
     return client  # type: ignore[no-any-return]
 
@@ -43,6 +46,11 @@ async def test_idle_member_asks_seldom_and_one_that_gets_records_often(partition
     idle, busy = membership._IDLE_FETCH_WAIT_MS, membership._BUSY_FETCH_WAIT_MS
     # The fetch that follows a record is short already: the choice is made before aiokafka begins it.
     assert client.asked_with_ms == [idle, idle, busy, busy]
+
+
+async def test_a_poll_of_some_partitions_only_asks_often_for_the_others_may_be_drained_soon() -> None:
+    client = await poll([{}], only=[Partition(SYNC_REQUESTS, 0)])
+    assert client.asked_with_ms == [membership._BUSY_FETCH_WAIT_MS] * 2
 
 
 async def test_busy_member_is_idle_again_after_a_while_without_records(

@@ -60,9 +60,13 @@ def compute_next_check(connection: Connection, push: PushTraits | None, jitter: 
     current = connection.subscription
     if current is None or push is None:
         return None
+    gap_ends_at = current.created_or_renewed_at + push.min_renewal_gap
     if is_renewal_requested(connection):
-        return current.created_or_renewed_at + push.min_renewal_gap
-    return compute_renewal_time(push, current.created_or_renewed_at, current.expires_at, jitter)
+        return gap_ends_at
+    renewal_at = compute_renewal_time(push, current.created_or_renewed_at, current.expires_at, jitter)
+    # Half of a short life may be over within the gap, in which no step is taken: a check then would claim the row
+    # again and again until the gap ends.
+    return max(renewal_at, gap_ends_at) if gap_ends_at < current.expires_at else renewal_at
 
 
 def compute_renewal_time(

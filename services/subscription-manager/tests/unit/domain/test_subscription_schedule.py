@@ -103,6 +103,22 @@ def test_next_check_is_the_renewal_and_a_requested_one_comes_after_the_gap() -> 
     assert compute_next_check(make_connection(), OWN, 0.3) is None
 
 
+@pytest.mark.parametrize("life_minutes", [11, 17, 20, 25])
+@pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
+def test_short_life_is_checked_when_a_step_is_due_and_not_in_a_loop_before(life_minutes: int, jitter: float) -> None:
+    expires_at = NOW + timedelta(minutes=life_minutes)
+    connection = make_connection(subscription=make_subscription(created_or_renewed_at=NOW, expires_at=expires_at))
+    next_check_at = compute_next_check(connection, OWN, jitter)
+    assert next_check_at is not None
+    assert NOW + timedelta(minutes=10) <= next_check_at < expires_at
+    assert choose_step(connection, OWN, URLS, next_check_at) is SubscriptionStep.RENEW
+
+
+def test_life_within_the_gap_is_renewed_at_its_half() -> None:
+    short = make_subscription(created_or_renewed_at=NOW, expires_at=NOW + timedelta(minutes=8))
+    assert compute_next_check(make_connection(subscription=short), OWN, 0.0) == NOW + timedelta(minutes=4)
+
+
 @pytest.mark.parametrize(
     ("lifetime", "without_jitter", "with_jitter"),
     [

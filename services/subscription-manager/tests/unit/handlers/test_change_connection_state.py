@@ -65,3 +65,12 @@ async def test_state_that_does_not_allow_it_is_named(setup: ConsentSetup) -> Non
     setup.connections.rows[ID] = make_connection(state=ConnectionState.PENDING)
     with pytest.raises(WrongConnectionState, match="pending cannot be paused"):
         await setup.change.pause_doc_source("acme", ID)
+
+
+async def test_pending_one_whose_grant_cannot_be_read_is_deleted_and_ends() -> None:
+    setup = ConsentSetup()
+    connection, _ = await setup.create_with_link()
+    setup.grants.sealed_with_retired_key.add(connection.id)
+    await setup.delete_doc_source(connection.id)
+    ended = await setup.end_connection(connection.id)
+    assert (ended.provider_ended_at, setup.grants.forgotten) == (setup.clock(), [connection.id])

@@ -141,6 +141,26 @@ async def test_refused_token_waits_for_the_expiry_and_ends_then() -> None:
     assert setup.grants.forgotten == [ID]
 
 
+async def test_grant_whose_sealing_key_is_retired_ends_as_a_refused_one_does() -> None:
+    setup = SubscriptionSetup(make_deleting())
+    setup.grants.sealed_with_retired_key.add(ID)
+    waiting = await setup.advance_subscription()
+    assert waiting.subscription is not None
+    assert (waiting.provider_ended_at, waiting.next_check_at) == (None, waiting.subscription.expires_at)
+    setup.clock.now = waiting.subscription.expires_at
+    ended = await setup.advance_subscription()
+    assert (ended.provider_ended_at, setup.grants.forgotten) == (setup.clock(), [ID])
+    assert setup.provider.find_calls("revoke") == []
+
+
+async def test_unfinished_consent_whose_sealing_key_is_retired_ends_at_once() -> None:
+    setup = make_shared_setup(address=None, provider_user_id=None, subscription=None)
+    setup.grants.sealed_with_retired_key.add(ID)
+    ended = await setup.advance_subscription()
+    assert (ended.provider_ended_at, setup.grants.forgotten) == (NOW, [ID])
+    assert setup.provider.find_calls("revoke") == []
+
+
 async def test_what_belongs_to_one_doc_source_does_not_wait_for_the_last_one_of_the_account() -> None:
     setup = SubscriptionSetup(make_deleting(), make_connection(id=OTHER_ID, tenant_id="other"))
     await setup.grants.add_tokens(ID)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 from hashlib import sha256
 
+import pytest
 from connection_fakes import (
     ID,
     NOW,
@@ -18,7 +19,14 @@ from connection_fakes import (
     make_subscription,
 )
 
-from mailroom_common.errors import ProviderUnavailable, Throttled, Unavailable
+from mailroom_common.errors import (
+    AccessDenied,
+    MailroomError,
+    ProviderUnavailable,
+    Throttled,
+    TokenRefused,
+    Unavailable,
+)
 from mailroom_common.events import SyncReason
 from mailroom_common.providers.types import Mailbox, Subscription, SubscriptionRequest
 from subscription_manager.domain import transitions
@@ -267,6 +275,14 @@ class TestRenewalWhoseAnswerWasLost:
         setup = self.lose_answer()
         after = await setup.advance_subscription()
         assert (after.failed_attempts, after.current_error) == (1, "ProviderUnavailable: 504")
+        assert after.next_check_at == NOW + timedelta(seconds=5)
+
+    @pytest.mark.parametrize("refusal", [AccessDenied("403"), TokenRefused("no", grant_generation=1), Throttled("429")])
+    async def test_is_tried_again_soon_when_the_look_up_fails_too(self, refusal: MailroomError) -> None:
+        setup = self.lose_answer()
+        setup.provider.errors["get"] = refusal
+        after = await setup.advance_subscription()
+        assert (after.state, after.current_error) == (ConnectionState.ACTIVE, "ProviderUnavailable: 504")
         assert after.next_check_at == NOW + timedelta(seconds=5)
 
     async def test_is_not_looked_up_where_the_provider_refused_to_work(self) -> None:

@@ -80,10 +80,9 @@ class FaustWindows:
             try:
                 client = self._app.producer._ensure_producer()  # type: ignore[attr-defined]
                 await client.partitions_for(self._table.changelog_topic.get_topic_name())
+                on_recovery()  # reads the windows: a changelog value that is none ends the process too
             except Exception as error:  # noqa: BLE001  # no one awaits a callback: windows that are held back would never end
                 await self._app.crash(error)
-                return
-            on_recovery()
 
         self._table.on_recover(prepare_producer)
 

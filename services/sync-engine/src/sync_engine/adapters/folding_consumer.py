@@ -9,15 +9,18 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from mailroom_common.errors import Undecodable
+from mailroom_common.errors import Rejected, Undecodable
 from mailroom_common.kafka.client import MemberSettings
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure
 from mailroom_common.kafka.partition_consumer import OwnedPartition, PartitionConsumer
 from mailroom_common.kafka.record import IncomingRecord, Partition, RawRecord
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
+from mailroom_common.logs import get_logger
 from mailroom_common.metrics import KAFKA_RECORDS_HANDLED
 from mailroom_common.topics import Topic
+
+log = get_logger()
 
 
 class PartitionFold(Protocol):
@@ -106,6 +109,10 @@ class FoldingConsumer(PartitionConsumer[_Reading]):
         try:
             if await self._write_dead_letter(owned, raw, failure, "undecodable"):
                 del owned.undecodable[raw.offset]
+        except Rejected:
+            # Kafka can never take it (too large). An end of the process would meet it again at each start; so reading
+            # goes on, and the offset stays uncommitted until an operator raises the topic's limit and restarts.
+            log.exception("dead_letter_refused", topic=raw.topic, partition=raw.partition, offset=raw.offset)
         except Exception as trouble:  # noqa: BLE001  # the edge of the task: the whole runner fails with it
             self._fail_runner(trouble)
 

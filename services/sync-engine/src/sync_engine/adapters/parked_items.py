@@ -10,9 +10,11 @@ from mailroom_common.postgres import DatabaseSession, acquire_session
 from sync_engine.domain.message_records import FailedMessage, PageUpdate, ParkedItem
 from sync_engine.domain.run_planning import RETRY_DELAYS
 
+# At rest or due: an item that waits for its time waits in a run for all too, as that may be repeated every few seconds.
 _LIST_DUE = """
-select message_id, reason, attempts from sync_engine.parked_item
-where doc_source_id = $1 and (next_attempt_at <= $2 or ($3 and last_failed_at < $2)) order by seq
+select message_id, reason, attempts, first_failed_at from sync_engine.parked_item
+where doc_source_id = $1
+  and (next_attempt_at <= $2 or ($3 and next_attempt_at is null and last_failed_at < $2)) order by seq
 """
 # Beyond the last delay the subscript is out of range, hence null: the item rests.
 _PARK = """
@@ -42,7 +44,7 @@ class PgParkedItems:
     async def list_due(self, doc_source_id: str, now: datetime, *, include_resting: bool) -> Sequence[ParkedItem]:
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(_LIST_DUE, doc_source_id, now, include_resting)
-        return [ParkedItem(row["message_id"], row["reason"], row["attempts"]) for row in rows]
+        return [ParkedItem(row["message_id"], row["reason"], row["attempts"], row["first_failed_at"]) for row in rows]
 
 
 async def resolve_items(conn: DatabaseSession, source: DocSource, update: PageUpdate) -> None:

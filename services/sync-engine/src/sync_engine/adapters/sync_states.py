@@ -44,14 +44,16 @@ on conflict (doc_source_id) do update set full_due_mark = excluded.full_due_mark
 """
 # The wait that a provider names lengthens ours and never shortens it: "after 0 seconds" would loop without a pause.
 # A throttle ($8 = 0) counts as no failure, so a backlog goes on at the pace of the quota instead of ever more slowly.
+# $9 restores what a commit of this run has reset, where the run fails all the same at what failed before.
 _BACK_OFF = """
 insert into sync_engine.sync_state as old (doc_source_id, tenant_id, failed_attempts, not_before)
 values ($1, $2, $8::int, $3::timestamptz
     + greatest($4::float8, least($6::float8, $5::float8) * $7) * interval '1 second')
 on conflict (doc_source_id) do update set
-    failed_attempts = old.failed_attempts + $8,
+    failed_attempts = greatest(old.failed_attempts, $9::int) + $8,
     not_before = $3::timestamptz
-        + greatest($4::float8, least($6::float8, $5::float8 * 2 ^ ($8 * least(old.failed_attempts, 20))) * $7)
+        + greatest($4::float8,
+                   least($6::float8, $5::float8 * 2 ^ ($8 * least(greatest(old.failed_attempts, $9), 20))) * $7)
         * interval '1 second'
 returning not_before
 """
@@ -100,7 +102,12 @@ class PgSyncStates:
             await conn.execute(_MARK_FULL_DUE, list(doc_source_ids))
 
     async def back_off(
-        self, source: DocSource, *, retry_after_s: float | None = None, is_throttled: bool = False
+        self,
+        source: DocSource,
+        *,
+        retry_after_s: float | None = None,
+        is_throttled: bool = False,
+        earlier_failures: int = 0,
     ) -> datetime:
         async with acquire_session(self._pool) as conn:
             not_before: datetime = await conn.fetchval(
@@ -113,6 +120,7 @@ class PgSyncStates:
                 _MAX_PAUSE_S,
                 random.uniform(0.5, 1.0),  # noqa: S311  # jitter
                 0 if is_throttled else 1,
+                earlier_failures,
             )
             return not_before
 

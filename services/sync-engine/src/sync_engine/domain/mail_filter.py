@@ -21,7 +21,9 @@ class MailRejection(StrEnum):
     SENDER_DENIED = "sender_denied"  # the sender is on the source's deny list
 
 
-_MAILER_DAEMON = re.compile(r"(mailer[-_.]?daemon|[a-z]+exchange[0-9a-f]{8,}|mail-?delivery)", re.IGNORECASE)
+_MAILER_DAEMON = re.compile(r"mailer[-_.]?daemon|mail-?delivery", re.IGNORECASE)
+# The whole local part and no less: a company may well be named `stockexchange20261128.example`.
+_EXCHANGE_SYSTEM_ADDRESS = re.compile(r"[a-z]+exchange[0-9a-f]{32}@", re.IGNORECASE)
 _POSTMASTER = re.compile(r"postmaster@", re.IGNORECASE)
 _BOUNCE_SUBJECT = re.compile(
     r"\s*(undeliver|delivery (status|failure)|mail delivery|returned mail|failure notice|unzustellbar|nicht zustellbar"
@@ -78,7 +80,7 @@ def is_bounce(summary: MessageSummary) -> bool:
         return True
     # Few servers send the report format of RFC 3464: the sender's address tells the others.
     address = summary.sender_address or ""
-    if _MAILER_DAEMON.search(address):
+    if _MAILER_DAEMON.search(address) or _EXCHANGE_SYSTEM_ADDRESS.match(address):
         return True
     return bool(_POSTMASTER.match(address) and _BOUNCE_SUBJECT.match(summary.subject or ""))
 

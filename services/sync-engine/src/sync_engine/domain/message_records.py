@@ -88,6 +88,7 @@ class ParkedItem:
     message_id: str
     reason: str
     attempts: int
+    first_failed_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

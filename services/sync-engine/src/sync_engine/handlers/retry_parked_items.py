@@ -1,6 +1,7 @@
 """Tries parked messages again, at the end of a run: by then the provider has shown that it answers."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from mailroom_common.logs import get_logger
 from sync_engine.domain.message_records import FailedMessage, MessageState, PageUpdate, ParkedItem
@@ -13,8 +14,9 @@ from sync_engine.ports import Messages
 
 log = get_logger()
 
-# A message may be announced before it can be read; one that is gone so many times is gone for good.
+# A message may be announced before it can be read; one that is gone so many times, for so long, is gone for good.
 _MAX_GONE_ATTEMPTS = 3
+_MIN_GONE_AGE = timedelta(minutes=5)
 
 
 class RetryParkedItems:
@@ -44,7 +46,7 @@ class RetryParkedItems:
         return await self._observe.observe_messages(run, watch, refs, recorded)
 
     async def _commit_item(self, run: SyncRun, item: ParkedItem, batch: ProcessedBatch) -> None:
-        failed = tuple(failure for failure in batch.failed if not _is_gone_for_good(item, failure))
+        failed = tuple(failure for failure in batch.failed if not _is_gone_for_good(run, item, failure))
         if not failed:
             log.info(
                 "parked_item_resolved",
@@ -58,5 +60,7 @@ class RetryParkedItems:
         )
 
 
-def _is_gone_for_good(item: ParkedItem, failure: FailedMessage) -> bool:
-    return failure.reason == "gone" and item.reason == "gone" and item.attempts + 1 >= _MAX_GONE_ATTEMPTS
+def _is_gone_for_good(run: SyncRun, item: ParkedItem, failure: FailedMessage) -> bool:
+    if {failure.reason, item.reason} != {"gone"} or item.attempts + 1 < _MAX_GONE_ATTEMPTS:
+        return False
+    return run.started_at - item.first_failed_at >= _MIN_GONE_AGE

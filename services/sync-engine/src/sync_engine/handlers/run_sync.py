@@ -17,6 +17,7 @@ from mailroom_common.errors import (
 from mailroom_common.events import Access, ConnectionKind, DocSource, DocSourceState, SyncReason
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import ChangeListing, MailReader
+from mailroom_common.retries import backoff_s
 from sync_engine.domain.message_records import RunKind, SyncState
 from sync_engine.domain.run_outcomes import (
     CursorConflict,
@@ -35,7 +36,7 @@ from sync_engine.handlers.message_batches import CommitUpdates
 from sync_engine.handlers.observe_messages import ObserveMessages
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.retry_parked_items import RetryParkedItems
-from sync_engine.handlers.sync_folders import SyncFolders
+from sync_engine.handlers.sync_folders import FolderUnreadable, SyncFolders
 from sync_engine.handlers.sync_history import SyncHistory
 from sync_engine.handlers.sync_modified import SyncModified
 from sync_engine.handlers.sync_run import SyncRun, build_mailbox
@@ -47,6 +48,10 @@ log = get_logger()
 # How often a run reads its cursors anew because another run had moved one: a worker that has lost its partition and
 # does not know it yet moves one or two.
 _MAX_CURSOR_CONFLICTS = 3
+
+# A throttle that names no wait, as Gmail's usual 403 and 429: quotas are counted by the minute, so an earlier call is
+# refused again and may count itself.
+_UNNAMED_THROTTLE_S = 15.0
 
 _CONNECTION_KINDS = {
     TokenRefused: ConnectionKind.TOKEN_REFUSED,
@@ -143,7 +148,7 @@ class RunSync:
         except Unavailable:
             raise  # our own database or blob store: nothing is known of the mailbox
         except Retryable as error:
-            return await self._defer_run(run.source, error)
+            return await self._defer_run(run.source, error, _count_earlier_failures(run, error))
         is_full = kind is RunKind.FULL or _lists_history(run)
         await self._states.record_success(
             run.source, full_since=run.started_at if is_full else None, full_due_mark=run.state.full_due_mark
@@ -199,10 +204,20 @@ class RunSync:
                 await self._states.record_grant_refusal(run.source, error.grant_generation)
         return NotSyncable(str(error), next(kinds, ConnectionKind.ACCESS_DENIED))
 
-    async def _defer_run(self, source: DocSource, error: Retryable) -> RunDeferred:
+    async def _defer_run(self, source: DocSource, error: Retryable, earlier_failures: int = 0) -> RunDeferred:
         is_throttled = isinstance(error, Throttled)
-        not_before = await self._states.back_off(source, retry_after_s=error.retry_after_s, is_throttled=is_throttled)
+        retry_after_s = error.retry_after_s
+        if is_throttled and not retry_after_s:
+            retry_after_s = backoff_s(1, initial_s=_UNNAMED_THROTTLE_S, max_s=_UNNAMED_THROTTLE_S)
+        not_before = await self._states.back_off(
+            source, retry_after_s=retry_after_s, is_throttled=is_throttled, earlier_failures=earlier_failures
+        )
         return RunDeferred(not_before, str(error), is_failure=not is_throttled)
+
+
+def _count_earlier_failures(run: SyncRun, error: Retryable) -> int:
+    """The failures in a row that new mail of other folders has not made good."""
+    return run.state.failed_attempts if isinstance(error, FolderUnreadable) else 0
 
 
 def _lists_history(run: SyncRun) -> bool:

@@ -17,6 +17,10 @@ from sync_engine.ports import Cursors, Messages
 log = get_logger()
 
 
+class FolderUnreadable(ProviderUnavailable):
+    """Some folder failed with nothing new read of it: new mail of other folders makes that no less of a failure."""
+
+
 class SyncFolders:
     def __init__(
         self,
@@ -63,7 +67,9 @@ class SyncFolders:
         """
         failures: list[MailroomError] = []
         read_count = 0
+        is_any_stuck = False
         for folder_id in folder_ids:
+            new_before = run.tally.new_messages
             try:
                 await self._sync_folder(run, watch, folder_id, hints)
                 read_count += 1
@@ -72,10 +78,16 @@ class SyncFolders:
             except (Rejected, AccessDenied, ProviderUnavailable) as error:
                 # The run goes on with the other folders and ends as failed, so that this one is tried again.
                 log.warning("folder_read_failed", doc_source_id=run.doc_source_id, scope=folder_id, reason=str(error))
+                # Progress that was interrupted resets the back-off; a folder that fails from its start does not.
+                is_stuck = run.tally.new_messages == new_before
                 if isinstance(error, ProviderUnavailable) and error.retry_after_s:
-                    raise  # a pause is the mailbox's: no other folder of it is asked for either
+                    # A pause is the mailbox's: no other folder of it is asked for either.
+                    if is_stuck:
+                        raise FolderUnreadable(str(error), retry_after_s=error.retry_after_s) from error
+                    raise
                 failures.append(error)
-        return _summarize_failures(failures, read_count)
+                is_any_stuck = is_any_stuck or is_stuck
+        return _summarize_failures(failures, read_count, FolderUnreadable if is_any_stuck else ProviderUnavailable)
 
     async def _sync_folder(
         self, run: SyncRun, watch: Watch, folder_id: str, hints: Mapping[str, MessageSummary] | None
@@ -97,14 +109,16 @@ class SyncFolders:
         await self._cursors.delete_cursor(run.doc_source_id, scope)
 
 
-def _summarize_failures(failures: list[MailroomError], read_count: int) -> ProviderUnavailable | None:
+def _summarize_failures(
+    failures: list[MailroomError], read_count: int, error_type: type[ProviderUnavailable]
+) -> ProviderUnavailable | None:
     if not failures:
         return None
     if not read_count and all(isinstance(error, AccessDenied) for error in failures):
         raise failures[0]
     # What is denied for one folder is not denied for the mailbox, and a folder's 400 is no crash of ours.
     count = len(failures)
-    failure = ProviderUnavailable(f"{count} of {count + read_count} folders could not be read: {failures[0]}")
+    failure = error_type(f"{count} of {count + read_count} folders could not be read: {failures[0]}")
     failure.__cause__ = failures[0]
     if not read_count:
         raise failure

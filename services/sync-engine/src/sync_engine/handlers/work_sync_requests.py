@@ -1,7 +1,7 @@
 """Schedules sync runs: claims requests from the work tables of the owned partitions while slots are free."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
@@ -9,6 +9,7 @@ from time import perf_counter
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import SYNC_CLAIM_S, SYNC_REQUESTS_REAPPENDED
+from mailroom_common.retries import retry_forever
 from mailroom_common.tracing import bind_traceparent
 from sync_engine.domain.work_table import Claim, RecordToAppend
 from sync_engine.handlers.answer_claims import REST_AFTER_CRASH_S, REST_S, AnswerClaims
@@ -19,6 +20,7 @@ log = get_logger()
 
 # Backfill requests have slots of their own, one in five: they neither starve nor hold up live mail.
 _BACKFILL_SHARE = 5
+_MAX_APPEND_PAUSE_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +43,7 @@ class SyncRequestWorker:
         requests: RequestLog,
         clock: Callable[[], datetime],
         max_concurrent: int,
-        append_pauses_s: Sequence[float] = (0.1, 0.5, 2.0),
+        append_pause_s: float = 0.2,
     ) -> None:
         self._partitions = partitions
         self._answers = answers
@@ -50,7 +52,7 @@ class SyncRequestWorker:
         self._clock = clock
         self._max_concurrent = max_concurrent
         self._max_backfill = max(1, max_concurrent // _BACKFILL_SHARE)
-        self._append_pauses_s = append_pauses_s
+        self._append_pause_s = append_pause_s
         self._running: dict[str, _ClaimedRun] = {}  # by doc source, whichever topic the request was claimed from
 
     async def run_worker(self, stopping: asyncio.Event, *, grace_s: float) -> None:
@@ -128,21 +130,20 @@ class SyncRequestWorker:
 
     async def _append_until_acknowledged(self, owned: RequestPartition, append: RecordToAppend) -> None:
         """A repeated record is harmless, a missing one is not: a source whose append is lost is never claimed again."""
-        attempt = 0
-        while True:
-            try:
-                offset = await self._requests.append_record(owned.topic, append, occurred_at=self._clock())
-            except Retryable as error:
-                # Kafka did not take the record; it is appended until it does, since a missing one would lose the
-                # request.
-                log.warning(
-                    "sync_request_append_failed", topic=owned.topic.name, doc_source_id=append.key, reason=str(error)
-                )
-                await asyncio.sleep(self._append_pauses_s[min(attempt, len(self._append_pauses_s) - 1)])
-                attempt += 1
-            else:
-                owned.table.acknowledge_append(append.key, offset)
-                return
+
+        async def append_record() -> int:
+            return await self._requests.append_record(owned.topic, append, occurred_at=self._clock())
+
+        # Kafka did not take the record; it is appended until it does, since a missing one would lose the request.
+        append_with_retry = retry_forever(
+            Retryable,
+            log_event="sync_request_append_failed",
+            initial_s=self._append_pause_s,
+            max_s=_MAX_APPEND_PAUSE_S,
+            topic=owned.topic.name,
+            doc_source_id=append.key,
+        )
+        owned.table.acknowledge_append(append.key, await append_with_retry(append_record))
 
     async def _record_full_syncs(self, owned: RequestPartition, keys: list[str]) -> None:
         """Make it durable that these need a full run: a newer request takes the place of the one that said so, in the

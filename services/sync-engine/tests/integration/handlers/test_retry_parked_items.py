@@ -95,6 +95,43 @@ async def test_a_mail_that_stays_gone_is_done(engine: Engine, outlook: FakeOutlo
     assert await engine.read_rows("message") == []
 
 
+async def test_runs_for_all_that_are_repeated_within_seconds_lose_no_mail_that_is_readable_a_little_later(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("late", File())
+    outlook.item_errors["late"] = ItemGone("announced, and not readable yet")
+    await _asked_for_all(engine)
+
+    async def invoices_fail(scope: str) -> None:
+        if scope == "f-invoices":
+            raise Rejected("400")
+
+    outlook.meanwhile["delta"] = invoices_fail
+    for _ in range(5):
+        engine.clock.pass_by(seconds=4)
+        await engine.states.record_success(
+            engine.source, full_since=None, full_due_mark=None
+        )  # no pause of the mailbox's
+        assert isinstance(await engine.run_sync(SyncReason.RETRY), RunDeferred)
+    assert (await engine.read_row("parked_item"))["attempts"] == 1, "it waits for its own time"
+    del outlook.item_errors["late"]
+    engine.clock.pass_by(seconds=31)
+    await engine.run_sync(SyncReason.RETRY)
+    assert await engine.collected_mails() == ["late"]
+
+
+async def test_a_mail_that_was_gone_often_within_moments_is_tried_again(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("late", File())
+    outlook.item_errors["late"] = ItemGone("announced, and not readable yet")
+    await engine.complete_run()
+    for _ in range(4):
+        engine.clock.pass_by(seconds=1)
+        async with engine.pool.acquire() as conn:
+            await conn.execute("update sync_engine.parked_item set next_attempt_at = last_failed_at")
+        await engine.complete_run()
+    assert (await engine.read_row("parked_item"))["attempts"] == 5
+
+
 async def test_an_item_that_fails_always_comes_to_rest_visibly(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("bad", File())
     outlook.item_errors["bad"] = Rejected("400")

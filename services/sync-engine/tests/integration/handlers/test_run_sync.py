@@ -99,6 +99,17 @@ async def test_the_providers_wait_is_kept_whatever_a_request_says(engine: Engine
     await engine.complete_run()
 
 
+async def test_a_throttle_that_names_no_wait_rests_for_a_quarter_of_a_minute_each_time(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    for _ in range(4):
+        outlook.errors["folders"] = [Throttled("429")]
+        outcome = await engine.run_sync()
+        assert isinstance(outcome, RunDeferred)
+        assert timedelta(seconds=10) <= outcome.not_before - engine.clock.now <= timedelta(seconds=20)
+        engine.clock.now = outcome.not_before
+
+
 async def test_a_provider_without_a_client_is_deferred_and_says_so(engine: Engine) -> None:
     run = engine.sync_engine(is_configured=False)
     outcome = await run.sync_mailbox(engine.source, reasons=frozenset({SyncReason.BACKSTOP}))

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,46 @@ async def test_a_folder_that_always_fails_keeps_no_other_from_being_read(
     engine.clock.now = outcome.not_before
     await engine.complete_run()
     assert await engine.collected_mails() == ["behind", "late", "within"]
+
+
+@pytest.mark.parametrize("error", [Rejected("400"), ProviderUnavailable("503", retry_after_s=1)])
+async def test_new_mail_of_other_folders_does_not_hide_that_a_folder_keeps_failing(
+    engine: Engine, outlook: FakeOutlook, error: MailroomError
+) -> None:
+    async def invoices_fail(scope: str) -> None:
+        if scope == "f-invoices":
+            raise error
+
+    outlook.meanwhile["delta"] = invoices_fail
+    pauses = []
+    for number in range(6):
+        outlook.deliver(f"m{number}", File(), folder_id="f-inbox")
+        outcome = await engine.run_sync(SyncReason.NOTIFICATION)
+        assert isinstance(outcome, RunDeferred)
+        pauses.append(outcome.not_before - engine.clock.now)
+        engine.clock.now = outcome.not_before
+    assert await engine.collected_mails() == [f"m{number}" for number in range(6)]
+    assert (await engine.states.raise_version_and_read_state(engine.source)).failed_attempts == 6
+    assert pauses[-1] >= timedelta(seconds=30)
+
+
+async def test_a_folder_whose_reading_was_interrupted_after_new_mail_goes_on_soon(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    for number in range(24):
+        outlook.deliver(f"m{number:02}", File(), folder_id="f-invoices")
+
+    async def every_other_page_fails(_: str) -> None:
+        if outlook.calls["page"] % 2 == 0:
+            raise ProviderUnavailable("503")
+
+    outlook.meanwhile["page"] = every_other_page_fails
+    for _ in range(3):
+        outcome = await engine.run_sync()
+        assert isinstance(outcome, RunDeferred)
+        assert outcome.not_before - engine.clock.now <= timedelta(seconds=2)
+        engine.clock.now = outcome.not_before
+    assert len(await engine.collected_mails()) == 12
 
 
 async def test_access_that_is_denied_to_every_folder_is_denied_to_the_mailbox(

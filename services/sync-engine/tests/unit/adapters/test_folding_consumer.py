@@ -14,6 +14,7 @@ from fake_aiokafka import (
     run_consumer,
     wait_until,
 )
+from structlog.testing import capture_logs
 
 from mailroom_common.errors import Rejected
 from mailroom_common.kafka import partition_consumer
@@ -128,16 +129,23 @@ async def test_offsets_past_an_undecodable_record_are_committed_once_its_dead_le
     assert bench.letters.values == [b"garbage", b"garbage"]
 
 
-async def test_a_dead_letter_that_kafka_can_never_take_ends_the_consumer(bench: Bench) -> None:
+async def test_a_dead_letter_that_kafka_can_never_take_keeps_its_offset_and_reading_goes_on(bench: Bench) -> None:
     async def refuse(*_: object, **__: object) -> object:
         raise Rejected("larger than the topic allows")
 
     bench.letters.send_raw = refuse  # type: ignore[method-assign]  # this one test's Kafka
+    bench.kafka.write_requests(1)
     bench.kafka.write_undecodable()
-    with pytest.raises(ExceptionGroup) as failed:
-        await asyncio.wait_for(bench.consumer.consume_records(asyncio.Event()), 5)
-    assert failed.group_contains(Rejected)
-    assert bench.kafka.committed_offsets() <= {0, None}
+    bench.kafka.write_requests(1)
+    with capture_logs() as logs:
+        async with run_consumer(bench.consumer):
+            await wait_until(lambda: bench.has_read({0, 2}))
+            await let_commits_run(bench)
+    assert bench.kafka.committed_offsets() == {1}
+    refused = [entry for entry in logs if entry["event"] == "dead_letter_refused"]
+    assert {(entry["log_level"], entry["partition"], entry["offset"]) for entry in refused} == {
+        ("error", number, 1) for number in PARTITIONS
+    }
 
 
 @pytest.mark.parametrize("who_notices", ["commit", "heartbeat", "heartbeat after the commit"])

@@ -83,6 +83,18 @@ def test_a_bounce_is_rejected_whatever_it_brings_back(summary: MessageSummary) -
     assert is_automated(summary)
 
 
+@pytest.mark.parametrize(
+    "sender",
+    [
+        "billing@stockexchange20261128.example",
+        "stockexchange20261128@broker.example",
+        "billing@stockexchange329e71ec88ae4615bbc36ab6ce41109e.example",
+    ],
+)
+def test_an_exchange_with_digits_in_its_name_sends_no_bounces(sender: str) -> None:
+    assert judge(mail("Invoice 7", sender), NAMED_PDF) is None
+
+
 def test_a_postmaster_may_write_as_well() -> None:
     assert not is_bounce(mail("Invoice for hosting", "postmaster@hoster.example"))
 
