@@ -68,17 +68,26 @@ async def apply_migrations(url: SecretStr | str, only: Collection[str] | None = 
 
 
 async def require_current_schema(pool: asyncpg.Pool, schema: str) -> None:
-    """Raises Fatal when the schema lacks a migration this code needs. A newer schema is fine: changes only expand."""
-    newest = max((migration.number for migration in bundled_migrations(schema)), default=0)
+    """A newer schema is fine: changes only expand.
+
+    Raises:
+        Fatal: the schema lacks a migration that this code needs, or was made by a migration with another text.
+    """
+    migrations = bundled_migrations(schema)
+    newest = max((migration.number for migration in migrations), default=0)
     with transient_errors():
         try:
             # The schema's name is ours, never a caller's.
-            current = await pool.fetchval(f'select max(number) from "{schema}".schema_migrations') or 0  # noqa: S608
+            rows = await pool.fetch(f'select number, digest from "{schema}".schema_migrations')  # noqa: S608
         except (asyncpg.UndefinedTableError, asyncpg.InvalidSchemaNameError):
-            current = 0
-    if current < newest:
+            rows = []
+    applied = {row["number"]: row["digest"] for row in rows}
+    # The number alone would let a service start on the columns of another checkout, and dead-letter every record.
+    is_current = [_is_applied(migration, applied) for migration in migrations]
+    if not all(is_current):
         raise Fatal(
-            f"schema {schema} is at migration {current} and this version needs {newest}: run `mailroom migrate`"
+            f"schema {schema} is at migration {max(applied, default=0)} and this version needs {newest}: "
+            "run `mailroom migrate`"
         )
 
 
@@ -110,7 +119,11 @@ async def _read_applied(conn: asyncpg.Connection, schema: str) -> dict[int, str]
 def _is_applied(migration: Migration, applied: dict[int, str]) -> bool:
     digest = applied.get(migration.number)
     if digest is not None and digest != migration.digest:
-        raise Fatal(f"migration {migration.schema}/{migration.name} was changed after it had been applied")
+        raise Fatal(
+            f"migration {migration.schema}/{migration.name} was changed after it had been applied: the tables are "
+            "those of another version, which this one does not read. Run `mailroom migrate` on a new database, or "
+            "`make clean` where this is the state of a sandbox"
+        )
     return digest is not None
 
 

@@ -69,11 +69,14 @@ class GraphSubscriptions:
         try:
             return build_subscription(await self._calls.fetch_json(mailbox, call, map_refusal=_map_create_refusal))
         except _Duplicate as error:
-            raise Rejected("Graph says that this subscription exists, and does not list it") from error
+            raise Rejected("Graph says that this subscription exists, and lists none of this doc source") from error
 
     async def _end_duplicates(self, mailbox: Mailbox, notification_url: str, changes: str) -> None:
         """A create whose answer was lost leaves one behind that nobody knows the client state of."""
         async for subscription, change_type in self._list_with_types(mailbox):
+            # Two doc sources may have one mailbox: the subscription of the other one is not left over.
+            if subscription.doc_source_id not in (None, mailbox.doc_source_id):
+                continue
             if subscription.notification_url == notification_url and _are_same_types(change_type, changes):
                 await self.end_subscription(mailbox, subscription.subscription_id)
 

@@ -69,17 +69,20 @@ async def test_subscription_is_for_created_of_the_whole_mailbox_and_not_longer_t
 async def test_duplicate_subscription_is_ended_and_created_again(
     subscriptions: GraphSubscriptions, wire: Any, outlook: Mailbox
 ) -> None:
-    other = subscription(id="sub-other", notificationUrl="https://elsewhere.example/webhooks")
+    elsewhere = subscription(id="sub-elsewhere", notificationUrl="https://elsewhere.example/webhooks")
+    other = subscription(id="sub-other", clientState="another-doc-source:canary")
+    own = subscription(id="sub-own", clientState=f"{outlook.doc_source_id}:canary")
     wire.plays(
         httpx.Response(409, json={"error": {"code": "", "message": "Subscription Id sub-1 already exists"}}),
-        httpx.Response(200, json={"value": [subscription(), other]}),
+        httpx.Response(200, json={"value": [subscription(), elsewhere, other, own]}),
+        httpx.Response(204),
         httpx.Response(204),
         httpx.Response(201, json=subscription(id="sub-2")),
     )
     made = await create(subscriptions, outlook, datetime.now(UTC) + timedelta(days=1))
     assert made.subscription_id == "sub-2"
     deleted = [request.url.path for request in wire.requests if request.method == "DELETE"]
-    assert deleted == ["/v1.0/subscriptions/sub-1"]
+    assert deleted == ["/v1.0/subscriptions/sub-1", "/v1.0/subscriptions/sub-own"]
 
 
 async def test_renewal_of_a_subscription_that_is_gone_says_so_and_its_end_is_tolerated(

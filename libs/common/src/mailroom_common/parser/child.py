@@ -27,6 +27,8 @@ def main(parent: int, max_files: int, limits: ParserLimits, search_path: list[st
         layers.append(confinement.ConfinementLayer.NO_INHERITED_DESCRIPTORS)
     sys.path[:0] = search_path
     requests, answers = _take_over_pipes()
+    # Before the preload: a library may start threads as it is imported, and each would keep the capabilities.
+    confinement.drop_capabilities()
     # Readers are imported while this is still an ordinary process: what they load cannot depend on untrusted input.
     for module in modules:
         importlib.import_module(module)

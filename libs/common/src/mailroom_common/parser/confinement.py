@@ -133,6 +133,15 @@ def close_inherited_descriptors() -> bool:
     return not any(_is_open(descriptor) for descriptor in inherited)
 
 
+def drop_capabilities() -> None:
+    """Give up the superuser's: a child could raise its hard limits with them, and read other processes.
+
+    To be called before anything starts a thread: each thread has its own, and passes them on to those it starts.
+    """
+    if sys.platform == "linux":
+        _set_no_capabilities(ctypes.CDLL(None))
+
+
 def confine_process(parent: int) -> list[str]:
     """Confine this process for the rest of its life; `parent` is the process id of the service.
 
@@ -145,7 +154,8 @@ def confine_process(parent: int) -> list[str]:
         # Namespaces first: the filter refuses `unshare` along with the rest.
         if _enter_namespaces(libc):
             layers.append(ConfinementLayer.NAMESPACES)
-        _drop_capabilities(libc)
+        # Once more: a user namespace of its own gives a process all capabilities in there.
+        _set_no_capabilities(libc)
         if _install_seccomp_filter(libc):
             layers.append(ConfinementLayer.SECCOMP_FILTER)
     # Tried, and last: a capability of the superuser, had it been kept, would open what cannot be dumped all the same.
@@ -178,7 +188,10 @@ def _is_unreadable(process_id: int) -> bool:
             return False
     except PermissionError:
         return True
-    except OSError:  # no /proc: nothing that was tried
+    except FileNotFoundError:
+        # Mounted with hidepid=2, /proc does not list what may not be read. Without /proc nothing was tried.
+        return Path(f"/proc/{os.getpid()}/stat").exists()
+    except OSError:
         return False
 
 
@@ -186,8 +199,7 @@ def _enter_namespaces(libc: ctypes.CDLL) -> bool:
     return bool(libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET) == 0)
 
 
-def _drop_capabilities(libc: ctypes.CDLL) -> None:
-    """A service of the superuser has children that could raise their hard limits and read other processes."""
+def _set_no_capabilities(libc: ctypes.CDLL) -> None:
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
     libc.capset(header, bytes(24))
 

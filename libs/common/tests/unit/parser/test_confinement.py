@@ -166,3 +166,14 @@ def test_a_descriptor_that_stays_open_is_noticed(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces are Linux's")
 async def test_namespaces_are_reported_and_not_required() -> None:
     assert not (await layers_without("without_namespaces"))[ConfinementLayer.NAMESPACES]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_parent_that_proc_does_not_list_is_unreadable() -> None:
+    # As with hidepid=2: /proc is there, and the other process is not in it.
+    assert confinement._is_unreadable(2**30)
+
+
+def test_parent_is_not_taken_for_unreadable_without_a_proc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confinement, "Path", lambda path: Path("/nowhere" + path))
+    assert not confinement._is_unreadable(2**30)

@@ -195,9 +195,10 @@ async def test_a_file_that_cannot_be_opened_was_not_looked_at(pool: ParserPool, 
     assert (await call(pool, "count_bytes"))["pid"] == before
 
 
-async def test_a_process_that_cannot_start_is_the_machines_trouble_not_the_files() -> None:
-    async with ParserPool(preload=["no_such_module_anywhere"]) as pool:
-        with pytest.raises(Unavailable):
+async def test_a_process_that_cannot_start_is_not_the_files_trouble_and_names_the_setting() -> None:
+    limits = ParserLimits(memory_bytes=128 * 1024 * 1024)
+    async with ParserPool(preload=["no_such_module_anywhere"], limits=limits) as pool:
+        with pytest.raises(Unavailable, match=r"did not start: MAILROOM_PARSER_MEMORY_BYTES \(134217728\)"):
             await pool.run_reader("no_such_module_anywhere:read", b"")
 
 
@@ -210,3 +211,9 @@ async def test_hard_limits_hold_for_the_life_of_the_process_and_cannot_be_raised
     await pool.run_reader("hostile_readers:count_bytes", b"", limits=ParserLimits())
     with pytest.raises(ParserLimitReached):
         await pool.run_reader("hostile_readers:allocate_without_end", b"", limits=ParserLimits())
+
+
+@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only the superuser has capabilities to lose")
+async def test_readers_are_imported_without_capabilities(pool: ParserPool) -> None:
+    status = str(await pool.run_reader("hostile_readers:show_capabilities_of_preload", b""))
+    assert "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n" in status

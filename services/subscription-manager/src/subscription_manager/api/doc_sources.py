@@ -11,7 +11,7 @@ from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
-from mailroom_common.errors import ActionRequired, Retryable
+from mailroom_common.errors import ActionRequired, Rejected, Retryable
 from mailroom_common.events import Access, Profile
 from mailroom_common.web import HTTPProblem, ListPage
 from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
@@ -198,7 +198,7 @@ async def _create_doc_source(create: CreateDocSource, request: DocSourceRequest)
         raise HTTPProblem(403, "This tenant may not open this mailbox", str(error)) from error
     except MailboxAlreadyConnected as error:
         raise HTTPProblem(409, "This mailbox is connected for this profile already") from error
-    except ActionRequired as error:
+    except (ActionRequired, Rejected) as error:
         raise HTTPProblem(422, "The provider refuses this mailbox", type(error).__name__) from error
     except Retryable as error:
         raise HTTPProblem(503, "The provider could not be asked for the folders") from error

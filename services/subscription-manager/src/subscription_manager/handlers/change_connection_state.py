@@ -5,6 +5,7 @@ from datetime import datetime
 
 from mailroom_common.errors import MailroomError
 from mailroom_common.events import SyncReason
+from mailroom_common.tokens.sealing import CannotUnseal
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, ConnectionState
 from subscription_manager.handlers.create_doc_source import ConnectionDurations
@@ -78,11 +79,12 @@ class ChangeConnectionState:
     async def _has_unfinished_consent(self, tenant_id: str, doc_source_id: str) -> bool:
         """A consent that failed at its end leaves its grant with a doc source that is still pending."""
         found = await self._connections.find_connection(doc_source_id, tenant_id=tenant_id)
-        return (
-            found is not None
-            and found.state is ConnectionState.PENDING
-            and await self._grants.read_grant(found.id) is not None
-        )
+        if found is None or found.state is not ConnectionState.PENDING:
+            return False
+        try:
+            return await self._grants.read_grant(found.id) is not None
+        except CannotUnseal:
+            return True  # there is one, and the end of the connection forgets it
 
 
 def _require_state(locked: LockedConnection, change: str, *states: ConnectionState) -> None:

@@ -13,7 +13,7 @@ from hashlib import sha256
 
 import orjson
 
-from mailroom_common.errors import MailroomError, Rejected, Retryable
+from mailroom_common.errors import ActionRequired, MailroomError, Rejected, Retryable
 from mailroom_common.events import SyncReason
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import Consent
@@ -43,7 +43,7 @@ class ConsentRefused(MailroomError):
 
 
 class GrantUnneeded(ConsentRefused):
-    """The doc source is deleted or cannot be connected: nobody else will give back what the user has just granted."""
+    """The doc source is deleted, or cannot be connected as it is: nobody else will give back what the user granted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ class ConnectMailbox:
             now,
             state_sha256=_hash_secret(state),
             cookie_sha256=_hash_secret(cookie),
-            sealed_secrets=self._keys.seal_secret(
+            sealed_flow_secrets=self._keys.seal_secret(
                 orjson.dumps({"verifier": verifier, "nonce": nonce}), bound_to=_bind_to_flow(opened.id)
             ),
             flow_expires_at=now + self._durations.flow_lifetime,
@@ -176,7 +176,7 @@ class ConnectMailbox:
         return flow
 
     async def _redeem_code(self, connection: Connection, flow: ConsentFlow, code: str) -> tuple[Grant, Account]:
-        sealed = orjson.loads(self._keys.unseal_secret(flow.sealed_secrets, bound_to=_bind_to_flow(flow.id)))
+        sealed = orjson.loads(self._keys.unseal_secret(flow.sealed_flow_secrets, bound_to=_bind_to_flow(flow.id)))
         consent = self._require_consent(connection.provider)
         try:
             grant = await consent.exchange_code(
@@ -197,7 +197,6 @@ class ConnectMailbox:
             ) from error
         if grant.refresh_token is None:
             raise ConsentRefused("The provider gave access for this moment only. Ask for a new link and try again.")
-        await self._check_folders(connection, grant, account)
         return grant, account
 
     async def _check_folders(self, connection: Connection, grant: Grant, account: Account) -> None:
@@ -208,11 +207,22 @@ class ConnectMailbox:
         if not connection.folders or connection.state is not ConnectionState.PENDING:
             return
         mailbox = replace(connection, address=account.address, provider_user_id=account.user_id).build_mailbox()
-        folders = await self._require_consent(connection.provider).list_folders(grant, mailbox)
+        try:
+            folders = await self._require_consent(connection.provider).list_folders(grant, mailbox)
+        except Retryable as error:
+            # The provider could not list the folders now; the consent is kept, and a sync reports missing folders.
+            log.warning("folder_check_skipped", doc_source_id=connection.id, reason=str(error))
+            return
+        except (Rejected, ActionRequired) as error:
+            # The provider refused to list the folders of the mailbox; the user was told, and the grant is given back.
+            log.warning("folder_list_refused", doc_source_id=connection.id, reason=str(error))
+            raise GrantUnneeded(
+                f"The provider does not show the folders of {account.address}. Ask for a new link and try again."
+            ) from error
         if missing := find_missing_folders(connection.folders, folders):
             # A name that no folder has would match no mail, so the connection is refused and the user was told.
             log.warning("folders_not_found", doc_source_id=connection.id, count=len(missing))
-            raise ConsentRefused(
+            raise GrantUnneeded(
                 f"{account.address} has no folder or label named {', '.join(missing)}. "
                 "Whoever sent you the link has to correct the name."
             )
@@ -237,7 +247,8 @@ class ConnectMailbox:
     async def _store_grant(self, connection: Connection, grant: Grant, account: Account) -> Connection:
         """Whatever fails once the grant is stored leaves it with a `pending` doc source: the next consent replaces it,
         and a delete gives it back."""
-        await self._check_user(connection, account)
+        newest = await self._check_user(connection, account)
+        await self._check_folders(newest, grant, account)
         # The grant before the doc source: an active connection without a grant could not be synced, while a grant of a
         # pending one is found by the next consent or by the delete.
         tokens = StoredTokens(grant.access_token, grant.refresh_token, grant.expires_at)
@@ -261,7 +272,8 @@ class ConnectMailbox:
             # We have forgotten it; what is left is an entry in the user's list of applications.
             log.warning("grant_revocation_failed", doc_source_id=connection.id, reason=str(error))
 
-    async def _check_user(self, connection: Connection, account: Account) -> None:
+    async def _check_user(self, connection: Connection, account: Account) -> Connection:
+        """The doc source as it is now."""
         # Read anew under the account's locks: the user took a while at the provider.
         newest = await self._connections.find_connection(connection.id)
         if newest is None or newest.state is ConnectionState.DELETING:
@@ -270,6 +282,7 @@ class ConnectMailbox:
             # A reconnect must be by the user that was connected before, so that a source never changes its mailbox.
             log.warning("reconnect_refused", doc_source_id=connection.id)
             raise ConsentRefused("This is another mailbox than the one that was connected. Sign in with that one.")
+        return newest
 
     async def _activate_connection(self, connection: Connection, account: Account, generation: int) -> Connection:
         """One transaction: active, `start_at`, and the first sync request. Mail flows by the backstop from here on."""

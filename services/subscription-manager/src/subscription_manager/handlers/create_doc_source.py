@@ -86,7 +86,8 @@ class CreateDocSource:
         Raises:
             InvalidDocSource, ProviderNotSetUp, MailboxNotAllowed: as they say.
             MailboxAlreadyConnected: this mailbox has application access for this profile already.
-            Retryable, ActionRequired: the provider could not list the folders of a mailbox with application access.
+            Retryable, ActionRequired, Rejected: the provider did not list the folders of a mailbox with application
+                access.
         """
         if request.provider not in self._traits:
             raise InvalidDocSource(f"provider is one of {', '.join(sorted(self._traits))}")

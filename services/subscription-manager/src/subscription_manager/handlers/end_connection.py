@@ -9,6 +9,7 @@ from mailroom_common.errors import ActionRequired, MailroomError, Retryable
 from mailroom_common.events import Access
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import Consent
+from mailroom_common.tokens.sealing import CannotUnseal
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, ConnectionState, build_user_key
 from subscription_manager.ports import ConnectionLocks, ConnectionStore, GrantStore, SubscriptionMaintainer
@@ -50,8 +51,8 @@ class EndConnection:
             try:
                 await self._end_subscription(connection, is_last_of_account=is_last)
                 await self._revoke_grant(connection, is_last_of_account=is_last)
-            except (ActionRequired, Retryable) as error:
-                if await self._wait_for_expiry(connection, error):
+            except (ActionRequired, Retryable, CannotUnseal) as error:
+                if await self._schedule_check_at_expiry(connection, error):
                     return
             # Last: until here a repeat needs the grant to go on where a crash left off.
             await self._grants.forget_grant(connection.id)
@@ -60,7 +61,13 @@ class EndConnection:
     async def _end_unfinished_consent(self, connection: Connection) -> None:
         """It never was active: there is nothing but the grant that a consent left, and its user is all that is known
         of the account. Connecting takes the lock of the user as well."""
-        grant = await self._grants.read_grant(connection.id)
+        try:
+            grant = await self._grants.read_grant(connection.id)
+        except CannotUnseal as error:
+            # Its sealing key is retired: nothing can be revoked with it, and the delete must not wait for ever.
+            log.warning("connection_ended_without_provider", doc_source_id=connection.id, reason=str(error))
+            await self._grants.forget_grant(connection.id)
+            grant = None
         if grant is not None:
             async with self._locks.lock_account(connection.provider, build_user_key(grant.provider_user_id)):
                 with_user = replace(connection, provider_user_id=grant.provider_user_id)
@@ -87,12 +94,12 @@ class EndConnection:
         if grant is not None and grant.tokens.refresh_token is not None:
             await consent.revoke_grant(grant.tokens.refresh_token)
 
-    async def _wait_for_expiry(self, connection: Connection, error: MailroomError) -> bool:
-        """True while the subscription may still live. A provider that refuses us is not asked again: the subscription
-        expires by itself."""
+    async def _schedule_check_at_expiry(self, connection: Connection, error: MailroomError) -> bool:
+        """True while the subscription may still live: the next check comes at its end. A provider that refuses us is
+        not asked again, nor is one whose grant we cannot read: the subscription expires by itself."""
         current = connection.subscription
         if current is None or current.expires_at <= self._clock():
-            # The provider refuses us, and the subscription has expired by now: nothing is left to end there.
+            # The provider refuses us or the grant cannot be read, and the subscription has expired: nothing is left.
             log.warning("connection_ended_without_provider", doc_source_id=connection.id, reason=str(error))
             return False
         if isinstance(error, Retryable):
@@ -108,5 +115,5 @@ class EndConnection:
             if locked is not None and locked.connection.state is ConnectionState.DELETING:
                 ended = transitions.record_provider_end(locked.connection, now)
                 # sync-engine may have said `forgotten` before: whichever comes last writes the tombstone.
-                await locked.save_connection(transitions.soft_delete_if_finished(ended, now))
-        log.info("provider_side_ended", doc_source_id=connection.id)
+                await locked.save_connection(transitions.erase_to_tombstone_if_finished(ended, now))
+        log.info("provider_access_ended", doc_source_id=connection.id)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from datetime import datetime
 from hashlib import sha256
 
-from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable
+from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import PushSubscriptions, PushTraits
 from mailroom_common.providers.types import Subscription, SubscriptionRequest
@@ -110,12 +110,16 @@ class SourceSubscriptionMaintainer:
         expires_at = self._clock() + self._push.subscription_lifetime
         try:
             return await self._client.renew_subscription(mailbox, subscription_id, expires_at)
-        except ProviderUnavailable:
+        except ProviderUnavailable as renewal:
             if not self._push.can_look_up:
                 raise
             # The answer was lost or is an error of the provider's own: the renewal may have been made, and a second
             # one within minutes is what the provider warns of; or the subscription is gone, and waiting helps nothing.
-            stored = await self._client.get_subscription(mailbox, subscription_id)
+            try:
+                stored = await self._client.get_subscription(mailbox, subscription_id)
+            except MailroomError:
+                # A refusal of the look-up would wait for hours, while the renewal may succeed in seconds.
+                raise renewal from None
             if stored is None:
                 raise ItemGone(f"subscription {subscription_id} is gone") from None
             if connection.subscription is not None and stored.expires_at > connection.subscription.expires_at:

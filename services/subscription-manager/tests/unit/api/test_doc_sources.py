@@ -12,7 +12,7 @@ from connection_fakes import NOW, PUBLIC_URL, make_connection
 from consent_setup import ConsentSetup
 
 from mailroom_common.auth import APIKeys
-from mailroom_common.errors import AccessDenied, ProviderUnavailable
+from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable
 from mailroom_common.events import SyncReason
 from mailroom_common.process import Process
 from mailroom_common.providers.types import Folder
@@ -166,7 +166,7 @@ async def test_fields_are_those_of_the_design(api: API) -> None:
             subscription_id="sub-canary",
             resource="r",
             expires_at=NOW,
-            renewed_at=NOW,
+            created_or_renewed_at=NOW,
             client_state_sha256="hash-canary",
         ),
     )
@@ -326,7 +326,10 @@ async def test_folder_that_is_not_there_is_422_and_named(api: API) -> None:
     assert set(api.connections.rows) == {OURS.id, THEIRS.id}
 
 
-@pytest.mark.parametrize(("error", "status"), [(AccessDenied("canary"), 422), (ProviderUnavailable("canary"), 503)])
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(AccessDenied("canary"), 422), (ItemGone("canary"), 422), (ProviderUnavailable("canary"), 503)],
+)
 async def test_mailbox_whose_folders_cannot_be_listed_is_said_without_the_providers_words(
     api: API, error: Exception, status: int
 ) -> None:

@@ -9,7 +9,7 @@ from connection_fakes import NOW, OTHER_ID, make_connection
 from consent_setup import ConsentSetup, hold_cookie, read_state
 from structlog.testing import capture_logs
 
-from mailroom_common.errors import ProviderUnavailable, Rejected
+from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, Rejected
 from mailroom_common.events import Profile, SyncReason
 from mailroom_common.providers.types import Account, Folder
 from subscription_manager.domain import transitions
@@ -73,7 +73,7 @@ async def test_browser_is_sent_with_pkce_and_the_exact_redirect(setup: ConsentSe
 async def test_verifier_and_nonce_are_sealed_and_state_and_cookie_hashed(setup: ConsentSetup) -> None:
     _, ticket = await setup.create_with_link()
     redirect = await setup.begin_consent(ticket)
-    kept = repr(setup.flows.flows) + "".join(flow.sealed_secrets for flow in setup.flows.flows.values())
+    kept = repr(setup.flows.flows) + "".join(flow.sealed_flow_secrets for flow in setup.flows.flows.values())
     await setup.finish_consent(redirect)
     (exchanged,) = setup.provider.exchanged
     for secret in (read_state(redirect), redirect.cookie, exchanged["verifier"], exchanged["nonce"], ticket):
@@ -203,11 +203,11 @@ async def test_reconnect_by_the_same_user_raises_the_generation_and_ends_the_tro
         connected,
         connection_status=ConnectionStatus.TOKEN_REFRESH_FAILED,
         connection_reason="token_refused",
-        last_error="x",
+        current_error="x",
     )
     ticket = await setup.create.issue_ticket(connected.id)
     again = await setup.finish_consent(await setup.begin_consent(ticket))
-    assert (again.grant_generation, again.connection_status, again.connection_reason, again.last_error) == (
+    assert (again.grant_generation, again.connection_status, again.connection_reason, again.current_error) == (
         2,
         ConnectionStatus.ACTIVE,
         None,
@@ -222,7 +222,7 @@ async def test_reconnect_by_another_user_is_refused_and_the_old_grant_stays(setu
     ticket = await setup.create.issue_ticket(connected.id)
     with pytest.raises(ConsentRefused, match="another mailbox"):
         await setup.finish_consent(await setup.begin_consent(ticket))
-    assert setup.grants.stored[connected.id].generation == 1
+    assert setup.grants.stored[connected.id].grant_generation == 1
     assert setup.connections.rows[connected.id].address == "ada@contoso.example"
     assert setup.provider.find_calls("revoke") == []
 
@@ -265,7 +265,7 @@ async def test_deleted_during_the_exchange_is_refused_before_a_grant_is_stored(s
     setup.provider.during["identify"] = delete_row
     with pytest.raises(ConsentRefused, match="does not exist"):
         await setup.finish_consent(redirect)
-    assert setup.grants.stored[connected.id].generation == 1
+    assert setup.grants.stored[connected.id].grant_generation == 1
 
 
 async def test_pending_one_that_is_gone_before_it_is_activated_gives_the_grant_back(setup: ConsentSetup) -> None:
@@ -406,6 +406,55 @@ async def test_folder_that_is_not_there_is_refused_on_the_page_by_its_name(setup
     assert setup.connections.rows[connection.id].state is ConnectionState.PENDING
     assert setup.grants.stored == {}
     assert setup.connections.sync_requests == []
+
+
+async def test_grant_of_one_with_a_missing_folder_is_given_back(setup: ConsentSetup) -> None:
+    _, ticket = await setup.create_with_link(folders=("Rechnungne",))
+    with pytest.raises(ConsentRefused):
+        await setup.finish_consent(await setup.begin_consent(ticket))
+    assert setup.provider.calls[-2:] == ["list_folders ada@contoso.example", "revoke refresh-canary"]
+
+
+async def test_missing_folder_revokes_nothing_while_the_account_has_another_doc_source(setup: ConsentSetup) -> None:
+    await setup.connect_mailbox()
+    _, ticket = await setup.create_with_link(folders=("Rechnungne",), profile=Profile.CONTRACT_NOTE)
+    with pytest.raises(ConsentRefused, match="no folder or label"):
+        await setup.finish_consent(await setup.begin_consent(ticket))
+    assert setup.provider.find_calls("revoke") == []
+
+
+async def test_folders_are_checked_under_the_locks_of_the_account(setup: ConsentSetup) -> None:
+    locked: list[str] = []
+
+    async def note_locks() -> None:
+        locked.extend(setup.locks.order)
+
+    setup.provider.folders = [Folder("f1", "Invoices")]
+    setup.provider.during["list_folders"] = note_locks
+    _, ticket = await setup.create_with_link(folders=("invoices",))
+    await setup.finish_consent(await setup.begin_consent(ticket))
+    assert locked == setup.locks.order[:2] != []
+
+
+async def test_provider_that_cannot_list_folders_now_does_not_fail_the_consent(setup: ConsentSetup) -> None:
+    setup.provider.errors["list_folders"] = ProviderUnavailable("503")
+    _, ticket = await setup.create_with_link(folders=("invoices",))
+    with capture_logs() as logged:
+        connected = await setup.finish_consent(await setup.begin_consent(ticket))
+    assert connected.state is ConnectionState.ACTIVE
+    assert "folder_check_skipped" in {entry["event"] for entry in logged}
+
+
+@pytest.mark.parametrize("error", [Rejected("400"), ItemGone("404"), AccessDenied("403")])
+async def test_provider_that_refuses_to_list_folders_is_said_readably_and_the_grant_given_back(
+    setup: ConsentSetup, error: Exception
+) -> None:
+    setup.provider.errors["list_folders"] = error
+    connection, ticket = await setup.create_with_link(folders=("invoices",))
+    with pytest.raises(ConsentRefused, match=r"does not show the folders of ada@contoso\.example"):
+        await setup.finish_consent(await setup.begin_consent(ticket))
+    assert setup.connections.rows[connection.id].state is ConnectionState.PENDING
+    assert setup.provider.find_calls("revoke") == ["revoke refresh-canary"]
 
 
 async def test_folders_that_are_there_are_connected(setup: ConsentSetup) -> None:

@@ -113,7 +113,7 @@ async def test_waits_for_sync_engine_to_forget() -> None:
 
 
 async def test_leaves_a_soft_deleted_row_and_a_tombstone_when_sync_engine_has_forgotten_before() -> None:
-    setup = SubscriptionSetup(make_deleting(forgotten_at=NOW, version=7))
+    setup = SubscriptionSetup(make_deleting(sync_rows_deleted_at=NOW, published_version=7))
     after = await setup.advance_subscription()
     assert after.state is ConnectionState.DELETED
     assert setup.connections.published[-1] == (ID, 8, None)
@@ -139,6 +139,26 @@ async def test_refused_token_waits_for_the_expiry_and_ends_then() -> None:
     ended = await setup.advance_subscription()
     assert ended.provider_ended_at == setup.clock()
     assert setup.grants.forgotten == [ID]
+
+
+async def test_grant_whose_sealing_key_is_retired_ends_as_a_refused_one_does() -> None:
+    setup = SubscriptionSetup(make_deleting())
+    setup.grants.sealed_with_retired_key.add(ID)
+    waiting = await setup.advance_subscription()
+    assert waiting.subscription is not None
+    assert (waiting.provider_ended_at, waiting.next_check_at) == (None, waiting.subscription.expires_at)
+    setup.clock.now = waiting.subscription.expires_at
+    ended = await setup.advance_subscription()
+    assert (ended.provider_ended_at, setup.grants.forgotten) == (setup.clock(), [ID])
+    assert setup.provider.find_calls("revoke") == []
+
+
+async def test_unfinished_consent_whose_sealing_key_is_retired_ends_at_once() -> None:
+    setup = make_shared_setup(address=None, provider_user_id=None, subscription=None)
+    setup.grants.sealed_with_retired_key.add(ID)
+    ended = await setup.advance_subscription()
+    assert (ended.provider_ended_at, setup.grants.forgotten) == (NOW, [ID])
+    assert setup.provider.find_calls("revoke") == []
 
 
 async def test_what_belongs_to_one_doc_source_does_not_wait_for_the_last_one_of_the_account() -> None:

@@ -126,7 +126,7 @@ class CommitUpdates:
     async def commit_update(self, run: SyncRun, update: PageUpdate) -> None:
         """Raises CursorConflict and SourceNotActive; then nothing is written."""
         # Progress counts by what is committed: a run that collected something before it failed is no failure in a row.
-        update = replace(update, resets_back_off=run.state.attempts > 0)
+        update = replace(update, resets_back_off=run.state.failed_attempts > 0)
         run.add_to_tally(update, await self._pages.commit_page(run.source, update, self._clock()))
 
     async def commit_batch(self, run: SyncRun, batch: ProcessedBatch) -> None:

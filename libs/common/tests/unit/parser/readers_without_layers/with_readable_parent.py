@@ -1,9 +1,11 @@
-"""Imported by a parser process of `test_confinement` before it is confined: nothing but its parent protects the parent.
+"""Imported by a parser process of `test_confinement` before it is confined: a parent as readable as the process itself.
 
-Without a namespace, and with the capabilities that a parent of the superuser has.
+A dumpable parent of the superuser is unreadable all the same, since the process has given up its capabilities.
 """
+
+import os
 
 from mailroom_common.parser import confinement
 
-confinement._enter_namespaces = lambda libc: False  # noqa: ARG005  # the signature of what it replaces
-confinement._drop_capabilities = lambda libc: None  # noqa: ARG005  # the signature of what it replaces
+_is_unreadable = confinement._is_unreadable
+confinement._is_unreadable = lambda process_id: _is_unreadable(os.getpid())  # noqa: ARG005  # the signature of what it replaces
