@@ -58,6 +58,8 @@ class FakeSession:
         return [row for row in ordered if row["aggregate"] not in aggregates][:limit]
 
     async def execute(self, sql: str, *arguments: Any) -> None:
+        if self.database.write_failure is not None:
+            raise self.database.write_failure
         if sql.startswith("insert"):
             topic, key, value, headers, aggregate = arguments
             self.database.insert_row(aggregate, key=key, topic=topic, value=value, headers=headers)
@@ -79,7 +81,8 @@ class FakeDatabase:
     sessions: int = 0
     reads: int = 0
     next_id: int = 1
-    session_failure: Exception | None = None
+    session_failure: Exception | None = None  # of reads
+    write_failure: Exception | None = None
 
     def insert_row(
         self,
@@ -315,6 +318,19 @@ async def test_a_row_that_an_operator_deleted_blocks_no_longer(database: FakeDat
         await wait_until(lambda: metric("mailroom_outbox_blocked_aggregates") == 0)
 
 
+async def test_a_blocked_aggregate_whose_only_row_was_deleted_is_reported_no_longer(
+    database: FakeDatabase, kafka: FakeKafka
+) -> None:
+    (large,) = database.insert_rows("a", 1)
+    kafka.failures[large] = [Rejected("too large")]
+    async with run_relay(kafka, blocked_retry_s=0.01):
+        await wait_until(lambda: metric("mailroom_outbox_blocked_aggregates") == 1)
+        database.rows.clear()
+        await asyncio.sleep(0.02)  # until its time to be sent again
+        database.notify()
+        await wait_until(lambda: metric("mailroom_outbox_blocked_aggregates") == 0)
+
+
 async def test_no_more_aggregates_than_the_limit_are_under_way(
     database: FakeDatabase, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -345,6 +361,15 @@ async def test_a_relay_without_the_lock_sends_nothing_and_asks_again(database: F
     assert metric("mailroom_outbox_leader") == 0
 
 
+async def test_a_relay_that_is_stopped_while_it_waits_for_the_lock_never_leads(
+    database: FakeDatabase, kafka: FakeKafka
+) -> None:
+    database.lock_is_taken = True
+    async with run_relay(kafka):
+        await wait_until(lambda: database.lock_attempts >= 1)
+    assert database.listeners == []
+
+
 async def test_a_row_whose_lock_may_be_lost_is_not_sent_until_the_relay_leads_again(
     database: FakeDatabase, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,7 +393,7 @@ async def test_a_row_whose_lock_may_be_lost_is_not_sent_until_the_relay_leads_ag
 
 
 async def test_a_row_whose_notification_was_lost_is_found_by_the_poll(database: FakeDatabase, kafka: FakeKafka) -> None:
-    async with run_relay(kafka, lease_s=0.5):
+    async with run_relay(kafka, lease_s=2):
         await wait_until(lambda: database.reads > 0)
         database.insert_rows("a", 1)
         await wait_until(lambda: not database.rows)
@@ -417,6 +442,26 @@ async def test_a_lost_session_is_replaced_and_what_was_not_deleted_is_sent_again
         database.session_failure = None
         await wait_until(lambda: not database.rows)
     assert kafka.sent == [row]
+
+
+async def test_an_acknowledgement_of_a_lost_session_deletes_no_row_of_the_next_one(
+    database: FakeDatabase, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A Postgres that failed over may have lost the last rows, and gives their ids to others."""
+    monkeypatch.setattr(outbox, "backoff_s", lambda *_, **__: 0.001)
+    (row,) = database.insert_rows("a", 1)
+    kafka.gates[row] = asyncio.Event()
+    async with run_relay(kafka):
+        await wait_until(lambda: kafka.under_way == 1)
+        database.session_failure = database.write_failure = Unavailable("failed over")
+        kafka.gates[row].set()
+        await wait_until(lambda: database.sessions >= 2)
+        database.rows.clear()
+        database.next_id = 1
+        database.insert_row("b", key="other")
+        database.session_failure = database.write_failure = None
+        await wait_until(lambda: not database.rows)
+    assert kafka.sent == [row, "other"]
 
 
 async def test_a_stopping_relay_waits_a_moment_for_acknowledgements_and_deletes_their_rows(
