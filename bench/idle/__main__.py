@@ -19,7 +19,7 @@ import psutil
 
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo.api import MailroomAPI
-from mailroom_sandbox.site.demo.connect import connect_mailbox
+from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import Home, read_json
 from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
@@ -84,8 +84,8 @@ async def connect_mailboxes(harness: SiteHarness) -> None:
     ):
         for provider in PROVIDERS:
             address = f"idle@{provider}.test"
-            await control.create_mailbox(provider, address)
-            await connect_mailbox(api, provider, address, trusted)
+            await control.find_or_create_mailbox(provider, address)
+            await ensure_mailbox_connected(api, provider, address, trusted)
 
 
 async def main() -> None:

@@ -30,7 +30,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.topics import INGESTION_RESULTS, LIFECYCLE_EVENTS
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo.api import MailroomAPI
-from mailroom_sandbox.site.demo.connect import connect_mailbox
+from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import read_json
 from mailroom_sandbox.testkit.site_harness import site_harness
@@ -68,8 +68,8 @@ async def running_site(folder: Path, mailboxes: int) -> AsyncIterator[Site]:
         for number in range(mailboxes):
             for provider in PROVIDERS:
                 address = f"box{number}@{provider}.test"
-                await control.create_mailbox(provider, address)
-                boxes.append(Box(provider, address, await connect_mailbox(api, provider, address, trusted)))
+                await control.find_or_create_mailbox(provider, address)
+                boxes.append(Box(provider, address, await ensure_mailbox_connected(api, provider, address, trusted)))
         yield Site(control, endpoints.kafka, boxes)
 
 

@@ -19,7 +19,7 @@ import pytest_asyncio
 from whole_site import eventually, mail, pdf
 
 from mailroom_sandbox.site.demo.api import MailroomAPI, retry_while_unavailable
-from mailroom_sandbox.site.demo.connect import connect_mailbox
+from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.services import SERVICES
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import Home
@@ -91,8 +91,8 @@ async def test_nothing_of_the_sandboxs_providers_runs(site: Site) -> None:
 
 @pytest.mark.parametrize("provider", ["outlook", "gmail"])
 async def test_mail_becomes_a_document(site: Site, provider: str) -> None:
-    await site.providers.control.create_mailbox(provider, ADDRESSES[provider])
-    doc_source_id = await connect_mailbox(site.api, provider, ADDRESSES[provider], site.trusted)
+    await site.providers.control.find_or_create_mailbox(provider, ADDRESSES[provider])
+    doc_source_id = await ensure_mailbox_connected(site.api, provider, ADDRESSES[provider], site.trusted)
     await site.providers.control.deliver_mail(mail(pdf("first")), ADDRESSES[provider])
     await eventually(lambda: _has_documents(site, doc_source_id, 1))
 

@@ -58,7 +58,7 @@ async def test_mail_from_before_the_connection_is_passed_over_and_mail_right_aft
     site: Site, provider: str
 ) -> None:
     address = f"{uuid.uuid4().hex[:12]}@{provider}.test"
-    await site.control.create_mailbox(provider, address)
+    await site.control.find_or_create_mailbox(provider, address)
     old = datetime.now(UTC) - timedelta(days=3)
     await site.control.deliver_mail(mail(pdf("old"), subject="Old invoice"), address, received_at=old)
     _, source = await site.connect(provider, address)

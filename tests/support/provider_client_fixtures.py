@@ -71,7 +71,7 @@ def connect(sandbox: RunningProviders, providers: Providers, store: TokenStore) 
         if (provider, address) not in {
             (box["provider"], box["address"]) for box in await sandbox.control.list_mailboxes()
         }:
-            await sandbox.control.create_mailbox(provider, address)
+            await sandbox.control.find_or_create_mailbox(provider, address)
         side = providers.consent[provider]
         verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
         challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
@@ -200,5 +200,5 @@ class SignIn:
 
 @pytest.fixture(params=PROVIDER_NAMES)
 async def sign_in(request: pytest.FixtureRequest, sandbox: RunningProviders, providers: Providers) -> SignIn:
-    await sandbox.control.create_mailbox(request.param, "ap@contoso.example")
+    await sandbox.control.find_or_create_mailbox(request.param, "ap@contoso.example")
     return SignIn(providers, request.param)

@@ -17,7 +17,7 @@ import httpx
 from mailroom_common.errors import Unavailable
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo.api import MailroomAPI
-from mailroom_sandbox.site.demo.connect import connect_mailbox
+from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.demo.mails import SAMPLES
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import read_json
@@ -41,8 +41,8 @@ class Site:
         """A mailbox, connected through its pages: (address, doc source). A new one unless an address is given."""
         if address is None:
             address = f"{uuid.uuid4().hex[:12]}@{provider}.test"
-            await self.control.create_mailbox(provider, address)
-        return address, await connect_mailbox(self.api, provider, address, self.trusted)
+            await self.control.find_or_create_mailbox(provider, address)
+        return address, await ensure_mailbox_connected(self.api, provider, address, self.trusted)
 
     async def documents(self, doc_source_id: str) -> list[dict[str, Any]]:
         """The documents that have come to their end."""

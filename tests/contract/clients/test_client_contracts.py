@@ -36,7 +36,7 @@ START_AT = datetime.now(UTC) - timedelta(days=1)
 async def signed_in(
     sandbox: RunningProviders, side: MicrosoftIdentity | GoogleIdentity, profile: Profile = Profile.INVOICE
 ) -> tuple[Mailbox, str]:
-    await sandbox.control.create_mailbox(side.traits.name, ADDRESS)
+    await sandbox.control.find_or_create_mailbox(side.traits.name, ADDRESS)
     verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(16)
     redirect_uri = next(uri for uri in REDIRECT_URIS if side.traits.name in uri)
     challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")

@@ -74,7 +74,7 @@ def build_real(sandbox: RunningProviders, providers: Providers, mailbox: Mailbox
         await sandbox.control.delete_message(mailbox.address, message_id)
 
     async def create_folder(path: str) -> str:
-        return await sandbox.control.create_folder(mailbox.address, path)
+        return await sandbox.control.find_or_create_folder(mailbox.address, path)
 
     return ReaderSubject(providers.mail[mailbox.provider], mailbox, deliver_mail, delete_mail, create_folder)
 

@@ -10,7 +10,7 @@ OUTBOX_PUBLISHED = Counter(
     "mailroom_outbox_rows_published_total", "Outbox rows that Kafka acknowledged and that were deleted.", ["schema"]
 )
 OUTBOX_FAILED_SENDS = Counter(
-    "mailroom_outbox_sends_failed_total",
+    "mailroom_outbox_send_attempts_failed_total",
     "Outbox rows that Kafka did not acknowledge in time; they are sent again.",
     ["schema"],
 )
@@ -51,8 +51,9 @@ TOKEN_REFRESHES = Counter(
 KAFKA_PRODUCERS_REPLACED = Counter(
     "mailroom_kafka_producers_replaced_total", "Producers that died of a fatal error (fenced, out of sequence). Alarm."
 )
-KAFKA_SCHEMAS_UNREADABLE = Counter(
-    "mailroom_kafka_schemas_unreadable_total", "Records of `schemas` whose value is not the schema that the key names."
+KAFKA_SCHEMA_RECORDS_INVALID = Counter(
+    "mailroom_kafka_schema_records_invalid_total",
+    "Records of `schemas` whose value is not the schema that the key names.",
 )
 KAFKA_RECORDS_HANDLED = Counter(
     "mailroom_kafka_records_handled_total",
@@ -84,8 +85,8 @@ DIRECTORY_UNREADABLE = Gauge(
 )
 
 # sync-engine
-SYNC_RUN_S = Histogram(
-    "mailroom_sync_run_seconds",
+SYNC_CLAIM_S = Histogram(
+    "mailroom_sync_claim_seconds",
     "From the claim of a sync request to its outcome: `done`, `retry`, `not_syncable`, `postponed` or `resting`.",
     ["outcome"],
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1800),
@@ -95,8 +96,8 @@ SYNC_REQUESTS_PENDING = Gauge(
     "Doc sources with a pending sync request in the partitions of this process.",
     ["topic"],
 )
-SYNC_REQUESTS_REARMED = Counter(
-    "mailroom_sync_requests_rearmed_total",
+SYNC_REQUESTS_REAPPENDED = Counter(
+    "mailroom_sync_requests_reappended_total",
     "Requests appended again because a late tombstone stood behind them: a partition had just moved. Harmless, rare.",
 )
 COALESCER_REQUESTS = Counter(
@@ -147,8 +148,8 @@ INGESTION_DOCUMENTS_FINISHED = Counter(
     "Documents that reached a final status, by status and skip or review reason.",
     ["status", "reason"],
 )
-INGESTION_DOCUMENTS_RELEASED = Counter(
-    "mailroom_ingestion_documents_released_total",
+INGESTION_DOCUMENT_ATTEMPTS_FAILED = Counter(
+    "mailroom_ingestion_document_attempts_failed_total",
     "Attempts at a document that failed and left it to a later attempt.",
 )
 INGESTION_ATTEMPT_S = Histogram(

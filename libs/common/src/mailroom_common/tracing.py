@@ -17,7 +17,7 @@ def generate_traceparent() -> str:
     return f"00-{ids[:32]}-{ids[32:]}-01"
 
 
-def current_traceparent() -> str:
+def get_or_create_traceparent() -> str:
     """What a record written now should carry: the context of the work in hand, or a new trace where there is none."""
     return _current.get() or generate_traceparent()
 

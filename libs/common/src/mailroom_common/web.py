@@ -114,7 +114,7 @@ def build_service_app(process: Process, *, title: str, invalid_value_errors: Seq
 
     async def answer_invalid_value(request: Request, error: Exception) -> Response:
         # A NUL in an id, a date beyond the calendar: well-formed for HTTP, and nothing that a database can hold.
-        log.warning("request_value_rejected", path=request.url.path, error=type(error).__name__)
+        log.warning("request_value_not_storable", path=request.url.path, error=type(error).__name__)
         return HTTPProblem(422, "The request is not valid", "A value of it cannot exist here.").build_response()
 
     kinds: tuple[type[Exception], ...] = (OverflowError, *invalid_value_errors)

@@ -241,11 +241,11 @@ async def test_order_holds_when_a_send_has_to_be_repeated(
     monkeypatch.setattr(outbox, "backoff_s", lambda *_, **__: 0.001)
     rows = database.insert_rows("a", 3)
     kafka.failures[rows[0]] = [Unavailable("not now"), Unavailable("not now")]
-    failed = metric("mailroom_outbox_sends_failed_total") or 0
+    failed = metric("mailroom_outbox_send_attempts_failed_total") or 0
     async with run_relay(kafka):
         await wait_until(lambda: not database.rows)
     assert kafka.attempts == [rows[0], rows[0], rows[0], rows[1], rows[2]]
-    assert metric("mailroom_outbox_sends_failed_total") == failed + 2
+    assert metric("mailroom_outbox_send_attempts_failed_total") == failed + 2
 
 
 async def test_a_row_is_deleted_only_once_it_is_acknowledged(database: FakeDatabase, kafka: FakeKafka) -> None:

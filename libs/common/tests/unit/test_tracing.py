@@ -11,7 +11,7 @@ import pytest
 import structlog
 
 from mailroom_common.logs import configure_logging
-from mailroom_common.tracing import bind_traceparent, current_traceparent, generate_traceparent
+from mailroom_common.tracing import bind_traceparent, generate_traceparent, get_or_create_traceparent
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -36,14 +36,14 @@ def logged_traces(lines: io.StringIO) -> list[str | None]:
 
 def test_a_record_written_during_the_work_carries_its_trace() -> None:
     with bind_traceparent(TRACE):
-        assert current_traceparent() == TRACE
-    assert current_traceparent() != TRACE
+        assert get_or_create_traceparent() == TRACE
+    assert get_or_create_traceparent() != TRACE
 
 
 @pytest.mark.parametrize("received", [None, "", "garbage", TRACE.upper(), TRACE + "-more"])
 def test_what_is_no_traceparent_begins_a_new_trace(received: str | None) -> None:
     with bind_traceparent(received):
-        begun = current_traceparent()
+        begun = get_or_create_traceparent()
     assert begun != received
     assert len(begun) == len(TRACE)
 

@@ -106,7 +106,10 @@ def build_changes(records: list[Payload]) -> tuple[Change, ...]:
             # Removed first, so that a repeated id moves to the end of the order.
             last.pop(message_id, None)
             last[message_id] = Change(
-                kind, message_id, _build_labelled_summary(message) if kind is ChangeKind.PRESENT else None
+                kind,
+                message_id,
+                _build_labelled_summary(message) if kind is ChangeKind.PRESENT else None,
+                revision=record.get("id"),
             )
     return tuple(last.values())
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.stack
 
 
 async def test_reading_that_was_not_granted_is_rejected(sandbox: RunningProviders, providers: Providers) -> None:
-    await sandbox.control.create_mailbox("gmail", "ap@example.org")
+    await sandbox.control.find_or_create_mailbox("gmail", "ap@example.org")
     sign_in = SignIn(providers, "gmail")
     scope = "https://www.googleapis.com/auth/gmail.readonly"
     (code,) = (await sign_in.consent(sandbox, "ap@example.org", without=[scope]))["code"]

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.stack
 async def test_service_account_reads_the_mailbox_of_its_domain(
     sandbox: RunningProviders, provider_settings: ProviderSettings, store: TokenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await sandbox.control.create_mailbox("gmail", "ap@example.org")
+    await sandbox.control.find_or_create_mailbox("gmail", "ap@example.org")
     monkeypatch.setenv(
         "MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY",
         (sandbox.settings.state / SERVICE_ACCOUNT_FILE).read_text(encoding="utf-8"),

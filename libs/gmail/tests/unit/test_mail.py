@@ -87,7 +87,7 @@ async def test_message_added_and_deleted_in_one_page_is_removed(google: GmailMai
     ]
     wire.plays(ok({"history": records, "historyId": 111}))
     page = await history(google, gmail)
-    assert [change.kind for change in page.changes] == [ChangeKind.REMOVED]
+    assert [(change.kind, change.revision) for change in page.changes] == [(ChangeKind.REMOVED, "102")]
     assert page.position == "111"
 
 

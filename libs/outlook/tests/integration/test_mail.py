@@ -109,7 +109,7 @@ async def test_expired_access_token_is_refreshed_once_and_nobody_notices(
 async def test_application_reads_a_mailbox_of_its_tenant_without_a_user(
     sandbox: RunningProviders, providers: Providers
 ) -> None:
-    await sandbox.control.create_mailbox("outlook", "trades@contoso.example")
+    await sandbox.control.find_or_create_mailbox("outlook", "trades@contoso.example")
     tenant = sandbox.state.store.select_row("select tenant_id from mailbox where address = ?", "trades@contoso.example")
     assert tenant is not None
     mailbox = Mailbox(

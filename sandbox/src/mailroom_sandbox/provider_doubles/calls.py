@@ -58,7 +58,7 @@ class CallGate:
         self._busy: Counter[str] = Counter()
 
     def refuse_if_unavailable(self, mailbox: str | None, body_of: Callable[[int], Reply]) -> None:
-        fault = self._faults.use_once(UnavailableFault, mailbox)
+        fault = self._faults.use_fault_once(UnavailableFault, mailbox)
         if fault is None:
             return
         reply = body_of(fault.status)

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @mailbox_app.command("create")
-def create_mailbox(
+def find_or_create_mailbox(
     provider: Annotated[str, typer.Argument(help="outlook or gmail")],
     address: Annotated[str, typer.Argument(help="e.g. accounts@company.example")],
     name: Annotated[str | None, typer.Option(help="Display name of its user.")] = None,
@@ -45,7 +45,7 @@ def create_mailbox(
 
     Example: mailroom-sandbox mailbox create outlook accounts@company.example
     """
-    _run_request(control, lambda client: client.create_mailbox(provider, address, name))
+    _run_request(control, lambda client: client.find_or_create_mailbox(provider, address, name))
     typer.echo(f"{provider} {address}")
 
 

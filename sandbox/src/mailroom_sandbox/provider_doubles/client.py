@@ -23,7 +23,7 @@ class ControlClient:
         """Forgets everything but keys and ports."""
         await self._send_request("POST", "/sandbox/reset")
 
-    async def create_mailbox(self, provider: str, address: str, display_name: str | None = None) -> None:
+    async def find_or_create_mailbox(self, provider: str, address: str, display_name: str | None = None) -> None:
         fields = {"provider": provider, "address": address, "display_name": display_name}
         await self._send_request("POST", "/sandbox/mailboxes", json=fields)
 
@@ -34,7 +34,7 @@ class ControlClient:
         """With a Graph error code such as MailboxNotEnabledForRESTAPI; None brings the mailbox back."""
         await self._send_request("POST", "/sandbox/mailboxes/disable", json={"address": address, "reason": reason})
 
-    async def create_folder(self, address: str, folder: str, provider: str | None = None) -> str:
+    async def find_or_create_folder(self, address: str, folder: str, provider: str | None = None) -> str:
         """Makes a folder (Outlook, by path) or a label (Gmail, by name), and returns the provider's id of it."""
         fields = {"address": address, "folder": folder, "provider": provider}
         answer = await self._send_request("POST", "/sandbox/folders", json=fields)

@@ -15,7 +15,7 @@ _PAGE = """<!doctype html>
 </head><body><h1>{title}</h1>{body}</body></html>"""
 
 
-def consent_page(
+def build_consent_page(
     *,
     brand: str,
     accounts: Sequence[str],
@@ -50,7 +50,7 @@ def consent_page(
     return HTMLResponse(_PAGE.format(title=f"{escape(brand)}: sign in", body=body))
 
 
-def error_page(brand: str, text: str, status: int = 400) -> Response:
+def build_error_page(brand: str, text: str, status: int = 400) -> Response:
     """Shown instead of a redirect where the redirect address itself cannot be trusted."""
     return HTMLResponse(_PAGE.format(title=escape(brand), body=f"<p>{escape(text)}</p>"), status_code=status)
 

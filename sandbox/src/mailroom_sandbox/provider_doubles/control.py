@@ -78,12 +78,12 @@ class Resend(MailboxSelection):
 class Mailboxes(Protocol):
     """What both providers' mailboxes can be made to do."""
 
-    def create_mailbox(self, address: str, display_name: str | None = None) -> object: ...
+    def find_or_create_mailbox(self, address: str, display_name: str | None = None) -> object: ...
     def deliver_mail(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str: ...
     def move_message(self, address: str, message_id: str, folder: str) -> str: ...
     def mark_read(self, address: str, message_id: str, *, is_read: bool) -> None: ...
     def delete_message(self, address: str, message_id: str) -> None: ...
-    def create_folder(self, address: str, folder: str) -> str: ...
+    def find_or_create_folder(self, address: str, folder: str) -> str: ...
     def remove_folder(self, address: str, folder: str) -> None: ...
     def list_contents(self, address: str) -> list[dict[str, object]]: ...
     def refuse_cursors(self, address: str) -> None: ...
@@ -141,8 +141,8 @@ class MailboxDirectory:
 
 def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) -> None:
     @app.post("/sandbox/mailboxes", status_code=201)
-    async def create_mailbox(body: NewMailbox) -> NewMailbox:
-        mailboxes_by_address.mailboxes[body.provider].create_mailbox(body.address, body.display_name)
+    async def find_or_create_mailbox(body: NewMailbox) -> NewMailbox:
+        mailboxes_by_address.mailboxes[body.provider].find_or_create_mailbox(body.address, body.display_name)
         return body
 
     @app.get("/sandbox/mailboxes")
@@ -167,11 +167,11 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
         return body
 
     @app.post("/sandbox/folders", status_code=201)
-    async def create_folder(body: FolderSelection) -> dict[str, list[dict[str, str]]]:
+    async def find_or_create_folder(body: FolderSelection) -> dict[str, list[dict[str, str]]]:
         found = mailboxes_by_address.find_mailboxes(body.address, body.provider)
         return {
             "items": [
-                {"provider": name, "folder_id": mailboxes.create_folder(body.address, body.folder)}
+                {"provider": name, "folder_id": mailboxes.find_or_create_folder(body.address, body.folder)}
                 for name, mailboxes in found
             ]
         }
@@ -273,7 +273,7 @@ def _add_push_routes(
 
     @app.post("/sandbox/lifecycle")
     async def send_lifecycle_event(body: Lifecycle) -> dict[str, int]:
-        ids = [body.subscription_id] if body.subscription_id else _subscriptions_of(state, body.address)
+        ids = [body.subscription_id] if body.subscription_id else _list_subscription_ids(state, body.address)
         return {"sent": sum(microsoft.notifications.send_lifecycle_event(one, body.event) for one in ids if one)}
 
     @app.post("/sandbox/tokens/expire")
@@ -291,7 +291,7 @@ def _add_push_routes(
         whose = mailboxes_by_address.list_user_ids(body.address, body.provider)
         return {
             "revoked": sum(
-                state.tokens.revoke_user(provider, user_id, access_too=provider == "gmail")
+                state.tokens.revoke_user_grants(provider, user_id, access_too=provider == "gmail")
                 for provider, user_id in whose
             )
         }
@@ -367,7 +367,7 @@ def _add_fault_routes(app: FastAPI, state: ProviderState, mailboxes_by_address: 
         return {"address": body.address}
 
 
-def _subscriptions_of(state: ProviderState, address: str | None) -> list[str]:
+def _list_subscription_ids(state: ProviderState, address: str | None) -> list[str]:
     rows = state.store.select_rows(
         "select s.subscription_id from subscription s join mailbox m using (user_id)"
         " where m.provider = 'outlook' and m.address = coalesce(?, m.address)",

@@ -100,7 +100,7 @@ class Faults:
         found = self._find_switch(kind, mailbox)
         return found[1] if found else None
 
-    def use_once(self, kind: type[F], mailbox: str | None) -> F | None:
+    def use_fault_once(self, kind: type[F], mailbox: str | None) -> F | None:
         found = self._find_switch(kind, mailbox)
         if found is None:
             return None

@@ -83,7 +83,7 @@ def list_people(root: MimePart, header: str) -> list[MailAddress]:
     return [MailAddress(name or address, address) for name, address in getaddresses(values) if name or address]
 
 
-def sent_at(root: MimePart) -> datetime | None:
+def read_sent_time(root: MimePart) -> datetime | None:
     value = root.read_header("date")
     try:
         moment = parsedate_to_datetime(value) if value else None
@@ -180,7 +180,7 @@ def _find_filename(message: Message) -> str | None:
         # Where a name is not quoted, the strict reader stops at the first blank, and sees no encoded word at all.
         lenient = _read_or_none(partial(_read_parameter, message, header, parameter)) or ""
         if not name or lenient.startswith(f"{name} "):
-            name = _drop_surrogates(_read_or_none(partial(_decode_words, lenient)) or lenient).strip()
+            name = _drop_surrogates(_read_or_none(partial(_decode_encoded_words, lenient)) or lenient).strip()
         if name or strict is not None:
             return name or None
     return None
@@ -191,7 +191,7 @@ def _read_parameter(message: Message, header: str, parameter: str) -> str | None
     return value if isinstance(value, str) else None
 
 
-def _decode_words(text: str) -> str:
+def _decode_encoded_words(text: str) -> str:
     return str(make_header(decode_header(text)))
 
 

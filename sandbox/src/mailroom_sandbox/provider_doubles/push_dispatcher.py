@@ -28,11 +28,11 @@ class PushChannel(Protocol):
     """How one kind of push travels."""
 
     name: str
-    together: int  # so many pending_pushes for one address may share a post
+    together: int  # so many pushes for one address may share a post
     at_once: int  # so many posts may be under way to one address
     gives_up_after_s: float
 
-    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def post_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         """Tries once and returns `accepted`, or what went wrong."""
         ...
 
@@ -52,7 +52,9 @@ class PushDispatcher:
     def add_channel(self, channel: PushChannel) -> None:
         self._channels[channel.name] = channel
 
-    def hand_in(self, channel: str, url: str, user_id: str, body: dict[str, object], *, due_in_s: float = 0.0) -> None:
+    def enqueue_push(
+        self, channel: str, url: str, user_id: str, body: dict[str, object], *, due_in_s: float = 0.0
+    ) -> None:
         now_ms = to_ms(self._now())
         self._store.execute_sql(
             "insert into outgoing (channel, url, user_id, body, created_ms, due_ms) values (?,?,?,?,?,?)",
@@ -66,12 +68,12 @@ class PushDispatcher:
         self._wake.set()
 
     def send_again(self, last: int, user_id: str | None = None) -> int:
-        """Hands in once more the last `last` pending_pushes that were accepted or given up."""
+        """Enqueue once more the last `last` pushes that were accepted or given up."""
         rows = self._store.select_rows(
             "select * from delivered where user_id = coalesce(?, user_id) order by seq desc limit ?", user_id, last
         )
         for row in reversed(rows):
-            self.hand_in(row["channel"], row["url"], row["user_id"], orjson.loads(row["body"]))
+            self.enqueue_push(row["channel"], row["url"], row["user_id"], orjson.loads(row["body"]))
         return len(rows)
 
     def count_waiting(self) -> int:
@@ -93,7 +95,7 @@ class PushDispatcher:
         try:
             while True:
                 self._wake.clear()
-                pause_s = self._start_what_is_due()
+                pause_s = self._start_due_posts()
                 try:
                     await asyncio.wait_for(self._wake.wait(), pause_s)
                 except TimeoutError:
@@ -102,7 +104,7 @@ class PushDispatcher:
             for task in [task for tasks in self._posts.values() for task in tasks]:
                 task.cancel()
 
-    def _start_what_is_due(self) -> float | None:
+    def _start_due_posts(self) -> float | None:
         """Returns after how long something else falls due, None when nothing does.
 
         Each address has its own turn: one that does not answer holds up no other.
@@ -132,11 +134,11 @@ class PushDispatcher:
         for start in range(0, len(due), channel.together):
             batch = due[start : start + channel.together]
             self._under_way.update(pending_push.seq for pending_push in batch)
-            posts.add(asyncio.create_task(self._send_pushes(channel, url, batch)))
+            posts.add(asyncio.create_task(self._attempt_post(channel, url, batch)))
 
-    async def _send_pushes(self, channel: PushChannel, url: str, pending_pushes: Sequence[PendingPush]) -> None:
+    async def _attempt_post(self, channel: PushChannel, url: str, pending_pushes: Sequence[PendingPush]) -> None:
         try:
-            outcome = await channel.send_pushes(url, pending_pushes)
+            outcome = await channel.post_pushes(url, pending_pushes)
             self._record_outcome(channel, url, pending_pushes, outcome)
             async with self._settled:
                 self._settled.notify_all()

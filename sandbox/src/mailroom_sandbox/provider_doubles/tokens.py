@@ -58,7 +58,7 @@ class Tokens:
         self._store = store
         self._now = now
 
-    def new_code(self, consent: ConsentRecord) -> str:
+    def issue_code(self, consent: ConsentRecord) -> str:
         code = f"{secrets.token_urlsafe(32)}.AQ"
         self._store.execute_sql(
             "insert into authorization_code values (?,?,?,?,?,?,?,?,?,?,?,?,null)",
@@ -77,7 +77,7 @@ class Tokens:
         )
         return code
 
-    def consent_of(self, provider: str, code: str) -> tuple[ConsentRecord | None, str | None]:
+    def find_consent(self, provider: str, code: str) -> tuple[ConsentRecord | None, str | None]:
         """The consent, or why not: `unknown`, `expired`, `used`."""
         row = self._store.select_row("select * from authorization_code where code = ? and provider = ?", code, provider)
         if row is None:
@@ -100,7 +100,7 @@ class Tokens:
         )
         return consent, None
 
-    def use_code(self, code: str, consent: ConsentRecord) -> Holder:
+    def redeem_code(self, code: str, consent: ConsentRecord) -> Holder:
         """A code is good once; the grant that it opened is remembered with it."""
         grant_id = str(uuid.uuid4())
         self._store.execute_sql("update authorization_code set grant_id = ? where code = ?", grant_id, code)
@@ -155,7 +155,7 @@ class Tokens:
             user_id,
         )
 
-    def revoke_user(self, provider: str, user_id: str, client_id: str | None = None, *, access_too: bool) -> int:
+    def revoke_user_grants(self, provider: str, user_id: str, client_id: str | None = None, *, access_too: bool) -> int:
         """Ends all grants of a user; Microsoft lets access tokens live on until they expire."""
         self._store.execute_sql(
             "delete from consented where provider = ? and user_id = ? and client_id = coalesce(?, client_id)",
@@ -172,7 +172,7 @@ class Tokens:
             int(access_too),
         )
 
-    def living_refresh_tokens(self, provider: str, user_id: str, client_id: str) -> list[str]:
+    def list_living_refresh_tokens(self, provider: str, user_id: str, client_id: str) -> list[str]:
         """Digests, oldest first."""
         rows = self._store.select_rows(
             "select token_sha256 from token where kind = 'refresh' and provider = ? and user_id = ? and client_id = ?"
@@ -186,7 +186,7 @@ class Tokens:
     def kill_digest(self, token_sha256: str, reason: str) -> None:
         self._store.execute_sql("update token set dead = ? where token_sha256 = ?", reason, token_sha256)
 
-    def first_consent(self, provider: str, user_id: str, client_id: str) -> bool:
+    def record_consent(self, provider: str, user_id: str, client_id: str) -> bool:
         """True the first time that this user lets this client in (and remembers it)."""
         return bool(
             self._store.execute_sql("insert or ignore into consented values (?, ?, ?)", provider, user_id, client_id)

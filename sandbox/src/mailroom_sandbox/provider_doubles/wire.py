@@ -87,7 +87,7 @@ def from_ms(milliseconds: int) -> datetime:
     return datetime.fromtimestamp(milliseconds / 1000, UTC)
 
 
-def graph_time(milliseconds: int) -> str:
+def format_graph_time(milliseconds: int) -> str:
     """Whole seconds, as Graph writes them although it compares with more."""
     return from_ms(milliseconds).strftime("%Y-%m-%dT%H:%M:%SZ")
 

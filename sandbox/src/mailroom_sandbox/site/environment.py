@@ -40,7 +40,7 @@ class SiteEnvironment:
     shared: Mapping[str, str]
     api_key: str | None
 
-    def environment_for(self, service: Service, ports: Mapping[str, int]) -> dict[str, str]:
+    def build_service_environment(self, service: Service, ports: Mapping[str, int]) -> dict[str, str]:
         # A name of its own makes a consumer a static member of its group: a restarted process goes on with its
         # partitions at once, where a dynamic one would wait until its dead self has timed out.
         instance = self.shared.get("MAILROOM_INSTANCE_ID", "sandbox")

@@ -86,14 +86,14 @@ async def run_site(plan: SitePlan, console: Console, job: Callable[[Endpoints], 
     site = _Site(plan, console, file, supervisor)
     with _handle_interrupts(supervisor) as interrupted:
         try:
-            return await _first_of(site.serve_job(job), interrupted, supervisor)
+            return await _run_until_interrupted(site.serve_job(job), interrupted, supervisor)
         finally:
             file.remove_file()
             with console.status("stopping …"):
                 await site.stop_site()
 
 
-async def _first_of(work: Awaitable[int], interrupted: asyncio.Event, supervisor: Supervisor) -> int:
+async def _run_until_interrupted(work: Awaitable[int], interrupted: asyncio.Event, supervisor: Supervisor) -> int:
     working = asyncio.ensure_future(work)
     interruption = asyncio.create_task(interrupted.wait())
     failure = asyncio.create_task(supervisor.wait_for_failure())
@@ -196,7 +196,7 @@ class _Site:
         self._require_free(*(service.name for service in SERVICES))
         self._plan.home.blobs.mkdir(parents=True, exist_ok=True)
         for service in SERVICES:
-            self._keep_running(service.name, service.command, site.environment_for(service, self._plan.ports))
+            self._keep_running(service.name, service.command, site.build_service_environment(service, self._plan.ports))
         await self._wait_until_ready({service.name: f"{self._service_url(service)}/readyz" for service in SERVICES})
 
     def _keep_running(self, name: str, command: list[str], environment: Mapping[str, str]) -> None:
@@ -219,7 +219,7 @@ class _Site:
     async def _run_reverse_proxy(self) -> AsyncIterator[None]:
         self._require_free("front")
         proxy = ReverseProxy({route: self._service_url(service) for service in SERVICES for route in service.routes})
-        tls = self._plan.certificates.server_context()
+        tls = self._plan.certificates.build_server_ssl_context()
         try:
             async with listen_on_port(proxy, port=self._plan.ports["front"], tls=tls):
                 yield

@@ -189,11 +189,11 @@ def _list_members(document: JSON, name: str) -> set[str]:
             found |= _list_members(document, part["$ref"].rpartition("/")[2])
         found |= set(part.get("properties", {}))
         for subtype in part.get("x-odata-derivedTypes", {}).values():
-            found |= set(_own_members(document, subtype.rpartition("/")[2]))
+            found |= set(_list_own_members(document, subtype.rpartition("/")[2]))
     return found
 
 
-def _own_members(document: JSON, name: str) -> set[str]:
+def _list_own_members(document: JSON, name: str) -> set[str]:
     parts = document["components"]["schemas"][name].get("allOf", ())
     return {member for part in parts for member in part.get("properties", {})}
 

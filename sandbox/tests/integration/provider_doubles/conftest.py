@@ -52,8 +52,8 @@ async def started(ready_made: Path, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest_asyncio.fixture(loop_scope="session")
 async def providers(started: RunningProviders) -> RunningProviders:
     await started.control.reset_state()
-    await started.control.create_mailbox("outlook", OUTLOOK, "Ada Accounts")
-    await started.control.create_mailbox("gmail", GMAIL, "Ada Accounts")
+    await started.control.find_or_create_mailbox("outlook", OUTLOOK, "Ada Accounts")
+    await started.control.find_or_create_mailbox("gmail", GMAIL, "Ada Accounts")
     return started
 
 

@@ -30,7 +30,7 @@ async def test_calls_are_listed_by_mailbox_without_their_query(
 async def test_one_address_may_be_a_mailbox_of_both(providers: RunningProviders) -> None:
     control = providers.control
     for provider in ("outlook", "gmail"):
-        await control.create_mailbox(provider, "both@company.example")
+        await control.find_or_create_mailbox(provider, "both@company.example")
     assert len(await control.deliver_mail(build_mail(), "both@company.example")) == 2
     there = await control.list_messages("both@company.example")
     (only,) = await control.deliver_mail(build_mail(), "both@company.example", provider="gmail")
@@ -51,12 +51,12 @@ async def test_mail_to_nobody_is_refused(providers: RunningProviders) -> None:
 
 async def test_mailbox_is_created_once(providers: RunningProviders) -> None:
     await providers.control.deliver_mail(build_mail(), OUTLOOK)
-    await providers.control.create_mailbox("outlook", OUTLOOK)
+    await providers.control.find_or_create_mailbox("outlook", OUTLOOK)
     assert len(await providers.control.list_messages(OUTLOOK)) == 1
     addresses = [one["address"] for one in await providers.control.list_mailboxes()]
     assert sorted(addresses) == sorted([OUTLOOK, GMAIL])
     with pytest.raises(ControlError, match="422"):
-        await providers.control.create_mailbox("pigeon", OUTLOOK)
+        await providers.control.find_or_create_mailbox("pigeon", OUTLOOK)
 
 
 async def test_reset_forgets_everything(providers: RunningProviders, outlook: MailboxUser) -> None:

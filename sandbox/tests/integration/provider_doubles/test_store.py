@@ -62,7 +62,7 @@ async def test_killed_process_goes_on_where_it_was(folder: Path, webhook: Webhoo
     at = ProviderEndpoints.from_settings(settings)
     async with running_providers(folder) as providers:
         for provider, address in (("outlook", OUTLOOK), ("gmail", GMAIL)):
-            await providers.control.create_mailbox(provider, address)
+            await providers.control.find_or_create_mailbox(provider, address)
         ada, gmail = await sign_in_outlook_user(providers), await sign_in_gmail_user(providers)
     async with process(settings) as child, ControlClient(at.control_url) as control, trusting(folder) as http:
         ada, gmail = replace(ada, http=http), replace(gmail, http=http)

@@ -9,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mailroom_sandbox.provider_doubles import mime
-from mailroom_sandbox.provider_doubles.google.payload import find_part, payload_of
-from mailroom_sandbox.provider_doubles.microsoft.attachments import attachment_json, attachments_of, has_attachments
+from mailroom_sandbox.provider_doubles.google.payload import build_payload, find_part
+from mailroom_sandbox.provider_doubles.microsoft.attachments import (
+    build_attachment_json,
+    build_attachments,
+    has_attachments,
+)
 from mailroom_sandbox.site.stack.home import find_checkout
 
 MAILS = find_checkout() / "sandbox" / "mails"
@@ -28,7 +32,7 @@ def wanted(one: dict[str, Any]) -> tuple[str | None, str | None]:
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_graph_attachments_are_the_parts_of_the_mail(name: str) -> None:
     root = mime.parse_mail((MAILS / name).read_bytes())
-    attachments = attachments_of(root, "x" * 80, 0)
+    attachments = build_attachments(root, "x" * 80, 0)
     expected = EXPECTED[name]["parts"]
     assert len(attachments) == len(expected)
     for attachment, one in zip(attachments, expected, strict=True):
@@ -36,7 +40,7 @@ def test_graph_attachments_are_the_parts_of_the_mail(name: str) -> None:
         assert attachment.part.filename == filename
         assert sha256 is None or hashlib.sha256(attachment.part.content).hexdigest() == sha256
         assert attachment.is_item == (one["content"] == "message")
-        shown = attachment_json(attachment)
+        shown = build_attachment_json(attachment)
         assert shown["name"] == (one["subject"] if attachment.is_item else filename)
     assert has_attachments(root) == any(not attachment.is_inline for attachment in attachments)
 
@@ -44,7 +48,7 @@ def test_graph_attachments_are_the_parts_of_the_mail(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_gmail_tree_holds_the_same_parts(name: str) -> None:
     root = mime.parse_mail((MAILS / name).read_bytes())
-    payload = payload_of(root, lambda part: f"id-of-{part.part_id}")
+    payload = build_payload(root, lambda part: f"id-of-{part.part_id}")
     assert payload["partId"] == ""
     outer = [part for part in flat(payload) if part["mimeType"] != "multipart/mixed"]
     names = [part["filename"] for part in outer if part["filename"]]
@@ -73,7 +77,7 @@ def flat(part: Any) -> list[Any]:
 )
 def test_inline_is_what_says_so_or_is_related_with_a_content_id(name: str, inline: list[bool]) -> None:
     root = mime.parse_mail((MAILS / f"{name}.eml").read_bytes())
-    assert [attachment.is_inline for attachment in attachments_of(root, "x" * 80, 0)] == inline
+    assert [attachment.is_inline for attachment in build_attachments(root, "x" * 80, 0)] == inline
 
 
 def test_part_ids_follow_the_tree_into_nested_messages() -> None:
@@ -112,14 +116,14 @@ def test_names_in_every_spelling(disposition: str, name: str | None) -> None:
 
 def test_container_that_cannot_be_taken_apart_is_text() -> None:
     root = mime.parse_mail(b"Content-Type: multipart/mixed\r\nSubject: x\r\n\r\nNo boundary.")
-    assert attachments_of(root, "", 0) == ()
+    assert build_attachments(root, "", 0) == ()
     assert mime.is_body(root)
 
 
 def test_external_body_and_report_are_no_attachments() -> None:
     head = b'Content-Type: message/external-body; access-type=anon-ftp; name="draft.txt"'
     source = head + b"\r\n\r\nContent-Type: text/plain\r\n\r\n"
-    assert attachments_of(mime.parse_mail(source), "", 0) == ()
+    assert build_attachments(mime.parse_mail(source), "", 0) == ()
 
 
 def test_unknown_charset_falls_back_to_something_readable() -> None:
@@ -149,9 +153,9 @@ def test_damaged_mails_are_still_mails(cuts: list[int], name: str, noise: bytes)
 
 def everything_shown(source: bytes) -> None:
     root = mime.parse_mail(source)
-    shown = [attachment_json(attachment) for attachment in attachments_of(root, "x" * 80, 0)]
-    tree = payload_of(root, lambda part: part.part_id)
+    shown = [build_attachment_json(attachment) for attachment in build_attachments(root, "x" * 80, 0)]
+    tree = build_payload(root, lambda part: part.part_id)
     # Whatever is in it must be possible to send as JSON.
     assert json.loads(json.dumps([shown, tree])) == json.loads(json.dumps([shown, tree], ensure_ascii=False).encode())
     assert mime.list_people(root, "from") is not None
-    assert mime.sent_at(root) is None or mime.sent_at(root)
+    assert mime.read_sent_time(root) is None or mime.read_sent_time(root)

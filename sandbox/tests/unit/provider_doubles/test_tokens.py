@@ -54,10 +54,10 @@ def test_token_expires_by_the_clock_and_by_command(bench: Bench) -> None:
 def test_revoked_user_loses_refresh_tokens_and_access_where_the_provider_says_so(
     bench: Bench, access_too: bool
 ) -> None:
-    assert bench.tokens.revoke_user("gmail", "user-1", access_too=access_too) == 1 + access_too
+    assert bench.tokens.revoke_user_grants("gmail", "user-1", access_too=access_too) == 1 + access_too
     assert bench.problem("refresh", "refresh-1") == "revoked"
     assert bench.problem("access", "access-1") == ("revoked" if access_too else None)
 
 
 def test_first_consent_is_the_first_only(bench: Bench) -> None:
-    assert [bench.tokens.first_consent("gmail", "user-1", "client") for _ in range(2)] == [True, False]
+    assert [bench.tokens.record_consent("gmail", "user-1", "client") for _ in range(2)] == [True, False]

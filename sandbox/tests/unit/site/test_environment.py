@@ -40,7 +40,7 @@ def test_each_service_has_a_port_and_a_group_membership_of_its_own(tmp_path: Pat
     site = environment.compose_environment(
         {"MAILROOM_HTTP_PORT": "1"}, Home(tmp_path), PORTS, kafka="127.0.0.1:1", database="postgresql://x"
     )
-    own = [site.environment_for(service, PORTS) for service in SERVICES]
+    own = [site.build_service_environment(service, PORTS) for service in SERVICES]
     assert len({each["MAILROOM_HTTP_PORT"] for each in own}) == len(SERVICES)
     assert len({each["MAILROOM_INSTANCE_ID"] for each in own}) == len(SERVICES)
 

@@ -32,10 +32,10 @@ def build_attachment(**changed: Any) -> DocumentAttachment:
         "internet_message_id": "<m1@x.example>",
         "part_path": "1",
         "filename": "invoice.pdf",
-        "content_type": "application/pdf",
+        "detected_content_type": "application/pdf",
         "size_bytes": len(PDF),
-        "blob_key": "documents/1.pdf",
-        "sender": "billing@shop.example",
+        "uploaded_blob_key": "documents/1.pdf",
+        "sender_address": "billing@shop.example",
         "subject": "Your invoice",
         "received_at": NOW,
         "folder": "INBOX",
@@ -89,7 +89,7 @@ def build_lease(content: bytes = PDF, **changed: Any) -> DocumentLease:
         "profile": Profile.INVOICE,
         "content_sha256": sha256(content).hexdigest(),
         "content_type": "application/pdf",
-        "blob_key": attachment.blob_key,
+        "blob_key": attachment.uploaded_blob_key,
         "first_attachment": attachment,
     }
     return DocumentLease(**{**usual, **changed})

@@ -67,7 +67,7 @@ class ConnectionStore(Protocol):
         unless it is saved before."""
         ...
 
-    async def find_next_check(self) -> datetime | None:
+    async def find_next_check_time(self) -> datetime | None:
         """When the next check is due, None when none is scheduled."""
         ...
 
@@ -165,7 +165,7 @@ class ConsentFlow:
     id: str
     doc_source_id: str
     cookie_sha256: bytes
-    sealed_secrets: str = field(repr=False)
+    sealed_flow_secrets: str = field(repr=False)
     expires_at: datetime
     is_finished: bool
 
@@ -186,7 +186,7 @@ class ConsentFlowStore(Protocol):
         *,
         state_sha256: bytes,
         cookie_sha256: bytes,
-        sealed_secrets: str,
+        sealed_flow_secrets: str,
         flow_expires_at: datetime,
     ) -> bool:
         """False when it was redeemed before, or has expired."""

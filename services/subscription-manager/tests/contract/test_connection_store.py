@@ -31,14 +31,14 @@ FULL = replace(
     start_at=NOW - timedelta(days=30),
     connection_status=ConnectionStatus.PROVIDER_ERROR,
     connection_reason="access_denied",
-    last_error="AccessDenied: no",
+    current_error="AccessDenied: no",
     last_successful_sync_at=NOW,
     client_states=(ClientState(sha256="a" * 64, valid_until=NOW + timedelta(days=7)),),
     subscription=CurrentSubscription(
         subscription_id="sub-1",
         resource="me/messages",
         expires_at=NOW + timedelta(days=6),
-        renewed_at=NOW,
+        created_or_renewed_at=NOW,
         notification_url=URLS.notification,
         lifecycle_url=URLS.lifecycle,
         client_state_sha256="a" * 64,
@@ -115,7 +115,7 @@ async def test_find_is_by_tenant_and_finds_no_soft_deleted_row_and_no_invalid_id
     assert await store.connections.find_connection("nonsense") is None
     async with store.connections.lock_connection(ONE.id, tenant_id="other") as locked:
         assert locked is None
-    await save_connection(store, transitions.soft_delete(ONE, NOW))
+    await save_connection(store, transitions.erase_to_tombstone(ONE, NOW))
     assert await store.connections.find_connection(ONE.id) is None
     async with store.connections.lock_connection(ONE.id) as locked:
         assert locked is None
@@ -124,20 +124,20 @@ async def test_find_is_by_tenant_and_finds_no_soft_deleted_row_and_no_invalid_id
 async def test_change_of_what_is_shown_is_a_new_version_and_other_changes_are_not(store: StoreUnderTest) -> None:
     await store.connections.add_connection(ONE)
     paused = await save_connection(store, transitions.pause_connection(ONE))
-    assert paused.version == 2
+    assert paused.published_version == 2
     troubled = await save_connection(
         store,
         replace(paused, connection_status=ConnectionStatus.PROVIDER_ERROR, connection_reason="x", failed_attempts=4),
     )
-    assert troubled.version == 2
+    assert troubled.published_version == 2
     assert await store.connections.find_connection(ONE.id) == troubled
     assert await store.read_published() == [(ONE.id, 1), (ONE.id, 2)]
 
 
 async def test_grave_is_a_tombstone_of_its_own_version(store: StoreUnderTest) -> None:
     await store.connections.add_connection(FULL)
-    deleted = await save_connection(store, transitions.soft_delete(FULL, NOW))
-    assert deleted.version == 2
+    deleted = await save_connection(store, transitions.erase_to_tombstone(FULL, NOW))
+    assert deleted.published_version == 2
     assert await store.read_published() == [(FULL.id, 1), (FULL.id, None)]
 
 
@@ -188,7 +188,7 @@ async def test_one_user_is_connected_once_per_tenant_provider_and_profile(store:
     await store.connections.add_connection(pending)
     with pytest.raises(MailboxAlreadyConnected):
         await save_connection(store, replace(pending, provider_user_id="user-1"))
-    await save_connection(store, transitions.soft_delete(ONE, NOW))
+    await save_connection(store, transitions.erase_to_tombstone(ONE, NOW))
     await save_connection(store, replace(pending, provider_user_id="user-1"))
 
 
@@ -266,7 +266,7 @@ async def test_pending_one_with_a_grant_to_give_back_is_deleting_until_it_is_sof
     assert (deleting.state, deleting.address, deleting.provider_user_id) == (ConnectionState.DELETING, None, None)
     assert await store.connections.claim_due_checks(NOW, lease=timedelta(minutes=3), limit=5) == [ONE.id]
     await save_connection(
-        store, transitions.soft_delete_if_finished(transitions.record_provider_end(deleting, NOW), NOW)
+        store, transitions.erase_to_tombstone_if_finished(transitions.record_provider_end(deleting, NOW), NOW)
     )
     assert await store.connections.find_connection(ONE.id) is None
     assert await store.read_published() == [(ONE.id, 1), (ONE.id, 2), (ONE.id, None)]
@@ -286,16 +286,16 @@ async def test_only_what_calls_other_urls_is_checked(store: StoreUnderTest) -> N
     moved = replace(URLS, lifecycle="https://new.example/l")
     await store.connections.schedule_checks_of_misdirected("outlook", URLS, NOW)
     await store.connections.schedule_checks_of_misdirected("gmail", moved, NOW)
-    assert await store.connections.find_next_check() == later
+    assert await store.connections.find_next_check_time() == later
     await store.connections.schedule_checks_of_misdirected("outlook", moved, NOW)
-    assert await store.connections.find_next_check() == NOW
+    assert await store.connections.find_next_check_time() == NOW
 
 
 async def test_next_check_is_the_earliest_that_is_scheduled(store: StoreUnderTest) -> None:
-    assert await store.connections.find_next_check() is None
+    assert await store.connections.find_next_check_time() is None
     await store.connections.add_connection(replace(ONE, next_check_at=NOW + timedelta(hours=2)))
     await store.connections.add_connection(replace(TWO, next_check_at=None))
-    assert await store.connections.find_next_check() == NOW + timedelta(hours=2)
+    assert await store.connections.find_next_check_time() == NOW + timedelta(hours=2)
 
 
 async def test_published_counts_what_is_not_waiting_in_the_outbox(store: StoreUnderTest) -> None:

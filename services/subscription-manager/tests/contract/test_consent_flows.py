@@ -48,7 +48,7 @@ async def redeem_ticket(flows: ConsentFlowStore, ticket_id: str, state: bytes, n
         now,
         state_sha256=state,
         cookie_sha256=b"cookie",
-        sealed_secrets="sealed",
+        sealed_flow_secrets="sealed",
         flow_expires_at=NOW + timedelta(minutes=10),
     )
 
@@ -82,7 +82,7 @@ async def test_flow_is_found_by_its_state_and_finished_once(flows: ConsentFlowSt
     assert await redeem_ticket(flows, ticket_id, b"s1")
     flow = await flows.find_flow(b"s1")
     assert flow is not None
-    assert (flow.id, flow.doc_source_id, flow.cookie_sha256, flow.sealed_secrets) == (
+    assert (flow.id, flow.doc_source_id, flow.cookie_sha256, flow.sealed_flow_secrets) == (
         ticket_id,
         DOC_SOURCE,
         b"cookie",

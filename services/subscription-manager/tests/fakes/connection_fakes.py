@@ -82,7 +82,7 @@ def make_subscription(**changed: object) -> CurrentSubscription:
         subscription_id="sub-old",
         resource="me/messages",
         expires_at=NOW + timedelta(days=6),
-        renewed_at=NOW - timedelta(hours=12),
+        created_or_renewed_at=NOW - timedelta(hours=12),
         notification_url=URLS.notification,
         lifecycle_url=URLS.lifecycle,
         client_state_sha256="old",
@@ -182,7 +182,7 @@ class FakeConnectionStore:
             if locked.requested or locked.connection != row:
                 self._check_unique(locked.connection)
             self.rows[doc_source_id] = locked.connection
-            if locked.connection.version != row.version:
+            if locked.connection.published_version != row.published_version:
                 self._publish_version(locked.connection)
             self.sync_requests += [(doc_source_id, reason) for reason in locked.requested]
 
@@ -192,7 +192,7 @@ class FakeConnectionStore:
             self.rows[row.id] = replace(row, next_check_at=now + lease)
         return [row.id for row in due]
 
-    async def find_next_check(self) -> datetime | None:
+    async def find_next_check_time(self) -> datetime | None:
         return min((row.next_check_at for row in self.rows.values() if row.next_check_at is not None), default=None)
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
@@ -233,7 +233,8 @@ class FakeConnectionStore:
 
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         return [
-            PublishedVersion(row.id, row.version, row.state is ConnectionState.DELETED) for row in self.rows.values()
+            PublishedVersion(row.id, row.published_version, row.state is ConnectionState.DELETED)
+            for row in self.rows.values()
         ]
 
     async def republish_doc_source(self, doc_source_id: str) -> None:
@@ -254,7 +255,7 @@ class FakeConnectionStore:
 
     def _publish_version(self, connection: Connection) -> None:
         event = build_doc_source_event(connection, self._clock())
-        self.published.append((connection.id, connection.version, event))
+        self.published.append((connection.id, connection.published_version, event))
 
 
 class _FakeLockedConnection:
@@ -264,7 +265,7 @@ class _FakeLockedConnection:
 
     async def save_connection(self, connection: Connection, *, request_sync: SyncReason | None = None) -> Connection:
         if needs_new_version(self.connection, connection):
-            connection = replace(connection, version=self.connection.version + 1)
+            connection = replace(connection, published_version=self.connection.published_version + 1)
         self.connection = connection
         if request_sync is not None:
             self.requested.append(request_sync)
@@ -301,7 +302,7 @@ class FakeConsentFlowStore:
         *,
         state_sha256: bytes,
         cookie_sha256: bytes,
-        sealed_secrets: str,
+        sealed_flow_secrets: str,
         flow_expires_at: datetime,
     ) -> bool:
         (digest, ticket), *_ = [(d, t) for d, t in self.tickets.items() if t.id == ticket_id]
@@ -309,7 +310,7 @@ class FakeConsentFlowStore:
             return False
         self.tickets[digest] = replace(ticket, is_used=True)
         self.flows[state_sha256] = ConsentFlow(
-            ticket_id, ticket.doc_source_id, cookie_sha256, sealed_secrets, flow_expires_at, is_finished=False
+            ticket_id, ticket.doc_source_id, cookie_sha256, sealed_flow_secrets, flow_expires_at, is_finished=False
         )
         return True
 
@@ -591,7 +592,7 @@ class SubscriptionSetup:
 
 def make_setup_due_for_renewal() -> SubscriptionSetup:
     """Its subscription is in its last day."""
-    soon = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    soon = make_subscription(created_or_renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
     setup = SubscriptionSetup(make_connection(subscription=soon))
     setup.provider.subscriptions["sub-old"] = make_provider_subscription(soon)
     return setup

@@ -27,7 +27,7 @@ from mailroom_common.settings import TenantReach
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topics import CONNECTION_EVENTS, DOC_SOURCES, LIFECYCLE_EVENTS, SYNC_REQUESTS
-from mailroom_sandbox.provider_doubles.microsoft.directory import tenant_of
+from mailroom_sandbox.provider_doubles.microsoft.directory import derive_tenant_id
 
 pytestmark = pytest.mark.stack
 
@@ -38,9 +38,9 @@ ADA_GMAIL = "ada@gmail.example"
 @pytest.fixture
 async def site(tmp_path: Path, kafka_bootstrap: str, postgres_server_url: str) -> AsyncIterator[ManagerSite]:
     async with manager_site(tmp_path, kafka_bootstrap, postgres_server_url) as site:
-        await site.providers.control.create_mailbox("outlook", ADA)
-        await site.providers.control.create_mailbox("outlook", "eve@contoso.example")
-        await site.providers.control.create_mailbox("gmail", ADA_GMAIL)
+        await site.providers.control.find_or_create_mailbox("outlook", ADA)
+        await site.providers.control.find_or_create_mailbox("outlook", "eve@contoso.example")
+        await site.providers.control.find_or_create_mailbox("gmail", ADA_GMAIL)
         yield site
 
 
@@ -238,7 +238,9 @@ async def test_lifecycle_events_renew_and_recreate(site: ManagerSite) -> None:
         doc_source_id = await site.connect_mailbox("outlook", ADA)
         before = await site.wait_until(doc_source_id, subscription_expires_at=bool)
         conn = await open_database(site)
-        await conn.execute("update subscription_manager.subscription_state set renewed_at = now() - interval '1 hour'")
+        await conn.execute(
+            "update subscription_manager.subscription_state set created_or_renewed_at = now() - interval '1 hour'"
+        )
         await conn.close()
         (subscription,) = await site.providers.control.list_subscriptions()
         asks = _make_lifecycle_event(
@@ -297,10 +299,10 @@ async def test_application_access_needs_no_consent_and_stays_within_its_policy(s
         "profile": "contract_note",
         "access": "application",
         "address": ADA,
-        "provider_tenant": tenant_of("contoso.example"),
+        "provider_tenant": derive_tenant_id("contoso.example"),
     }
     async with site.run_instance(
-        tenants={"acme": TenantReach(provider_tenants=frozenset({tenant_of("contoso.example")}))}
+        tenants={"acme": TenantReach(provider_tenants=frozenset({derive_tenant_id("contoso.example")}))}
     ):
         assert (await site.call_api("POST", "/doc-sources", tenant="other", json=body)).status_code == 403
         made = await site.call_api("POST", "/doc-sources", json=body)
@@ -339,7 +341,10 @@ async def test_version_that_the_topic_lost_is_published_again_at_the_next_start(
         doc_source_id = await site.connect_mailbox("outlook", ADA)
         await site.wait_until(doc_source_id, subscription_expires_at=bool)
     conn = await open_database(site)
-    version = await conn.fetchval("update subscription_manager.doc_source set version = version + 1 returning version")
+    version = await conn.fetchval(
+        "update subscription_manager.doc_source set published_version = published_version + 1 "
+        "returning published_version"
+    )
     await conn.close()
     assert (await read_versions(site, doc_source_id))[-1].version == version - 1
     async with site.run_instance():

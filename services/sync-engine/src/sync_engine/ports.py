@@ -19,7 +19,7 @@ from sync_engine.domain.message_records import (
     SyncState,
 )
 from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome, RunReport
-from sync_engine.domain.work_table import Append
+from sync_engine.domain.work_table import RecordToAppend
 
 # Repositories. Every call may raise Unavailable.
 
@@ -27,7 +27,7 @@ from sync_engine.domain.work_table import Append
 class SyncStates(Protocol):
     """Rows of `sync_state`."""
 
-    async def read_state(self, source: DocSource) -> SyncState:
+    async def raise_version_and_read_state(self, source: DocSource) -> SyncState:
         """Raise the row to this version of the source, never lower it, and read it. A newer grant clears failures."""
         ...
 
@@ -53,15 +53,17 @@ class SyncStates(Protocol):
         """
         ...
 
-    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None:
-        """Clear the failures. `full_since` is the start of the full run that ended; it clears its own `full_due`."""
+    async def record_success(
+        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
+    ) -> None:
+        """Clear the failures. `full_since` is the start of the full run that ended; it clears its `full_due_mark`."""
         ...
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None:
         """No run before a newer grant."""
         ...
 
-    async def record_listed_until(self, source: DocSource, until: datetime) -> None: ...
+    async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None: ...
 
     async def forget_source(self, source: DocSource) -> None:
         """Remove all rows of a `deleting` source but a soft-deleted one, and report `forgotten`, in one transaction.
@@ -94,7 +96,7 @@ class Messages(Protocol):
         """Those of them that were processed, or are parked."""
         ...
 
-    async def list_not_seen_since(
+    async def list_observed_not_listed_since(
         self, doc_source_id: str, folder_id: str | None, since: datetime
     ) -> Sequence[KnownMessage]:
         """Observed messages of a folder (None: of the mailbox) that no page has shown since then."""
@@ -112,11 +114,11 @@ class ParkedItems(Protocol):
 
 
 class Uploads(Protocol):
-    async def announce_upload(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
+    async def record_upload_start(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
         """Committed before the first byte is written, so that the sweeper can find what no page ever named."""
         ...
 
-    async def withdraw_upload(self, attachment_id: str) -> None: ...
+    async def delete_upload_record(self, attachment_id: str) -> None: ...
 
 
 class SyncRuns(Protocol):
@@ -178,7 +180,7 @@ class DocSources(Protocol):
 class RequestLog(Protocol):
     """The partition that a work table mirrors, as its owner writes it."""
 
-    async def append_record(self, topic: Topic, append: Append, *, occurred_at: datetime) -> int:
+    async def append_record(self, topic: Topic, append: RecordToAppend, *, occurred_at: datetime) -> int:
         """Append to the key's partition and return the offset. Raises Unavailable: then it may still be appended."""
         ...
 

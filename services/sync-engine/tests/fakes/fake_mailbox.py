@@ -336,12 +336,15 @@ class FakeGmail(FakeMailbox):
         )
         self.mails[message_id] = StoredMail(summary, list(files), html)
         if in_history:
-            self._history.append(Change(ChangeKind.PRESENT, message_id))
+            self._record_history(message_id)
 
     def relabel(self, message_id: str, labels: frozenset[str]) -> None:
         mail = self.mails[message_id]
         mail.summary = replace(mail.summary, labels=labels, version=str(self.next_version()))
-        self._history.append(Change(ChangeKind.PRESENT, message_id))
+        self._record_history(message_id)
+
+    def _record_history(self, message_id: str) -> None:
+        self._history.append(Change(ChangeKind.PRESENT, message_id, revision=str(len(self._history) + 1)))
 
     def delete(self, message_id: str) -> None:
         del self.mails[message_id]

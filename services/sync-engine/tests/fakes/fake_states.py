@@ -15,18 +15,18 @@ class FakeSyncStates:
 
     is_reachable: bool = True
     failures: int = 0
-    full_due: list[str] = field(default_factory=list)
+    ids_marked_full_due: list[str] = field(default_factory=list)
     rests_until: dict[str, datetime] = field(default_factory=dict)
     calls: list[tuple[str, int]] = field(default_factory=list)  # name and version of the source
 
-    async def read_state(self, source: DocSource) -> SyncState:
-        self._record_call("read_state", source)
-        return SyncState(state=str(source.state), not_before=self.rests_until.get(source.doc_source_id))
+    async def raise_version_and_read_state(self, source: DocSource) -> SyncState:
+        self._record_call("raise_version_and_read_state", source)
+        return SyncState(source_state=str(source.state), not_before=self.rests_until.get(source.doc_source_id))
 
     async def mark_full_due(self, doc_source_ids: Iterable[str]) -> None:
         if not self.is_reachable:
             raise Unavailable("Postgres is away", retry_after_s=0.05)
-        self.full_due += doc_source_ids
+        self.ids_marked_full_due += doc_source_ids
 
     async def back_off(
         self,
@@ -38,11 +38,13 @@ class FakeSyncStates:
     ) -> datetime:
         return datetime.now(UTC) + timedelta(seconds=0.05)
 
-    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None: ...
+    async def record_success(
+        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
+    ) -> None: ...
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None: ...
 
-    async def record_listed_until(self, source: DocSource, until: datetime) -> None: ...
+    async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None: ...
 
     async def forget_source(self, source: DocSource) -> None:
         self._record_call("forget_source", source)

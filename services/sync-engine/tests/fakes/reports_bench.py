@@ -120,5 +120,5 @@ def source(tenant_id: str = "acme", state: DocSourceState = DocSourceState.ACTIV
 
 async def known(bench: Bench, *, tenant_id: str = "acme", state: DocSourceState = DocSourceState.ACTIVE) -> DocSource:
     found = source(tenant_id, state)
-    await bench.states.read_state(found)
+    await bench.states.raise_version_and_read_state(found)
     return found

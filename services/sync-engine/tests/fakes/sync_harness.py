@@ -109,7 +109,7 @@ class Engine:
     async def change_source(self, **changes: object) -> None:
         """A new version of the source, as the directory would bring it to the worker."""
         self.source = replace(self.source, version=self.source.version + 1, **changes)  # type: ignore[arg-type]
-        await self.states.read_state(self.source)
+        await self.states.raise_version_and_read_state(self.source)
 
     async def change_behind_its_back(self, **changes: object) -> None:
         """As `change_source`, of which the run under way knows nothing."""

@@ -21,7 +21,7 @@ from mailroom_common.events import (
 from mailroom_common.kafka.record import IncomingRecord, Partition
 from mailroom_common.topics import SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL, Topic
 from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome
-from sync_engine.domain.work_table import Append
+from sync_engine.domain.work_table import RecordToAppend
 from sync_engine.handlers.answer_claims import AnswerClaims
 from sync_engine.handlers.request_partitions import RequestPartition, RequestPartitions
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
@@ -86,11 +86,14 @@ class Log:
     """Partitions in memory: what is appended is read by the owned that stands for its owner."""
 
     def __init__(self) -> None:
-        self.records: dict[str, list[tuple[str, Append | None]]] = {"sync-requests": [], "sync-requests-backfill": []}
+        self.records: dict[str, list[tuple[str, RecordToAppend | None]]] = {
+            "sync-requests": [],
+            "sync-requests-backfill": [],
+        }
         self.owned: dict[str, RequestPartition] = {}
         self.failures = 0
 
-    async def append_record(self, topic: Topic, append: Append, *, occurred_at: datetime) -> int:
+    async def append_record(self, topic: Topic, append: RecordToAppend, *, occurred_at: datetime) -> int:
         if self.failures:
             self.failures -= 1
             raise Unavailable("Kafka is away")
@@ -98,7 +101,7 @@ class Log:
         return self.write(topic, append.key, reasons, append=append)
 
     def write(
-        self, topic: Topic, key: str, reasons: Iterable[SyncReason] | None, *, append: Append | None = None
+        self, topic: Topic, key: str, reasons: Iterable[SyncReason] | None, *, append: RecordToAppend | None = None
     ) -> int:
         offset = len(self.records[topic.name])
         self.records[topic.name].append((key, append))

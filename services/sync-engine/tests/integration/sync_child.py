@@ -61,9 +61,11 @@ class DyingStates(PgSyncStates):
         super().__init__(engine.pool, engine.outbox, engine.clock)
         self._countdown = countdown
 
-    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None:
+    async def record_success(
+        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
+    ) -> None:
         self._countdown.passes("before_end")
-        await super().record_success(source, full_since=full_since, full_due=full_due)
+        await super().record_success(source, full_since=full_since, full_due_mark=full_due_mark)
 
 
 class DyingOutbox(Outbox):

@@ -73,7 +73,7 @@ async def site(
         doc_source(provider), address=address, provider_user_id=None, start_at=datetime.now(UTC) - timedelta(minutes=5)
     )
     async with running_providers(tmp_path / "providers") as sandbox:
-        await sandbox.control.create_mailbox(provider, address, "Ada Accounts")
+        await sandbox.control.find_or_create_mailbox(provider, address, "Ada Accounts")
         person = await (sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user)(sandbox)
         for name, value in sandbox.mailroom_environment().items():
             monkeypatch.setenv(name, value)

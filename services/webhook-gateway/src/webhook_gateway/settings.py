@@ -38,7 +38,7 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
 
     @field_validator("trusted_proxies")
     @classmethod
-    def _check_networks(cls, value: str) -> str:
+    def _validate_trusted_proxies(cls, value: str) -> str:
         parse_networks(value)
         return value
 

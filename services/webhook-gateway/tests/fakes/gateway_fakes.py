@@ -15,7 +15,7 @@ from fastapi import FastAPI
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Event, Profile
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS
-from mailroom_common.tracing import current_traceparent
+from mailroom_common.tracing import get_or_create_traceparent
 from webhook_gateway.adapters.doc_source_lookup import BoundedDocSourceLookup
 from webhook_gateway.adapters.pubsub_authenticator import PubSubAuthenticator
 from webhook_gateway.api.http import Dispatcher
@@ -140,7 +140,7 @@ class FakeEventWriter:
 
     async def write_events(self, events: Sequence[OutgoingEvent], *, timeout_s: float) -> None:
         self.timeouts_s.append(timeout_s)
-        self.traceparents.append(current_traceparent())
+        self.traceparents.append(get_or_create_traceparent())
         self.write_started.set()
         if self.acknowledged is not None:
             await self.acknowledged.wait()

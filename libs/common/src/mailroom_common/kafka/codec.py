@@ -148,7 +148,7 @@ def _build_kind(event_type: type[Event], newest: SchemaVersion) -> EventKind:
         f"mailroom.{snake}.v{newest.number}".encode(),
         f"urn:avro:crc64:{newest.fingerprint.hex()}".encode(),
         _build_encoder(newest.parsed, _build_to_wire(event_type), head),
-        _build_from_wire(event_type),
+        _create_record_decoder(event_type),
     )
 
 
@@ -202,7 +202,7 @@ def _find_wire_converter(hint: Any) -> _Convert | None:
     return None
 
 
-def _build_from_wire(record: type[Any]) -> Callable[[dict[str, Any]], Any]:
+def _create_record_decoder(record: type[Any]) -> Callable[[dict[str, Any]], Any]:
     fields = [
         (wire_name(name), name, _find_domain_converter(hint)) for name, hint in typing.get_type_hints(record).items()
     ]
@@ -223,7 +223,7 @@ def _find_domain_converter(hint: Any) -> _Convert | None:
         of_item = _find_domain_converter(typing.get_args(hint)[0])
         return None if of_item is None else lambda values: [of_item(value) for value in values]
     if dataclasses.is_dataclass(hint):
-        return _build_from_wire(typing.cast("type[Any]", hint))
+        return _create_record_decoder(typing.cast("type[Any]", hint))
     if isinstance(hint, type) and issubclass(hint, StrEnum):
         # A symbol that this build does not have arrives as the schema's default, `unknown`, which is no member: the
         # record is then refused as a whole, rather than acted upon in a way that its writer did not mean.

@@ -96,7 +96,7 @@ class DocSourceDirectory:
         except (Undecodable, UnknownSchema) as error:
             # The source keeps its last readable state until a record of it can be decoded.
             log.warning(
-                "directory_record_unreadable", partition=record.partition, offset=record.offset, reason=str(error)
+                "directory_record_kept_undecoded", partition=record.partition, offset=record.offset, reason=str(error)
             )
             self._unreadable[key] = record
             DIRECTORY_UNREADABLE.set(len(self._unreadable))

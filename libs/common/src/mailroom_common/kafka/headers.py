@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from mailroom_common.events import Event
 from mailroom_common.kafka.codec import EventKind
-from mailroom_common.tracing import current_traceparent
+from mailroom_common.tracing import get_or_create_traceparent
 
 RESOLVES = "resolves"  # on a tombstone of sync-requests: the highest offset of the requests that it resolves
 VERSION = "version"  # on a tombstone of doc-sources, which has no value to carry it
@@ -29,7 +29,7 @@ def build_event_headers(event: Event, kind: EventKind, source: bytes, trace: str
         ("ce_id", event.event_id.encode()),
         ("ce_time", _format_time(event.occurred_at)),
         ("ce_subject", event.doc_source_id.encode()),
-        (TRACEPARENT, (trace or current_traceparent()).encode()),
+        (TRACEPARENT, (trace or get_or_create_traceparent()).encode()),
     ]
 
 
@@ -50,7 +50,7 @@ def _format_time(moment: datetime) -> bytes:
 
 
 def build_tombstone_headers(source: bytes) -> RawHeaders:
-    return [("ce_source", source), (TRACEPARENT, current_traceparent().encode())]
+    return [("ce_source", source), (TRACEPARENT, get_or_create_traceparent().encode())]
 
 
 def override_headers(headers: RawHeaders, own: Mapping[str, str]) -> RawHeaders:

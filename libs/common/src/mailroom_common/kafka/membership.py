@@ -167,7 +167,9 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
                         await self._consumer.commit(wanted)
                 except (CommitFailedError, IllegalStateError) as error:
                     # Another member of the group owns them now and handles the uncommitted records again.
-                    log.warning("partitions_lost", group=self.group, count=len(wanted), error=type(error).__name__)
+                    log.warning(
+                        "partition_commit_refused", group=self.group, count=len(wanted), error=type(error).__name__
+                    )
                     lost = set(offsets)
                 except (TimeoutError, KafkaError) as error:
                     # The next commit includes these offsets; a restart before that handles their records again.

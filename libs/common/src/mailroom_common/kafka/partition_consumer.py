@@ -147,13 +147,13 @@ class PartitionConsumer(ABC, Generic[P]):
                 continue
             owned = self._own_partition(partition)
             owned.backlog.extend(records)
-            self._process_backlog(owned)
+            self._take_from_backlog(owned)
         await self._after_poll()
 
     def _held_partitions(self) -> list[Partition]:
         return [partition for partition, owned in self._owned.items() if owned.backlog]
 
-    def _process_backlog(self, owned: P) -> None:
+    def _take_from_backlog(self, owned: P) -> None:
         """Take what the partition has capacity for, up to a record whose schema is not known yet."""
         while owned.backlog and owned.has_capacity():
             raw = owned.backlog[0]
@@ -186,7 +186,7 @@ class PartitionConsumer(ABC, Generic[P]):
                 await self._dead_letters.write_dead_letter(topic, raw, failure)
             except Retryable as error:
                 # The record stays uncommitted until its dead letter is written, so its partition does not go on.
-                log.warning("dead_letter_failed", topic=topic.name, offset=raw.offset, reason=str(error))
+                log.warning("dead_letter_write_failed", topic=topic.name, offset=raw.offset, reason=str(error))
                 await wait_for_event(owned.is_released, self._pause_s(attempt))
             else:
                 KAFKA_DEAD_LETTERS.labels(self._group, topic.name, reason).inc()
@@ -226,7 +226,7 @@ class PartitionConsumer(ABC, Generic[P]):
         """A schema was learned: the partitions that waited for it go on."""
         for owned in self._owned.values():
             if owned.awaited_schema is not None and self._codec.knows_fingerprint(owned.awaited_schema):
-                self._process_backlog(owned)
+                self._take_from_backlog(owned)
 
     def _count_awaiting(self) -> None:
         count = sum(owned.awaited_schema is not None for owned in self._owned.values())

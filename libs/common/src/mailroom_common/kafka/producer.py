@@ -173,7 +173,7 @@ class EventProducer:
 
     async def _replace_client(self, dead: KafkaClient, error: KafkaError) -> None:
         # A producer that was fenced or is out of sequence can never send again: every later send on it fails as well.
-        log.error("kafka_producer_replaced", client_id=self._client_id, error=type(error).__name__)
+        log.error("kafka_producer_failed", client_id=self._client_id, error=type(error).__name__)
         KAFKA_PRODUCERS_REPLACED.inc()
         self._client = await connect_with_retry(self._create_client, self._client_id)
         await close_client(dead)

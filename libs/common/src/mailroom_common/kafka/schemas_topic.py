@@ -14,7 +14,7 @@ from mailroom_common.kafka.record import RawRecord
 from mailroom_common.kafka.schema_files import load_packaged_schemas
 from mailroom_common.kafka.topic_reader import TopicReader
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import KAFKA_SCHEMAS_UNREADABLE
+from mailroom_common.metrics import KAFKA_SCHEMA_RECORDS_INVALID
 from mailroom_common.topics import SCHEMAS, Topic
 
 log = get_logger()
@@ -82,7 +82,7 @@ class SchemaDirectory:
             listener()
 
     def _count_unreadable(self, record: RawRecord) -> None:
-        KAFKA_SCHEMAS_UNREADABLE.inc()
+        KAFKA_SCHEMA_RECORDS_INVALID.inc()
         # The value is not the schema that its key names: someone else wrote to `schemas`, or the record is corrupt.
         log.warning("schema_unreadable", partition=record.partition, offset=record.offset)
 

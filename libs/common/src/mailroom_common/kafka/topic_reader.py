@@ -62,7 +62,7 @@ class TopicReader:
         self.is_loaded = True
 
     async def follow_topic(self, stopping: asyncio.Event) -> None:
-        """Read on until `stopping`; `load` comes first.
+        """Apply what comes after the end that `load_topic` has read to, until `stopping`; then close the consumer.
 
         Raises:
             Fatal: Kafka has more and delivers nothing: only a new process helps.

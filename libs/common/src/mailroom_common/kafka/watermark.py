@@ -27,6 +27,6 @@ class Watermark:
         return self._open[0] if self._open else self._after_last
 
     @property
-    def in_flight(self) -> int:
+    def uncommittable_count(self) -> int:
         """Delivered and not committable: not done, or done above one that is not. A crash would repeat these."""
         return len(self._open)

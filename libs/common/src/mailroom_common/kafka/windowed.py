@@ -51,7 +51,7 @@ class _Window(OwnedPartition):
         self._size = size
 
     def has_capacity(self) -> bool:
-        return super().has_capacity() and self.watermark.in_flight < self._size
+        return super().has_capacity() and self.watermark.uncommittable_count < self._size
 
     def find_committable(self) -> int | None:
         return self.watermark.committable
@@ -125,7 +125,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
                 offset = queue.popleft().raw.offset
                 owned.watermark.mark_done(offset)
                 KAFKA_RECORDS_HANDLED.labels(self._group, owned.partition.topic.name).inc()
-                self._process_backlog(owned)
+                self._take_from_backlog(owned)
             if not queue:
                 del owned.queues[key]
         except Exception as error:  # noqa: BLE001  # the edge of the task: the whole runner fails with it
@@ -181,7 +181,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
         reason = str(error) if isinstance(error, Retryable) else type(error).__name__
         # The attempt failed; the record keeps its partition's offset back until it succeeds or is rejected.
         log.warning(
-            "record_retried",
+            "record_attempt_failed",
             group=self._group,
             topic=item.raw.topic,
             partition=item.raw.partition,

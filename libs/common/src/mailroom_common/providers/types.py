@@ -105,11 +105,15 @@ class ChangeKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """`summary` is None where the provider gave only an id (Gmail's history): fetch the message to know more."""
+    """`summary` is None where the provider gave only an id (Gmail's history): fetch the message to know more.
+
+    `revision` is set where no summary has a version: a later change of the same message has another one.
+    """
 
     kind: ChangeKind
     message_id: str
     summary: MessageSummary | None = None
+    revision: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ _MAX_CACHED = 4096
 class _CachedToken:
     token: str = field(repr=False)
     expires_at: datetime
-    generation: int
+    grant_generation: int
 
 
 class AccessTokens:
@@ -76,7 +76,11 @@ class AccessTokens:
         The task is shielded: who asked may be cancelled between the provider's answer and its being stored.
         """
         cached = self._cached.get(key)
-        if cached and self._is_usable(cached, rejected) and cached.generation >= self._required_generation(mailbox):
+        if (
+            cached
+            and self._is_usable(cached, rejected)
+            and cached.grant_generation >= self._required_generation(mailbox)
+        ):
             return cached.token
         while True:
             task = self._running.get(key)
@@ -119,14 +123,14 @@ class AccessTokens:
             outcome = await self._call_refresher(mailbox, locked)
         # Only now is it committed, a refusal too: raising inside the block would have undone the mark.
         if isinstance(outcome, TokenRefused):
-            raise TokenRefused(str(outcome), grant_generation=locked.grant.generation) from outcome
-        return _CachedToken(outcome.access_token, outcome.expires_at, locked.grant.generation)
+            raise TokenRefused(str(outcome), grant_generation=locked.grant.grant_generation) from outcome
+        return _CachedToken(outcome.access_token, outcome.expires_at, locked.grant.grant_generation)
 
     async def _call_refresher(self, mailbox: Mailbox, locked: LockedGrant) -> StoredTokens | TokenRefused:
         before = locked.grant.tokens
         try:
             if before.refresh_token is None:
-                raise TokenRefused("the grant has no refresh token", grant_generation=locked.grant.generation)
+                raise TokenRefused("the grant has no refresh token", grant_generation=locked.grant.grant_generation)
             fresh = await self._find_refresher(mailbox).refresh_grant(mailbox, before.refresh_token)
         except TokenRefused as refusal:
             await locked.mark_refused()
@@ -143,7 +147,7 @@ class AccessTokens:
 
     async def _issue_application_token(self, issuer: ApplicationTokenIssuer, mailbox: Mailbox) -> _CachedToken:
         issued = await issuer.issue_token(mailbox)
-        return _CachedToken(issued.access_token, issued.expires_at, generation=0)
+        return _CachedToken(issued.access_token, issued.expires_at, grant_generation=0)
 
     def _find_refresher(self, mailbox: Mailbox) -> GrantRefresher:
         refresher = self._refreshers.get(mailbox.provider)
@@ -165,13 +169,13 @@ class AccessTokens:
 
 
 def _build_cached_token(grant: StoredGrant) -> _CachedToken:
-    return _CachedToken(grant.tokens.access_token, grant.tokens.expires_at, grant.generation)
+    return _CachedToken(grant.tokens.access_token, grant.tokens.expires_at, grant.grant_generation)
 
 
 def _require_not_refused(grant: StoredGrant) -> None:
     """A refused generation stays refused until the next consent: no refresh loop."""
     if grant.refused_at is not None:
-        raise TokenRefused("the provider has refused this grant", grant_generation=grant.generation)
+        raise TokenRefused("the provider has refused this grant", grant_generation=grant.grant_generation)
 
 
 def _build_missing_grant_error(mailbox: Mailbox) -> TokenRefused:

@@ -17,7 +17,9 @@ from mailroom_common.tokens.sealing import SealingKeys
 
 SCHEMA = "mailroom_tokens"
 
-_COLUMNS = "doc_source_id, provider, provider_user_id, sealed_tokens, generation, scopes, refreshed_at, refused_at"
+_COLUMNS = (
+    "doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, refreshed_at, refused_at"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class StoredGrant:
     provider: str
     provider_user_id: str
     tokens: StoredTokens
-    generation: int
+    grant_generation: int
     scopes: frozenset[str]
     refreshed_at: datetime
     refused_at: datetime | None
@@ -53,19 +55,19 @@ class LockedGrant:
         """Store what a refresh gave. It counts once the block ends: use the access token only then."""
         await self._conn.execute(
             'update mailroom_tokens."grant" set sealed_tokens = $2, access_expires_at = $3, refreshed_at = now(), '
-            "refused_at = null where doc_source_id = $1 and generation = $4",
+            "refused_at = null where doc_source_id = $1 and grant_generation = $4",
             self.grant.doc_source_id,
             _seal_tokens(self._keys, self.grant.doc_source_id, tokens),
             tokens.expires_at,
-            self.grant.generation,
+            self.grant.grant_generation,
         )
 
     async def mark_refused(self) -> None:
         """The provider refused this generation. The tokens stay: a policy may have been the cause."""
         await self._conn.execute(
-            'update mailroom_tokens."grant" set refused_at = now() where doc_source_id = $1 and generation = $2',
+            'update mailroom_tokens."grant" set refused_at = now() where doc_source_id = $1 and grant_generation = $2',
             self.grant.doc_source_id,
-            self.grant.generation,
+            self.grant.grant_generation,
         )
 
 
@@ -82,13 +84,14 @@ class TokenStore:
     ) -> int:
         """Store a new consent over whatever was there, and return its generation, greater than any before."""
         async with acquire_session(self._pool) as conn:
-            generation: int = await conn.fetchval(
+            grant_generation: int = await conn.fetchval(
                 'insert into mailroom_tokens."grant" '
-                "(doc_source_id, provider, provider_user_id, sealed_tokens, generation, scopes, access_expires_at, "
-                "refreshed_at) "
+                "(doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, "
+                "access_expires_at, refreshed_at) "
                 "values ($1, $2, $3, $4, 1, $5, $6, now()) on conflict (doc_source_id) do update set "
                 "provider = $2, provider_user_id = $3, sealed_tokens = $4, scopes = $5, access_expires_at = $6, "
-                'refreshed_at = now(), refused_at = null, generation = "grant".generation + 1 returning generation',
+                'refreshed_at = now(), refused_at = null, grant_generation = "grant".grant_generation + 1 '
+                "returning grant_generation",
                 doc_source_id,
                 provider,
                 provider_user_id,
@@ -96,7 +99,7 @@ class TokenStore:
                 sorted(scopes),
                 tokens.expires_at,
             )
-        return generation
+        return grant_generation
 
     async def read_grant(self, doc_source_id: str) -> StoredGrant | None:
         async with acquire_session(self._pool) as conn:
@@ -166,7 +169,7 @@ def _read_row(keys: SealingKeys, row: Any) -> StoredGrant:  # Any: asyncpg's Rec
         provider=row["provider"],
         provider_user_id=row["provider_user_id"],
         tokens=StoredTokens(secret["access"], secret["refresh"], datetime.fromtimestamp(secret["expires_at"], UTC)),
-        generation=row["generation"],
+        grant_generation=row["grant_generation"],
         scopes=frozenset(row["scopes"]),
         refreshed_at=row["refreshed_at"],
         refused_at=row["refused_at"],

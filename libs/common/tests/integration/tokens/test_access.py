@@ -111,7 +111,7 @@ async def test_token_with_less_than_two_minutes_is_refreshed_and_the_rotated_pai
     grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
     assert (grant.tokens.access_token, grant.tokens.refresh_token) == ("access-1", "refresh-1")
-    assert grant.generation == mailbox.grant_generation
+    assert grant.grant_generation == mailbox.grant_generation
 
 
 async def test_refresh_token_that_is_not_rotated_is_kept(
@@ -199,7 +199,7 @@ async def test_late_refusal_of_an_old_generation_does_not_condemn_a_new_grant(
     newer = replace(mailbox, grant_generation=await consenting)
     grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
-    assert (grant.refused_at, grant.generation) == (None, mailbox.grant_generation + 1)
+    assert (grant.refused_at, grant.grant_generation) == (None, mailbox.grant_generation + 1)
     assert await tokens.get_access_token(newer) == "access-new"
 
 

@@ -63,7 +63,7 @@ async def test_a_new_consent_replaces_everything_of_the_old_one(store: TokenStor
         "another-user",
         frozenset({"gmail.readonly"}),
     )
-    assert (grant.tokens, grant.generation) == (later, 2)
+    assert (grant.tokens, grant.grant_generation) == (later, 2)
     column = 'select access_expires_at from mailroom_tokens."grant" where doc_source_id = $1'
     assert await pool.fetchval(column, one) == later.expires_at
 
@@ -88,12 +88,12 @@ async def test_what_a_refresh_of_an_older_generation_gives_changes_nothing(store
     await store.put_grant(one, "outlook", "user", TOKENS, SCOPES)
     async with store.lock_for_refresh(one) as locked:
         assert locked is not None
-        locked.grant = replace(locked.grant, generation=1)
+        locked.grant = replace(locked.grant, grant_generation=1)
         await locked.replace_tokens(replace(TOKENS, access_token="late"))
         await locked.mark_refused()
     grant = await store.read_grant(one)
     assert grant is not None
-    assert (grant.tokens, grant.refused_at, grant.generation) == (TOKENS, None, 2)
+    assert (grant.tokens, grant.refused_at, grant.grant_generation) == (TOKENS, None, 2)
 
 
 async def test_a_refresh_that_succeeds_ends_the_refusal_and_says_when(store: TokenStore, pool: asyncpg.Pool) -> None:

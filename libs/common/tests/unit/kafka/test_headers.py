@@ -4,7 +4,7 @@ from mailroom_common.events import Notification
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import build_event_headers, decode_headers, override_headers
 from mailroom_common.kafka.schema_files import load_packaged_schemas
-from mailroom_common.tracing import bind_traceparent, current_traceparent
+from mailroom_common.tracing import bind_traceparent, get_or_create_traceparent
 
 NOTIFICATION = Notification(
     event_id="e-1",
@@ -50,8 +50,8 @@ def test_a_record_goes_on_with_the_trace_of_the_one_that_caused_it() -> None:
 
 def test_what_is_no_traceparent_begins_a_trace() -> None:
     with bind_traceparent("<script>"):
-        first = current_traceparent()
-        assert first == current_traceparent()  # one for all that the work writes
+        first = get_or_create_traceparent()
+        assert first == get_or_create_traceparent()  # one for all that the work writes
 
     assert first.startswith("00-")
     assert len(first) == 55

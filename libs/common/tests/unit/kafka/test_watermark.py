@@ -19,10 +19,10 @@ def test_an_unfinished_record_holds_back_those_that_finished_after_it() -> None:
     watermark.mark_done(11)
 
     assert watermark.committable == 10
-    assert watermark.in_flight == 3
+    assert watermark.uncommittable_count == 3
     watermark.mark_done(10)
     assert watermark.committable == 13
-    assert watermark.in_flight == 0
+    assert watermark.uncommittable_count == 0
 
 
 def test_gaps_are_stepped_over() -> None:

@@ -17,7 +17,7 @@ from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.topics import SYNC_REQUESTS
-from mailroom_common.tracing import current_traceparent
+from mailroom_common.tracing import get_or_create_traceparent
 
 
 class Bench:
@@ -274,7 +274,7 @@ async def test_the_work_of_a_record_has_the_trace_of_its_header(bench: Bench) ->
     seen: list[str] = []
 
     async def handle_record(_record: IncomingRecord) -> None:
-        seen.append(current_traceparent())
+        seen.append(get_or_create_traceparent())
 
     bench.handle_record = handle_record  # type: ignore[method-assign,assignment]  # this test's handler
     bench.kafka.write_requests(1, headers=(("traceparent", trace.encode()),))

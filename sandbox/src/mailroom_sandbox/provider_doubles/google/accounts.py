@@ -54,7 +54,7 @@ class GmailMailboxes:
         self._now = now
         self._announces = announces
 
-    def create_mailbox(self, address: str, display_name: str | None = None) -> GoogleAccount:
+    def find_or_create_mailbox(self, address: str, display_name: str | None = None) -> GoogleAccount:
         if existing := self.find_account(address):
             return existing
         number = uuid.uuid5(uuid.NAMESPACE_DNS, f"account.{address.lower()}").int % 10**20
@@ -73,11 +73,11 @@ class GmailMailboxes:
         row = self._store.select_row(
             "select * from mailbox where provider = ? and (user_id = ? or address = ?)", PROVIDER, key, key
         )
-        return _account_from_row(row) if row else None
+        return _parse_account(row) if row else None
 
     def list_accounts(self) -> list[GoogleAccount]:
         rows = self._store.select_rows("select * from mailbox where provider = ? order by address", PROVIDER)
-        return [_account_from_row(row) for row in rows]
+        return [_parse_account(row) for row in rows]
 
     def require_account(self, key: str) -> GoogleAccount:
         account = self.find_account(key)
@@ -147,7 +147,7 @@ class GmailMailboxes:
             self._store.execute_sql("delete from gmail_message where message_id = ?", message_id)
             self._record_change(account, message, "messageDeleted", labels, labels)
 
-    def create_folder(self, address: str, folder: str) -> str:
+    def find_or_create_folder(self, address: str, folder: str) -> str:
         """Makes a label of the user's own, or finds it, and returns its id."""
         return self._find_or_create_label(self.require_account(address), folder)
 
@@ -265,7 +265,7 @@ def _join_labels(labels: Iterable[str]) -> str:
     return orjson.dumps(sorted(labels)).decode()
 
 
-def _account_from_row(row: sqlite3.Row) -> GoogleAccount:
+def _parse_account(row: sqlite3.Row) -> GoogleAccount:
     return GoogleAccount(
         row["user_id"],
         row["address"],

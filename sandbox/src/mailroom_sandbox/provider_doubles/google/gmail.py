@@ -27,7 +27,7 @@ from mailroom_sandbox.provider_doubles.google.accounts import (
     split_labels,
 )
 from mailroom_sandbox.provider_doubles.google.oauth import MAIL_SCOPES
-from mailroom_sandbox.provider_doubles.google.payload import encode_base64url, find_part, headers_of, payload_of
+from mailroom_sandbox.provider_doubles.google.payload import build_payload, encode_base64url, find_part, list_headers
 from mailroom_sandbox.provider_doubles.google.pubsub import Watches
 from mailroom_sandbox.provider_doubles.google.query import asks_for_anywhere, matches_query
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
@@ -159,7 +159,7 @@ class Gmail:
             "emailAddress": caller.account.address,
             "messagesTotal": counts["messages"] if counts else 0,
             "threadsTotal": counts["threads"] if counts else 0,
-            "historyId": str(self._newest_visible_history_id(caller.account)),
+            "historyId": str(self._find_newest_visible_history_id(caller.account)),
         }
         return Reply(200, body)
 
@@ -180,7 +180,7 @@ class Gmail:
         wanted = frozenset(str(label) for label in labels) if isinstance(labels, list) else frozenset[str]()
         expires_ms = self._watches.start_watch(caller.account, topic, wanted, behavior)
         return Reply(
-            200, {"historyId": str(self._newest_visible_history_id(caller.account)), "expiration": str(expires_ms)}
+            200, {"historyId": str(self._find_newest_visible_history_id(caller.account)), "expiration": str(expires_ms)}
         )
 
     def _stop_watch(self, _: Call, caller: GmailCaller, __: str) -> Reply:
@@ -202,14 +202,14 @@ class Gmail:
         start = call.query_value("startHistoryId") or ""
         if not start.isdigit():
             raise errors.bad_request("Invalid value for startHistoryId")
-        since = self._page_start(call, "history", account, int(start))
+        since = self._read_page_bound(call, "history", account, int(start))
         if self._is_refused(account, int(start), in_the_middle=call.query_value("pageToken") is not None):
             raise errors.not_found()
         types = call.query.get("historyTypes") or _TYPES
         if not set(types) <= set(_TYPES):
             raise errors.bad_request("Invalid value for historyTypes")
-        horizon = self._newest_visible_history_id(account)
-        size = _page_size(call)
+        horizon = self._find_newest_visible_history_id(account)
+        size = _read_page_size(call)
         rows = self._store.select_rows(
             "select * from history where user_id = ? and history_id > ? and history_id <= ?"
             " order by history_id limit ?",
@@ -227,7 +227,7 @@ class Gmail:
         ]
         body: dict[str, object] = {}
         if shown:
-            body["history"] = [_history_record(row) for row in shown]
+            body["history"] = [_build_history_record(row) for row in shown]
         if len(rows) > size:
             token = {"user": account.user_id, "after": rows[size - 1]["history_id"]}
             body["nextPageToken"] = self._state.seal.seal_token("history", token)
@@ -237,11 +237,11 @@ class Gmail:
     def _is_refused(self, account: GoogleAccount, start: int, *, in_the_middle: bool) -> bool:
         fault = self._state.faults.find_active(CursorRefusedFault, account.address)
         if fault and (fault.where == "middle") == in_the_middle:
-            self._state.faults.use_once(CursorRefusedFault, account.address)
+            self._state.faults.use_fault_once(CursorRefusedFault, account.address)
             return True
         return start < account.oldest_history_id
 
-    def _newest_visible_history_id(self, account: GoogleAccount) -> int:
+    def _find_newest_visible_history_id(self, account: GoogleAccount) -> int:
         """The newest id that the API shows already: history may lag behind what happened."""
         lag = self._state.faults.find_active(DeltaLag, account.address)
         if lag is None:
@@ -260,8 +260,8 @@ class Gmail:
             raise errors.refuse_call(403, "forbidden", "Metadata scope does not support 'q' parameter")
         labels = set(call.query.get("labelIds", ()))
         hidden_too = (call.query_value("includeSpamTrash") or "").lower() == "true" or asks_for_anywhere(query)
-        before = self._page_start(call, "list", caller.account, 2**62)
-        size = _page_size(call)
+        before = self._read_page_bound(call, "list", caller.account, 2**62)
+        size = _read_page_size(call)
         candidates = self._store.select_rows(
             "select * from gmail_message where user_id = ? and internal_ms * 1000000 + pk < ?"
             " order by internal_ms * 1000000 + pk desc",
@@ -310,9 +310,9 @@ class Gmail:
             body["raw"] = base64.urlsafe_b64encode(source).decode()
         elif form == "metadata":
             names = call.query.get("metadataHeaders", ())
-            body["payload"] = {"partId": "", "mimeType": root.content_type, "headers": headers_of(root, names)}
+            body["payload"] = {"partId": "", "mimeType": root.content_type, "headers": list_headers(root, names)}
         elif form == "full":
-            body["payload"] = payload_of(root, self._attachment_ids(row))
+            body["payload"] = build_payload(root, self._attachment_ids(row))
         return Reply(200, body)
 
     def _get_attachment(self, _: Call, caller: GmailCaller, path: str) -> Reply:
@@ -353,17 +353,18 @@ class Gmail:
             raise errors.not_found()
         return bytes(found["source"])
 
-    def _page_start(self, call: Call, kind: str, account: GoogleAccount, otherwise: int) -> int:
+    def _read_page_bound(self, call: Call, kind: str, account: GoogleAccount, default: int) -> int:
+        """The sort key in the page token, from which the list goes on; `default` on the first page."""
         token = call.query_value("pageToken")
         if token is None:
-            return otherwise
+            return default
         content = self._state.seal.open_token(kind, token)
         if content is None or content["user"] != account.user_id:
             raise errors.bad_request("Invalid pageToken")
         return int(str(content["after"]))
 
 
-def _history_record(row: sqlite3.Row) -> dict[str, object]:
+def _build_history_record(row: sqlite3.Row) -> dict[str, object]:
     message: dict[str, object] = {"id": row["message_id"], "threadId": row["thread_id"]}
     after = sorted(split_labels(row["labels_after"]))
     typed: dict[str, object] = {"message": {**message, **({"labelIds": after} if after else {})}}
@@ -377,7 +378,7 @@ def _build_snippet(root: mime.MimePart) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text.text())).strip()[:200] if text else ""
 
 
-def _page_size(call: Call) -> int:
+def _read_page_size(call: Call) -> int:
     text = call.query_value("maxResults")
     if text is None:
         return 100

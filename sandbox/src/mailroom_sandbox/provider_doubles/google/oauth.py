@@ -10,7 +10,12 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mailroom_sandbox.provider_doubles.consent import answer_by_redirect, consent_page, error_page, proves_challenge
+from mailroom_sandbox.provider_doubles.consent import (
+    answer_by_redirect,
+    build_consent_page,
+    build_error_page,
+    proves_challenge,
+)
 from mailroom_sandbox.provider_doubles.faults import UnavailableFault
 from mailroom_sandbox.provider_doubles.google.accounts import PROVIDER, GmailMailboxes, GoogleAccount
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
@@ -84,15 +89,15 @@ class GoogleOAuth:
         fields = list(request.query_params.multi_items()) if request.method == "GET" else await read_form(request)
         form = dict(fields)
         if form.get("client_id") != self._settings.google_client_id:
-            return error_page(BRAND, "Error 401: invalid_client. The OAuth client was not found.", 401)
+            return build_error_page(BRAND, "Error 401: invalid_client. The OAuth client was not found.", 401)
         if form.get("redirect_uri") not in self._settings.registered_redirects():
-            return error_page(BRAND, "Error 400: redirect_uri_mismatch")
+            return build_error_page(BRAND, "Error 400: redirect_uri_mismatch")
         scopes = form.get("scope", "").split()
         unknown = [scope for scope in scopes if scope not in MAIL_SCOPES and scope not in _IDENTITY]
         if not scopes or unknown:
-            return error_page(BRAND, f"Error 400: invalid_scope. {' '.join(unknown)}")
+            return build_error_page(BRAND, f"Error 400: invalid_scope. {' '.join(unknown)}")
         if form.get("response_type") != "code":
-            return error_page(BRAND, "Error 400: unsupported_response_type")
+            return build_error_page(BRAND, "Error 400: unsupported_response_type")
         if form.get("prompt") == "none":
             return self._redirect_back(form, error="interaction_required")
         if request.method == "POST":
@@ -103,7 +108,7 @@ class GoogleOAuth:
     def _show_consent_page(self, form: Mapping[str, str], scopes: list[str]) -> Response:
         accounts = [account.address for account in self._mailboxes.list_accounts()]
         hint = form.get("login_hint", "").lower()
-        return consent_page(
+        return build_consent_page(
             brand=BRAND,
             accounts=accounts,
             preselected=next((address for address in accounts if address.lower() == hint), None),
@@ -117,10 +122,10 @@ class GoogleOAuth:
             return self._redirect_back(form, error="access_denied")
         account = self._mailboxes.find_account(form.get("account", ""))
         if account is None:
-            return error_page(BRAND, "Couldn't find your Google GoogleAccount.")
-        first = self._state.tokens.first_consent(PROVIDER, account.user_id, form["client_id"])
+            return build_error_page(BRAND, "Couldn't find your Google GoogleAccount.")
+        first = self._state.tokens.record_consent(PROVIDER, account.user_id, form["client_id"])
         offline = form.get("access_type") == "offline"
-        code = self._state.tokens.new_code(
+        code = self._state.tokens.issue_code(
             ConsentRecord(
                 provider=PROVIDER,
                 user_id=account.user_id,
@@ -156,53 +161,53 @@ class GoogleOAuth:
 
     def _issue_tokens(self, request: Request, form: dict[str, str], mailbox: list[str]) -> dict[str, object]:
         if form.get("grant_type") == _JWT_BEARER:
-            return self._by_assertion(request, form, mailbox)
+            return self._issue_for_assertion(request, form, mailbox)
         if form.get("client_id") != self._settings.google_client_id:
             raise GoogleTokenRefusal("invalid_client", "The OAuth client was not found.", 401)
         if form.get("client_secret") != self._settings.google_client_secret.get_secret_value():
             raise GoogleTokenRefusal("invalid_client", "Unauthorized", 401)
         match form.get("grant_type"):
             case "authorization_code":
-                return self._by_code(form, mailbox)
+                return self._issue_for_code(form, mailbox)
             case "refresh_token":
-                return self._by_refresh_token(form, mailbox)
+                return self._issue_for_refresh_token(form, mailbox)
             case other:
                 raise GoogleTokenRefusal("unsupported_grant_type", f"Invalid grant_type: {other or ''}")
 
-    def _by_code(self, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
+    def _issue_for_code(self, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
         code = form.get("code", "")
-        consent, _ = self._state.tokens.consent_of(PROVIDER, code)
+        consent, _ = self._state.tokens.find_consent(PROVIDER, code)
         if consent is None:
             raise GoogleTokenRefusal("invalid_grant", "Bad Request")
         if form.get("redirect_uri") != consent.redirect_uri:
             raise GoogleTokenRefusal("redirect_uri_mismatch", "Bad Request")
         if not proves_challenge(consent.challenge, consent.challenge_method, form.get("code_verifier")):
             raise GoogleTokenRefusal("invalid_grant", "Invalid code verifier.")
-        holder = self._state.tokens.use_code(code, consent)
+        holder = self._state.tokens.redeem_code(code, consent)
         account = self._require_account(holder, mailbox)
         answer = self._issue_access_token(holder)
         if consent.wants_refresh:
             answer["refresh_token"] = self._refresh_token(holder)
         if "openid" in holder.scopes:
-            answer["id_token"] = self._id_token(holder, account, consent.nonce)
+            answer["id_token"] = self._build_id_token(holder, account, consent.nonce)
         return answer
 
-    def _by_refresh_token(self, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
+    def _issue_for_refresh_token(self, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
         """No rotation: the answer has no refresh token, the old one goes on."""
         found = self._state.tokens.find_token("refresh", PROVIDER, form.get("refresh_token", ""))
         if found.holder is None:
             raise GoogleTokenRefusal("invalid_grant", "Bad Request")
         account = self._require_account(found.holder, mailbox)
-        if fault := self._state.faults.use_once(UnavailableFault, account.address):
+        if fault := self._state.faults.use_fault_once(UnavailableFault, account.address):
             raise GoogleTokenRefusal("server_error", "The service is currently unavailable.", fault.status)
         if found.problem:
             raise GoogleTokenRefusal("invalid_grant", "Token has been expired or revoked.")
         answer = self._issue_access_token(found.holder)
         if "openid" in found.holder.scopes:
-            answer["id_token"] = self._id_token(found.holder, account, None)
+            answer["id_token"] = self._build_id_token(found.holder, account, None)
         return answer
 
-    def _by_assertion(self, request: Request, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
+    def _issue_for_assertion(self, request: Request, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
         """A service account that acts for a user of its domain."""
         endpoint = f"{request.url.scheme}://{request.headers['host']}{request.url.path}"
         try:
@@ -249,7 +254,7 @@ class GoogleOAuth:
         if holders and holders[0].user_id:
             account = self._mailboxes.find_account(holders[0].user_id)
             mailbox = account.address.lower() if account else None
-            tokens.revoke_user(PROVIDER, holders[0].user_id, holders[0].client_id, access_too=True)
+            tokens.revoke_user_grants(PROVIDER, holders[0].user_id, holders[0].client_id, access_too=True)
             response = JSONResponse({})
         else:
             response = JSONResponse(
@@ -283,14 +288,14 @@ class GoogleOAuth:
         """The oldest of a hundred makes room, without a word to anybody."""
         if holder.user_id is None:
             raise GoogleTokenRefusal("invalid_grant", "Bad Request")
-        living = self._state.tokens.living_refresh_tokens(PROVIDER, holder.user_id, holder.client_id)
+        living = self._state.tokens.list_living_refresh_tokens(PROVIDER, holder.user_id, holder.client_id)
         for old in living[: max(0, len(living) - MOST_REFRESH_TOKENS + 1)]:
             self._state.tokens.kill_digest(old, "displaced")
         token = f"1//0{uuid.uuid4().hex}{uuid.uuid4().hex}-{uuid.uuid4().hex[:20]}"
         self._state.tokens.store_token("refresh", token, holder, REFRESH_LIFETIME)
         return token
 
-    def _id_token(self, holder: Holder, account: GoogleAccount, nonce: str | None) -> str:
+    def _build_id_token(self, holder: Holder, account: GoogleAccount, nonce: str | None) -> str:
         now = int(self._state.now().timestamp())
         claims: dict[str, object] = {
             "iss": ISSUER,

@@ -10,11 +10,11 @@ INLINE_TEXT_BYTES = 32 * 1024
 INLINE_FILE_BYTES = 512
 
 
-def payload_of(root: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
-    return _part_json(root, attachment_id)
+def build_payload(root: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
+    return _build_part_json(root, attachment_id)
 
 
-def headers_of(root: mime.MimePart, only: Iterable[str] = ()) -> list[dict[str, str]]:
+def list_headers(root: mime.MimePart, only: Iterable[str] = ()) -> list[dict[str, str]]:
     wanted = {name.lower() for name in only}
     return [{"name": name, "value": value} for name, value in root.headers if not wanted or name.lower() in wanted]
 
@@ -31,16 +31,16 @@ def encode_base64url(content: bytes) -> str:
     return text.rstrip("=") if len(content) % 2 else text
 
 
-def _part_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
+def _build_part_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
     shown: dict[str, object] = {
         "partId": part.part_id,
         "mimeType": part.content_type,
         "filename": part.filename or "",
-        "headers": headers_of(part),
+        "headers": list_headers(part),
         "body": _body_json(part, attachment_id),
     }
     if part.parts:
-        shown["parts"] = [_part_json(child, attachment_id) for child in part.parts]
+        shown["parts"] = [_build_part_json(child, attachment_id) for child in part.parts]
     return shown
 
 

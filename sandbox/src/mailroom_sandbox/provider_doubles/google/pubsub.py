@@ -41,7 +41,7 @@ class PubSubChannel:
         self._now = now
         self._signed = (0, "")
 
-    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def post_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         (pending_push,) = pending_pushes
         headers = {
             "content-type": "application/json",
@@ -50,7 +50,7 @@ class PubSubChannel:
         }
         body = orjson.dumps(pending_push.body)
         if not self._settings.pubsub_wrapped:
-            headers |= _metadata_headers(pending_push.body)
+            headers |= _build_metadata_headers(pending_push.body)
             message = pending_push.body["message"]
             body = base64.b64decode(str(message["data"])) if isinstance(message, dict) else b""
         try:
@@ -97,7 +97,7 @@ class PubSubChannel:
         return self._key.sign_claims(claims)
 
 
-def _metadata_headers(envelope: dict[str, object]) -> dict[str, str]:
+def _build_metadata_headers(envelope: dict[str, object]) -> dict[str, str]:
     message = envelope["message"]
     if not isinstance(message, dict):
         return {}
@@ -164,9 +164,11 @@ class Watches:
         url = self._settings.pubsub_push_url
         if url is None:
             return
-        fault = self._faults.use_once(Notifications, account.address)
+        fault = self._faults.use_fault_once(Notifications, account.address)
         for due_in_s in fault.due_in_s() if fault else [0.0]:
-            self._dispatcher.hand_in(CHANNEL, url, account.user_id, self._build_envelope(account), due_in_s=due_in_s)
+            self._dispatcher.enqueue_push(
+                CHANNEL, url, account.user_id, self._build_envelope(account), due_in_s=due_in_s
+            )
 
     def _build_envelope(self, account: GoogleAccount) -> dict[str, object]:
         # A number here, although the API gives history ids as strings.

@@ -39,9 +39,9 @@ def _word_matches(word: str, row: sqlite3.Row, source: Callable[[], bytes], now:
     labels = split_labels(row["labels"])
     match name.lower():
         case "after" | "newer":
-            return bool(row["internal_ms"] >= _moment_ms(value))
+            return bool(row["internal_ms"] >= _parse_moment_ms(value))
         case "before" | "older":
-            return bool(row["internal_ms"] < _moment_ms(value))
+            return bool(row["internal_ms"] < _parse_moment_ms(value))
         case "newer_than":
             return bool(row["internal_ms"] >= to_ms(now - _parse_span(value)))
         case "older_than":
@@ -62,14 +62,14 @@ def _word_matches(word: str, row: sqlite3.Row, source: Callable[[], bytes], now:
             return word.lower() in (mime.parse_mail(source()).read_header("subject") or "").lower()
 
 
-def _moment_ms(value: str) -> int:
+def _parse_moment_ms(value: str) -> int:
     """Seconds since 1970, or a day that begins at midnight in California."""
     if value.isdigit():
         return int(value) * 1000
     if found := re.fullmatch(r"(\d{4})[/-](\d{1,2})[/-](\d{1,2})", value):
         year, month, day = (int(piece) for piece in found.groups())
         try:
-            return to_ms(datetime(year, month, day, tzinfo=_pacific_time()).astimezone(UTC))
+            return to_ms(datetime(year, month, day, tzinfo=_load_pacific_time()).astimezone(UTC))
         except ValueError as error:
             raise bad_request("Invalid date in the search.") from error
     raise bad_request("Invalid date in the search.")
@@ -83,7 +83,7 @@ def _parse_span(value: str) -> timedelta:
 
 
 @cache
-def _pacific_time() -> tzinfo:
+def _load_pacific_time() -> tzinfo:
     """Without summer time where the machine has no table of time zones."""
     try:
         return ZoneInfo("America/Los_Angeles")

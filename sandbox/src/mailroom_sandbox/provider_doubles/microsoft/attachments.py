@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from mailroom_sandbox.provider_doubles import mime
 from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery
-from mailroom_sandbox.provider_doubles.wire import graph_time
+from mailroom_sandbox.provider_doubles.wire import format_graph_time
 
 FILE = "#microsoft.graph.fileAttachment"
 ITEM = "#microsoft.graph.itemAttachment"
@@ -43,22 +43,24 @@ class Attachment:
         return mime.parse_mail(self.part.content).read_header("subject") or self.part.filename
 
 
-def attachments_of(root: mime.MimePart, message_id: str, modified_ms: int) -> tuple[Attachment, ...]:
+def build_attachments(root: mime.MimePart, message_id: str, modified_ms: int) -> tuple[Attachment, ...]:
     files = [leaf for leaf in mime.list_leaves(root) if not mime.is_body(leaf)]
     return tuple(Attachment(_attachment_id(message_id, index), part, modified_ms) for index, part in enumerate(files))
 
 
 def has_attachments(root: mime.MimePart) -> bool:
     """False when all of them are inline."""
-    return any(not attachment.is_inline for attachment in attachments_of(root, "", 0))
+    return any(not attachment.is_inline for attachment in build_attachments(root, "", 0))
 
 
-def attachment_json(attachment: Attachment, selected: Sequence[str] = (), *, item: object = None) -> dict[str, object]:
+def build_attachment_json(
+    attachment: Attachment, selected: Sequence[str] = (), *, item: object = None
+) -> dict[str, object]:
     """With everything, or with what was selected (checked by `check_selected`)."""
     part = attachment.part
     base: dict[str, object] = {
         "id": attachment.attachment_id,
-        "lastModifiedDateTime": graph_time(attachment.modified_ms),
+        "lastModifiedDateTime": format_graph_time(attachment.modified_ms),
         "name": attachment.name,
         "contentType": None if attachment.is_item else part.content_type,
         "size": len(part.content) + _STORED_OVERHEAD_BYTES,

@@ -72,7 +72,7 @@ class Delta:
     def answer_messages(self, call: Call, target: Target, folder: str) -> Reply:
         folder_id = str(self._messages.folder_row(target, folder)["folder_id"])
         at = self._find_round(call, target, folder_id)
-        size = self._page_size(call, at)
+        size = self._read_page_size(call, at)
         rows = self._list_messages(at, size + 1) if at.since is None else self._list_changes(at, size + 1)
         page, goes_on = rows[:size], len(rows) > size
         value = [item for row in page if (item := self._build_item(at, row, call, target)) is not None]
@@ -80,7 +80,7 @@ class Delta:
 
     def answer_folders(self, call: Call, target: Target) -> Reply:
         at = self._find_round(call, target, "")
-        size = self._page_size(call, at)
+        size = self._read_page_size(call, at)
         rows = self._store.select_rows(
             "select folder_id, max(seq) as at from folder_change where user_id = ? and seq > ? and seq <= ?"
             " group by folder_id having max(seq) > ? order by max(seq) limit ?",
@@ -91,13 +91,13 @@ class Delta:
             size + 1,
         )
         page, goes_on = rows[:size], len(rows) > size
-        value = [item for row in page if (item := self._folder_item(at, target, row["folder_id"])) is not None]
+        value = [item for row in page if (item := self._build_folder_item(at, target, row["folder_id"])) is not None]
         return self._build_reply(call, target, at, "mailFolders/delta", value, page, goes_on)
 
-    def _folder_item(self, at: DeltaRound, target: Target, folder_id: str) -> dict[str, object] | None:
+    def _build_folder_item(self, at: DeltaRound, target: Target, folder_id: str) -> dict[str, object] | None:
         """None for a folder that is gone and that this client was never told of."""
         if self._store.select_number("select count(*) from folder where folder_id = ?", folder_id):
-            return self._messages.folder_json(self._messages.folder_row(target, folder_id))
+            return self._messages.build_folder_json(self._messages.folder_row(target, folder_id))
         return {"id": folder_id, "@removed": {"reason": "deleted"}} if at.since is not None else None
 
     # Where the round stands
@@ -114,10 +114,10 @@ class Delta:
             user_id=target.user.user_id,
             folder_id=folder_id,
             generation=self._read_generation(target),
-            until=self._newest_visible_change(target, folder_id),
+            until=self._find_newest_visible_change(target, folder_id),
             selected=check_selected(split_list(call.query_value("$select"))) if folder_id else (),
             change_types=change_types,
-            received_from_ms=self._received_from(call),
+            received_from_ms=self._read_received_from(call),
             expand=call.query_value("$expand"),
             top=parse_count(call.query_value("$top"), "$top", most=_LARGEST_PAGE),
         )
@@ -134,24 +134,24 @@ class Delta:
         fault = self._faults.find_active(CursorRefusedFault, target.user.address)
         strikes = fault is not None and fault.where == where
         if strikes:
-            self._faults.use_once(CursorRefusedFault, target.user.address)
+            self._faults.use_fault_once(CursorRefusedFault, target.user.address)
         if strikes or at.generation != self._read_generation(target):
             raise self._refuse_cursor(call, at)
         if kind == "$deltatoken":
             return replace(
-                at, since=at.until, until=max(at.until, self._newest_visible_change(target, folder_id)), after=None
+                at, since=at.until, until=max(at.until, self._find_newest_visible_change(target, folder_id)), after=None
             )
         return at
 
     def _refuse_cursor(self, call: Call, at: DeltaRound) -> Refused:
-        low, high = at.generation, self._generation_number(at.user_id) + 1
+        low, high = at.generation, self._read_generation_number(at.user_id) + 1
         text = f"The sync state generation is not found; generation={low};[highest={high}][{high}]."
         path = f"users/{at.user_id}/mailFolders/{at.folder_id}/messages/delta"
         return self._errors.refuse_call(
             410, "SyncStateNotFound", text, Location=build_link(call.base_url, path, {"$deltatoken": ""})
         )
 
-    def _newest_visible_change(self, target: Target, folder_id: str) -> int:
+    def _find_newest_visible_change(self, target: Target, folder_id: str) -> int:
         """The last change that is visible already: a delta may lag behind."""
         lag = self._faults.find_active(DeltaLag, target.user.address)
         until_ms = to_ms(self._now()) - int(lag.lag_s * 1000 if lag else 0)
@@ -164,14 +164,14 @@ class Delta:
         )
 
     def _read_generation(self, target: Target) -> int:
-        return self._generation_number(target.user.user_id)
+        return self._read_generation_number(target.user.user_id)
 
-    def _generation_number(self, user_id: str) -> int:
+    def _read_generation_number(self, user_id: str) -> int:
         return self._store.select_number(
             "select sync_generation from mailbox where provider = 'outlook' and user_id = ?", user_id
         )
 
-    def _received_from(self, call: Call) -> int | None:
+    def _read_received_from(self, call: Call) -> int | None:
         conditions = parse_filter(call.query_value("$filter"))
         if not conditions:
             return None
@@ -182,7 +182,7 @@ class Delta:
             raise BadQuery("'receivedDateTime' must be compared with a time.")
         return condition.value + (condition.operator == "gt")
 
-    def _page_size(self, call: Call, at: DeltaRound) -> int:
+    def _read_page_size(self, call: Call, at: DeltaRound) -> int:
         page_size = parse_count(call.read_preferences().get("odata.maxpagesize"), "maxpagesize", most=_LARGEST_PAGE)
         return page_size or at.top or _DEFAULT_PAGE
 
@@ -218,7 +218,7 @@ class Delta:
             "select * from graph_message where pk = ? and folder_id = ?", row["message_pk"], at.folder_id
         )
         if message is None:
-            return self._removed_item(at, row["message_pk"], call) if self._is_wanted(at, "deleted") else None
+            return self._build_removed_item(at, row["message_pk"], call) if self._is_wanted(at, "deleted") else None
         if at.received_from_ms and message["received_ms"] < at.received_from_ms:
             return None
         kind = "created" if "created" in row["kinds"].split(",") else "updated"
@@ -231,7 +231,7 @@ class Delta:
     def _is_wanted(self, at: DeltaRound, kind: str) -> bool:
         return not at.change_types or kind in at.change_types
 
-    def _removed_item(self, at: DeltaRound, message_pk: int, call: Call) -> dict[str, object] | None:
+    def _build_removed_item(self, at: DeltaRound, message_pk: int, call: Call) -> dict[str, object] | None:
         row = self._store.select_row(
             "select * from graph_change where message_pk = ? and folder_id = ? and kind = 'removed'"
             " order by seq desc limit 1",

@@ -39,11 +39,11 @@ class User:
     disabled: str | None
 
 
-def tenant_of(domain: str) -> str:
+def derive_tenant_id(domain: str) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_DNS, f"tenant.{domain.lower()}"))
 
 
-def new_id(prefix: str, size_bytes: int) -> str:
+def generate_id(prefix: str, size_bytes: int) -> str:
     """Shaped as Exchange writes them: long, case-sensitive, and with a `=` at the end."""
     return f"{prefix}{base64.urlsafe_b64encode(secrets.token_bytes(size_bytes)).decode()}"
 
@@ -53,7 +53,7 @@ class Directory:
         self._store = store
         self._now = now
 
-    def create_mailbox(self, address: str, display_name: str | None = None) -> User:
+    def find_or_create_mailbox(self, address: str, display_name: str | None = None) -> User:
         """The mailbox with its standard folders; an existing one is returned as it is."""
         if existing := self.find_user(address):
             return existing
@@ -65,7 +65,7 @@ class Directory:
                 PROVIDER,
                 address,
                 user_id,
-                tenant_of(domain),
+                derive_tenant_id(domain),
                 display_name or address.partition("@")[0].replace(".", " ").title(),
             )
             ids: dict[str, str] = {}
@@ -80,7 +80,7 @@ class Directory:
         row = self._store.select_row(
             "select * from mailbox where provider = ? and (user_id = ? or address = ?)", PROVIDER, key, key
         )
-        return _user_from_row(row) if row else None
+        return _parse_user(row) if row else None
 
     def list_users(self, tenant_id: str | None = None) -> list[User]:
         rows = self._store.select_rows(
@@ -88,12 +88,12 @@ class Directory:
             PROVIDER,
             tenant_id,
         )
-        return [_user_from_row(row) for row in rows]
+        return [_parse_user(row) for row in rows]
 
     def find_tenant(self, name: str) -> str | None:
         """The tenant's GUID for its GUID or one of its domains; None when there is no such directory."""
         known = {user.tenant_id for user in self.list_users()}
-        candidate = name if name in known else tenant_of(name)
+        candidate = name if name in known else derive_tenant_id(name)
         return candidate if candidate in known else None
 
     def folder(self, user_id: str, key: str) -> sqlite3.Row | None:
@@ -150,7 +150,7 @@ class Directory:
     def _insert_folder(
         self, user_id: str, parent_id: str | None, name: str, *, well_known: str | None = None, hidden: bool = False
     ) -> str:
-        folder_id = new_id("AAMkAD", 65) if well_known is None else new_id("AQMkAD", 38)
+        folder_id = generate_id("AAMkAD", 65) if well_known is None else generate_id("AQMkAD", 38)
         self._store.execute_sql(
             "insert into folder values (?,?,?,?,?,?)", folder_id, user_id, parent_id, name, well_known, int(hidden)
         )
@@ -172,5 +172,5 @@ class Directory:
         return user
 
 
-def _user_from_row(row: sqlite3.Row) -> User:
+def _parse_user(row: sqlite3.Row) -> User:
     return User(row["user_id"], row["address"], row["display_name"], row["tenant_id"], row["disabled"])

@@ -286,7 +286,7 @@ def _mailbox_routes(messages: GraphMessages, delta: Delta) -> list[Route]:
         ),
         _mailbox_route(get, "messages", lambda call, at, _: messages.list_messages(call, at)),
         _mailbox_route(get, one, lambda call, at, found: messages.get_message(call, at, found["message"])),
-        _mailbox_route(get, f"{one}/$value", lambda _, at, found: messages.source_of(at, found["message"])),
+        _mailbox_route(get, f"{one}/$value", lambda _, at, found: messages.reply_with_source(at, found["message"])),
         _mailbox_route(
             get, f"{one}/attachments", lambda call, at, found: messages.list_attachments(call, at, found["message"])
         ),

@@ -11,7 +11,12 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from mailroom_sandbox.provider_doubles.consent import answer_by_redirect, consent_page, error_page, proves_challenge
+from mailroom_sandbox.provider_doubles.consent import (
+    answer_by_redirect,
+    build_consent_page,
+    build_error_page,
+    proves_challenge,
+)
 from mailroom_sandbox.provider_doubles.faults import UnavailableFault
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory, User
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
@@ -64,7 +69,7 @@ class IdentityPlatform:
 
     async def answer_configuration(self, request: Request) -> Response:
         tenant = request.path_params["tenant"]
-        base = _base_url(request)
+        base = _build_base_url(request)
         known = self._directory.find_tenant(tenant)
         if known is None and tenant not in _SHARED_TENANTS:
             refusal = MicrosoftTokenRefusal("invalid_tenant", 90002, f"Tenant '{tenant}' not found.")
@@ -90,7 +95,7 @@ class IdentityPlatform:
         )
 
     async def answer_keys(self, request: Request) -> Response:
-        issuer = f"{_base_url(request)}/{{tenantid}}/v2.0"
+        issuer = f"{_build_base_url(request)}/{{tenantid}}/v2.0"
         return JSONResponse({"keys": [{**self._state.microsoft_key.public_jwk(), "issuer": issuer}]})
 
     # Authorize
@@ -101,22 +106,22 @@ class IdentityPlatform:
             form = dict(await read_form(request))
         if form.get("client_id") != self._settings.microsoft_client_id:
             text = "AADSTS700016: Application was not found in the directory."
-            return error_page(BRAND, text)
+            return build_error_page(BRAND, text)
         if form.get("redirect_uri") not in self._settings.registered_redirects():
             text = "AADSTS50011: The redirect URI specified in the request does not match those of the application."
-            return error_page(BRAND, text)
-        problem = self._problem_of(form)
+            return build_error_page(BRAND, text)
+        problem = self._find_problem(form)
         if problem:
             return self._redirect_back(form, error=problem[0], error_description=problem[1])
         if request.method == "POST":
             return self._apply_decision(request, form)
         return self._show_consent_page(request, form)
 
-    def _problem_of(self, form: Mapping[str, str]) -> tuple[str, str] | None:
+    def _find_problem(self, form: Mapping[str, str]) -> tuple[str, str] | None:
         if form.get("response_type") != "code":
             return "unsupported_response_type", "AADSTS700054: response_type must be 'code'."
         scopes = form.get("scope", "").split()
-        unknown = [scope for scope in scopes if _short_scope(scope) not in _KNOWN]
+        unknown = [scope for scope in scopes if _shorten_scope(scope) not in _KNOWN]
         if not scopes or unknown:
             return "invalid_scope", f"AADSTS70011: The provided value for 'scope' is not valid: {' '.join(unknown)}"
         if form.get("code_challenge_method", "plain") not in ("plain", "S256"):
@@ -126,9 +131,9 @@ class IdentityPlatform:
         return None
 
     def _show_consent_page(self, request: Request, form: Mapping[str, str]) -> Response:
-        accounts = [user.address for user in self._users_of(request.path_params["tenant"])]
+        accounts = [user.address for user in self._list_users(request.path_params["tenant"])]
         hint = form.get("login_hint", "").lower()
-        return consent_page(
+        return build_consent_page(
             brand=BRAND,
             accounts=accounts,
             preselected=next((address for address in accounts if address.lower() == hint), None),
@@ -143,10 +148,10 @@ class IdentityPlatform:
             return self._redirect_back(form, error="access_denied", error_description=text)
         tenant = request.path_params["tenant"]
         user = self._directory.find_user(form.get("account", ""))
-        if user is None or user not in self._users_of(tenant):
-            return error_page(BRAND, "AADSTS50020: This account does not exist in the directory.")
-        scopes = frozenset(_short_scope(scope) for scope in form["scope"].split())
-        code = self._state.tokens.new_code(
+        if user is None or user not in self._list_users(tenant):
+            return build_error_page(BRAND, "AADSTS50020: This account does not exist in the directory.")
+        scopes = frozenset(_shorten_scope(scope) for scope in form["scope"].split())
+        code = self._state.tokens.issue_code(
             ConsentRecord(
                 provider=PROVIDER,
                 user_id=user.user_id,
@@ -162,7 +167,7 @@ class IdentityPlatform:
         )
         return self._redirect_back(form, code=code, session_state=str(uuid.uuid4()))
 
-    def _users_of(self, tenant: str) -> list[User]:
+    def _list_users(self, tenant: str) -> list[User]:
         return self._directory.list_users(
             None if tenant in _SHARED_TENANTS else self._directory.find_tenant(tenant) or "none"
         )
@@ -183,7 +188,7 @@ class IdentityPlatform:
             )
         except MicrosoftTokenRefusal as refusal:
             response = self._refuse_grant(refusal)
-        call = Call("POST", request.url.path, {}, {}, b"", _base_url(request))
+        call = Call("POST", request.url.path, {}, {}, b"", _build_base_url(request))
         self._state.calls.record_call(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
         return response
 
@@ -191,11 +196,11 @@ class IdentityPlatform:
         self._authenticate_client(request, form)
         match form.get("grant_type"):
             case "authorization_code":
-                return self._by_code(request, form, mailbox)
+                return self._issue_for_code(request, form, mailbox)
             case "refresh_token":
-                return self._by_refresh_token(request, form, mailbox)
+                return self._issue_for_refresh_token(request, form, mailbox)
             case "client_credentials":
-                return self._by_client(request, form)
+                return self._issue_for_client(request, form)
             case other:
                 text = f"The app requested an unsupported grant type '{other}'."
                 raise MicrosoftTokenRefusal("unsupported_grant_type", 70003, text)
@@ -219,9 +224,9 @@ class IdentityPlatform:
         if form["client_secret"] != self._settings.microsoft_client_secret.get_secret_value():
             raise MicrosoftTokenRefusal("invalid_client", 7000215, "Invalid client secret provided.", 401)
 
-    def _by_code(self, request: Request, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
+    def _issue_for_code(self, request: Request, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
         code = form.get("code", "")
-        consent, problem = self._state.tokens.consent_of(PROVIDER, code)
+        consent, problem = self._state.tokens.find_consent(PROVIDER, code)
         if consent is None:
             number = {"used": 54005, "expired": 70008}.get(problem or "", 9002313)
             text = {
@@ -237,16 +242,18 @@ class IdentityPlatform:
             text = "The Code_Verifier does not match the code_challenge supplied in the authorization request."
             raise MicrosoftTokenRefusal("invalid_grant", 501481, text)
         self._check_tenant(request.path_params["tenant"], consent.tenant_id)
-        holder = self._state.tokens.use_code(code, consent)
+        holder = self._state.tokens.redeem_code(code, consent)
         return self._issue_tokens(request, holder, mailbox, nonce=consent.nonce)
 
-    def _by_refresh_token(self, request: Request, form: Mapping[str, str], mailbox: list[str]) -> dict[str, object]:
+    def _issue_for_refresh_token(
+        self, request: Request, form: Mapping[str, str], mailbox: list[str]
+    ) -> dict[str, object]:
         presented = form.get("refresh_token", "")
         found = self._state.tokens.find_token("refresh", PROVIDER, presented)
         holder = found.holder
         if holder and holder.user_id and (user := self._directory.find_user(holder.user_id)):
             mailbox.append(user.address.lower())
-        fault = self._state.faults.use_once(UnavailableFault, mailbox[0] if mailbox else None)
+        fault = self._state.faults.use_fault_once(UnavailableFault, mailbox[0] if mailbox else None)
         if fault:
             raise MicrosoftTokenRefusal(
                 "temporarily_unavailable", 90033, "A transient error has occurred.", fault.status
@@ -261,7 +268,7 @@ class IdentityPlatform:
         if found.problem:
             text = "The provided grant has expired due to it being revoked, a fresh auth token is needed."
             raise MicrosoftTokenRefusal("invalid_grant", 50173, text)
-        requested_scopes = {_short_scope(scope) for scope in form.get("scope", "").split()} - _OPENID
+        requested_scopes = {_shorten_scope(scope) for scope in form.get("scope", "").split()} - _OPENID
         if not requested_scopes <= holder.scopes:
             text = "The user or administrator has not consented to use the application."
             raise MicrosoftTokenRefusal("invalid_grant", 65001, text, suberror="consent_required")
@@ -270,7 +277,7 @@ class IdentityPlatform:
             self._state.tokens.revoke_token(presented, "used")
         return self._issue_tokens(request, holder, mailbox, nonce=None)
 
-    def _by_client(self, request: Request, form: Mapping[str, str]) -> dict[str, object]:
+    def _issue_for_client(self, request: Request, form: Mapping[str, str]) -> dict[str, object]:
         tenant = request.path_params["tenant"]
         if tenant in _SHARED_TENANTS:
             raise MicrosoftTokenRefusal(
@@ -315,7 +322,7 @@ class IdentityPlatform:
             self._state.tokens.store_token("refresh", refresh_token, holder, REFRESH_LIFETIME)
             answer["refresh_token"] = refresh_token
         if "openid" in holder.scopes:
-            answer["id_token"] = self._id_token(request, holder, user, nonce)
+            answer["id_token"] = self._build_id_token(request, holder, user, nonce)
         return answer
 
     def _access_token(self, holder: Holder) -> str:
@@ -342,11 +349,11 @@ class IdentityPlatform:
         self._state.tokens.store_token("access", token, holder, lifetime)
         return token
 
-    def _id_token(self, request: Request, holder: Holder, user: User, nonce: str | None) -> str:
+    def _build_id_token(self, request: Request, holder: Holder, user: User, nonce: str | None) -> str:
         now = int(self._state.now().timestamp())
         claims: dict[str, object] = {
             "ver": "2.0",
-            "iss": f"{_base_url(request)}/{holder.tenant_id}/v2.0",
+            "iss": f"{_build_base_url(request)}/{holder.tenant_id}/v2.0",
             "sub": str(uuid.uuid5(uuid.NAMESPACE_OID, f"{holder.client_id}/{user.user_id}")),
             "aud": holder.client_id,
             "iat": now,
@@ -382,9 +389,9 @@ class IdentityPlatform:
         return Response(orjson.dumps(body), status_code=refusal.status, media_type="application/json; charset=utf-8")
 
 
-def _short_scope(scope: str) -> str:
+def _shorten_scope(scope: str) -> str:
     return scope.removeprefix(_GRAPH)
 
 
-def _base_url(request: Request) -> str:
+def _build_base_url(request: Request) -> str:
     return f"{request.url.scheme}://{request.headers['host']}"

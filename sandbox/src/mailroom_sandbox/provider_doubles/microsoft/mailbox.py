@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol
 
-from mailroom_sandbox.provider_doubles.microsoft.directory import Directory, User, new_id
+from mailroom_sandbox.provider_doubles.microsoft.directory import Directory, User, generate_id
 from mailroom_sandbox.provider_doubles.store import Store
 from mailroom_sandbox.provider_doubles.wire import to_ms
 
@@ -26,8 +26,8 @@ class GraphMailboxes:
         self._directory = directory
         self._announces = announces
 
-    def create_mailbox(self, address: str, display_name: str | None = None) -> User:
-        return self._directory.create_mailbox(address, display_name)
+    def find_or_create_mailbox(self, address: str, display_name: str | None = None) -> User:
+        return self._directory.find_or_create_mailbox(address, display_name)
 
     def deliver_mail(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str:
         """Puts one mail into the mailbox and returns its immutable id."""
@@ -44,9 +44,9 @@ class GraphMailboxes:
                 user.user_id,
                 folder_id,
                 sha256,
-                new_id("AAMkAD", 83),
-                new_id("AAkALgAAAAAAHYQDEapmEc2byACqAC-EWg0A", 35),
-                _change_key(),
+                generate_id("AAMkAD", 83),
+                generate_id("AAkALgAAAAAAHYQDEapmEc2byACqAC-EWg0A", 35),
+                _generate_change_key(),
                 to_ms(received_at) if received_at else now_ms,
                 now_ms,
                 now_ms,
@@ -68,8 +68,8 @@ class GraphMailboxes:
             self._store.execute_sql(
                 "update graph_message set folder_id = ?, rest_id = ?, change_key = ?, modified_ms = ? where pk = ?",
                 target,
-                new_id("AAMkAD", 83),
-                _change_key(),
+                generate_id("AAMkAD", 83),
+                _generate_change_key(),
                 to_ms(self._now()),
                 before["pk"],
             )
@@ -85,7 +85,7 @@ class GraphMailboxes:
             self._store.execute_sql(
                 "update graph_message set is_read = ?, change_key = ?, modified_ms = ? where pk = ?",
                 int(is_read),
-                _change_key(),
+                _generate_change_key(),
                 to_ms(self._now()),
                 before["pk"],
             )
@@ -100,7 +100,7 @@ class GraphMailboxes:
             self._record_change(message, "removed", message["folder_id"])
             self._announces.announce_change("deleted", message, message["folder_id"])
 
-    def create_folder(self, address: str, folder: str) -> str:
+    def find_or_create_folder(self, address: str, folder: str) -> str:
         """Makes what is missing of the path, and returns the id of its last folder."""
         return self._directory.find_or_create_folder(self._require_user(address).user_id, folder)
 
@@ -175,5 +175,5 @@ class GraphMailboxes:
         )
 
 
-def _change_key() -> str:
-    return new_id("CQAAABYAAAC", 18)
+def _generate_change_key() -> str:
+    return generate_id("CQAAABYAAAC", 18)

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 
 from mailroom_sandbox.provider_doubles.microsoft.access import Target
-from mailroom_sandbox.provider_doubles.microsoft.attachments import Attachment, attachment_json
+from mailroom_sandbox.provider_doubles.microsoft.attachments import Attachment, build_attachment_json
 from mailroom_sandbox.provider_doubles.microsoft.attachments import check_selected as check_attachment_members
 from mailroom_sandbox.provider_doubles.microsoft.directory import ROOT, Directory
 from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
@@ -19,9 +19,9 @@ from mailroom_sandbox.provider_doubles.microsoft.odata import (
     split_list,
 )
 from mailroom_sandbox.provider_doubles.microsoft.render import (
+    build_message_json,
+    build_nested_json,
     check_selected,
-    message_json,
-    nested_json,
     stored_attachments,
 )
 from mailroom_sandbox.provider_doubles.store import Store
@@ -65,7 +65,7 @@ class GraphMessages:
         path = f"users('{target.user.user_id}')/mailFolders"
         body: dict[str, object] = {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}"}
         selected = {name.lower() for name in split_list(call.query_value("$select"))}
-        body["value"] = [self.folder_json(row, selected) for row in rows[skip : skip + top]]
+        body["value"] = [self.build_folder_json(row, selected) for row in rows[skip : skip + top]]
         if len(rows) > skip + top:
             below = f"/{parent_row['folder_id']}/childFolders" if parent else ""
             options = {"$skip": str(skip + top), "$top": str(top)}
@@ -80,7 +80,7 @@ class GraphMessages:
         row = self.folder_row(target, key)
         context = f"{call.base_url}/v1.0/$metadata#users('{target.user.user_id}')/mailFolders/$entity"
         selected = {name.lower() for name in split_list(call.query_value("$select"))}
-        return Reply(200, {"@odata.context": context, **self.folder_json(row, selected)})
+        return Reply(200, {"@odata.context": context, **self.build_folder_json(row, selected)})
 
     def folder_row(self, target: Target, key: str) -> sqlite3.Row:
         row = self._directory.folder(target.user.user_id, key)
@@ -88,7 +88,7 @@ class GraphMessages:
             raise self._errors.item_not_found()
         return row
 
-    def folder_json(self, row: sqlite3.Row, selected: set[str] | None = None) -> dict[str, object]:
+    def build_folder_json(self, row: sqlite3.Row, selected: set[str] | None = None) -> dict[str, object]:
         children = self._store.select_number(
             "select count(*) from folder where parent_id = ? and is_hidden = 0", row["folder_id"]
         )
@@ -126,7 +126,7 @@ class GraphMessages:
             rows = [row for row in rows if all(one.is_met(self._build_item(row, call, target, ())) for one in others)]
         selected = check_selected(split_list(call.query_value("$select")))
         expand = call.query_value("$expand")
-        value = [self._expanded_item(row, call, target, selected, expand) for row in rows[skip : skip + top]]
+        value = [self._build_expanded_item(row, call, target, selected, expand) for row in rows[skip : skip + top]]
         path = f"users('{target.user.user_id}')/" + (f"mailFolders('{folder_id}')/messages" if folder else "messages")
         body: dict[str, object] = {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", "value": value}
         if len(rows) > skip + top:
@@ -140,11 +140,11 @@ class GraphMessages:
     def get_message(self, call: Call, target: Target, message_id: str) -> Reply:
         row = self.message_row(target, message_id)
         selected = check_selected(split_list(call.query_value("$select")))
-        item = self._expanded_item(row, call, target, selected, call.query_value("$expand"))
+        item = self._build_expanded_item(row, call, target, selected, call.query_value("$expand"))
         context = f"{call.base_url}/v1.0/$metadata#users('{target.user.user_id}')/messages/$entity"
         return self._with_preference(call, Reply(200, {"@odata.context": context, **item}))
 
-    def source_of(self, target: Target, message_id: str) -> Reply:
+    def reply_with_source(self, target: Target, message_id: str) -> Reply:
         self._refuse_basic(target)
         return Reply(200, self.read_source(self.message_row(target, message_id)), media_type="text/plain")
 
@@ -168,7 +168,10 @@ class GraphMessages:
     def delta_item(
         self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str], expand: str | None
     ) -> dict[str, object]:
-        return {"@odata.type": "#microsoft.graph.message", **self._expanded_item(row, call, target, selected, expand)}
+        return {
+            "@odata.type": "#microsoft.graph.message",
+            **self._build_expanded_item(row, call, target, selected, expand),
+        }
 
     # Attachments
 
@@ -179,7 +182,7 @@ class GraphMessages:
         expanded = parse_expand(call.query_value("$expand"))
         check_attachment_members(selected)
         path = f"users('{target.user.user_id}')/messages('{message_id}')/attachments"
-        value = [self._attachment_item(one, selected, expanded) for one in self._attachments_of(row, call)]
+        value = [self._build_attachment_item(one, selected, expanded) for one in self._list_attachments(row, call)]
         return Reply(200, {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", "value": value})
 
     def get_attachment(self, call: Call, target: Target, message_id: str, attachment_id: str) -> Reply:
@@ -187,7 +190,7 @@ class GraphMessages:
         selected = split_list(call.query_value("$select"))
         check_attachment_members(selected)
         path = f"users('{target.user.user_id}')/messages('{message_id}')/attachments/$entity"
-        item = self._attachment_item(found, selected, parse_expand(call.query_value("$expand")))
+        item = self._build_attachment_item(found, selected, parse_expand(call.query_value("$expand")))
         return Reply(200, {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", **item})
 
     def attachment_bytes(self, target: Target, message_id: str, attachment_id: str) -> Reply:
@@ -204,14 +207,14 @@ class GraphMessages:
                     return one
         raise self._errors.item_not_found()
 
-    def _attachments_of(self, row: sqlite3.Row, call: Call) -> tuple[Attachment, ...]:
+    def _list_attachments(self, row: sqlite3.Row, call: Call) -> tuple[Attachment, ...]:
         return stored_attachments(row, self.read_source(row), immutable=wants_immutable(call))
 
-    def _attachment_item(
+    def _build_attachment_item(
         self, one: Attachment, selected: Sequence[str], expanded: dict[str, list[str]]
     ) -> dict[str, object]:
         shows_item = one.is_item and "microsoft.graph.itemattachment/item" in expanded
-        return attachment_json(one, selected, item=nested_json(one.part.content) if shows_item else None)
+        return build_attachment_json(one, selected, item=build_nested_json(one.part.content) if shows_item else None)
 
     # Shared
 
@@ -240,7 +243,7 @@ class GraphMessages:
         statement = f"select * from graph_message where {' and '.join(where)} order by {by}, pk {direction} limit ?"  # noqa: S608
         return self._store.select_rows(statement, *values, limit)
 
-    def _expanded_item(
+    def _build_expanded_item(
         self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str], expand: str | None
     ) -> dict[str, object]:
         item = self._build_item(row, call, target, selected)
@@ -251,12 +254,12 @@ class GraphMessages:
             path = f"users('{target.user.user_id}')/messages('{item['id']}')/attachments"
             item["attachments@odata.context"] = f"{call.base_url}/v1.0/$metadata#{path}"
             item["attachments"] = [
-                attachment_json(one, expanded["attachments"]) for one in self._attachments_of(row, call)
+                build_attachment_json(one, expanded["attachments"]) for one in self._list_attachments(row, call)
             ]
         return item
 
     def _build_item(self, row: sqlite3.Row, call: Call, target: Target, selected: Sequence[str]) -> dict[str, object]:
-        return message_json(
+        return build_message_json(
             row,
             self.read_source(row),
             immutable=wants_immutable(call),

@@ -29,7 +29,7 @@ class GraphChannel:
         self._http = http
         self._settings = settings
 
-    async def send_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
+    async def post_pushes(self, url: str, pending_pushes: Sequence[PendingPush]) -> str:
         first = any(pending_push.attempts == 0 for pending_push in pending_pushes)
         timeout_s = (
             self._settings.notification_first_timeout_s if first else self._settings.notification_retry_timeout_s
@@ -60,19 +60,19 @@ class GraphNotifications:
     def announce_change(self, change_type: str, message: sqlite3.Row, folder_id: str) -> None:
         for subscription in self._list_live_subscriptions(message["user_id"]):
             if subscription["folder_id"] in (None, folder_id):
-                self._hand_in(subscription, change_type, message)
+                self._enqueue_push(subscription, change_type, message)
 
     def announce_move(self, before: sqlite3.Row, after: sqlite3.Row) -> None:
         """For a folder, a message came or went. For the mailbox it changed, or is another one where ids change."""
         for subscription in self._list_live_subscriptions(before["user_id"]):
             watched = subscription["folder_id"]
             if watched is None and subscription["immutable_ids"]:
-                self._hand_in(subscription, "updated", after)
+                self._enqueue_push(subscription, "updated", after)
                 continue
             if watched in (None, before["folder_id"]):
-                self._hand_in(subscription, "deleted", before)
+                self._enqueue_push(subscription, "deleted", before)
             if watched in (None, after["folder_id"]):
-                self._hand_in(subscription, "created", after)
+                self._enqueue_push(subscription, "created", after)
 
     def send_lifecycle_event(self, subscription_id: str, event: str) -> bool:
         """Sends one lifecycle event; a removed subscription is gone before anybody is told."""
@@ -83,7 +83,7 @@ class GraphNotifications:
             self._store.execute_sql("delete from subscription where subscription_id = ?", subscription_id)
         if row["lifecycle_url"] is None:
             return False  # those without the address never hear of it
-        self._dispatcher.hand_in(
+        self._dispatcher.enqueue_push(
             CHANNEL, row["lifecycle_url"], row["user_id"], {**self._build_envelope(row), "lifecycleEvent": event}
         )
         return True
@@ -93,11 +93,11 @@ class GraphNotifications:
             "select * from subscription where user_id = ? and expires_ms > ?", user_id, to_ms(self._now())
         )
 
-    def _hand_in(self, subscription: sqlite3.Row, change_type: str, message: sqlite3.Row) -> None:
+    def _enqueue_push(self, subscription: sqlite3.Row, change_type: str, message: sqlite3.Row) -> None:
         if change_type not in subscription["change_type"].split(","):
             return
         user = self._directory.find_user(subscription["user_id"])
-        fault = self._faults.use_once(Notifications, user.address if user else None)
+        fault = self._faults.use_fault_once(Notifications, user.address if user else None)
         message_id = message["immutable_id"] if subscription["immutable_ids"] else message["rest_id"]
         resource = f"Users/{message['user_id']}/Messages/{message_id}"
         item = {
@@ -112,7 +112,7 @@ class GraphNotifications:
             },
         }
         for due_in_s in fault.due_in_s() if fault else [0.0]:
-            self._dispatcher.hand_in(
+            self._dispatcher.enqueue_push(
                 CHANNEL, subscription["notification_url"], message["user_id"], item, due_in_s=due_in_s
             )
 

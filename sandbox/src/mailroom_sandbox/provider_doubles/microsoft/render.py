@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 import orjson
 
 from mailroom_sandbox.provider_doubles import mime
-from mailroom_sandbox.provider_doubles.microsoft.attachments import Attachment, attachments_of, has_attachments
+from mailroom_sandbox.provider_doubles.microsoft.attachments import Attachment, build_attachments, has_attachments
 from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery
-from mailroom_sandbox.provider_doubles.wire import graph_time, to_ms
+from mailroom_sandbox.provider_doubles.wire import format_graph_time, to_ms
 
 # Given only when named in `$select`.
 _ON_REQUEST = frozenset({"internetMessageHeaders", "uniqueBody"})
@@ -62,10 +62,10 @@ def check_selected(selected: Sequence[str]) -> tuple[str, ...]:
 
 def stored_attachments(row: sqlite3.Row, source: bytes, *, immutable: bool) -> tuple[Attachment, ...]:
     message_id = row["immutable_id"] if immutable else row["rest_id"]
-    return attachments_of(mime.parse_mail(source), message_id, row["created_ms"])
+    return build_attachments(mime.parse_mail(source), message_id, row["created_ms"])
 
 
-def message_json(
+def build_message_json(
     row: sqlite3.Row,
     source: bytes,
     *,
@@ -75,13 +75,13 @@ def message_json(
     basic: bool = False,
 ) -> dict[str, object]:
     """`basic` leaves out what `Mail.ReadBasic` may not see."""
-    content = _content_json(mime.parse_mail(source), text_body)
-    received = graph_time(row["received_ms"])
+    content = _build_content_json(mime.parse_mail(source), text_body)
+    received = format_graph_time(row["received_ms"])
     message_id = row["immutable_id"] if immutable else row["rest_id"]
     everything: dict[str, object] = {
         "id": message_id,
-        "createdDateTime": graph_time(row["created_ms"]),
-        "lastModifiedDateTime": graph_time(row["modified_ms"]),
+        "createdDateTime": format_graph_time(row["created_ms"]),
+        "lastModifiedDateTime": format_graph_time(row["modified_ms"]),
         "changeKey": row["change_key"],
         "categories": orjson.loads(row["categories"]),
         "receivedDateTime": received,
@@ -103,23 +103,23 @@ def message_json(
     return {**kind, "@odata.etag": f'W/"{row["change_key"]}"', **chosen}
 
 
-def nested_json(source: bytes) -> dict[str, object]:
+def build_nested_json(source: bytes) -> dict[str, object]:
     """A message inside another, as `$expand=microsoft.graph.itemattachment/item` shows it: with an empty id."""
-    content = _content_json(mime.parse_mail(source), text_body=False)
+    content = _build_content_json(mime.parse_mail(source), text_body=False)
     shown = {name: value for name, value in content.items() if name not in _ON_REQUEST}
     return {"@odata.type": "#microsoft.graph.message", "id": "", "isRead": True, "isDraft": False, **shown}
 
 
-def _content_json(root: mime.MimePart, text_body: bool) -> dict[str, object]:
+def _build_content_json(root: mime.MimePart, text_body: bool) -> dict[str, object]:
     body = _body_json(root)
     plain = _plain_text(body)
     if text_body:
         body = {"contentType": "text", "content": plain}
-    sent = mime.sent_at(root)
+    sent = mime.read_sent_time(root)
     subject = root.read_header("subject") or ""
     sender = mime.list_people(root, "sender") or mime.list_people(root, "from")
     members: dict[str, object] = {
-        "sentDateTime": graph_time(to_ms(sent)) if sent else None,
+        "sentDateTime": format_graph_time(to_ms(sent)) if sent else None,
         "hasAttachments": has_attachments(root),
         "internetMessageId": (root.read_header("message-id") or "").strip(),
         "internetMessageHeaders": [{"name": name, "value": value} for name, value in root.headers],
@@ -128,12 +128,12 @@ def _content_json(root: mime.MimePart, text_body: bool) -> dict[str, object]:
         "body": body,
         "uniqueBody": body,
         "importance": _read_importance(root),
-        "sender": next(iter(_recipients_json(sender)), None),
-        "from": next(iter(_recipients_json(mime.list_people(root, "from"))), None),
-        "toRecipients": _recipients_json(mime.list_people(root, "to")),
-        "ccRecipients": _recipients_json(mime.list_people(root, "cc")),
-        "bccRecipients": _recipients_json(mime.list_people(root, "bcc")),
-        "replyTo": _recipients_json(mime.list_people(root, "reply-to")),
+        "sender": next(iter(_build_recipients_json(sender)), None),
+        "from": next(iter(_build_recipients_json(mime.list_people(root, "from"))), None),
+        "toRecipients": _build_recipients_json(mime.list_people(root, "to")),
+        "ccRecipients": _build_recipients_json(mime.list_people(root, "cc")),
+        "bccRecipients": _build_recipients_json(mime.list_people(root, "bcc")),
+        "replyTo": _build_recipients_json(mime.list_people(root, "reply-to")),
         "conversationId": _conversation_id(root, subject),
         "isDeliveryReceiptRequested": False,
         "isReadReceiptRequested": root.read_header("disposition-notification-to") is not None,
@@ -159,7 +159,7 @@ def _plain_text(body: dict[str, object]) -> str:
     return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]*>", " ", without_code))).strip()
 
 
-def _recipients_json(found: Iterable[mime.MailAddress]) -> list[dict[str, object]]:
+def _build_recipients_json(found: Iterable[mime.MailAddress]) -> list[dict[str, object]]:
     return [{"emailAddress": {"name": person.name, "address": person.address}} for person in found]
 
 

@@ -74,7 +74,7 @@ class Subscriptions:
             int(wants_immutable(call)),
             to_ms(self._state.now()),
         )
-        return self._one_reply(call, self._require_own(holder, subscription_id), 201)
+        return self._build_reply(call, self._require_own(holder, subscription_id), 201)
 
     def list_own(self, call: Call, holder: Holder) -> Reply:
         rows = self._store.select_rows(
@@ -87,10 +87,10 @@ class Subscriptions:
             holder.tenant_id,
         )
         context = f"{call.base_url}/v1.0/$metadata#subscriptions"
-        return Reply(200, {"@odata.context": context, "value": [_json_of(row) for row in rows]})
+        return Reply(200, {"@odata.context": context, "value": [_build_subscription_json(row) for row in rows]})
 
     def get_subscription(self, call: Call, holder: Holder, subscription_id: str) -> Reply:
-        return self._one_reply(call, self._require_own(holder, subscription_id), 200)
+        return self._build_reply(call, self._require_own(holder, subscription_id), 200)
 
     async def renew_subscription(self, call: Call, holder: Holder, subscription_id: str) -> Reply:
         row = self._require_own(holder, subscription_id)
@@ -111,7 +111,7 @@ class Subscriptions:
             notification_url,
             subscription_id,
         )
-        return self._one_reply(call, self._require_own(holder, subscription_id), 200)
+        return self._build_reply(call, self._require_own(holder, subscription_id), 200)
 
     def reauthorize_subscription(self, holder: Holder, subscription_id: str) -> Reply:
         """Proves that the caller still has access; the expiry stays."""
@@ -260,17 +260,17 @@ class Subscriptions:
             raise self._errors.no_subscription()
         return row
 
-    def _one_reply(self, call: Call, row: sqlite3.Row, status: int) -> Reply:
+    def _build_reply(self, call: Call, row: sqlite3.Row, status: int) -> Reply:
         context = f"{call.base_url}/v1.0/$metadata#subscriptions/$entity"
-        return Reply(status, {"@odata.context": context, **_json_of(row)})
+        return Reply(status, {"@odata.context": context, **_build_subscription_json(row)})
 
 
-def expiry_text(expires_ms: int) -> str:
+def format_expiry(expires_ms: int) -> str:
     """Seven digits of a second, as the service writes them."""
     return from_ms(expires_ms).strftime("%Y-%m-%dT%H:%M:%S.%f") + "0Z"
 
 
-def _json_of(row: sqlite3.Row) -> dict[str, object]:
+def _build_subscription_json(row: sqlite3.Row) -> dict[str, object]:
     return {
         "id": row["subscription_id"],
         "resource": row["resource"],
@@ -280,7 +280,7 @@ def _json_of(row: sqlite3.Row) -> dict[str, object]:
         "notificationUrl": row["notification_url"],
         "notificationQueryOptions": None,
         "lifecycleNotificationUrl": row["lifecycle_url"],
-        "expirationDateTime": expiry_text(row["expires_ms"]),
+        "expirationDateTime": format_expiry(row["expires_ms"]),
         "creatorId": row["creator_id"],
         "includeResourceData": None,
         "latestSupportedTlsVersion": row["tls_version"],

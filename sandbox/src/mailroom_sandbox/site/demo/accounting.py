@@ -38,15 +38,15 @@ class MailAccount:
     missing: str | None
 
 
-def account_for(message_id: str, messages: Mapping[str, Item], documents: Mapping[str, Item]) -> MailAccount:
+def build_mail_account(message_id: str, messages: Mapping[str, Item], documents: Mapping[str, Item]) -> MailAccount:
     message = messages.get(message_id)
     if message is None:
         return MailAccount(message_id, (), None, "not seen by the sync yet")
-    parts = tuple(_account_for_part(part, documents) for part in message["parts"])
+    parts = tuple(_build_part_account(part, documents) for part in message["parts"])
     return MailAccount(message_id, parts, message["skip_reason"], _describe_missing(message, parts))
 
 
-def _account_for_part(part: Item, documents: Mapping[str, Item]) -> PartAccount:
+def _build_part_account(part: Item, documents: Mapping[str, Item]) -> PartAccount:
     document = documents.get(part["document_id"] or "")
     return PartAccount(
         part["part_path"], part["filename"], _judge_outcome(part, document), part["skip_reason"], document

@@ -9,7 +9,7 @@ from mailroom_sandbox.site.demo.browser import Browser
 _GONE = {"deleting", "deleted"}
 
 
-async def connect_mailbox(api: MailroomAPI, provider: str, address: str, trusted: ssl.SSLContext) -> str:
+async def ensure_mailbox_connected(api: MailroomAPI, provider: str, address: str, trusted: ssl.SSLContext) -> str:
     """The id of the invoice doc source of this mailbox, which is active: one that was paused is resumed, and consent
     is given only where it is missing."""
     existing = [source for source in await api.list_items("/doc-sources") if _is_for(source, provider, address)]

@@ -9,11 +9,11 @@ from rich.console import Console
 
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo import expectations
-from mailroom_sandbox.site.demo.accounting import Item, MailAccount, account_for
+from mailroom_sandbox.site.demo.accounting import Item, MailAccount, build_mail_account
 from mailroom_sandbox.site.demo.api import MailroomAPI, retry_while_unavailable
-from mailroom_sandbox.site.demo.connect import connect_mailbox
+from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.demo.mails import SAMPLES, Mail, deliver_mails
-from mailroom_sandbox.site.demo.tables import DocumentRows, account_table, show_documents
+from mailroom_sandbox.site.demo.tables import DocumentRows, build_account_table, show_documents
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.lifecycle import SitePlan
 from mailroom_sandbox.site.sandbox_providers import control_url
@@ -40,10 +40,10 @@ class MailboxSnapshot:
     documents: Mapping[str, Item]
 
     @property
-    def account_for_mails(self) -> list[tuple[str, MailAccount]]:
+    def build_mail_accounts(self) -> list[tuple[str, MailAccount]]:
         """Each delivered mail by its name, with what became of it."""
         return [
-            (mail.name, account_for(message_id, self.messages, self.documents))
+            (mail.name, build_mail_account(message_id, self.messages, self.documents))
             for mail, message_id in self.mailbox.delivered.items()
         ]
 
@@ -76,10 +76,10 @@ class Demo:
 
     async def _connect_mailbox(self, api: MailroomAPI, control: ControlClient, provider: str) -> DemoMailbox:
         address = MAILBOXES[provider]
-        await control.create_mailbox(provider, address)
+        await control.find_or_create_mailbox(provider, address)
         trusted = self.plan.certificates.client_context()
         # An attempt that was cut off left a source that nobody has consented to; the next one finds it and goes on.
-        doc_source_id = await retry_while_unavailable(lambda: connect_mailbox(api, provider, address, trusted))
+        doc_source_id = await retry_while_unavailable(lambda: ensure_mailbox_connected(api, provider, address, trusted))
         self.console.print(f"[green]✓[/] {address} is connected")
         delivered, new = await deliver_mails(control, provider, address, self.mails, self.plan.home.deliveries)
         self.console.print(f"[green]✓[/] {new} mails delivered to {address}, {len(delivered) - new} were there already")
@@ -96,7 +96,7 @@ class Demo:
             looks = [await retry_while_unavailable(partial(_take_snapshot, api, mailbox)) for mailbox in mailboxes]
             for look in looks:
                 rows.show_documents(look.documents.values())
-            now = [look.account_for_mails for look in looks]
+            now = [look.build_mail_accounts for look in looks]
             if now != before:
                 moved_at_s, before = loop.time(), now
             is_missing = any(account.missing for accounts in now for _, account in accounts)
@@ -109,7 +109,7 @@ class Demo:
         differences = [difference for look in looks for difference in self._list_differences(look)]
         for look in looks:
             if not self.of_the_repository:
-                self.console.print(account_table(look.mailbox.address, look.account_for_mails))
+                self.console.print(build_account_table(look.mailbox.address, look.build_mail_accounts))
             elif self.once:  # otherwise they have just been shown, and there is more to come
                 show_documents(self.console, look.mailbox.address, look.documents.values())
         for difference in differences:
@@ -119,12 +119,12 @@ class Demo:
         return 1 if differences else 0
 
     def _list_differences(self, look: MailboxSnapshot) -> Iterator[str]:
-        for mail, account in look.account_for_mails:
+        for mail, account in look.build_mail_accounts:
             if account.missing:
                 yield f"{look.mailbox.address}: {mail}: {account.missing}"
         if self.of_the_repository:
             expected, lists_inline = expectations.load_expectations(SAMPLES), look.mailbox.provider != "outlook"
-            for text in expectations.find_differences(expected, look.account_for_mails, lists_inline=lists_inline):
+            for text in expectations.find_differences(expected, look.build_mail_accounts, lists_inline=lists_inline):
                 yield f"{look.mailbox.address}: {text}"
 
     def _print_commands(self, endpoints: Endpoints) -> None:

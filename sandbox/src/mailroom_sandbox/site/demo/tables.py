@@ -62,7 +62,7 @@ def show_documents(console: Console, mailbox: str, documents: Iterable[Item]) ->
     DocumentRows(console, {document["doc_source_id"]: mailbox for document in found}).show_documents(found)
 
 
-def account_table(title: str, accounts: Iterable[tuple[str, MailAccount]]) -> Table:
+def build_account_table(title: str, accounts: Iterable[tuple[str, MailAccount]]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold")
     for name in ("mail", "part", "what became of it", "why"):
         table.add_column(name, overflow="fold")

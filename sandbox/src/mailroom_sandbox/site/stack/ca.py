@@ -16,7 +16,7 @@ class Certificates:
     bundle: Path
     server: Path
 
-    def server_context(self) -> ssl.SSLContext:
+    def build_server_ssl_context(self) -> ssl.SSLContext:
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         context.load_cert_chain(self.server)
         return context

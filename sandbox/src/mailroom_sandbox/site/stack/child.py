@@ -34,7 +34,7 @@ class Child:
     async def wait_for_exit(self) -> int:
         """Waits for the end without a thread; negative for a signal, as `subprocess` says it."""
         if self.popen.poll() is None:
-            await _pidfd_readable(self.pid)
+            await _wait_for_pidfd(self.pid)
         return self.popen.wait()
 
     async def stop_process(self, polite: signal.Signals, grace_s: float) -> int:
@@ -133,7 +133,7 @@ def _dies_with(parent: int, number: signal.Signals) -> Callable[[], None] | None
     return set_death_signal
 
 
-async def _pidfd_readable(pid: int) -> None:
+async def _wait_for_pidfd(pid: int) -> None:
     descriptor = os.pidfd_open(pid)
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()

@@ -295,9 +295,9 @@ async def test_labels_name_the_mailboxes_own(providers: RunningProviders, gmail:
 async def test_removed_label_leaves_its_messages_and_is_never_confused_with_a_later_one(
     providers: RunningProviders, gmail: MailboxUser
 ) -> None:
-    first = await providers.control.create_folder(GMAIL, "Bills")
-    assert await providers.control.create_folder(GMAIL, "Bills") == first
-    second = await providers.control.create_folder(GMAIL, "Receipts")
+    first = await providers.control.find_or_create_folder(GMAIL, "Bills")
+    assert await providers.control.find_or_create_folder(GMAIL, "Bills") == first
+    second = await providers.control.find_or_create_folder(GMAIL, "Receipts")
     (message_id,) = await providers.control.deliver_mail(build_mail(), GMAIL, folder="Bills")
     start = (await gmail.get_json("/profile"))["historyId"]
     await providers.control.remove_folder(GMAIL, "Bills")
@@ -307,7 +307,7 @@ async def test_removed_label_leaves_its_messages_and_is_never_confused_with_a_la
     listed = (await gmail.get_json("/labels"))["labels"]
     contracts.check_gmail_body("ListLabelsResponse", {"labels": listed})
     assert [label["id"] for label in listed if label["type"] == "user"] == [second]
-    assert await providers.control.create_folder(GMAIL, "Bills again") not in (first, second)
+    assert await providers.control.find_or_create_folder(GMAIL, "Bills again") not in (first, second)
 
 
 def batch_of(paths: list[str]) -> str:
@@ -352,7 +352,7 @@ async def test_large_batch_meets_the_limit_of_calls_at_once(providers: RunningPr
 
 async def test_too_many_calls_at_once_are_refused(folder: Path) -> None:
     async with running_providers(folder, latency_ms=1500, concurrent_calls_per_mailbox=1) as providers:
-        await providers.control.create_mailbox("gmail", GMAIL)
+        await providers.control.find_or_create_mailbox("gmail", GMAIL)
         person = await sign_in_gmail_user(providers)
         answers = await asyncio.gather(*(person.send_request("GET", "/profile") for _ in range(5)))
         refused = [answer for answer in answers if answer.status_code == 429]

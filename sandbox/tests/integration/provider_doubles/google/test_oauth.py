@@ -232,7 +232,7 @@ async def test_service_account_is_refused(
 async def test_refresh_token_dies_of_half_a_year_of_silence(folder: Path) -> None:
     times = [datetime.now(UTC)]
     async with running_providers(folder, now=lambda: times[-1]) as providers:
-        await providers.control.create_mailbox("gmail", GMAIL)
+        await providers.control.find_or_create_mailbox("gmail", GMAIL)
         person = await sign_in_gmail_user(providers)
         times.append(times[0] + timedelta(days=184))
         answer = await request_google_token(

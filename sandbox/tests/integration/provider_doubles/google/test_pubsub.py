@@ -17,7 +17,7 @@ TOPIC = "projects/mailroom-sandbox/topics/gmail"
 
 
 async def watched(providers: RunningProviders, **fields: object) -> tuple[MailboxUser, dict[str, Any]]:
-    await providers.control.create_mailbox("gmail", GMAIL)
+    await providers.control.find_or_create_mailbox("gmail", GMAIL)
     person = await sign_in_gmail_user(providers)
     return person, await person.post_json("/watch", {"topicName": TOPIC, **fields})
 

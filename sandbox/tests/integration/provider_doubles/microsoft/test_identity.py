@@ -151,7 +151,7 @@ async def test_code_needs_its_verifier(providers: RunningProviders) -> None:
 
 
 async def test_code_belongs_to_its_address_and_tenant(providers: RunningProviders) -> None:
-    await providers.control.create_mailbox("outlook", "bob@other.example")
+    await providers.control.find_or_create_mailbox("outlook", "bob@other.example")
     code = await obtain_code(providers, build_microsoft_authorize_url(providers))
     fields = {"grant_type": "authorization_code", "code": code}
     elsewhere = await request_microsoft_token(providers, **{**fields, "redirect_uri": REDIRECT_URIS[1]})
@@ -184,7 +184,7 @@ async def test_refresh_gives_a_new_token_and_leaves_the_old_alive(
 
 async def test_strict_rotation_refuses_a_used_refresh_token(folder: Path) -> None:
     async with running_providers(folder, refresh_tokens_rotate=True) as providers:
-        await providers.control.create_mailbox("outlook", OUTLOOK)
+        await providers.control.find_or_create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
         fields = {"grant_type": "refresh_token", "refresh_token": person.tokens["refresh_token"]}
         assert (await request_microsoft_token(providers, **fields)).status_code == 200
@@ -208,7 +208,7 @@ async def test_refresh_token_dies_of_ninety_days_of_silence(folder: Path) -> Non
     today = datetime.now(UTC)
     times = [today]
     async with running_providers(folder, now=lambda: times[-1]) as providers:
-        await providers.control.create_mailbox("outlook", OUTLOOK)
+        await providers.control.find_or_create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
         times.append(today + timedelta(days=91))
         answer = await request_microsoft_token(
@@ -243,7 +243,7 @@ async def test_application_token_needs_a_real_tenant_and_default_scope(providers
 
 
 async def test_application_reads_its_tenants_mailboxes_and_no_others(providers: RunningProviders) -> None:
-    await providers.control.create_mailbox("outlook", "bob@other.example")
+    await providers.control.find_or_create_mailbox("outlook", "bob@other.example")
     scope = "https://graph.microsoft.com/.default"
     granted = await request_microsoft_token(providers, "company.example", grant_type="client_credentials", scope=scope)
     application = MailboxUser(providers.http, providers.at.graph_url, granted.json())

@@ -86,7 +86,7 @@ async def test_child_folders_are_listed_below_their_parent(providers: RunningPro
 
 
 async def test_removed_folder_goes_with_its_messages(providers: RunningProviders, outlook: MailboxUser) -> None:
-    folder_id = await providers.control.create_folder(OUTLOOK, "Inbox/Bills")
+    folder_id = await providers.control.find_or_create_folder(OUTLOOK, "Inbox/Bills")
     (message_id,) = await providers.control.deliver_mail(build_mail(), OUTLOOK, folder="Inbox/Bills")
     assert (await outlook.get_json(f"/me/mailFolders/{folder_id}"))["displayName"] == "Bills"
     for name in ("Inbox", "Inbox/None"):
@@ -286,7 +286,7 @@ async def test_basic_permission_sees_neither_body_nor_attachment(
 
 
 async def test_strangers_mailbox_is_closed(providers: RunningProviders, outlook: MailboxUser) -> None:
-    await providers.control.create_mailbox("outlook", "bob@company.example")
+    await providers.control.find_or_create_mailbox("outlook", "bob@company.example")
     await outlook.get_json("/users/bob@company.example/messages", status=403)
     await outlook.get_json("/users/nobody@company.example/messages", status=404)
     await outlook.get_json(f"/users/{OUTLOOK}/messages")
@@ -304,15 +304,15 @@ async def test_token_is_asked_for_and_dies(providers: RunningProviders, outlook:
 
 async def test_token_runs_out_by_itself(folder: Any) -> None:
     async with running_providers(folder, access_token_lifetime_s=0) as providers:
-        await providers.control.create_mailbox("outlook", OUTLOOK)
+        await providers.control.find_or_create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
         await person.get_json("/me", status=401)
 
 
 async def test_fifth_call_at_once_to_one_mailbox_is_refused(folder: Any) -> None:
     async with running_providers(folder, latency_ms=1500) as providers:
-        await providers.control.create_mailbox("outlook", OUTLOOK)
-        await providers.control.create_mailbox("outlook", "bob@company.example")
+        await providers.control.find_or_create_mailbox("outlook", OUTLOOK)
+        await providers.control.find_or_create_mailbox("outlook", "bob@company.example")
         ada = await sign_in_outlook_user(providers)
         bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
         answers = await asyncio.gather(*(person.send_request("GET", "/me/messages") for person in [ada] * 6 + [bob]))

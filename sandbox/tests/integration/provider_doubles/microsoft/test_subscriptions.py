@@ -113,7 +113,7 @@ async def test_wrong_members_are_refused(
 async def test_nobody_subscribes_to_a_strangers_mailbox(
     providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
-    await providers.control.create_mailbox("outlook", "bob@company.example")
+    await providers.control.find_or_create_mailbox("outlook", "bob@company.example")
     message = await refused(outlook, webhook, 403, resource="/users/bob@company.example/messages")
     assert "Forbidden" in message
 
@@ -121,7 +121,7 @@ async def test_nobody_subscribes_to_a_strangers_mailbox(
 async def test_list_shows_a_user_his_own_and_an_application_those_of_its_tenant(
     providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
 ) -> None:
-    await providers.control.create_mailbox("outlook", "bob@company.example")
+    await providers.control.find_or_create_mailbox("outlook", "bob@company.example")
     bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
     ours, his = await create(outlook, webhook), await create(bob, webhook)
     scope = "https://graph.microsoft.com/.default"
@@ -173,7 +173,7 @@ async def test_expired_subscription_is_gone_and_silent(folder: Path, webhook: We
     today = datetime.now(UTC)
     times = [today]
     async with running_providers(folder, now=lambda: times[-1]) as providers:
-        await providers.control.create_mailbox("outlook", OUTLOOK)
+        await providers.control.find_or_create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
         made = await create(person, webhook, expirationDateTime=(today + timedelta(minutes=50)).isoformat())
         times.append(today + timedelta(minutes=51))
@@ -184,7 +184,7 @@ async def test_expired_subscription_is_gone_and_silent(folder: Path, webhook: We
 
 async def test_duplicate_is_refused_only_by_the_switch(folder: Path, webhook: WebhookReceiver) -> None:
     async with running_providers(folder) as providers:
-        await providers.control.create_mailbox("outlook", OUTLOOK)
+        await providers.control.find_or_create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
         await create(person, webhook)
         await create(person, webhook)
@@ -260,7 +260,7 @@ async def test_refused_notification_comes_again_until_it_is_accepted(
 
 async def test_undelivered_notification_survives_a_restart(folder: Path, webhook: WebhookReceiver) -> None:
     async with running_providers(folder, notification_retry_base_s=30) as providers:
-        await providers.control.create_mailbox("outlook", OUTLOOK)
+        await providers.control.find_or_create_mailbox("outlook", OUTLOOK)
         person = await sign_in_outlook_user(providers)
         await create(person, webhook)
         webhook.statuses = [503]

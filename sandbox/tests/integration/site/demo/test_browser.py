@@ -48,7 +48,7 @@ async def pages(tmp_path: Path) -> AsyncIterator[tuple[str, ssl.SSLContext]]:
     routes = [Route("/", first), Route("/go", go, methods=both), Route("/consent", consent, methods=both)]
     certificates = ca.load_or_create_certificates(tmp_path)
     port = free_port()
-    async with listen_on_port(Starlette(routes=routes), port=port, tls=certificates.server_context()):
+    async with listen_on_port(Starlette(routes=routes), port=port, tls=certificates.build_server_ssl_context()):
         yield f"https://127.0.0.1:{port}", certificates.client_context()
 
 

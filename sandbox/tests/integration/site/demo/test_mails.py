@@ -17,7 +17,7 @@ def mails_in(folder: Path) -> list[Mail]:
 async def test_each_content_is_delivered_once_whatever_was_forgotten(tmp_path: Path) -> None:
     mails, remembered = mails_in(tmp_path / "mails"), tmp_path / "deliveries.json"
     async with running_providers(tmp_path / "providers") as providers:
-        await providers.control.create_mailbox("outlook", ADDRESS)
+        await providers.control.find_or_create_mailbox("outlook", ADDRESS)
         first, new = await deliver_mails(providers.control, "outlook", ADDRESS, mails, remembered)
         assert (new, set(first)) == (2, set(mails))
         assert await deliver_mails(providers.control, "outlook", ADDRESS, mails, remembered) == (first, 0)
@@ -33,7 +33,7 @@ async def test_each_content_is_delivered_once_whatever_was_forgotten(tmp_path: P
 async def test_delivered_mail_is_the_file_byte_for_byte(tmp_path: Path) -> None:
     mails = mails_in(tmp_path / "mails")
     async with running_providers(tmp_path / "providers") as providers:
-        await providers.control.create_mailbox("gmail", "ap@gmail.test")
+        await providers.control.find_or_create_mailbox("gmail", "ap@gmail.test")
         await deliver_mails(providers.control, "gmail", "ap@gmail.test", mails, tmp_path / "deliveries.json")
         there = {item["mime_sha256"] for item in await providers.control.list_messages("ap@gmail.test")}
     assert there == {hashlib.sha256(mail.path.read_bytes()).hexdigest() for mail in mails}

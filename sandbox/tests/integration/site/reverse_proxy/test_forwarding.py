@@ -82,7 +82,7 @@ async def running(service: Service, certificates: Certificates) -> AsyncIterator
     proxy = ReverseProxy({"/documents": service.url, "/webhooks": f"http://127.0.0.1:{free_port()}"})
     trusted = certificates.client_context()
     async with (
-        listen_on_port(proxy, port=port, tls=certificates.server_context()),
+        listen_on_port(proxy, port=port, tls=certificates.build_server_ssl_context()),
         httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as http,
         httpx.AsyncClient(base_url=f"https://localhost:{port}", verify=trusted, trust_env=False) as https,
     ):

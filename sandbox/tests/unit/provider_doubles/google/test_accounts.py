@@ -35,7 +35,7 @@ class HistoryRecords(RuleBasedStateMachine):
         self.state, google = sandbox()
         self.gmail, self.mailboxes = google.gmail, google.mailboxes
         self.address = f"{uuid.uuid4().hex}@mail.example"
-        account = self.mailboxes.create_mailbox(self.address)
+        account = self.mailboxes.find_or_create_mailbox(self.address)
         self.token = uuid.uuid4().hex
         holder = Holder("gmail", account.user_id, account.domain, "app", READONLY, "grant")
         self.state.tokens.store_token("access", self.token, holder, timedelta(hours=1))

@@ -41,7 +41,7 @@ class DeltaRounds(RuleBasedStateMachine):
         self.state, microsoft = sandbox()
         self.graph, self.mailboxes = microsoft.graph, microsoft.mailboxes
         self.address = f"{uuid.uuid4().hex}@company.example"
-        user = self.mailboxes.create_mailbox(self.address)
+        user = self.mailboxes.find_or_create_mailbox(self.address)
         self.token = uuid.uuid4().hex
         holder = Holder("outlook", user.user_id, user.tenant_id, "app", frozenset({"Mail.Read"}), "grant")
         self.state.tokens.store_token("access", self.token, holder, timedelta(hours=1))

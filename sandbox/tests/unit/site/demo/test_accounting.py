@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from mailroom_sandbox.site.demo.accounting import PartOutcome, account_for
+from mailroom_sandbox.site.demo.accounting import PartOutcome, build_mail_account
 
 
 def message(*parts: dict[str, Any], state: str = "closed", **reasons: str) -> dict[str, Any]:
@@ -35,31 +35,31 @@ DONE = {"A": {"id": "A", "status": "completed"}}
 
 
 def test_part_that_became_a_document_is_accounted_for() -> None:
-    account = account_for("m", {"m": message(part())}, DONE)
+    account = build_mail_account("m", {"m": message(part())}, DONE)
     assert account.missing is None
     assert [(each.outcome, each.document) for each in account.parts] == [(PartOutcome.DOCUMENT, DONE["A"])]
 
 
 def test_part_with_the_content_of_another_is_a_recorded_duplicate() -> None:
-    account = account_for("m", {"m": message(part(attachment_id="B"))}, DONE)
+    account = build_mail_account("m", {"m": message(part(attachment_id="B"))}, DONE)
     assert account.missing is None
     assert [each.outcome for each in account.parts] == [PartOutcome.DUPLICATE]
 
 
 def test_part_left_with_its_reason_is_accounted_for() -> None:
-    account = account_for("m", {"m": message(left("signature"))}, {})
+    account = build_mail_account("m", {"m": message(left("signature"))}, {})
     assert account.missing is None
     assert [(each.outcome, each.reason) for each in account.parts] == [(PartOutcome.LEFT, "signature")]
 
 
 def test_mail_without_parts_is_accounted_for_once_it_is_closed() -> None:
-    assert account_for("m", {"m": message(skip_reason="no_document_words")}, {}).missing is None
-    assert account_for("m", {"m": message(state="open")}, {}).missing == "message is open"
+    assert build_mail_account("m", {"m": message(skip_reason="no_document_words")}, {}).missing is None
+    assert build_mail_account("m", {"m": message(state="open")}, {}).missing == "message is open"
 
 
 @pytest.mark.parametrize("status", ["pending", "processing"])
 def test_unfinished_document_is_waited_for(status: str) -> None:
-    account = account_for("m", {"m": message(part(), state="open")}, {"A": {"id": "A", "status": status}})
+    account = build_mail_account("m", {"m": message(part(), state="open")}, {"A": {"id": "A", "status": status}})
     assert account.missing == "no result yet for a.pdf"
 
 
@@ -74,4 +74,4 @@ def test_unfinished_document_is_waited_for(status: str) -> None:
     ],
 )
 def test_what_is_lost_or_unexplained_is_said(messages: dict[str, Any], said: str) -> None:
-    assert account_for("m", messages, {}).missing == said
+    assert build_mail_account("m", messages, {}).missing == said

@@ -17,7 +17,7 @@ def test_half_made_certificates_are_made_anew(tmp_path: Path) -> None:
     certificates = load_or_create_certificates(tmp_path)
     certificates.bundle.unlink()
     certificates.server.write_text("half")
-    load_or_create_certificates(tmp_path).server_context()
+    load_or_create_certificates(tmp_path).build_server_ssl_context()
 
 
 def test_client_trusts_nobody_else(tmp_path: Path) -> None:

@@ -33,14 +33,14 @@ _INSERT_DOCUMENT = """
 _LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for update"
 _INSERT_INTAKE = """
     insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id,
-                                  internet_message_id, part_path, filename, content_type, size_bytes, blob_key, sender,
-                                  subject, received_at, folder)
+                                  internet_message_id, part_path, filename, detected_content_type, size_bytes,
+                                  uploaded_blob_key, sender_address, subject, received_at, folder)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
     on conflict (attachment_id) do nothing
     returning attachment_id
 """
 _FIND_INTAKE = """
-    select intake.blob_key, document.blob_key as kept_key
+    select intake.uploaded_blob_key, document.blob_key as kept_key
     from ingestion.intake join ingestion.document using (document_id)
     where attachment_id = $1
 """
@@ -58,7 +58,7 @@ class PgIntakeStore:
         async with open_transaction(self._pool) as conn:
             if (known := await conn.fetchrow(_FIND_INTAKE, attachment.attachment_id)) is not None:
                 # It came before, and all was done but perhaps the removal of its blob, which follows the commit.
-                return _superfluous_blob(known["blob_key"], known["kept_key"])
+                return _superfluous_blob(known["uploaded_blob_key"], known["kept_key"])
             created = await self._insert_document(conn, stored, attachment)
             document = created or await conn.fetchrow(_LOCK_DOCUMENT, stored.doc_source_id, stored.content_sha256)
             if document is None or not await _insert_intake(conn, attachment, document["document_id"]):
@@ -69,7 +69,7 @@ class PgIntakeStore:
                 return None
             if ResultStatus(document["status"]) in FINAL_STATUSES:
                 await self._append_result(conn, document, attachment)
-            return _superfluous_blob(attachment.blob_key, document["blob_key"])
+            return _superfluous_blob(attachment.uploaded_blob_key, document["blob_key"])
 
     async def _insert_document(
         self, conn: DatabaseSession, stored: AttachmentStored, attachment: DocumentAttachment
@@ -133,10 +133,10 @@ def build_attachment(stored: AttachmentStored) -> DocumentAttachment:
         internet_message_id=_replace_nul(stored.internet_message_id),
         part_path=stored.part_path,
         filename=_replace_nul(stored.filename),
-        content_type=stored.content_type,
+        detected_content_type=stored.content_type,
         size_bytes=stored.size_bytes,
-        blob_key=stored.blob_key,
-        sender=_replace_nul(stored.from_),
+        uploaded_blob_key=stored.blob_key,
+        sender_address=_replace_nul(stored.from_),
         subject=_replace_nul(stored.subject),
         received_at=stored.received_at,
         folder=_replace_nul(stored.folder),
@@ -160,10 +160,10 @@ async def _insert_intake(conn: DatabaseSession, attachment: DocumentAttachment, 
         attachment.internet_message_id,
         attachment.part_path,
         attachment.filename,
-        attachment.content_type,
+        attachment.detected_content_type,
         attachment.size_bytes,
-        attachment.blob_key,
-        attachment.sender,
+        attachment.uploaded_blob_key,
+        attachment.sender_address,
         attachment.subject,
         attachment.received_at,
         attachment.folder,

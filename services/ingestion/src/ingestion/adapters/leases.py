@@ -43,14 +43,14 @@ _LOCK_IF_HELD = "select document_id from ingestion.document where document_id = 
 _FINISH = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
-        reader = $8, classification = $9, archive_path = $10, lease_token = null, next_attempt_at = null,
-        last_error = null, updated_at = now()
+        reader = $8, archive_path = $9, lease_token = null, next_attempt_at = null,
+        retry_cause = null, updated_at = now()
     where document_id = $1
     returning *
 """
 _RELEASE = """
     update ingestion.document
-    set status = 'pending', lease_token = null, next_attempt_at = $3, last_error = $4, attempts = attempts - $5,
+    set status = 'pending', lease_token = null, next_attempt_at = $3, retry_cause = $4, attempts = attempts - $5,
         updated_at = now()
     where document_id = $1 and lease_token = $2
     returning document_id
@@ -116,7 +116,6 @@ class PgDocumentLeases:
                 None if outcome.extraction is None else dict(outcome.extraction),
                 outcome.confidence,
                 outcome.reader,
-                {"document_type": outcome.document_type, "confidence": outcome.confidence},
                 outcome.archive_path,
             )
             for intake in await conn.fetch(_INTAKES, lease.document_id):
@@ -173,10 +172,10 @@ def _read_attachment(row: Any) -> DocumentAttachment:
         internet_message_id=row["internet_message_id"],
         part_path=row["part_path"],
         filename=row["filename"],
-        content_type=row["content_type"],
+        detected_content_type=row["detected_content_type"],
         size_bytes=row["size_bytes"],
-        blob_key=row["blob_key"],
-        sender=row["sender"],
+        uploaded_blob_key=row["uploaded_blob_key"],
+        sender_address=row["sender_address"],
         subject=row["subject"],
         received_at=row["received_at"],
         folder=row["folder"],

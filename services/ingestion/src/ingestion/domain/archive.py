@@ -21,7 +21,7 @@ def build_archive_paths(attachment: DocumentAttachment, *, taken_on: date) -> It
     folder = "/".join(
         (
             "archive",
-            f"sender_email={encode_sender_address(attachment.sender)}",
+            f"sender_email={encode_sender_address(attachment.sender_address)}",
             f"received_date={received.isoformat()}",
             hash_message_id(attachment.message_id),
         )
@@ -61,7 +61,7 @@ def sanitize_file_stem(filename: str | None) -> str:
 def build_archive_metadata(attachment: DocumentAttachment, *, source: str, processed_at: datetime) -> dict[str, str]:
     """The object's metadata, in ASCII, since that is all S3 takes. `source` is the way that the document came."""
     return {
-        "sender-email": _encode_ascii(parse_sender_address(attachment.sender)),
+        "sender-email": _encode_ascii(parse_sender_address(attachment.sender_address)),
         "source": source,
         "processed-at": format_rfc3339(processed_at),
     }

@@ -29,10 +29,10 @@ class DocumentAttachment:
     internet_message_id: str | None
     part_path: str
     filename: str | None
-    content_type: str
+    detected_content_type: str
     size_bytes: int
-    blob_key: str
-    sender: str | None
+    uploaded_blob_key: str
+    sender_address: str | None
     subject: str | None
     received_at: datetime | None
     folder: str | None
@@ -43,7 +43,7 @@ class DocumentAttachment:
             "provider": self.provider,
             "message_id": self.message_id,
             "internet_message_id": self.internet_message_id,
-            "from": self.sender,
+            "from": self.sender_address,
             "subject": self.subject,
             "received_at": None if self.received_at is None else format_rfc3339(self.received_at),
             "attachment_filename": self.filename,

@@ -53,7 +53,7 @@ def _read_rows(page: Sequence[TextLine]) -> Iterator[InvoiceLine]:
 
 def _read_row(line: TextLine) -> InvoiceLine | None:
     texts = [cell.text for cell in line.cells]
-    amount = values.amount_of(texts[-1])
+    amount = values.parse_amount(texts[-1])
     if len(texts) < 2 or amount is None or not values.is_money(texts[-1]):
         return None
     described = [text for text in texts[:-1] if re.search(r"[^\W\d_]{3}", text) and not _UNIT.match(text)]
@@ -90,4 +90,4 @@ def _choose_price(numbers: Sequence[Decimal], first: Decimal, second: Decimal) -
 def _parse_number(text: str) -> Decimal | None:
     if match := _UNIT.match(text):
         text = match[1]
-    return values.amount_of(text)
+    return values.parse_amount(text)

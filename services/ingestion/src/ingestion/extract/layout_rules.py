@@ -27,11 +27,11 @@ _MAX_CELL = 300
 def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
     """The invoice on these pages and its kind: `invoice`, `credit_note` or `corrected_invoice`."""
     page = limit_lines(transcript)
-    currency = values.currency_of(line.text for line in page)
+    currency = values.determine_currency(line.text for line in page)
     totals = find_totals(page)
     day_first = _determine_day_first(page, currency)
     issued = _find_issue_date(page, day_first)
-    due = _first_parsed(_texts_beside(page, labels.DUE_DATE), lambda text: _first_date(text, day_first))
+    due = _find_first_parsed(_list_texts_beside(page, labels.DUE_DATE), lambda text: _find_first_date(text, day_first))
     invoice = Invoice(
         supplier_name=find_supplier_name(page),
         invoice_number=_find_invoice_number(page),
@@ -87,9 +87,9 @@ def _add_lines(invoice: Invoice, page: Sequence[TextLine], totals: InvoiceTotals
 
 
 def _find_invoice_number(page: Sequence[TextLine]) -> str | None:
-    behind = list(_texts_beside(page, labels.INVOICE_NUMBER))
-    labelled = _first_parsed(iter(behind), _parse_number)
-    return labelled or _find_number_in_headline(page) or _first_parsed(iter(behind), _parse_number_like_a_date)
+    behind = list(_list_texts_beside(page, labels.INVOICE_NUMBER))
+    labelled = _find_first_parsed(iter(behind), _parse_number)
+    return labelled or _find_number_in_headline(page) or _find_first_parsed(iter(behind), _parse_number_like_a_date)
 
 
 def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
@@ -101,7 +101,7 @@ def _find_number_in_headline(page: Sequence[TextLine]) -> str | None:
         for text in cells[:15]:
             if (match := labels.BARE_NUMBER_SIGN.match(text)) and (number := _parse_number(text[match.end() :])):
                 return number
-    number = _first_parsed(_texts_below_labels(page, labels.BARE_DOCUMENT), _parse_number)
+    number = _find_first_parsed(_list_texts_below_labels(page, labels.BARE_DOCUMENT), _parse_number)
     return number if number and re.search(r"\d{3}", number) else None
 
 
@@ -119,7 +119,7 @@ def _parse_number(text: str) -> str | None:
     word = joined.rpartition(" ")[2]
     if not _NUMBER.fullmatch(word) or not any(letter.isdigit() for letter in word):
         return None
-    if values.dates_in(joined) or re.fullmatch(r"\d+[.,]\d{2}", word) or len(word) < 2:
+    if values.find_dates(joined) or re.fullmatch(r"\d+[.,]\d{2}", word) or len(word) < 2:
         return None
     return joined
 
@@ -135,7 +135,7 @@ def _parse_number_like_a_date(text: str) -> str | None:
 
 def _determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool | None:
     """The order of day and month: what the dates of this document say, else its language, else its currency."""
-    said = {date.says_day_first for line in page for date in values.dates_in(line.text)} - {None}
+    said = {date.says_day_first for line in page for date in values.find_dates(line.text)} - {None}
     if len(said) == 1:
         return said.pop()
     if said:
@@ -148,9 +148,9 @@ def _determine_day_first(page: Sequence[TextLine], currency: str | None) -> bool
 
 def _find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
     def read(text: str) -> date | None:
-        return _first_date(text, day_first)
+        return _find_first_date(text, day_first)
 
-    labelled = _first_parsed(_texts_beside(page, labels.ISSUE_DATE), read)
+    labelled = _find_first_parsed(_list_texts_beside(page, labels.ISSUE_DATE), read)
     if labelled:
         return labelled
     for line in page:
@@ -159,7 +159,7 @@ def _find_issue_date(page: Sequence[TextLine], day_first: bool | None) -> date |
             match = labels.ISSUE_DATE_IN_HEADLINE.search(cell.text) if labels.HEADLINE.match(cell.text) else None
             if match and (found := read(cell.text[match.end() :])):
                 return found
-    return _first_parsed(_texts_beside(page, labels.BARE_DATE), read) or _find_lone_date(page, day_first)
+    return _find_first_parsed(_list_texts_beside(page, labels.BARE_DATE), read) or _find_lone_date(page, day_first)
 
 
 def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | None:
@@ -169,14 +169,14 @@ def _find_lone_date(page: Sequence[TextLine], day_first: bool | None) -> date | 
         for line in page[: max(12, len(page) // 3)]
         for cell in line.cells[:1]  # what has words to its left is the date of those
         if len(cell.text) <= 20
-        and (found := _first_date(cell.text, day_first))
-        and len(values.dates_in(cell.text)) == 1
+        and (found := _find_first_date(cell.text, day_first))
+        and len(values.find_dates(cell.text)) == 1
     ]
     return alone[0] if len(set(alone)) == 1 else None
 
 
-def _first_date(text: str, day_first: bool | None) -> date | None:
-    written = values.dates_in(text)
+def _find_first_date(text: str, day_first: bool | None) -> date | None:
+    written = values.find_dates(text)
     return written[0].resolve_date(day_first=day_first) if written else None
 
 
@@ -193,9 +193,9 @@ def _find_vat_id(page: Sequence[TextLine]) -> str | None:
             behind = cell.text[match.start() :]
             beside = line.cells[number + 1].text if number + 1 < len(line.cells) else ""
             for text in (behind, beside):
-                ids = values.vat_ids_in(text)
+                ids = values.find_vat_ids(text)
                 if not ids and labels.POLISH_TAX_ID.search(cell.text):
-                    ids = values.polish_tax_ids_in(text)
+                    ids = values.find_polish_tax_ids(text)
                 found += ids[:1]
                 if ids:
                     break
@@ -206,7 +206,7 @@ def _find_vat_id(page: Sequence[TextLine]) -> str | None:
 def _find_iban(page: Sequence[TextLine]) -> str | None:
     """The first whose check digits are right: suppliers list several accounts of theirs, customers none."""
     for index, line in enumerate(page):
-        for iban in values.ibans_in(line.text):
+        for iban in values.find_ibans(line.text):
             if not any(labels.BUYER.search(cell.text) for cell in line.cells) and not is_buyer_cell(page, index, 0):
                 return iban
     return None
@@ -215,11 +215,11 @@ def _find_iban(page: Sequence[TextLine]) -> str | None:
 # Where values stand
 
 
-def _first_parsed(texts: Iterator[str], read: Callable[[str], T | None]) -> T | None:
+def _find_first_parsed(texts: Iterator[str], read: Callable[[str], T | None]) -> T | None:
     return next((found for text in texts if (found := read(text)) is not None), None)
 
 
-def _texts_beside(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
+def _list_texts_beside(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
     """The texts that a label may speak of, likeliest first: behind it, to its right, below it."""
     for index, line in enumerate(page):
         for number, cell in enumerate(line.cells):
@@ -232,17 +232,17 @@ def _texts_beside(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[
                 continue
             if number + 1 < len(line.cells) and not label.search(line.cells[number + 1].text):
                 yield line.cells[number + 1].text.lstrip(" :")
-            yield from texts_below(page, index, cell)
+            yield from list_texts_below(page, index, cell)
 
 
-def _texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
+def _list_texts_below_labels(page: Sequence[TextLine], label: re.Pattern[str]) -> Iterator[str]:
     for index, line in enumerate(page):
         for cell in line.cells:
             if label.search(cell.text):
-                yield from texts_below(page, index, cell)
+                yield from list_texts_below(page, index, cell)
 
 
-def texts_below(page: Sequence[TextLine], index: int, cell: TextCell, rows: int = 1) -> Iterator[str]:
+def list_texts_below(page: Sequence[TextLine], index: int, cell: TextCell, rows: int = 1) -> Iterator[str]:
     """Texts of the next rows under a cell, as far down as a table's row or two."""
     seen = 0
     for line in page[index + 1 : index + 6]:

@@ -53,14 +53,14 @@ def _read_dates(text: str) -> set[date]:
     """Every reading of every date: which of two orders is meant does not matter here."""
     return {
         found
-        for written in values.dates_in(text)
+        for written in values.find_dates(text)
         for day_first in (True, False)
         if (found := written.resolve_date(day_first=day_first)) is not None
     }
 
 
 def _read_amounts(transcript: Transcript) -> set[Decimal]:
-    return {amount for line in transcript.lines for cell in line.cells for amount in values.amounts_in(cell.text)}
+    return {amount for line in transcript.lines for cell in line.cells for amount in values.find_amounts(cell.text)}
 
 
 def _strip_punctuation(text: str) -> str:

@@ -57,7 +57,7 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
             if is_buyer_cell(page, index, number):
                 continue
             name = _parse_name(cell.text)
-            if name and not _is_addressee(page, index, number):
+            if name and not _is_below_sender_line(page, index, number):
                 _score_candidate(_get_candidate(candidates, name), page, index, domains, last)
             if sender := _find_sender_in_line(cell.text):
                 _get_candidate(candidates, sender).add_reason("sender line", 4.0)
@@ -69,16 +69,16 @@ def find_supplier_name(page: Sequence[TextLine]) -> str | None:
     return ranked[0].written
 
 
-def is_buyer_cell(page: Sequence[TextLine], index: int, number: int) -> bool:
+def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
     """Whether a cell belongs to the customer: by a word beside it, or by the nearest heading above in its column."""
-    line = page[index]
-    cell = line.cells[number]
-    beside = " ".join(other.text for other in line.cells[max(0, number - 1) : number + 1])
+    line = page[line_index]
+    cell = line.cells[cell_index]
+    beside = " ".join(other.text for other in line.cells[max(0, cell_index - 1) : cell_index + 1])
     if labels.SELLER.search(cell.text):
         return False
     if labels.BUYER.search(beside):
         return True
-    for above in reversed(page[max(0, index - 8) : index]):
+    for above in reversed(page[max(0, line_index - 8) : line_index]):
         if above.page != line.page or line.top - above.top > 9 * max(line.height, above.height):
             return False
         for other in above.cells:
@@ -99,11 +99,11 @@ def _find_sender_in_line(text: str) -> str | None:
     return _parse_name(parts[0])
 
 
-def _is_addressee(page: Sequence[TextLine], index: int, number: int) -> bool:
-    """Whether a cell stands in the window itself, close below such a line."""
-    line = page[index]
-    cell = line.cells[number]
-    for above in reversed(page[max(0, index - 4) : index]):
+def _is_below_sender_line(page: Sequence[TextLine], line_index: int, cell_index: int) -> bool:
+    """Whether a cell stands in an envelope's window, close below the sender's line: it is the addressee."""
+    line = page[line_index]
+    cell = line.cells[cell_index]
+    for above in reversed(page[max(0, line_index - 4) : line_index]):
         if above.page != line.page or line.top - above.top > 6 * line.height:
             return False
         if any(abs(other.left - cell.left) < 40 and _find_sender_in_line(other.text) for other in above.cells):
@@ -128,7 +128,7 @@ def _score_candidate(
     candidate.add_reason("seen", 0.0)
     if _has_own_number_near(page, index, candidate.written):
         candidate.add_reason("number", 2.0)
-    if _has_own_mail_below(page, index, candidate.written):
+    if _has_address_with_last_name_below(page, index, candidate.written):
         candidate.add_reason("mail", 3.0)
 
 
@@ -140,12 +140,12 @@ def _has_own_number_near(page: Sequence[TextLine], index: int, name: str) -> boo
     return any(
         labels.VAT_ID.search(text)
         and not labels.BUYER.search(text)
-        and (values.vat_ids_in(text) or values.polish_tax_ids_in(text))
+        and (values.find_vat_ids(text) or values.find_polish_tax_ids(text))
         for text in near
     )
 
 
-def _has_own_mail_below(page: Sequence[TextLine], index: int, name: str) -> bool:
+def _has_address_with_last_name_below(page: Sequence[TextLine], index: int, name: str) -> bool:
     """`Sammy Maystone` over `smaystone4@…`: an address that the last word of the name is in."""
     words = [word.lower() for word in re.findall(r"[^\W\d_]{4,}", name)]
     return any(
@@ -190,13 +190,13 @@ def _find_labelled_seller(page: Sequence[TextLine], index: int, number: int) -> 
     match = labels.SELLER.search(cell.text)
     if not match or labels.BUYER.search(cell.text):
         return None
-    for text in _texts_for_label(page, index, number, match.end()):
+    for text in _list_texts_for_label(page, index, number, match.end()):
         if name := _parse_name(text.lstrip(" :")):
             return name
     return None
 
 
-def _texts_for_label(page: Sequence[TextLine], index: int, number: int, end: int) -> Iterator[str]:
+def _list_texts_for_label(page: Sequence[TextLine], index: int, number: int, end: int) -> Iterator[str]:
     line = page[index]
     cell = line.cells[number]
     rest = cell.text[end:].strip(" :")

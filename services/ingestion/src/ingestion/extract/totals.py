@@ -31,25 +31,25 @@ def find_totals(page: Sequence[TextLine]) -> InvoiceTotals:
     due = _drop_repeats(_find_labelled_amounts(page, labels.AMOUNT_DUE))
     amount_due = due[0] if len(due) == 1 else None
     gross_candidates = list(dict.fromkeys([*sure, *maybe, *due]))
-    for gross, net, tax in _find_sums(gross_candidates, nets, taxes):
+    for gross, net, tax in _list_matching_totals(gross_candidates, nets, taxes):
         return InvoiceTotals(gross, net, tax, amount_due)
     for gross, net, tax in _find_rows_that_add_up(page):
         if gross in gross_candidates:
             return InvoiceTotals(gross, net, tax, amount_due)
     # Not named, but there: a net amount that the page prints somewhere.
-    printed = [amount for line in page for cell in line.cells for amount in values.amounts_in(cell.text)]
-    for gross, net, tax in _find_sums(
+    printed = [amount for line in page for cell in line.cells for amount in values.find_amounts(cell.text)]
+    for gross, net, tax in _list_matching_totals(
         gross_candidates, [net for net in nets or printed if net], _add_sums_of_pairs(taxes)
     ):
         if tax:
             return InvoiceTotals(gross, net, tax, amount_due)
-    gross_alone = _single_amount(sure) or _single_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
+    gross_alone = _get_only_amount(sure) or _get_only_amount(maybe) or _find_repeated_largest(page, [*sure, *maybe])
     if gross_alone is not None and taxes and not any(taxes):
         return InvoiceTotals(gross_alone, gross_alone, Decimal("0.00"), amount_due)
     return InvoiceTotals(gross_alone, None, None, amount_due)
 
 
-def _find_sums(
+def _list_matching_totals(
     gross: Sequence[Decimal], net: Sequence[Decimal], tax: Sequence[Decimal]
 ) -> Iterator[tuple[Decimal, Decimal, Decimal]]:
     """Triples that add up, those with a tax before those without, the largest gross first."""
@@ -67,7 +67,7 @@ def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[Decimal, 
         row = [
             amount
             for cell in line.cells
-            if values.is_money(cell.text) and (amount := values.amount_of(cell.text)) is not None
+            if values.is_money(cell.text) and (amount := values.parse_amount(cell.text)) is not None
         ]
         for net, tax, gross in zip(row, row[1:], row[2:], strict=False):
             if tax and abs(tax) < abs(net) and abs(net + tax - gross) <= _CENT:
@@ -95,9 +95,9 @@ def _find_amounts_at(page: Sequence[TextLine], index: int, number: int, end: int
     cell = line.cells[number]
     right: list[Decimal] = []
     for other in line.cells[number + 1 :]:
-        amount = values.amount_of(other.text)
+        amount = values.parse_amount(other.text)
         if amount is None or not values.is_money(other.text):
-            if values.amounts_in(other.text) or _is_currency_or_rate(other.text):
+            if values.find_amounts(other.text) or _is_currency_or_rate(other.text):
                 continue
             break
         right.append(amount)
@@ -105,7 +105,7 @@ def _find_amounts_at(page: Sequence[TextLine], index: int, number: int, end: int
         # A row of net, tax and gross in columns names none of them; its column heads do.
         return right[-1:] if len(right) <= 2 else []
     rest = cell.text[end:]
-    if values.is_money(rest) and (inside := values.amounts_in(rest)):
+    if values.is_money(rest) and (inside := values.find_amounts(rest)):
         return inside[-1:]
     return _find_column_total(page, index, cell)
 
@@ -122,7 +122,7 @@ def _find_column_total(page: Sequence[TextLine], index: int, head: TextCell) -> 
         if line.page != page[index].page or line.top - top > 3.5 * max(line.height, page[index].height):
             break
         for cell in line.cells:
-            amount = values.amount_of(cell.text)
+            amount = values.parse_amount(cell.text)
             overlaps = min(cell.right, head.right) - max(cell.left, head.left) > 0
             if overlaps and amount is not None and values.is_money(cell.text):
                 found.append(amount)
@@ -134,7 +134,7 @@ def _drop_repeats(amounts: Iterator[Decimal]) -> list[Decimal]:
     return list(dict.fromkeys(amounts))
 
 
-def _single_amount(amounts: Sequence[Decimal]) -> Decimal | None:
+def _get_only_amount(amounts: Sequence[Decimal]) -> Decimal | None:
     return amounts[0] if len(amounts) == 1 else None
 
 
@@ -143,5 +143,5 @@ def _find_repeated_largest(page: Sequence[TextLine], amounts: Sequence[Decimal])
     if not amounts:
         return None
     largest = max(amounts, key=abs)
-    said = sum(values.amounts_in(cell.text).count(largest) for line in page for cell in line.cells)
+    said = sum(values.find_amounts(cell.text).count(largest) for line in page for cell in line.cells)
     return largest if said > 1 else None

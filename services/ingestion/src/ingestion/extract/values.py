@@ -26,16 +26,16 @@ _ONLY_AMOUNT = re.compile(
 )
 
 
-def amounts_in(text: str) -> list[Decimal]:
+def find_amounts(text: str) -> list[Decimal]:
     """Every number that may be money, in reading order; percentages, dates and codes are not."""
-    return [_parse_decimal(match) for match in _AMOUNT.finditer(_without_dates(text))]
+    return [_parse_decimal(match) for match in _AMOUNT.finditer(_remove_dates(text))]
 
 
-def amount_of(text: str) -> Decimal | None:
+def parse_amount(text: str) -> Decimal | None:
     """The amount that a text consists of, with or without its currency; None when it says more, or less."""
     if not _ONLY_AMOUNT.fullmatch(text):
         return None
-    found = amounts_in(re.sub(rf"(?<=\d)\s*{_MONEY}\s*$", "", text, flags=re.IGNORECASE))
+    found = find_amounts(re.sub(rf"(?<=\d)\s*{_MONEY}\s*$", "", text, flags=re.IGNORECASE))
     return found[0] if len(found) == 1 else None
 
 
@@ -115,11 +115,11 @@ class WrittenDate:
         return False if self.second > 12 >= self.first else None
 
 
-def dates_in(text: str) -> list[WrittenDate]:
-    return [_written_date(match) for match in _DATES.finditer(text)]
+def find_dates(text: str) -> list[WrittenDate]:
+    return [_build_written_date(match) for match in _DATES.finditer(text)]
 
 
-def _written_date(match: re.Match[str]) -> WrittenDate:
+def _build_written_date(match: re.Match[str]) -> WrittenDate:
     if match["iso"]:
         return WrittenDate(int(match["y1"]), int(match["d1"]), int(match["m1"]), is_settled=True)
     if match["numeric"]:
@@ -140,7 +140,7 @@ def _build_date(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _without_dates(text: str) -> str:
+def _remove_dates(text: str) -> str:
     return _DATES.sub(" \u2022 ", text)
 
 
@@ -151,7 +151,7 @@ _WORDS = {"us dollars": "USD", "euros": "EUR", "euro": "EUR", "pound sterling": 
 _CURRENCY = re.compile(rf"{_MONEY}(?![a-z])", re.IGNORECASE)
 
 
-def currencies_in(text: str) -> list[str]:
+def find_currencies(text: str) -> list[str]:
     """ISO codes of the currencies written in a text, in order, with repeats. `kr` names three, and so none."""
     found = []
     for match in _CURRENCY.finditer(text):
@@ -165,11 +165,11 @@ def currencies_in(text: str) -> list[str]:
     return found
 
 
-def currency_of(texts: Iterable[str]) -> str | None:
+def determine_currency(texts: Iterable[str]) -> str | None:
     """The currency of a document: the one written most often. A bare dollar is another country's if it is named."""
     counts: dict[str, int] = {}
     for text in texts:
-        for code in currencies_in(text):
+        for code in find_currencies(text):
             counts[code] = counts.get(code, 0) + 1
     named = [code for code in counts if code in _DOLLARS - {"USD"}]
     if "USD" in counts and len(named) == 1:
@@ -183,7 +183,7 @@ def currency_of(texts: Iterable[str]) -> str | None:
 _IBAN_START = re.compile(r"\b[A-Z]{2}\d{2}(?=[ \u00a0]?[A-Z0-9])")
 
 
-def ibans_in(text: str) -> Iterator[str]:
+def find_ibans(text: str) -> Iterator[str]:
     """Account numbers whose check digits are right, without blanks."""
     for start in _IBAN_START.finditer(text):
         # Groups after it, as many as still make a valid number: what follows may look like one more.
@@ -199,7 +199,7 @@ _VAT_ID = re.compile(r"\b([A-Z]{2})[ ]?([0-9A-Z](?:[ .-]?[0-9A-Z]){6,12})\b")
 _NIP = re.compile(r"\b\d{3}-?\d{3}-?\d{2}-?\d{2}\b|\b\d{3}-?\d{2}-?\d{2}-?\d{3}\b")
 
 
-def vat_ids_in(text: str) -> list[str]:
+def find_vat_ids(text: str) -> list[str]:
     """VAT numbers in the form of their country. A wrong check digit is let pass: the page says what it says."""
     found = []
     for match in _VAT_ID.finditer(text):
@@ -209,7 +209,7 @@ def vat_ids_in(text: str) -> list[str]:
     return found
 
 
-def polish_tax_ids_in(text: str) -> list[str]:
+def find_polish_tax_ids(text: str) -> list[str]:
     return [re.sub(r"-", "", match[0]) for match in _NIP.finditer(text)]
 
 

@@ -28,8 +28,8 @@ from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import (
     INGESTION_ATTEMPT_S,
+    INGESTION_DOCUMENT_ATTEMPTS_FAILED,
     INGESTION_DOCUMENTS_FINISHED,
-    INGESTION_DOCUMENTS_RELEASED,
 )
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
 
@@ -151,7 +151,7 @@ class DocumentProcessor:
         except ParserLimitReached as error:
             # The file needed more memory, time or output than one file may have; it goes to review and is not read
             # again.
-            log.warning("reader_limit_reached", document_id=lease.document_id, limit=error.limit)
+            log.warning("parser_limit_reached", document_id=lease.document_id, limit=error.limit)
             return routing.route_unreadable(ReviewReason.READER_LIMIT)
         except ParserCrashed as error:
             if error.killed and not self._attempts.is_spent(lease.attempt):
@@ -179,9 +179,16 @@ class DocumentProcessor:
                 file, path, metadata=build_archive_metadata(attachment, source=source, processed_at=now)
             )
         except Rejected as error:
+            refused = routing.route_archive_refusal(outcome)
             # Reading the document again would end here again.
-            log.error("archive_copy_refused", document_id=lease.document_id, attempt=lease.attempt, reason=str(error))
-            return routing.route_archive_refusal(outcome)
+            log.error(
+                "archive_copy_refused",
+                document_id=lease.document_id,
+                attempt=lease.attempt,
+                status=refused.status.value,
+                reason=str(error),
+            )
+            return refused
         return outcome.with_archive_path(path)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
@@ -209,9 +216,9 @@ class DocumentProcessor:
                 lease, DocumentOutcome(status=ResultStatus.FAILED, reason=_failure_reason(error))
             )
             return
-        INGESTION_DOCUMENTS_RELEASED.inc()
+        INGESTION_DOCUMENT_ATTEMPTS_FAILED.inc()
         # The attempt failed; the document is claimed again after its pause.
-        log.warning("document_released", document_id=lease.document_id, attempt=lease.attempt, reason=cause)
+        log.warning("document_attempt_failed", document_id=lease.document_id, attempt=lease.attempt, reason=cause)
         not_before = self._clock() + self._attempts.pause_after(lease.attempt)
         await self._leases.release_document(lease, not_before=not_before, error=cause, count_attempt=count_attempt)
 

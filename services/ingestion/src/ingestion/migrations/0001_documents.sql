@@ -5,10 +5,11 @@ create schema if not exists ingestion;
 
 -- One row per content in a doc source. `document_id` is the attachment id of the first attachment with that content.
 create table ingestion.document (
-    document_id text primary key,                -- attachment id of the first attachment with this content
+    -- attachment id of the first attachment with this content, not derived from the content
+    document_id text primary key,
     seq bigint generated always as identity,     -- the order of the API's pages
     tenant_id text not null,
-    doc_source_id text not null,
+    doc_source_id text not null,                 -- the only one: the same content in two sources is two documents
     profile text not null,                       -- what the doc source is read for: invoice, contract_note
     content_sha256 text not null,                -- of the bytes; one document per content and source
     content_type text not null,                  -- what the bytes are
@@ -18,17 +19,17 @@ create table ingestion.document (
     status text not null default 'pending'       -- pending and processing are under way, the others final
         check (status in ('pending', 'processing', 'completed', 'needs_review', 'skipped', 'failed')),
     skip_reason text,                            -- why it is nothing for this source (`skipped`)
-    review_reason text,                          -- of needs_review and failed: why a person should look
+    review_reason text,                          -- why it is `needs_review` or `failed`
     document_type text,                          -- what the classifier says it is
-    classification jsonb,                        -- the classifier's whole answer
     extraction jsonb,                            -- the fields that were read
-    confidence double precision,                 -- of the extraction, 0 to 1
+    confidence double precision,                 -- 0 to 1, of the extraction; of the classifier for `not_an_invoice`
     reader text,                                 -- which reader read it
-    archive_path text unique,                    -- reserved before the copy is written
-    attempts integer not null default 0,         -- attempts that count towards the limit
+    archive_path text unique,                    -- reserved before the copy is written; null at the end without a copy
+    -- claims, but those taken back because a store was down; a claim raises it, not a failure
+    attempts integer not null default 0,
     lease_token uuid,                            -- only the worker that has it may finish the document
-    next_attempt_at timestamptz default now(),   -- claimable from then on: of a claimed one the end of its lease
-    last_error text,                             -- of the last failed attempt
+    next_attempt_at timestamptz default now(),   -- claimable from then on; of a claimed one also the end of its lease
+    retry_cause text,                            -- why it waits for another attempt; null at the end, also of `failed`
     created_at timestamptz not null default now(),
     updated_at timestamptz not null default now(),
     unique (doc_source_id, content_sha256),
@@ -50,15 +51,15 @@ create table ingestion.intake (
     provider text not null,
     message_id text not null,
     internet_message_id text,
-    part_path text not null,                     -- where in the mail the attachment is, as 1.2
+    part_path text not null,                     -- Outlook: the provider's attachment id; Gmail: part number, as 1.2
     filename text,                               -- as the mail says
-    content_type text not null,                  -- what the bytes are
+    detected_content_type text not null,         -- what the bytes are, whatever the mail declares
     size_bytes bigint not null,                  -- of this attachment
-    blob_key text not null,                      -- where its bytes were stored
-    sender text,                                 -- address in `From`
+    uploaded_blob_key text not null,             -- where its bytes were uploaded; a duplicate's blob is deleted
+    sender_address text,                         -- address in `From`
     subject text,                                -- subject of the mail
     received_at timestamptz,                     -- provider's clock
-    folder text,                                 -- name of the folder or label
+    folder text,                                 -- path of the folder (Outlook), id of the label or ARCHIVE (Gmail)
     recorded_at timestamptz not null default now()  -- when the record was handled
 );
 create index intake_by_document on ingestion.intake (document_id, seq);

@@ -56,7 +56,7 @@ def parse_invoice_xml(xml: bytes) -> dict[str, Any] | None:
     except etree.XMLSyntaxError:
         return None
     info: Any = root.getroottree().docinfo  # Any: the stubs do not know its members
-    if info.doctype or _local_name(root) not in _ROOTS or _UBL in (etree.QName(root).namespace or ""):
+    if info.doctype or _get_local_name(root) not in _ROOTS or _UBL in (etree.QName(root).namespace or ""):
         return None
     document = _find_child(root, "ExchangedDocument", "HeaderExchangedDocument")
     trade = _find_child(root, "SupplyChainTradeTransaction", "SpecifiedSupplyChainTradeTransaction")
@@ -99,7 +99,7 @@ def _read_invoice(document: Element, trade: Element) -> Invoice:
         supplier_name=_clean_party_name(_read_text(agreement, "SellerTradeParty/Name")),
         invoice_number=_read_text(document, "ID") or None,
         issue_date=_read_date(_find_child(document, "IssueDateTime")),
-        due_date=_earliest_date(settlement, "SpecifiedTradePaymentTerms/DueDateDateTime"),
+        due_date=_find_earliest_date(settlement, "SpecifiedTradePaymentTerms/DueDateDateTime"),
         currency=currency,
         total_gross=_read_decimal(totals, "GrandTotalAmount"),
         total_net=net if net is not None else line_total,
@@ -147,11 +147,11 @@ def _determine_line_amounts(lines: tuple[InvoiceLine, ...], line_total: Decimal 
     if not lines or line_total is None:
         return "net"
     written = sum((line.amount or Decimal(0) for line in lines), Decimal(0))
-    untaxed = sum((_amount_without_tax(line) for line in lines), Decimal(0))
+    untaxed = sum((_compute_amount_without_tax(line) for line in lines), Decimal(0))
     return "gross" if abs(untaxed - line_total) < abs(written - line_total) else "net"
 
 
-def _amount_without_tax(line: InvoiceLine) -> Decimal:
+def _compute_amount_without_tax(line: InvoiceLine) -> Decimal:
     return (line.amount or Decimal(0)) / (1 + (line.tax_rate or Decimal(0)) / 100)
 
 
@@ -185,7 +185,7 @@ def _clean_party_name(written: str | None) -> str | None:
     return " ".join((named or lines)[-1].split()) if lines else None
 
 
-def _earliest_date(settlement: Element | None, path: str) -> date | None:
+def _find_earliest_date(settlement: Element | None, path: str) -> date | None:
     dates = [found for element in _find_all(settlement, path) if (found := _read_date(element))]
     return min(dates, default=None)
 
@@ -205,21 +205,21 @@ def _read_date(element: Element | None) -> date | None:
 
 def _find_trade_part(parent: Element | None, ending: str) -> Element | None:
     """The container of agreement, delivery or settlement, whatever its generation calls it."""
-    for child in _child_elements(parent):
-        if _local_name(child).endswith(f"Trade{ending}"):
+    for child in _list_child_elements(parent):
+        if _get_local_name(child).endswith(f"Trade{ending}"):
             return child
     return None
 
 
 def _find_child(parent: Element | None, *names: str) -> Element | None:
-    return next((child for child in _child_elements(parent) if _local_name(child) in names), None)
+    return next((child for child in _list_child_elements(parent) if _get_local_name(child) in names), None)
 
 
 def _find_children(parent: Element | None, name: str) -> Iterator[Element]:
-    return (child for child in _child_elements(parent) if _local_name(child) == name)
+    return (child for child in _list_child_elements(parent) if _get_local_name(child) == name)
 
 
-def _child_elements(parent: Element | None) -> Iterator[Element]:
+def _list_child_elements(parent: Element | None) -> Iterator[Element]:
     # "{*}*" leaves out processing instructions and unresolved entities, whose tag is no string.
     return iter(()) if parent is None else parent.iterchildren("{*}*")
 
@@ -257,5 +257,5 @@ def _parse_number(text: str | None) -> Decimal | None:
     return value if value.is_finite() and abs(value.adjusted()) < 15 else None
 
 
-def _local_name(element: Element) -> str:
+def _get_local_name(element: Element) -> str:
     return etree.QName(element).localname

@@ -107,7 +107,7 @@ def _build_lines(page: int, letters: Iterator[_Letter]) -> list[TextLine]:
         insort(_find_row(letter, rows).letters, letter)
     found = []
     for row in sorted(rows, key=lambda row: row.top):
-        size = _line_height(row)
+        size = _compute_line_height(row)
         found.append(TextLine(page, row.top, size, tuple(_split_cells(row.letters))))
     return found
 
@@ -129,7 +129,7 @@ def _find_row(letter: _Letter, rows: list[_Row]) -> _Row:
     return rows[-1]
 
 
-def _line_height(row: _Row) -> float:
+def _compute_line_height(row: _Row) -> float:
     heights = sorted(letter.bottom - letter.top for letter in row.letters)
     return max(heights[len(heights) * 3 // 4], 1.0)
 

@@ -125,7 +125,7 @@ async def test_a_finish_sees_the_attachment_whose_intake_is_under_way(site: Inge
         await wait_for_blocked_statement(site.pool, "ingestion.document")
         await conn.execute(
             "insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id, "
-            "part_path, content_type, size_bytes, blob_key) "
+            "part_path, detected_content_type, size_bytes, uploaded_blob_key) "
             "select $1, document_id, tenant_id, doc_source_id, 'outlook', 'm2', '1', content_type, size_bytes, $2 "
             "from ingestion.document",
             other.attachment_id,

@@ -22,7 +22,7 @@ TODAY = date(2026, 4, 2)
 
 def test_the_path_says_who_when_and_which_mail() -> None:
     attachment = build_attachment(
-        sender="Anna <Anna.B+x@shop.example>",
+        sender_address="Anna <Anna.B+x@shop.example>",
         message_id="AAMk1",
         filename="Rechnung 7.PDF",
         received_at=datetime(2026, 4, 1, 23, 59, tzinfo=UTC),
@@ -35,7 +35,7 @@ def test_the_path_says_who_when_and_which_mail() -> None:
 
 
 def test_what_the_mail_does_not_say_has_a_place_too() -> None:
-    attachment = build_attachment(sender=None, filename=None, received_at=None)
+    attachment = build_attachment(sender_address=None, filename=None, received_at=None)
     assert "sender_email=unknown/received_date=2026-04-02/" in next(build_archive_paths(attachment, taken_on=TODAY))
     assert next(build_archive_paths(attachment, taken_on=TODAY)).endswith("/document.pdf")
 
@@ -69,7 +69,7 @@ def test_a_sender_of_nested_comments_is_no_address() -> None:
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_no_name_or_sender_leads_out_of_the_archive(filename: str, sender: str) -> None:
-    for path in build_archive_paths(build_attachment(filename=filename, sender=sender), taken_on=TODAY):
+    for path in build_archive_paths(build_attachment(filename=filename, sender_address=sender), taken_on=TODAY):
         assert validate_key(path).startswith("archive/sender_email=")
         assert len(path.split("/")) == 5
         assert all(len(step.encode()) <= 255 for step in path.split("/"))
@@ -77,13 +77,13 @@ def test_no_name_or_sender_leads_out_of_the_archive(filename: str, sender: str) 
 
 def test_metadata_is_what_the_archive_promises_in_ascii() -> None:
     now = datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
-    attachment = build_attachment(sender="a@b.example")
+    attachment = build_attachment(sender_address="a@b.example")
     assert build_archive_metadata(attachment, source="manual_upload", processed_at=now) == {
         "sender-email": "a@b.example",
         "source": "manual_upload",
         "processed-at": "2026-04-02T08:00:00.000Z",
     }
-    foreign = replace(attachment, sender="ä@b.example")
+    foreign = replace(attachment, sender_address="ä@b.example")
     assert build_archive_metadata(foreign, source="manual_upload", processed_at=now)["sender-email"].isascii()
 
 
@@ -93,7 +93,9 @@ def test_metadata_is_what_the_archive_promises_in_ascii() -> None:
 @example("x" + "漢" * 400 + "@b.example")
 def test_metadata_is_less_than_s3_takes_and_splits_no_character(sender: str) -> None:
     metadata = build_archive_metadata(
-        build_attachment(sender=sender), source="manual_upload", processed_at=datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
+        build_attachment(sender_address=sender),
+        source="manual_upload",
+        processed_at=datetime(2026, 4, 2, 8, 0, tzinfo=UTC),
     )
     assert sum(len(name.encode()) + len(value.encode()) for name, value in metadata.items()) < 2048
     written = metadata["sender-email"]

@@ -23,7 +23,7 @@ DOCUMENT: dict[str, Any] = {
     # What a client has no use for.
     "lease_token": "secret",
     "blob_key": "documents/d1.pdf",
-    "last_error": "internal",
+    "retry_cause": "internal",
 }
 INTAKE: dict[str, Any] = {
     "attachment_id": "a1",
@@ -33,20 +33,20 @@ INTAKE: dict[str, Any] = {
     "internet_message_id": None,
     "part_path": "1",
     "filename": "invoice.pdf",
-    "content_type": "application/pdf",
+    "detected_content_type": "application/pdf",
     "size_bytes": 3,
-    "sender": "a@b.example",
+    "sender_address": "a@b.example",
     "subject": "s",
     "received_at": None,
     "folder": "INBOX",
     "recorded_at": NOW,
-    "blob_key": "documents/a1.pdf",
+    "uploaded_blob_key": "documents/a1.pdf",
 }
 
 
 def test_a_document_shows_no_column_that_is_only_ours() -> None:
     view = build_document_view(DOCUMENT)
-    assert not view.keys() & {"document_id", "lease_token", "blob_key", "last_error"}
+    assert not view.keys() & {"document_id", "lease_token", "blob_key", "retry_cause"}
     assert (view["id"], view["created_at"]) == ("d1", "2026-04-02T08:00:00.000Z")
 
 

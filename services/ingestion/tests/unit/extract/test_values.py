@@ -27,16 +27,16 @@ from ingestion.extract import values
     ],
 )
 def test_an_amount_is_read_in_every_way_it_is_written(text: str, amount: str) -> None:
-    assert values.amount_of(text) == Decimal(amount)
+    assert values.parse_amount(text) == Decimal(amount)
 
 
 @pytest.mark.parametrize("text", ["Total 4.00", "21%", "2026-04-01", "RE-2014/501", "", "€", "1234K20/12"])
 def test_what_says_more_or_less_than_an_amount_is_none(text: str) -> None:
-    assert values.amount_of(text) is None
+    assert values.parse_amount(text) is None
 
 
 def test_dates_percentages_and_codes_are_no_amounts() -> None:
-    assert values.amounts_in("Tax 15% on $ 112.90 due 03/20/2023 for RE-7/501") == [Decimal("112.90")]
+    assert values.find_amounts("Tax 15% on $ 112.90 due 03/20/2023 for RE-7/501") == [Decimal("112.90")]
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_dates_percentages_and_codes_are_no_amounts() -> None:
     ],
 )
 def test_a_date_that_can_mean_one_day_only_is_read_without_help(text: str, day: date) -> None:
-    (written,) = values.dates_in(text)
+    (written,) = values.find_dates(text)
     assert written.resolve_date(day_first=None) == day
 
 
 def test_a_date_of_two_meanings_is_read_only_with_an_order() -> None:
-    (written,) = values.dates_in("04/05/2026")
+    (written,) = values.find_dates("04/05/2026")
     assert written.resolve_date(day_first=None) is None
     assert written.resolve_date(day_first=True) == date(2026, 5, 4)
     assert written.resolve_date(day_first=False) == date(2026, 4, 5)
@@ -69,13 +69,13 @@ def test_a_date_of_two_meanings_is_read_only_with_an_order() -> None:
 
 
 def test_dates_that_are_unlike_tell_the_order_of_the_others() -> None:
-    assert values.dates_in("17/11/2026")[0].says_day_first is True
-    assert values.dates_in("11/17/2026")[0].says_day_first is False
-    assert values.dates_in("2026-11-17")[0].says_day_first is None
+    assert values.find_dates("17/11/2026")[0].says_day_first is True
+    assert values.find_dates("11/17/2026")[0].says_day_first is False
+    assert values.find_dates("2026-11-17")[0].says_day_first is None
 
 
 def test_there_is_no_thirty_first_of_february() -> None:
-    assert values.dates_in("31.02.2026")[0].resolve_date(day_first=True) is None
+    assert values.find_dates("31.02.2026")[0].resolve_date(day_first=True) is None
 
 
 @pytest.mark.parametrize(
@@ -91,19 +91,19 @@ def test_there_is_no_thirty_first_of_february() -> None:
     ],
 )
 def test_the_currency_is_the_one_written_most_or_unknown(texts: list[str], currency: str | None) -> None:
-    assert values.currency_of(texts) == currency
+    assert values.determine_currency(texts) == currency
 
 
 def test_an_account_number_needs_its_check_digits() -> None:
-    assert list(values.ibans_in("IBAN : FR20 1242 1242 1242 1242 1242 124 - BIC : FIDCFR21XXX")) == [
+    assert list(values.find_ibans("IBAN : FR20 1242 1242 1242 1242 1242 124 - BIC : FIDCFR21XXX")) == [
         "FR2012421242124212421242124"
     ]
-    assert list(values.ibans_in("IBAN DE88200800000970375700")) == ["DE88200800000970375700"]
-    assert list(values.ibans_in("IBAN DE89200800000970375700, US1234567890")) == []
+    assert list(values.find_ibans("IBAN DE88200800000970375700")) == ["DE88200800000970375700"]
+    assert list(values.find_ibans("IBAN DE89200800000970375700, US1234567890")) == []
 
 
 def test_a_vat_number_has_the_form_of_its_country() -> None:
-    assert values.vat_ids_in("TVA : FR11999999998 - SIRET 99999999800010") == ["FR11999999998"]
-    assert values.vat_ids_in("BTW NL810433941B01") == ["NL810433941B01"]
-    assert values.vat_ids_in("VAT DE12345, order XX123456789") == []
-    assert values.polish_tax_ids_in("NIP: 774-00-01-454") == ["7740001454"]
+    assert values.find_vat_ids("TVA : FR11999999998 - SIRET 99999999800010") == ["FR11999999998"]
+    assert values.find_vat_ids("BTW NL810433941B01") == ["NL810433941B01"]
+    assert values.find_vat_ids("VAT DE12345, order XX123456789") == []
+    assert values.find_polish_tax_ids("NIP: 774-00-01-454") == ["7740001454"]

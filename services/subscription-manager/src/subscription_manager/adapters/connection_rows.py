@@ -27,7 +27,7 @@ def parse_connection(row: asyncpg.Record) -> Connection:
         access=Access(row["access"]),
         state=ConnectionState(row["state"]),
         created_at=row["created_at"],
-        version=row["version"],
+        published_version=row["published_version"],
         address=row["address"],
         aliases=tuple(row["aliases"]),
         provider_user_id=row["provider_user_id"],
@@ -37,18 +37,18 @@ def parse_connection(row: asyncpg.Record) -> Connection:
         grant_generation=row["grant_generation"],
         connection_status=None if status is None else ConnectionStatus(status),
         connection_reason=row["connection_reason"],
-        last_error=row["last_error"],
+        current_error=row["current_error"],
         last_successful_sync_at=row["last_successful_sync_at"],
         client_states=tuple(
             ClientState(sha256=known["sha256"], valid_until=datetime.fromisoformat(known["valid_until"]))
-            for known in row["client_states"]
+            for known in row["client_state_hashes"]
         ),
         subscription=None if row["subscription_id"] is None else _parse_subscription(row),
         next_check_at=row["next_check_at"],
         failed_attempts=row["failed_attempts"],
         next_backstop_at=row["next_backstop_at"],
         provider_ended_at=row["provider_ended_at"],
-        forgotten_at=row["forgotten_at"],
+        sync_rows_deleted_at=row["sync_rows_deleted_at"],
     )
 
 
@@ -57,7 +57,7 @@ def _parse_subscription(row: asyncpg.Record) -> CurrentSubscription:
         subscription_id=row["subscription_id"],
         resource=row["resource"],
         expires_at=row["expires_at"],
-        renewed_at=row["renewed_at"],
+        created_or_renewed_at=row["created_or_renewed_at"],
         notification_url=row["notification_url"],
         lifecycle_url=row["lifecycle_url"],
         status=SubscriptionStatus(row["status"]),
@@ -75,7 +75,7 @@ def doc_source_values(connection: Connection) -> tuple[Any, ...]:
         connection.profile.value,
         connection.access.value,
         connection.state.value,
-        connection.version,
+        connection.published_version,
         connection.provider_user_id,
         connection.provider_tenant,
         list(connection.folders),
@@ -86,7 +86,7 @@ def doc_source_values(connection: Connection) -> tuple[Any, ...]:
         connection.failed_attempts,
         connection.next_backstop_at,
         connection.provider_ended_at,
-        connection.forgotten_at,
+        connection.sync_rows_deleted_at,
         connection.created_at,
     )
 
@@ -101,7 +101,7 @@ def email_values(connection: Connection) -> tuple[Any, ...]:
         connection.provider_user_id,
         None if status is None else status.value,
         connection.connection_reason,
-        connection.last_error,
+        connection.current_error,
         connection.last_successful_sync_at,
     )
 
@@ -116,7 +116,7 @@ def subscription_values(doc_source_id: str, subscription: CurrentSubscription) -
         subscription.expires_at,
         subscription.status.value,
         subscription.client_state_sha256,
-        subscription.renewed_at,
+        subscription.created_or_renewed_at,
         subscription.renewal_requested_at,
         subscription.renewal_count,
     )

@@ -41,9 +41,9 @@ SCHEMA = "subscription_manager"
 _LOCK_WAIT_S = 5  # who has it is doing the same work, or it is free within a lease
 
 _SELECT = """
-select d.*, e.address, e.aliases, e.connection_status, e.connection_reason, e.last_error, e.last_successful_sync_at,
-       s.subscription_id, s.resource, s.notification_url, s.lifecycle_url, s.expires_at, s.status, s.renewed_at,
-       s.client_state_sha256, s.renewal_requested_at, s.renewal_count
+select d.*, e.address, e.aliases, e.connection_status, e.connection_reason, e.current_error, e.last_successful_sync_at,
+       s.subscription_id, s.resource, s.notification_url, s.lifecycle_url, s.expires_at, s.status,
+       s.created_or_renewed_at, s.client_state_sha256, s.renewal_requested_at, s.renewal_count
 from subscription_manager.doc_source d
 join subscription_manager.doc_source_email e on e.doc_source_id = d.id
 left join subscription_manager.subscription_state s on s.doc_source_id = d.id
@@ -54,34 +54,34 @@ _LOCK_ROW = "select from subscription_manager.doc_source where id = $1 for updat
 
 _UPSERT_DOC_SOURCE = """
 insert into subscription_manager.doc_source
-    (id, tenant_id, provider, profile, access, state, version, provider_user_id, provider_tenant, folders, start_at,
-     grant_generation, client_states, next_check_at, failed_attempts, next_backstop_at, provider_ended_at, forgotten_at,
-     created_at)
+    (id, tenant_id, provider, profile, access, state, published_version, provider_user_id, provider_tenant, folders,
+     start_at, grant_generation, client_state_hashes, next_check_at, failed_attempts, next_backstop_at,
+     provider_ended_at, sync_rows_deleted_at, created_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
 on conflict (id) do update set
-    state = $6, version = $7, provider_user_id = $8, provider_tenant = $9, folders = $10, start_at = $11,
-    grant_generation = $12, client_states = $13, next_check_at = $14, failed_attempts = $15, next_backstop_at = $16,
-    provider_ended_at = $17, forgotten_at = $18
+    state = $6, published_version = $7, provider_user_id = $8, provider_tenant = $9, folders = $10, start_at = $11,
+    grant_generation = $12, client_state_hashes = $13, next_check_at = $14, failed_attempts = $15,
+    next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18
 """
 
 _UPSERT_EMAIL = """
 insert into subscription_manager.doc_source_email
-    (doc_source_id, provider, address, aliases, provider_user_id, connection_status, connection_reason, last_error,
+    (doc_source_id, provider, address, aliases, provider_user_id, connection_status, connection_reason, current_error,
      last_successful_sync_at)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 on conflict (doc_source_id) do update set
-    address = $3, aliases = $4, provider_user_id = $5, connection_status = $6, connection_reason = $7, last_error = $8,
-    last_successful_sync_at = $9
+    address = $3, aliases = $4, provider_user_id = $5, connection_status = $6, connection_reason = $7,
+    current_error = $8, last_successful_sync_at = $9
 """
 
 _UPSERT_SUBSCRIPTION = """
 insert into subscription_manager.subscription_state
     (doc_source_id, subscription_id, resource, notification_url, lifecycle_url, expires_at, status,
-     client_state_sha256, renewed_at, renewal_requested_at, renewal_count)
+     client_state_sha256, created_or_renewed_at, renewal_requested_at, renewal_count)
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 on conflict (doc_source_id) do update set
     subscription_id = $2, resource = $3, notification_url = $4, lifecycle_url = $5, expires_at = $6, status = $7,
-    client_state_sha256 = $8, renewed_at = $9, renewal_requested_at = $10, renewal_count = $11
+    client_state_sha256 = $8, created_or_renewed_at = $9, renewal_requested_at = $10, renewal_count = $11
 """
 
 # `skip locked`: two instances that claim at once take different rows instead of waiting for each other.
@@ -158,7 +158,7 @@ class PgConnectionStore:
         async with acquire_session(self._pool) as conn:
             return [str(row["id"]) for row in await conn.fetch(_CLAIM_DUE_CHECKS, now, lease, limit)]
 
-    async def find_next_check(self) -> datetime | None:
+    async def find_next_check_time(self) -> datetime | None:
         async with acquire_session(self._pool) as conn:
             next_check_at: datetime | None = await conn.fetchval(
                 "select min(next_check_at) from subscription_manager.doc_source"
@@ -202,12 +202,13 @@ class PgConnectionStore:
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
                 # What waits in the outbox will be published anyway, and is older in the topic only for that reason.
-                "select id, version, state from subscription_manager.doc_source d where not exists ("
+                "select id, published_version, state from subscription_manager.doc_source d where not exists ("
                 "select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text)",
                 DOC_SOURCES.name,
             )
         return [
-            PublishedVersion(str(row["id"]), row["version"], row["state"] == ConnectionState.DELETED) for row in rows
+            PublishedVersion(str(row["id"]), row["published_version"], row["state"] == ConnectionState.DELETED)
+            for row in rows
         ]
 
     async def republish_doc_source(self, doc_source_id: str) -> None:
@@ -223,9 +224,13 @@ class PgConnectionStore:
     ) -> Connection:
         """Within the transaction that holds the row's lock."""
         # From `before` and not from `after`: the row is locked, so this is the newest version there is.
-        stored = replace(after, version=before.version + 1) if needs_new_version(before, after) else after
+        stored = (
+            replace(after, published_version=before.published_version + 1)
+            if needs_new_version(before, after)
+            else after
+        )
         await self._upsert_rows(conn, stored)
-        if stored.version != before.version:
+        if stored.published_version != before.published_version:
             await self._publish_version(conn, stored)
         if request_sync is not None:
             await self._request_sync(conn, stored.id, stored.tenant_id, request_sync)
@@ -247,7 +252,7 @@ class PgConnectionStore:
 
     async def _publish_version(self, conn: PoolConnectionProxy, connection: Connection) -> None:
         # The version is in a header too: a tombstone has no value to carry it.
-        headers = {VERSION: str(connection.version)}
+        headers = {VERSION: str(connection.published_version)}
         event = build_doc_source_event(connection, self._clock())
         await self._outbox.append_record(
             conn, DOC_SOURCES, connection.id, event, aggregate=connection.id, headers=headers

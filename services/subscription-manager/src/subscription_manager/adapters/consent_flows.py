@@ -32,7 +32,7 @@ class PgConsentFlowStore:
     async def find_ticket(self, ticket_sha256: bytes) -> ConsentTicket | None:
         async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
-                "select id, doc_source_id, expires_at, redeemed_at is not null as is_used "
+                "select id, doc_source_id, expires_at, flow_started_at is not null as is_used "
                 "from subscription_manager.oauth_request where ticket_sha256 = $1",
                 ticket_sha256,
             )
@@ -47,20 +47,20 @@ class PgConsentFlowStore:
         *,
         state_sha256: bytes,
         cookie_sha256: bytes,
-        sealed_secrets: str,
+        sealed_flow_secrets: str,
         flow_expires_at: datetime,
     ) -> bool:
         async with acquire_session(self._pool) as conn:
             redeemed = await conn.fetchval(
-                "update subscription_manager.oauth_request set redeemed_at = $2, state_sha256 = $3, "
-                "cookie_sha256 = $4, sealed_secrets = $5, flow_expires_at = $6 "
+                "update subscription_manager.oauth_request set flow_started_at = $2, state_sha256 = $3, "
+                "cookie_sha256 = $4, sealed_flow_secrets = $5, flow_expires_at = $6 "
                 # The condition and not a read before it: a link that is opened twice at once is redeemed once.
-                "where id = $1 and redeemed_at is null and expires_at > $2 returning true",
+                "where id = $1 and flow_started_at is null and expires_at > $2 returning true",
                 ticket_id,
                 now,
                 state_sha256,
                 cookie_sha256,
-                sealed_secrets,
+                sealed_flow_secrets,
                 flow_expires_at,
             )
         return bool(redeemed)
@@ -68,9 +68,9 @@ class PgConsentFlowStore:
     async def find_flow(self, state_sha256: bytes) -> ConsentFlow | None:
         async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
-                "select id, doc_source_id, cookie_sha256, sealed_secrets, flow_expires_at, "
+                "select id, doc_source_id, cookie_sha256, sealed_flow_secrets, flow_expires_at, "
                 "finished_at is not null as is_finished "
-                "from subscription_manager.oauth_request where state_sha256 = $1 and sealed_secrets is not null",
+                "from subscription_manager.oauth_request where state_sha256 = $1 and sealed_flow_secrets is not null",
                 state_sha256,
             )
         if row is None:
@@ -79,7 +79,7 @@ class PgConsentFlowStore:
             str(row["id"]),
             str(row["doc_source_id"]),
             row["cookie_sha256"],
-            row["sealed_secrets"],
+            row["sealed_flow_secrets"],
             row["flow_expires_at"],
             row["is_finished"],
         )

@@ -20,7 +20,7 @@ class KafkaDocSourcePublisher:
         self._clock = clock
 
     async def publish_and_wait(self, connection: Connection) -> None:
-        headers = {VERSION: str(connection.version)}
+        headers = {VERSION: str(connection.published_version)}
         event = build_doc_source_event(connection, self._clock())
         await self._producer.send_event(DOC_SOURCES, connection.id, event, headers=headers, timeout_s=10)
 

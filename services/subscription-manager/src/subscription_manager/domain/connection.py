@@ -47,12 +47,12 @@ class SubscriptionStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurrentSubscription:
-    """`renewed_at` is the last renewal, or the creation before the first one."""
+    """`created_or_renewed_at` is the last renewal, or the creation before the first one."""
 
     subscription_id: str
     resource: str
     expires_at: datetime
-    renewed_at: datetime
+    created_or_renewed_at: datetime
     notification_url: str | None = None
     lifecycle_url: str | None = None
     status: SubscriptionStatus = SubscriptionStatus.ACTIVE
@@ -70,7 +70,7 @@ class Connection:
     access: Access
     state: ConnectionState
     created_at: datetime
-    version: int = 1
+    published_version: int = 1
     address: str | None = None
     aliases: tuple[str, ...] = ()
     provider_user_id: str | None = None
@@ -80,7 +80,7 @@ class Connection:
     grant_generation: int = 0
     connection_status: ConnectionStatus | None = None
     connection_reason: str | None = None
-    last_error: str | None = None
+    current_error: str | None = None
     last_successful_sync_at: datetime | None = None
     client_states: tuple[ClientState, ...] = ()
     subscription: CurrentSubscription | None = None
@@ -88,7 +88,7 @@ class Connection:
     failed_attempts: int = 0
     next_backstop_at: datetime | None = None
     provider_ended_at: datetime | None = None
-    forgotten_at: datetime | None = None
+    sync_rows_deleted_at: datetime | None = None
 
     def build_mailbox(self) -> Mailbox:
         """Whom a call to the provider is for. Only a connection that was consented to has a mailbox."""
@@ -131,11 +131,11 @@ def build_doc_source_event(connection: Connection, occurred_at: datetime) -> Doc
         return None
     return DocSource(
         # Derived and not random: a version that is published twice is one event to its readers.
-        event_id=derive_event_id("doc-sources", connection.id, connection.version),
+        event_id=derive_event_id("doc-sources", connection.id, connection.published_version),
         occurred_at=occurred_at,
         tenant_id=connection.tenant_id,
         doc_source_id=connection.id,
-        version=connection.version,
+        version=connection.published_version,
         provider=connection.provider,
         profile=connection.profile,
         access=connection.access,
@@ -158,7 +158,7 @@ def needs_new_version(before: Connection, after: Connection) -> bool:
 
 
 def _published_content(connection: Connection) -> DocSource | None:
-    return build_doc_source_event(replace(connection, version=0), connection.created_at)
+    return build_doc_source_event(replace(connection, published_version=0), connection.created_at)
 
 
 def build_sync_request(doc_source_id: str, tenant_id: str, reason: SyncReason, requested_at: datetime) -> SyncRequest:

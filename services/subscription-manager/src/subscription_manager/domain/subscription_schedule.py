@@ -48,10 +48,10 @@ def choose_step(connection: Connection, push: PushTraits | None, urls: WebhookUR
         return SubscriptionStep.CREATE
     # A second renewal too soon after the first leaves the subscription in an inconsistent state at some providers. One
     # that would not live through the wait is renewed all the same.
-    if now < current.renewed_at + push.min_renewal_gap and current.expires_at > now + push.min_renewal_gap:
+    if now < current.created_or_renewed_at + push.min_renewal_gap and current.expires_at > now + push.min_renewal_gap:
         return SubscriptionStep.NOTHING
     # With the whole jitter: a check that was scheduled with some jitter comes in time.
-    is_due = now >= compute_renewal_time(push, current.renewed_at, current.expires_at, jitter=1.0)
+    is_due = now >= compute_renewal_time(push, current.created_or_renewed_at, current.expires_at, jitter=1.0)
     return SubscriptionStep.RENEW if is_due or is_renewal_requested(connection) else SubscriptionStep.NOTHING
 
 
@@ -60,22 +60,24 @@ def compute_next_check(connection: Connection, push: PushTraits | None, jitter: 
     current = connection.subscription
     if current is None or push is None:
         return None
-    gap_ends_at = current.renewed_at + push.min_renewal_gap
+    gap_ends_at = current.created_or_renewed_at + push.min_renewal_gap
     if is_renewal_requested(connection):
         return gap_ends_at
-    renewal_at = compute_renewal_time(push, current.renewed_at, current.expires_at, jitter)
+    renewal_at = compute_renewal_time(push, current.created_or_renewed_at, current.expires_at, jitter)
     # Half of a short life may be over within the gap, in which no step is taken: a check then would claim the row
     # again and again until the gap ends.
     return max(renewal_at, gap_ends_at) if gap_ends_at < current.expires_at else renewal_at
 
 
-def compute_renewal_time(push: PushTraits, renewed_at: datetime, expires_at: datetime, jitter: float) -> datetime:
+def compute_renewal_time(
+    push: PushTraits, created_or_renewed_at: datetime, expires_at: datetime, jitter: float
+) -> datetime:
     """With a day left, or half of its life where that is short; at the provider's interval where it asks for one.
 
     `jitter` is 0 to 1 and brings the renewal forward, so that what was created together is not renewed together.
     """
     # From what the provider granted and not from what was asked for: it may grant an hour.
-    life = expires_at - renewed_at
+    life = expires_at - created_or_renewed_at
     lead = min(RENEWAL_LEAD, life / 2)
     if push.renewal_interval is not None:
         lead = max(lead, life - push.renewal_interval)
@@ -88,5 +90,5 @@ def is_renewal_requested(connection: Connection) -> bool:
     return (
         current is not None
         and current.renewal_requested_at is not None
-        and current.renewal_requested_at > current.renewed_at
+        and current.renewal_requested_at > current.created_or_renewed_at
     )

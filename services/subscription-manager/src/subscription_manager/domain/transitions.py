@@ -47,7 +47,7 @@ def record_consent(
         grant_generation=generation,
         connection_status=ConnectionStatus.ACTIVE,
         connection_reason=None,
-        last_error=None,
+        current_error=None,
         # What failed before failed with the older grant.
         next_check_at=now,
         failed_attempts=0,
@@ -79,7 +79,7 @@ def record_subscription(
             subscription_id=subscription.subscription_id,
             resource=subscription.resource,
             expires_at=subscription.expires_at,
-            renewed_at=now,
+            created_or_renewed_at=now,
             notification_url=subscription.notification_url,
             lifecycle_url=subscription.lifecycle_url,
             client_state_sha256=sha256,
@@ -99,7 +99,7 @@ def record_renewal(
         subscription=replace(
             current,
             expires_at=expires_at,
-            renewed_at=now,
+            created_or_renewed_at=now,
             renewal_requested_at=None,
             status=SubscriptionStatus.ACTIVE,
             renewal_count=current.renewal_count + 1,
@@ -123,7 +123,7 @@ def schedule_retry(connection: Connection, error: str, *, now: datetime, retry_a
     pause = retry_after if retry_after is not None else min(doubled, _MAX_RETRY)
     return replace(
         mark_overdue_as_expired(connection, now),
-        last_error=error,
+        current_error=error,
         failed_attempts=connection.failed_attempts + 1,
         next_check_at=now + pause,
     )
@@ -137,7 +137,7 @@ def record_action_required(
         connection,
         connection_status=status,
         connection_reason=reason,
-        last_error=error,
+        current_error=error,
         next_check_at=next_check_at,
     )
 
@@ -185,10 +185,10 @@ def begin_deletion(connection: Connection, now: datetime, *, has_grant: bool = F
     """A connection without consent is deleted at once: nobody outside knows anything of it. `has_grant`: a consent got
     as far as storing its grant, which is to be given back first."""
     if connection.state is ConnectionState.PENDING and not has_grant:
-        return soft_delete(connection, now)
+        return erase_to_tombstone(connection, now)
     if connection.state is ConnectionState.PENDING:
         # The address is what was asked for; who consented may be another. sync-engine has no rows of it.
-        connection = replace(connection, address=None, forgotten_at=now)
+        connection = replace(connection, address=None, sync_rows_deleted_at=now)
     return replace(
         connection, state=ConnectionState.DELETING, next_check_at=now, failed_attempts=0, next_backstop_at=None
     )
@@ -201,17 +201,22 @@ def record_provider_end(connection: Connection, now: datetime) -> Connection:
 
 def record_forgotten(connection: Connection, now: datetime) -> Connection:
     """sync-engine has removed its rows, or never had any."""
-    return connection if connection.forgotten_at is not None else replace(connection, forgotten_at=now)
+    return connection if connection.sync_rows_deleted_at is not None else replace(connection, sync_rows_deleted_at=now)
 
 
-def soft_delete_if_finished(connection: Connection, now: datetime) -> Connection:
+def erase_to_tombstone_if_finished(connection: Connection, now: datetime) -> Connection:
     """A deletion is finished when nothing is left, neither at the provider nor in sync-engine."""
-    is_finished = connection.provider_ended_at is not None and connection.forgotten_at is not None
-    return soft_delete(connection, now) if connection.state is ConnectionState.DELETING and is_finished else connection
+    is_finished = connection.provider_ended_at is not None and connection.sync_rows_deleted_at is not None
+    return (
+        erase_to_tombstone(connection, now)
+        if connection.state is ConnectionState.DELETING and is_finished
+        else connection
+    )
 
 
-def soft_delete(connection: Connection, now: datetime) -> Connection:
-    """Only the id and the version stay, which repeat the tombstone, and nothing of anybody's mailbox."""
+def erase_to_tombstone(connection: Connection, now: datetime) -> Connection:
+    """The last step of a deletion: only the id and the version stay, which repeat the tombstone, and nothing of
+    anybody's mailbox."""
     return replace(
         connection,
         state=ConnectionState.DELETED,
@@ -222,7 +227,7 @@ def soft_delete(connection: Connection, now: datetime) -> Connection:
         subscription=None,
         connection_status=None,
         connection_reason=None,
-        last_error=None,
+        current_error=None,
         next_check_at=None,
         next_backstop_at=None,
         provider_ended_at=connection.provider_ended_at or now,
@@ -234,7 +239,7 @@ def _clear_trouble(connection: Connection) -> Connection:
     consent or a successful sync, since an access token may outlive it by an hour."""
     if connection.connection_status is ConnectionStatus.TOKEN_REFRESH_FAILED:
         return connection
-    return replace(connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, last_error=None)
+    return replace(connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, current_error=None)
 
 
 def _require_subscription(connection: Connection) -> CurrentSubscription:

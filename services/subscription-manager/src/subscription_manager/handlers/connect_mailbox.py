@@ -119,7 +119,7 @@ class ConnectMailbox:
             now,
             state_sha256=_hash_secret(state),
             cookie_sha256=_hash_secret(cookie),
-            sealed_secrets=self._keys.seal_secret(
+            sealed_flow_secrets=self._keys.seal_secret(
                 orjson.dumps({"verifier": verifier, "nonce": nonce}), bound_to=_bind_to_flow(opened.id)
             ),
             flow_expires_at=now + self._durations.flow_lifetime,
@@ -176,7 +176,7 @@ class ConnectMailbox:
         return flow
 
     async def _redeem_code(self, connection: Connection, flow: ConsentFlow, code: str) -> tuple[Grant, Account]:
-        sealed = orjson.loads(self._keys.unseal_secret(flow.sealed_secrets, bound_to=_bind_to_flow(flow.id)))
+        sealed = orjson.loads(self._keys.unseal_secret(flow.sealed_flow_secrets, bound_to=_bind_to_flow(flow.id)))
         consent = self._require_consent(connection.provider)
         try:
             grant = await consent.exchange_code(

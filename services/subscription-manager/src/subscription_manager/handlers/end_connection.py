@@ -52,7 +52,7 @@ class EndConnection:
                 await self._end_subscription(connection, is_last_of_account=is_last)
                 await self._revoke_grant(connection, is_last_of_account=is_last)
             except (ActionRequired, Retryable, CannotUnseal) as error:
-                if await self._wait_for_expiry(connection, error):
+                if await self._schedule_check_at_expiry(connection, error):
                     return
             # Last: until here a repeat needs the grant to go on where a crash left off.
             await self._grants.forget_grant(connection.id)
@@ -94,9 +94,9 @@ class EndConnection:
         if grant is not None and grant.tokens.refresh_token is not None:
             await consent.revoke_grant(grant.tokens.refresh_token)
 
-    async def _wait_for_expiry(self, connection: Connection, error: MailroomError) -> bool:
-        """True while the subscription may still live. A provider that refuses us is not asked again, nor is one whose
-        grant we cannot read: the subscription expires by itself."""
+    async def _schedule_check_at_expiry(self, connection: Connection, error: MailroomError) -> bool:
+        """True while the subscription may still live: the next check comes at its end. A provider that refuses us is
+        not asked again, nor is one whose grant we cannot read: the subscription expires by itself."""
         current = connection.subscription
         if current is None or current.expires_at <= self._clock():
             # The provider refuses us or the grant cannot be read, and the subscription has expired: nothing is left.
@@ -115,5 +115,5 @@ class EndConnection:
             if locked is not None and locked.connection.state is ConnectionState.DELETING:
                 ended = transitions.record_provider_end(locked.connection, now)
                 # sync-engine may have said `forgotten` before: whichever comes last writes the tombstone.
-                await locked.save_connection(transitions.soft_delete_if_finished(ended, now))
-        log.info("provider_side_ended", doc_source_id=connection.id)
+                await locked.save_connection(transitions.erase_to_tombstone_if_finished(ended, now))
+        log.info("provider_access_ended", doc_source_id=connection.id)

@@ -39,7 +39,7 @@ def _apply_event(connection: Connection, event: ConnectionEvent, now: datetime) 
     if event.kind is ConnectionKind.FORGOTTEN:
         if connection.state is not ConnectionState.DELETING:
             return connection
-        return transitions.soft_delete_if_finished(transitions.record_forgotten(connection, now), now)
+        return transitions.erase_to_tombstone_if_finished(transitions.record_forgotten(connection, now), now)
     if event.grant_generation < connection.grant_generation or connection.state is ConnectionState.PENDING:
         # About an older grant: somebody has consented anew since, and the newer grant may be well.
         return connection
@@ -50,7 +50,7 @@ def _apply_event(connection: Connection, event: ConnectionEvent, now: datetime) 
         connection,
         connection_status=_STATUS_OF_TROUBLE[event.kind],
         connection_reason=reason,
-        last_error=event.detail or reason,
+        current_error=event.detail or reason,
     )
 
 
@@ -61,4 +61,4 @@ def _record_success(connection: Connection, event: ConnectionEvent) -> Connectio
         connection = replace(connection, last_successful_sync_at=event.occurred_at)
     if connection.connection_status is ConnectionStatus.SUBSCRIPTION_EXPIRED:
         return connection  # syncs succeed by the backstop, and pushes are missing all the same
-    return replace(connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, last_error=None)
+    return replace(connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, current_error=None)

@@ -76,7 +76,7 @@ class SubscriptionReconciler:
         if len(self._running) >= self._max_concurrent:
             return self._max_pause_s
         try:
-            next_check_at = await self._connections.find_next_check()
+            next_check_at = await self._connections.find_next_check_time()
         except Unavailable:
             return min(_RETRY_PAUSE_S, self._max_pause_s)
         if next_check_at is None:

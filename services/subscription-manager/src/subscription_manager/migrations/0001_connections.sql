@@ -8,20 +8,23 @@ create table subscription_manager.doc_source (
     provider text not null,
     profile text not null,                  -- what it is read for: invoice, contract_note, observation
     access text not null,                   -- delegated (a user's consent) or application
-    state text not null check (state in ('pending', 'active', 'paused', 'deleting', 'deleted')),  -- deleted: only id and version are kept
-    version bigint not null,                -- of what `doc-sources` says; rises with each change of it
-    provider_user_id text,                  -- null before consent; application access: the address
-    provider_tenant text,                   -- the provider's tenant that the mailbox belongs to
+    -- Where it is in its life; trouble with the provider is in `connection_status`. deleted: only id and version are kept.
+    state text not null check (state in ('pending', 'active', 'paused', 'deleting', 'deleted')),
+    published_version bigint not null,      -- of its record in `doc-sources`; rises when that record changes
+    -- the provider's id of the user; application access: the mailbox's address; null before consent
+    provider_user_id text,
+    provider_tenant text,                   -- Entra tenant id or domain of a Google Workspace; null: none
     folders text[] not null default '{}',   -- names or paths to sync; empty: the default ones
     start_at timestamptz,                   -- mail received before is never stored
     grant_generation bigint not null default 0,  -- of the consent in use; rises with each
-    -- digests of the client states that the gateway accepts, with their expiry
-    client_states jsonb not null default '[]',
-    next_check_at timestamptz,              -- when its subscription is checked next; null: only an event makes it due
+    -- SHA-256 of each client state that the gateway accepts, those of replaced subscriptions too, and its expiry
+    client_state_hashes jsonb not null default '[]',
+    -- when its subscription is checked next, or the lease of a check under way ends; null: only an event makes it due
+    next_check_at timestamptz,
     failed_attempts int not null default 0, -- since the last success
     next_backstop_at timestamptz,           -- when the next backstop sync is requested
     provider_ended_at timestamptz,          -- deleting: nothing of it is left at the provider
-    forgotten_at timestamptz,               -- deleting: sync-engine has removed its rows
+    sync_rows_deleted_at timestamptz,       -- deleting: sync-engine has removed its rows, or never had any
     created_at timestamptz not null
 );
 
@@ -37,13 +40,13 @@ create table subscription_manager.doc_source_email (
     provider text not null,
     address text,                           -- of the mailbox, as the provider spells it
     aliases text[] not null default '{}',   -- further addresses of the mailbox
-    provider_user_id text,                  -- the provider's id of the mailbox user
-    -- null before consent
+    provider_user_id text,                  -- the same value as in `doc_source`
+    -- active: no trouble is known; null before consent
     connection_status text check (
         connection_status in ('active', 'token_refresh_failed', 'subscription_expired', 'provider_error')
     ),
     connection_reason text,                 -- why the status is not active
-    last_error text,                        -- of the last failed step at the provider
+    current_error text,                     -- of a step at the provider or from sync-engine; null: it works
     last_successful_sync_at timestamptz     -- when sync-engine last reported `synced`
 );
 
@@ -52,14 +55,14 @@ create index doc_source_email_by_address on subscription_manager.doc_source_emai
 -- The current subscription at the provider; a replaced one has no row.
 create table subscription_manager.subscription_state (
     doc_source_id uuid primary key references subscription_manager.doc_source (id),
-    subscription_id text not null,          -- the provider's id
-    resource text not null,                 -- what it watches
+    subscription_id text not null,          -- Graph's id; Gmail has none: the Pub/Sub topic
+    resource text not null,                 -- path of the API that it watches, as `/gmail/v1/users/me`
     notification_url text,                  -- where changes are posted to
     lifecycle_url text,                     -- where lifecycle events are posted to
     expires_at timestamptz not null,        -- when it ends unless renewed
     status text not null check (status in ('active', 'expired', 'removed')),  -- removed: ended by the provider
     client_state_sha256 text,               -- of the secret that the provider repeats in each notification
-    renewed_at timestamptz not null,        -- or created; renewals keep the provider's minimum gap between them
+    created_or_renewed_at timestamptz not null,  -- or taken over; renewals keep the provider's minimum gap between them
     renewal_requested_at timestamptz,       -- the provider asked for a renewal
     renewal_count int not null default 0    -- since it was created
 );
@@ -72,10 +75,10 @@ create table subscription_manager.oauth_request (
     doc_source_id uuid not null references subscription_manager.doc_source (id),
     ticket_sha256 bytea not null unique,    -- of the single-use ticket in the link
     expires_at timestamptz not null,        -- of the link
-    redeemed_at timestamptz,                -- the button was pressed
+    flow_started_at timestamptz,            -- the button was pressed; opening the link changes nothing
     state_sha256 bytea unique,              -- of the OAuth `state`
     cookie_sha256 bytea,                    -- of the cookie that binds the flow to one browser
-    sealed_secrets text,                    -- code verifier and nonce
+    sealed_flow_secrets text,               -- code verifier and nonce; kept as long as the row
     flow_expires_at timestamptz,            -- the provider's answer is refused after it
     finished_at timestamptz                 -- the callback came; whatever it brought, it comes once
 );

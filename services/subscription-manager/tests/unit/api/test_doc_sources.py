@@ -166,7 +166,7 @@ async def test_fields_are_those_of_the_design(api: API) -> None:
             subscription_id="sub-canary",
             resource="r",
             expires_at=NOW,
-            renewed_at=NOW,
+            created_or_renewed_at=NOW,
             client_state_sha256="hash-canary",
         ),
     )

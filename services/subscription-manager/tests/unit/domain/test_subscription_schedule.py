@@ -16,7 +16,7 @@ from subscription_manager.domain.subscription_schedule import (
 assert OUTLOOK.push is not None
 assert GMAIL.push is not None
 OWN, SHARED = OUTLOOK.push, GMAIL.push
-NEARLY_EXPIRED = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+NEARLY_EXPIRED = make_subscription(created_or_renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
 
 
 def choose_own_step(connection: Connection) -> SubscriptionStep:
@@ -55,15 +55,15 @@ def test_step_follows_from_the_subscription(subscription: CurrentSubscription | 
 
 
 def test_two_renewals_keep_the_providers_gap_unless_it_would_expire_meanwhile() -> None:
-    just_renewed = make_subscription(renewed_at=NOW - timedelta(minutes=3), renewal_requested_at=NOW)
+    just_renewed = make_subscription(created_or_renewed_at=NOW - timedelta(minutes=3), renewal_requested_at=NOW)
     assert choose_for(just_renewed) is SubscriptionStep.NOTHING
     short = replace(just_renewed, expires_at=NOW + timedelta(minutes=9))
     assert choose_for(short) is SubscriptionStep.RENEW
 
 
 def test_check_that_was_scheduled_with_the_whole_jitter_comes_in_time() -> None:
-    subscription = make_subscription(renewed_at=NOW - timedelta(days=5))
-    due_at = compute_renewal_time(OWN, subscription.renewed_at, subscription.expires_at, jitter=1.0)
+    subscription = make_subscription(created_or_renewed_at=NOW - timedelta(days=5))
+    due_at = compute_renewal_time(OWN, subscription.created_or_renewed_at, subscription.expires_at, jitter=1.0)
     connection = make_connection(subscription=subscription)
     assert choose_step(connection, OWN, URLS, due_at) is SubscriptionStep.RENEW
     assert choose_step(connection, OWN, URLS, due_at - timedelta(seconds=1)) is SubscriptionStep.NOTHING
@@ -94,7 +94,7 @@ def test_provider_that_does_not_tell_its_urls_is_not_recreated_for_them() -> Non
 
 def test_next_check_is_the_renewal_and_a_requested_one_comes_after_the_gap() -> None:
     subscription = make_subscription()
-    renewal_at = compute_renewal_time(OWN, subscription.renewed_at, subscription.expires_at, 0.3)
+    renewal_at = compute_renewal_time(OWN, subscription.created_or_renewed_at, subscription.expires_at, 0.3)
     assert compute_next_check(make_connection(subscription=subscription), OWN, 0.3) == renewal_at
     requested = replace(subscription, renewal_requested_at=NOW)
     assert compute_next_check(make_connection(subscription=requested), OWN, 0.3) == NOW - timedelta(
@@ -107,7 +107,7 @@ def test_next_check_is_the_renewal_and_a_requested_one_comes_after_the_gap() -> 
 @pytest.mark.parametrize("jitter", [0.0, 0.5, 1.0])
 def test_short_life_is_checked_when_a_step_is_due_and_not_in_a_loop_before(life_minutes: int, jitter: float) -> None:
     expires_at = NOW + timedelta(minutes=life_minutes)
-    connection = make_connection(subscription=make_subscription(renewed_at=NOW, expires_at=expires_at))
+    connection = make_connection(subscription=make_subscription(created_or_renewed_at=NOW, expires_at=expires_at))
     next_check_at = compute_next_check(connection, OWN, jitter)
     assert next_check_at is not None
     assert NOW + timedelta(minutes=10) <= next_check_at < expires_at
@@ -115,7 +115,7 @@ def test_short_life_is_checked_when_a_step_is_due_and_not_in_a_loop_before(life_
 
 
 def test_life_within_the_gap_is_renewed_at_its_half() -> None:
-    short = make_subscription(renewed_at=NOW, expires_at=NOW + timedelta(minutes=8))
+    short = make_subscription(created_or_renewed_at=NOW, expires_at=NOW + timedelta(minutes=8))
     assert compute_next_check(make_connection(subscription=short), OWN, 0.0) == NOW + timedelta(minutes=4)
 
 

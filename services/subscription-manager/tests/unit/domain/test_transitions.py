@@ -121,7 +121,11 @@ def test_deletion_without_consent_is_finished_at_once_and_with_a_left_grant_is_n
     assert transitions.begin_deletion(PENDING, NOW).state is ConnectionState.DELETED
     asked = replace(PENDING, address="asked@contoso.example")
     with_grant = transitions.begin_deletion(asked, NOW, has_grant=True)
-    assert (with_grant.state, with_grant.address, with_grant.forgotten_at) == (ConnectionState.DELETING, None, NOW)
+    assert (with_grant.state, with_grant.address, with_grant.sync_rows_deleted_at) == (
+        ConnectionState.DELETING,
+        None,
+        NOW,
+    )
 
 
 def test_deletion_is_finished_when_both_sides_are() -> None:
@@ -130,11 +134,11 @@ def test_deletion_is_finished_when_both_sides_are() -> None:
     assert (ended.provider_ended_at, ended.next_check_at, ended.failed_attempts) == (NOW, None, 0)
     forgotten = transitions.record_forgotten(deleting, NOW)
     for one in (deleting, ended, forgotten):
-        assert transitions.soft_delete_if_finished(one, NOW).state is ConnectionState.DELETING
-    both = transitions.soft_delete_if_finished(transitions.record_forgotten(ended, NOW), NOW)
+        assert transitions.erase_to_tombstone_if_finished(one, NOW).state is ConnectionState.DELETING
+    both = transitions.erase_to_tombstone_if_finished(transitions.record_forgotten(ended, NOW), NOW)
     assert both.state is ConnectionState.DELETED
     alive = replace(both, state=ConnectionState.ACTIVE)
-    assert transitions.soft_delete_if_finished(alive, NOW) == alive
+    assert transitions.erase_to_tombstone_if_finished(alive, NOW) == alive
 
 
 def test_repeated_forgotten_keeps_the_first_time() -> None:
@@ -148,14 +152,14 @@ def test_soft_deleted_row_holds_nothing_of_a_mailbox() -> None:
         client_states=(make_client_state("x", timedelta(days=1)),),
         subscription=make_subscription(),
         connection_reason="access_denied",
-        last_error="canary",
-        version=4,
+        current_error="canary",
+        published_version=4,
     )
-    deleted = transitions.soft_delete(full, NOW)
+    deleted = transitions.erase_to_tombstone(full, NOW)
     for secret in ("contoso", "user-1", "canary", "sub-old", "access_denied"):
         assert secret not in repr(deleted)
     assert deleted.client_states == ()
-    assert (deleted.next_check_at, deleted.next_backstop_at, deleted.version) == (None, None, 4)
+    assert (deleted.next_check_at, deleted.next_backstop_at, deleted.published_version) == (None, None, 4)
 
 
 def test_refused_grant_stays_refused_until_a_consent() -> None:

@@ -39,7 +39,9 @@ async def test_renewal_that_the_provider_asked_for_is_made_now() -> None:
 
 
 async def test_no_subscription_is_touched_twice_within_ten_minutes() -> None:
-    touched = make_subscription(renewed_at=NOW - timedelta(minutes=3), renewal_requested_at=NOW - timedelta(minutes=1))
+    touched = make_subscription(
+        created_or_renewed_at=NOW - timedelta(minutes=3), renewal_requested_at=NOW - timedelta(minutes=1)
+    )
     setup = SubscriptionSetup(make_connection(subscription=touched))
     setup.provider.subscriptions["sub-old"] = make_provider_subscription(touched)
     after = await setup.advance_subscription()
@@ -103,7 +105,7 @@ async def test_failures_are_retried_later_and_later_from_what_the_row_remembers(
     assert setup.connections.only_row().connection_status is ConnectionStatus.ACTIVE
     setup.provider.errors.clear()
     after = await setup.advance_subscription()
-    assert (after.failed_attempts, after.last_error) == (0, None)
+    assert (after.failed_attempts, after.current_error) == (0, None)
 
 
 async def test_pause_that_the_provider_asks_for_is_made() -> None:
@@ -138,7 +140,7 @@ async def test_refusal_of_an_older_grant_does_not_condemn_the_newer() -> None:
 
 
 async def test_subscription_that_ran_out_shows_as_expired() -> None:
-    over = make_subscription(renewed_at=NOW - timedelta(days=7), expires_at=NOW - timedelta(minutes=1))
+    over = make_subscription(created_or_renewed_at=NOW - timedelta(days=7), expires_at=NOW - timedelta(minutes=1))
     setup = SubscriptionSetup(make_connection(subscription=over))
     setup.provider.errors["create"] = ProviderUnavailable("503")
     after = await setup.advance_subscription()
@@ -160,7 +162,7 @@ async def test_refused_grant_stays_shown_though_an_access_token_still_served() -
 
 
 async def test_paused_one_keeps_its_subscription_alive() -> None:
-    soon = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    soon = make_subscription(created_or_renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
     setup = SubscriptionSetup(make_connection(state=ConnectionState.PAUSED, subscription=soon))
     setup.provider.subscriptions["sub-old"] = make_provider_subscription(soon)
     await setup.advance_subscription()
@@ -186,5 +188,5 @@ async def test_provider_that_is_not_set_up_here_is_tried_again_later() -> None:
     setup = SubscriptionSetup(make_connection(provider="gmail"))
     after = await setup.advance_subscription()
     assert after.failed_attempts == 1
-    assert after.last_error is not None
-    assert "gmail is not set up" in after.last_error
+    assert after.current_error is not None
+    assert "gmail is not set up" in after.current_error

@@ -20,7 +20,7 @@ def setup() -> ConsentSetup:
 async def test_pause_keeps_the_subscription_and_its_schedule(setup: ConsentSetup) -> None:
     before = setup.connections.rows[ID]
     paused = await setup.change.pause_doc_source("acme", ID)
-    assert paused == replace(before, state=ConnectionState.PAUSED, version=2)
+    assert paused == replace(before, state=ConnectionState.PAUSED, published_version=2)
 
 
 async def test_resume_requests_a_sync_and_spreads_its_backstop(setup: ConsentSetup) -> None:
@@ -45,7 +45,7 @@ async def test_delete_wakes_the_reconciler_and_a_repeat_changes_nothing(setup: C
 async def test_grant_of_an_active_one_is_no_unfinished_consent(setup: ConsentSetup) -> None:
     await setup.grants.add_tokens(ID)
     await setup.change.delete_doc_source("acme", ID)
-    assert setup.connections.rows[ID].forgotten_at is None
+    assert setup.connections.rows[ID].sync_rows_deleted_at is None
 
 
 async def test_doc_source_of_another_tenant_is_not_changed(setup: ConsentSetup) -> None:

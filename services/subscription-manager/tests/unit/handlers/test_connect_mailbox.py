@@ -73,7 +73,7 @@ async def test_browser_is_sent_with_pkce_and_the_exact_redirect(setup: ConsentSe
 async def test_verifier_and_nonce_are_sealed_and_state_and_cookie_hashed(setup: ConsentSetup) -> None:
     _, ticket = await setup.create_with_link()
     redirect = await setup.begin_consent(ticket)
-    kept = repr(setup.flows.flows) + "".join(flow.sealed_secrets for flow in setup.flows.flows.values())
+    kept = repr(setup.flows.flows) + "".join(flow.sealed_flow_secrets for flow in setup.flows.flows.values())
     await setup.finish_consent(redirect)
     (exchanged,) = setup.provider.exchanged
     for secret in (read_state(redirect), redirect.cookie, exchanged["verifier"], exchanged["nonce"], ticket):
@@ -203,11 +203,11 @@ async def test_reconnect_by_the_same_user_raises_the_generation_and_ends_the_tro
         connected,
         connection_status=ConnectionStatus.TOKEN_REFRESH_FAILED,
         connection_reason="token_refused",
-        last_error="x",
+        current_error="x",
     )
     ticket = await setup.create.issue_ticket(connected.id)
     again = await setup.finish_consent(await setup.begin_consent(ticket))
-    assert (again.grant_generation, again.connection_status, again.connection_reason, again.last_error) == (
+    assert (again.grant_generation, again.connection_status, again.connection_reason, again.current_error) == (
         2,
         ConnectionStatus.ACTIVE,
         None,
@@ -222,7 +222,7 @@ async def test_reconnect_by_another_user_is_refused_and_the_old_grant_stays(setu
     ticket = await setup.create.issue_ticket(connected.id)
     with pytest.raises(ConsentRefused, match="another mailbox"):
         await setup.finish_consent(await setup.begin_consent(ticket))
-    assert setup.grants.stored[connected.id].generation == 1
+    assert setup.grants.stored[connected.id].grant_generation == 1
     assert setup.connections.rows[connected.id].address == "ada@contoso.example"
     assert setup.provider.find_calls("revoke") == []
 
@@ -265,7 +265,7 @@ async def test_deleted_during_the_exchange_is_refused_before_a_grant_is_stored(s
     setup.provider.during["identify"] = delete_row
     with pytest.raises(ConsentRefused, match="does not exist"):
         await setup.finish_consent(redirect)
-    assert setup.grants.stored[connected.id].generation == 1
+    assert setup.grants.stored[connected.id].grant_generation == 1
 
 
 async def test_pending_one_that_is_gone_before_it_is_activated_gives_the_grant_back(setup: ConsentSetup) -> None:

@@ -113,7 +113,7 @@ async def test_waits_for_sync_engine_to_forget() -> None:
 
 
 async def test_leaves_a_soft_deleted_row_and_a_tombstone_when_sync_engine_has_forgotten_before() -> None:
-    setup = SubscriptionSetup(make_deleting(forgotten_at=NOW, version=7))
+    setup = SubscriptionSetup(make_deleting(sync_rows_deleted_at=NOW, published_version=7))
     after = await setup.advance_subscription()
     assert after.state is ConnectionState.DELETED
     assert setup.connections.published[-1] == (ID, 8, None)

@@ -8,7 +8,7 @@ from subscription_manager.domain.connection import Connection, ConnectionState, 
 from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycleEvent
 
 CURRENT = make_subscription(
-    subscription_id="sub-1", expires_at=NOW + timedelta(days=5), renewed_at=NOW - timedelta(days=1)
+    subscription_id="sub-1", expires_at=NOW + timedelta(days=5), created_or_renewed_at=NOW - timedelta(days=1)
 )
 SUBSCRIBED = make_connection(subscription=CURRENT, next_check_at=NOW + timedelta(days=4))
 

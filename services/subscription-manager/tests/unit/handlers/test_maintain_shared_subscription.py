@@ -97,7 +97,7 @@ async def test_of_two_that_are_deleted_at_once_the_second_ends_the_watch() -> No
 async def test_account_that_another_doc_source_is_just_renewing_is_renewed_once() -> None:
     due = make_subscription(
         subscription_id="projects/p/topics/t",
-        renewed_at=NOW - timedelta(days=1),
+        created_or_renewed_at=NOW - timedelta(days=1),
         expires_at=NOW + timedelta(days=6),
     )
     setup = make_shared_setup(make_shared(subscription=due), make_shared(id=OTHER_ID, tenant_id="other"))

@@ -58,7 +58,7 @@ async def test_what_is_announced_is_the_hash_of_the_client_state_that_is_sent() 
 
 
 async def test_stored_subscription_is_a_newer_version_with_the_id() -> None:
-    setup = SubscriptionSetup(make_connection(version=4))
+    setup = SubscriptionSetup(make_connection(published_version=4))
     await setup.advance_subscription()
     published = [
         (version, event.subscription_id) for _, version, event in setup.connections.published if event is not None
@@ -163,7 +163,7 @@ async def test_account_is_locked_while_one_of_its_doc_sources_creates() -> None:
 
 
 async def test_renewal_of_one_that_is_gone_creates_another() -> None:
-    soon = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    soon = make_subscription(created_or_renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
     setup = SubscriptionSetup(make_connection(subscription=soon))
     after = await setup.advance_subscription()
     assert [call.split()[0] for call in setup.provider.calls] == ["renew", "list", "publish", "create"]
@@ -274,7 +274,7 @@ class TestRenewalWhoseAnswerWasLost:
     async def test_is_tried_again_later_when_it_was_not_made(self) -> None:
         setup = self.lose_answer()
         after = await setup.advance_subscription()
-        assert (after.failed_attempts, after.last_error) == (1, "ProviderUnavailable: 504")
+        assert (after.failed_attempts, after.current_error) == (1, "ProviderUnavailable: 504")
         assert after.next_check_at == NOW + timedelta(seconds=5)
 
     @pytest.mark.parametrize("refusal", [AccessDenied("403"), TokenRefused("no", grant_generation=1), Throttled("429")])
@@ -282,7 +282,7 @@ class TestRenewalWhoseAnswerWasLost:
         setup = self.lose_answer()
         setup.provider.errors["get"] = refusal
         after = await setup.advance_subscription()
-        assert (after.state, after.last_error) == (ConnectionState.ACTIVE, "ProviderUnavailable: 504")
+        assert (after.state, after.current_error) == (ConnectionState.ACTIVE, "ProviderUnavailable: 504")
         assert after.next_check_at == NOW + timedelta(seconds=5)
 
     async def test_is_not_looked_up_where_the_provider_refused_to_work(self) -> None:

@@ -8,7 +8,7 @@ from subscription_manager.domain.connection import Connection, ConnectionState, 
 from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
 
 CURRENT = make_subscription(
-    subscription_id="sub-1", expires_at=NOW + timedelta(days=5), renewed_at=NOW - timedelta(days=1)
+    subscription_id="sub-1", expires_at=NOW + timedelta(days=5), created_or_renewed_at=NOW - timedelta(days=1)
 )
 SUBSCRIBED = make_connection(subscription=CURRENT, next_check_at=NOW + timedelta(days=4))
 
@@ -34,10 +34,10 @@ async def record_events(connection: Connection, *events: ConnectionEvent) -> Fak
 
 async def test_synced_is_the_last_successful_sync_and_ends_trouble() -> None:
     troubled = make_connection(
-        connection_status=ConnectionStatus.PROVIDER_ERROR, connection_reason="provider_failing", last_error="x"
+        connection_status=ConnectionStatus.PROVIDER_ERROR, connection_reason="provider_failing", current_error="x"
     )
     row = (await record_events(troubled, make_event(ConnectionKind.SYNCED))).only_row()
-    assert (row.last_successful_sync_at, row.connection_status, row.connection_reason, row.last_error) == (
+    assert (row.last_successful_sync_at, row.connection_status, row.connection_reason, row.current_error) == (
         NOW,
         ConnectionStatus.ACTIVE,
         None,
@@ -72,7 +72,7 @@ async def test_trouble_is_a_status_with_its_reason_and_recovery_ends_it(
 ) -> None:
     connections = await record_events(SUBSCRIBED, make_event(kind))
     row = connections.only_row()
-    assert (row.connection_status, row.connection_reason, row.last_error) == (status, kind.value, "why")
+    assert (row.connection_status, row.connection_reason, row.current_error) == (status, kind.value, "why")
     await RecordConnectionEvent(connections, Clock()).record_event(make_event(ConnectionKind.RECOVERED))
     assert connections.only_row().connection_status is ConnectionStatus.ACTIVE
 
@@ -95,7 +95,7 @@ async def test_sync_by_the_backstop_does_not_hide_that_pushes_are_missing() -> N
 
 
 async def test_forgotten_ends_a_deletion_whose_provider_side_is_over() -> None:
-    ended = make_connection(state=ConnectionState.DELETING, provider_ended_at=NOW, version=5)
+    ended = make_connection(state=ConnectionState.DELETING, provider_ended_at=NOW, published_version=5)
     connections = await record_events(ended, make_event(ConnectionKind.FORGOTTEN), make_event(ConnectionKind.FORGOTTEN))
     assert connections.only_row().state is ConnectionState.DELETED
     assert connections.published == [(ID, 6, None)]
@@ -105,7 +105,7 @@ async def test_forgotten_before_the_provider_side_is_over_is_remembered() -> Non
     row = (
         await record_events(make_connection(state=ConnectionState.DELETING), make_event(ConnectionKind.FORGOTTEN))
     ).only_row()
-    assert (row.state, row.forgotten_at) == (ConnectionState.DELETING, NOW)
+    assert (row.state, row.sync_rows_deleted_at) == (ConnectionState.DELETING, NOW)
 
 
 async def test_forgotten_means_nothing_to_a_living_one() -> None:

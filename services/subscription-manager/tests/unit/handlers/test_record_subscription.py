@@ -18,7 +18,7 @@ from subscription_manager.domain.connection import ConnectionState, Subscription
 
 
 async def test_subscription_that_expires_within_a_day_is_renewed_with_its_hash() -> None:
-    soon = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    soon = make_subscription(created_or_renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
     setup = SubscriptionSetup(
         transitions.add_client_state(
             make_connection(subscription=soon), "old", expires_at=NOW + timedelta(hours=20), now=NOW
@@ -36,7 +36,7 @@ async def test_subscription_that_expires_within_a_day_is_renewed_with_its_hash()
 
 
 async def test_removal_that_is_reported_during_a_renewal_wins() -> None:
-    soon = make_subscription(renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    soon = make_subscription(created_or_renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
     setup = SubscriptionSetup(make_connection(subscription=soon))
     setup.provider.subscriptions["sub-old"] = make_provider_subscription(soon)
 

@@ -42,7 +42,7 @@ class Topic:
 async def test_doc_source_that_is_outdated_in_the_topic_is_published_again(
     state: ConnectionState, shown: int | None, is_repeated: bool
 ) -> None:
-    connections = FakeConnectionStore(make_connection(state=state, version=7))
+    connections = FakeConnectionStore(make_connection(state=state, published_version=7))
     topic = Topic() if shown is None else Topic(**{ID.replace("-", ""): shown})
     assert await RepublishDocSources(connections, topic).republish_outdated() == int(is_repeated)
     assert connections.republished == ([ID] if is_repeated else [])

@@ -208,7 +208,7 @@ async def test_database_that_is_away_is_waited_for() -> None:
                 raise Unavailable("Postgres")
             return [IDS[0]] if self.claims == 2 else []
 
-        async def find_next_check(self) -> datetime | None:
+        async def find_next_check_time(self) -> datetime | None:
             raise Unavailable("Postgres")
 
     steps = StepRecorder(expected=1)

@@ -19,7 +19,7 @@ _SYNCED_INTERVAL = timedelta(minutes=1)
 _MIN_REPORTED_FAILURES = 3
 
 _LOCK_ROW = """
-select failure_reported_at, synced_reported_at, unannounced_messages, attempts, missing_folders
+select failure_reported_at, synced_reported_at, unannounced_messages, failed_attempts, missing_folders
 from sync_engine.sync_state where doc_source_id = $1 and forgotten_at is null for update
 """
 _UPDATE_ROW = """
@@ -65,7 +65,7 @@ class PgConnectionEvents:
     async def report_failing(self, source: DocSource, detail: str) -> None:
         async with open_transaction(self._pool) as conn:
             row = await _lock_row(conn, source)
-            if row is None or row["failure_reported_at"] is not None or row["attempts"] < _MIN_REPORTED_FAILURES:
+            if row is None or row["failure_reported_at"] is not None or row["failed_attempts"] < _MIN_REPORTED_FAILURES:
                 return
             now = self._clock()
             await self._append_event(conn, source, ConnectionKind.PROVIDER_FAILING, now, detail=detail)

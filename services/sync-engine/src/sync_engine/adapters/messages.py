@@ -18,16 +18,16 @@ select p.message_id, 'parked', null, null, true from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
 """
-_LIST_NOT_SEEN = """
+_LIST_OBSERVED_NOT_LISTED = """
 select message_id, state, folder_id, version, false as is_parked from sync_engine.message
-where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
+where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_full_listing_at < $3
 """
 # Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
 # A row that exists stays as it is, but for an observed mail that changed and a parked one that could be processed now.
 _UPSERT_MESSAGES = """
 insert into sync_engine.message as old (
     doc_source_id, message_id, tenant_id, state, skip_reason, folder_id, folder, internet_message_id, version,
-    received_at, subject, sender_address, sender_name, last_seen_at, processed_at, closed_at)
+    received_at, subject, sender_address, sender_name, last_full_listing_at, processed_at, closed_at)
 select $1, m.message_id, $2, m.state, m.skip_reason, m.folder_id, m.folder, m.internet_message_id, m.version,
        m.received_at, m.subject, m.sender_address, m.sender_name, $4, $4,
        case when m.state = 'closed' then $4::timestamptz end
@@ -47,7 +47,7 @@ on conflict (doc_source_id, message_id) do update set
     subject = coalesce(excluded.subject, old.subject),
     sender_address = coalesce(excluded.sender_address, old.sender_address),
     sender_name = coalesce(excluded.sender_name, old.sender_name),
-    last_seen_at = excluded.last_seen_at,
+    last_full_listing_at = excluded.last_full_listing_at,
     processed_at = case when old.state = 'parked' then excluded.processed_at else old.processed_at end,
     closed_at = excluded.closed_at
 where old.state = 'parked'
@@ -74,14 +74,14 @@ where p.attachment_id = $1 for update of m
 # Results are repeated and may come out of order after a reprocessing: an older one overwrites no newer one.
 _RECORD_RESULT = """
 update sync_engine.message_part
-set document_id = $2, result_status = $3, result_reason = $4, result_at = $5
-where attachment_id = $1 and (result_at is null or result_at <= $5)
+set document_id = $2, result_status = $3, result_reason = $4, result_occurred_at = $5
+where attachment_id = $1 and (result_occurred_at is null or result_occurred_at <= $5)
 """
 _CLOSE_MESSAGE = """
 update sync_engine.message m set state = 'closed', closed_at = now()
 where m.doc_source_id = $1 and m.message_id = $2 and m.state = 'open' and not exists (
     select from sync_engine.message_part p
-    where p.doc_source_id = $1 and p.message_id = $2 and p.stored and p.result_at is null)
+    where p.doc_source_id = $1 and p.message_id = $2 and p.stored and p.result_occurred_at is null)
 """
 
 
@@ -98,11 +98,14 @@ class PgMessages:
             rows = await conn.fetch(_FIND_KNOWN, doc_source_id, list(message_ids))
         return {row["message_id"]: _to_known_message(row) for row in rows}
 
-    async def list_not_seen_since(
+    async def list_observed_not_listed_since(
         self, doc_source_id: str, folder_id: str | None, since: datetime
     ) -> Sequence[KnownMessage]:
         async with acquire_session(self._pool) as conn:
-            return [_to_known_message(row) for row in await conn.fetch(_LIST_NOT_SEEN, doc_source_id, folder_id, since)]
+            return [
+                _to_known_message(row)
+                for row in await conn.fetch(_LIST_OBSERVED_NOT_LISTED, doc_source_id, folder_id, since)
+            ]
 
     async def record_result(self, result: IngestionResult) -> None:
         async with open_transaction(self._pool) as conn:
@@ -139,10 +142,11 @@ async def insert_parts(conn: DatabaseSession, source: DocSource, messages: Seque
         await conn.execute(_INSERT_PARTS, source.doc_source_id, rows)
 
 
-async def mark_seen(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
+async def mark_listed(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
     if message_ids:
         await conn.execute(
-            "update sync_engine.message set last_seen_at = $3 where doc_source_id = $1 and message_id = any($2)",
+            "update sync_engine.message set last_full_listing_at = $3 "
+            "where doc_source_id = $1 and message_id = any($2)",
             source.doc_source_id,
             list(message_ids),
             now,

@@ -10,9 +10,9 @@ from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import ATTACHMENTS, MAIL_EVENTS
 from sync_engine.adapters.cursors import move_cursor
-from sync_engine.adapters.messages import insert_parts, mark_seen, upsert_messages
+from sync_engine.adapters.messages import insert_parts, mark_listed, upsert_messages
 from sync_engine.adapters.parked_items import park_messages, resolve_items
-from sync_engine.adapters.uploads import clear_announcements
+from sync_engine.adapters.uploads import delete_upload_records
 from sync_engine.domain.mail_events import map_attachment_event
 from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage
 from sync_engine.domain.run_outcomes import SourceNotActive
@@ -32,14 +32,15 @@ class PgPages:
             new_ids = await upsert_messages(conn, source, update.messages, now)
             written = [message for message in update.messages if message.message_id in new_ids]
             await insert_parts(conn, source, written)
-            await clear_announcements(conn, update.messages)
+            await delete_upload_records(conn, update.messages)
             await self._append_events(conn, source, written, now)
             await resolve_items(conn, source, update)
             await park_messages(conn, source, update.failed, now)
-            await mark_seen(conn, source, update.seen_message_ids, now)
+            await mark_listed(conn, source, update.seen_message_ids, now)
             if update.resets_back_off and new_ids:
                 await conn.execute(
-                    "update sync_engine.sync_state set attempts = 0 where doc_source_id = $1", source.doc_source_id
+                    "update sync_engine.sync_state set failed_attempts = 0 where doc_source_id = $1",
+                    source.doc_source_id,
                 )
         return CommittedPage(new_ids, sum(len(message.stored_parts) for message in written))
 
@@ -65,13 +66,13 @@ async def _lock_source(conn: DatabaseSession, source: DocSource, update: PageUpd
     # worker that has lost the partition.
     is_exclusive = source.profile is Profile.OBSERVATION or update.resets_back_off
     row = await conn.fetchrow(
-        "select state, refused_generation, forgotten_at from sync_engine.sync_state "  # noqa: S608  # one of two words
+        "select source_state, refused_generation, forgotten_at from sync_engine.sync_state "  # noqa: S608  # one of two words
         f"where doc_source_id = $1 for {'no key update' if is_exclusive else 'share'}",
         source.doc_source_id,
     )
     if row is None or row["forgotten_at"] is not None:
         raise SourceNotActive("forgotten")
-    if row["state"] != DocSourceState.ACTIVE:
-        raise SourceNotActive(row["state"])
+    if row["source_state"] != DocSourceState.ACTIVE:
+        raise SourceNotActive(row["source_state"])
     if row["refused_generation"] is not None and row["refused_generation"] >= source.grant_generation:
         raise SourceNotActive("without a grant")

@@ -9,7 +9,7 @@ from mailroom_common.kafka.headers import RESOLVES
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import SYNC_REQUESTS, Topic
 from sync_engine.domain.coalescing import PendingRequest
-from sync_engine.domain.work_table import Append
+from sync_engine.domain.work_table import RecordToAppend
 
 _MAX_ATTEMPTS = 3  # of 10 s each: together well under the 60 s that a rebalance waits for the record in hand
 
@@ -20,7 +20,7 @@ class KafkaRequestLog:
     def __init__(self, producer: EventProducer) -> None:
         self._producer = producer
 
-    async def append_record(self, topic: Topic, append: Append, *, occurred_at: datetime) -> int:
+    async def append_record(self, topic: Topic, append: RecordToAppend, *, occurred_at: datetime) -> int:
         if append.resolves is not None:
             headers = {RESOLVES: str(append.resolves)}
             return (await self._producer.send_event(topic, append.key, None, headers=headers)).offset

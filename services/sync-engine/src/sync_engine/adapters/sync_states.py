@@ -17,54 +17,56 @@ _FIRST_PAUSE_S = 2.0
 _MAX_PAUSE_S = 900.0
 
 _SELECT = """
-select state, source_version, grant_generation, not_before, attempts, refused_generation, listed_until, last_full_at,
-       full_due, forgotten_at
+select source_state, source_version, grant_generation, not_before, failed_attempts, refused_generation,
+       modified_listed_until, last_full_started_at, full_due_mark, forgotten_at
 from sync_engine.sync_state where doc_source_id = $1
 """
 # Version, state and generation only rise; the failures of an older grant do not count for a newer one.
 _UPSERT_VERSION = """
-insert into sync_engine.sync_state as old (doc_source_id, tenant_id, source_version, state, grant_generation)
+insert into sync_engine.sync_state as old (doc_source_id, tenant_id, source_version, source_state, grant_generation)
 values ($1, $2, $3, $4, $5)
 on conflict (doc_source_id) do update set
     tenant_id = excluded.tenant_id,
     source_version = greatest(old.source_version, excluded.source_version),
-    state = case when excluded.source_version > old.source_version then excluded.state else old.state end,
+    source_state =
+        case when excluded.source_version > old.source_version then excluded.source_state else old.source_state end,
     grant_generation = greatest(old.grant_generation, excluded.grant_generation),
     not_before = case when excluded.grant_generation > old.grant_generation then null else old.not_before end,
-    attempts = case when excluded.grant_generation > old.grant_generation then 0 else old.attempts end,
+    failed_attempts = case when excluded.grant_generation > old.grant_generation then 0 else old.failed_attempts end,
     refused_generation =
         case when excluded.grant_generation > old.grant_generation then null else old.refused_generation end
 """
 # Each mark is a new number: a run that began with an older mark does not clear it.
 _MARK_FULL_DUE = """
-insert into sync_engine.sync_state (doc_source_id, full_due)
-select id, nextval('sync_engine.full_due_mark') from unnest($1::text[]) as id order by id
-on conflict (doc_source_id) do update set full_due = excluded.full_due
+insert into sync_engine.sync_state (doc_source_id, full_due_mark)
+select id, nextval('sync_engine.full_due_mark_number') from unnest($1::text[]) as id order by id
+on conflict (doc_source_id) do update set full_due_mark = excluded.full_due_mark
 """
 # The wait that a provider names lengthens ours and never shortens it: "after 0 seconds" would loop without a pause.
 # A throttle ($8 = 0) counts as no failure, so a backlog goes on at the pace of the quota instead of ever more slowly.
 # $9 restores what a commit of this run has reset, where the run fails all the same at what failed before.
 _BACK_OFF = """
-insert into sync_engine.sync_state as old (doc_source_id, tenant_id, attempts, not_before)
+insert into sync_engine.sync_state as old (doc_source_id, tenant_id, failed_attempts, not_before)
 values ($1, $2, $8::int, $3::timestamptz
     + greatest($4::float8, least($6::float8, $5::float8) * $7) * interval '1 second')
 on conflict (doc_source_id) do update set
-    attempts = greatest(old.attempts, $9::int) + $8,
+    failed_attempts = greatest(old.failed_attempts, $9::int) + $8,
     not_before = $3::timestamptz
-        + greatest($4::float8, least($6::float8, $5::float8 * 2 ^ ($8 * least(greatest(old.attempts, $9), 20))) * $7)
+        + greatest($4::float8,
+                   least($6::float8, $5::float8 * 2 ^ ($8 * least(greatest(old.failed_attempts, $9), 20))) * $7)
         * interval '1 second'
 returning not_before
 """
 # Not where a newer grant is known by now: its failures are not those of this run.
 _RECORD_SUCCESS = """
 update sync_engine.sync_state set
-    not_before = null, attempts = 0,
-    last_full_at = greatest(last_full_at, $3),
-    full_due = case when $3::timestamptz is not null and full_due = $4 then null else full_due end
+    not_before = null, failed_attempts = 0,
+    last_full_started_at = greatest(last_full_started_at, $3),
+    full_due_mark = case when $3::timestamptz is not null and full_due_mark = $4 then null else full_due_mark end
 where doc_source_id = $1 and grant_generation <= $2
-  and (attempts > 0 or not_before is not null or $3::timestamptz is not null)
+  and (failed_attempts > 0 or not_before is not null or $3::timestamptz is not null)
 """
-# Announcements of parts only: a blob that no part names is the sweeper's to remove.
+# Uploads of parts only: a blob that no part names is the sweeper's to remove.
 _DELETE_ROWS = (
     """delete from sync_engine.blob_upload u using sync_engine.message_part p
        where p.doc_source_id = $1 and u.attachment_id = p.attachment_id""",
@@ -76,8 +78,8 @@ _DELETE_ROWS = (
 )
 _SOFT_DELETE = """
 update sync_engine.sync_state
-set forgotten_at = $2, listed_until = null, last_full_at = null, full_due = null, not_before = null, attempts = 0,
-    missing_folders = '{}'
+set forgotten_at = $2, modified_listed_until = null, last_full_started_at = null, full_due_mark = null,
+    not_before = null, failed_attempts = 0, missing_folders = '{}'
 where doc_source_id = $1 and forgotten_at is null
 returning doc_source_id
 """
@@ -91,7 +93,7 @@ class PgSyncStates:
         self._outbox = outbox
         self._clock = clock
 
-    async def read_state(self, source: DocSource) -> SyncState:
+    async def raise_version_and_read_state(self, source: DocSource) -> SyncState:
         async with acquire_session(self._pool) as conn:
             return await _raise_and_read(conn, source)
 
@@ -122,9 +124,13 @@ class PgSyncStates:
             )
             return not_before
 
-    async def record_success(self, source: DocSource, *, full_since: datetime | None, full_due: int | None) -> None:
+    async def record_success(
+        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
+    ) -> None:
         async with acquire_session(self._pool) as conn:
-            await conn.execute(_RECORD_SUCCESS, source.doc_source_id, source.grant_generation, full_since, full_due)
+            await conn.execute(
+                _RECORD_SUCCESS, source.doc_source_id, source.grant_generation, full_since, full_due_mark
+            )
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None:
         async with acquire_session(self._pool) as conn:
@@ -135,11 +141,11 @@ class PgSyncStates:
                 generation,
             )
 
-    async def record_listed_until(self, source: DocSource, until: datetime) -> None:
+    async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None:
         async with acquire_session(self._pool) as conn:
             await conn.execute(
-                "update sync_engine.sync_state set listed_until = $2 "
-                "where doc_source_id = $1 and (listed_until is null or listed_until < $2)",
+                "update sync_engine.sync_state set modified_listed_until = $2 "
+                "where doc_source_id = $1 and (modified_listed_until is null or modified_listed_until < $2)",
                 source.doc_source_id,
                 until,
             )
@@ -186,11 +192,11 @@ async def _raise_and_read(conn: DatabaseSession, source: DocSource) -> SyncState
     if row is None:
         raise Fatal(f"the row of doc source {source.doc_source_id} was deleted by someone else")
     return SyncState(
-        state="deleting" if row["forgotten_at"] else row["state"],
+        source_state="deleting" if row["forgotten_at"] else row["source_state"],
         not_before=row["not_before"],
-        attempts=row["attempts"],
+        failed_attempts=row["failed_attempts"],
         refused_generation=row["refused_generation"],
-        listed_until=row["listed_until"],
-        last_full_at=row["last_full_at"],
-        full_due=row["full_due"],
+        modified_listed_until=row["modified_listed_until"],
+        last_full_started_at=row["last_full_started_at"],
+        full_due_mark=row["full_due_mark"],
     )

@@ -1,4 +1,4 @@
-"""Rows of `blob_upload`, which announce what is written to the blob store, and the sweeper of what nobody named."""
+"""Rows of `blob_upload`, which record what is being written to the blob store, and the sweeper of what nobody named."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -19,19 +19,19 @@ _MAX_UPLOAD_DURATION = timedelta(days=1)
 _RUN_RETENTION = timedelta(days=30)
 _IDLE_RUN_RETENTION = timedelta(days=1)  # a mailbox is synced a hundred times a day, and mostly nothing is new
 
-# What a part names already needs no announcement: it is ingestion's.
-_ANNOUNCE = """
+# What a part names already needs no row: it is ingestion's.
+_RECORD_UPLOAD = """
 insert into sync_engine.blob_upload (attachment_id, doc_source_id, blob_key)
 select $1, $2, $3
 where not exists (select from sync_engine.message_part where attachment_id = $1)
-on conflict (attachment_id) do update set announced_at = now()
+on conflict (attachment_id) do update set upload_started_at = now()
 """
-# The row's lock is the uploader's too: who announces the same upload again waits until the blob is gone, then writes.
+# The row's lock is the uploader's too: who starts the same upload again waits until the blob is gone, then writes.
 _LOCK_OLDEST = """
 select u.attachment_id, u.blob_key, exists (
     select from sync_engine.message_part p where p.attachment_id = u.attachment_id) as is_named
-from sync_engine.blob_upload u where u.announced_at < $1
-order by u.announced_at limit 1 for update of u skip locked
+from sync_engine.blob_upload u where u.upload_started_at < $1
+order by u.upload_started_at limit 1 for update of u skip locked
 """
 _DELETE_OLD_RUNS = """
 delete from sync_engine.sync_run
@@ -45,20 +45,20 @@ class PgUploads:
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
-    async def announce_upload(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
+    async def record_upload_start(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
         async with acquire_session(self._pool) as conn:
-            await conn.execute(_ANNOUNCE, attachment_id, doc_source_id, blob_key)
+            await conn.execute(_RECORD_UPLOAD, attachment_id, doc_source_id, blob_key)
 
-    async def withdraw_upload(self, attachment_id: str) -> None:
+    async def delete_upload_record(self, attachment_id: str) -> None:
         async with acquire_session(self._pool) as conn:
             await conn.execute("delete from sync_engine.blob_upload where attachment_id = $1", attachment_id)
 
 
-async def clear_announcements(conn: DatabaseSession, messages: Sequence[ProcessedMessage]) -> None:
+async def delete_upload_records(conn: DatabaseSession, messages: Sequence[ProcessedMessage]) -> None:
     """Within the page transaction. Of all, also where another run was first: its blob has the same name and bytes."""
-    announced = [part.attachment_id for message in messages for part in message.stored_parts]
-    if announced:
-        await conn.execute("delete from sync_engine.blob_upload where attachment_id = any($1)", announced)
+    uploaded = [part.attachment_id for message in messages for part in message.stored_parts]
+    if uploaded:
+        await conn.execute("delete from sync_engine.blob_upload where attachment_id = any($1)", uploaded)
 
 
 class Housekeeping:
@@ -97,7 +97,7 @@ class Housekeeping:
             row = await conn.fetchrow(_LOCK_OLDEST, self._clock() - _MAX_UPLOAD_DURATION)
             if row is None:
                 return None
-            # What a part names is ingestion's, announced or not.
+            # What a part names is ingestion's, whether its row was deleted or not.
             if not row["is_named"]:
                 await self._blobs.delete_blob(row["blob_key"])
                 log.info("orphaned_blob_removed", attachment_id=row["attachment_id"])

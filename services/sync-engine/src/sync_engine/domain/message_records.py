@@ -138,12 +138,12 @@ class RunKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncState:
-    """The row of `sync_state` as a run finds it. `full_due` is a mark: clearing it clears no later one."""
+    """The row of `sync_state` as a run finds it. Clearing `full_due_mark` clears no later mark."""
 
-    state: str
+    source_state: str
     not_before: datetime | None = None
-    attempts: int = 0
+    failed_attempts: int = 0
     refused_generation: int | None = None
-    listed_until: datetime | None = None
-    last_full_at: datetime | None = None
-    full_due: int | None = None
+    modified_listed_until: datetime | None = None
+    last_full_started_at: datetime | None = None
+    full_due_mark: int | None = None

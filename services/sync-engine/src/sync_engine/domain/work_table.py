@@ -35,8 +35,8 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Append:
-    """A record that the owner appends until Kafka acknowledges it, and then calls `acknowledge_append`."""
+class RecordToAppend:
+    """A request or tombstone that the owner appends until Kafka acknowledges it; then it calls `acknowledge_append`."""
 
     key: str
     request: SyncRequest
@@ -117,13 +117,13 @@ class WorkTable:
 
     # Actions of the owner.
 
-    def take_rearms(self) -> list[Append]:
-        """Requests that a tombstone has shadowed, to be appended again."""
+    def take_requests_to_reappend(self) -> list[RecordToAppend]:
+        """Requests behind which a late tombstone stands: they are appended again, or compaction would remove them."""
         appends = []
         for key in self._shadowed:
             row = self._rows[key]
             row.is_shadowed = False
-            append = Append(key, row.request, frozenset(row.reasons) | {SyncReason.RETRY})
+            append = RecordToAppend(key, row.request, frozenset(row.reasons) | {SyncReason.RETRY})
             appends.append(self._count_append(row, append))
         self._shadowed.clear()
         return appends
@@ -172,20 +172,23 @@ class WorkTable:
         self._update_indexes(key, row)
         return claim
 
-    def complete_claim(self, claim: Claim) -> Append | None:
-        """The run ended, or no run can help: a tombstone; None when a newer request asks for another run."""
+    def end_claim_and_build_tombstone(self, claim: Claim) -> RecordToAppend | None:
+        """The run ended, or no run can help: a tombstone; None when a newer request asks for another run, or an append
+        of ours has not been read back yet."""
         row = self._end_claim(claim)
         append = None
         if row.pending == claim.offset and self._has_read_own_appends(row):
-            append = self._count_append(row, Append(claim.key, row.request, resolves=claim.offset))
+            append = self._count_append(row, RecordToAppend(claim.key, row.request, resolves=claim.offset))
         self._update_indexes(claim.key, row)
         return append
 
-    def back_off(self, claim: Claim, *, not_before: datetime) -> Append:
+    def back_off(self, claim: Claim, *, not_before: datetime) -> RecordToAppend:
         """After a failed run: the request again, so that the committed offset moves on while the key rests."""
         row = self._end_claim(claim)
         row.reasons.update(claim.reasons - FULL_RUN_REASONS)  # those are stored by now
-        append = self._count_append(row, Append(claim.key, row.request, frozenset(row.reasons) | {SyncReason.RETRY}))
+        append = self._count_append(
+            row, RecordToAppend(claim.key, row.request, frozenset(row.reasons) | {SyncReason.RETRY})
+        )
         self._rest_until(claim.key, row, not_before)
         self._update_indexes(claim.key, row)
         return append
@@ -220,7 +223,7 @@ class WorkTable:
         row.claim = None
         return row
 
-    def _count_append(self, row: _Row, append: Append) -> Append:
+    def _count_append(self, row: _Row, append: RecordToAppend) -> RecordToAppend:
         row.unacknowledged_appends += 1
         return append
 

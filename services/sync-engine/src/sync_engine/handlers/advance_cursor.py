@@ -14,6 +14,7 @@ from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.handlers.unfinished_pages import PageProgress, UnfinishedPages
 from sync_engine.ports import Cursors, Messages
 
 log = get_logger()
@@ -40,6 +41,7 @@ class AdvanceCursor:
         self._changes = changes
         self._commits = commits
         self._clock = clock
+        self._unfinished = UnfinishedPages()
 
     async def advance_cursor(
         self,
@@ -77,7 +79,8 @@ class AdvanceCursor:
         """A refused page token goes back to the position, a refused position to nothing: the least to read again."""
         is_page_only = isinstance(error, PageTokenRefused) and cursor.page_token is not None
         target = cursor.restart_round() if is_page_only else cursor.restart_from_nothing()
-        log.info("cursor_refused", doc_source_id=run.doc_source_id, scope=cursor.scope, from_nothing=not is_page_only)
+        refused = "page_token" if is_page_only else "position"
+        log.info("sync_token_refused", doc_source_id=run.doc_source_id, scope=cursor.scope, refused=refused)
         return await self._commit_cursor(run, cursor, target, PageUpdate())
 
     async def _commit_page(
@@ -90,16 +93,18 @@ class AdvanceCursor:
         between_batches: BetweenBatches | None,
     ) -> Cursor:
         """Each batch raises the cursor's version, and only the last one moves it: after a crash or a throttle the page
-        is listed again, and what was committed of it is known and costs nothing."""
+        is listed again. What was committed of it is known and costs nothing, nor does what left no row, as long as this
+        process remembers it."""
         changes = await self._list_page_changes(run, cursor, page)
         size = MAX_BATCH_MESSAGES if between_batches is None else _RELIST_BATCH_MESSAGES
         batches = [changes[start : start + size] for start in range(0, len(changes), size)] or [[]]
-        for number, batch in enumerate(batches, start=1):
-            # Between two commits, so that nothing of this page waits for what is done there.
-            if number > 1 and between_batches is not None:
-                await between_batches()
-            is_last = number == len(batches)
-            cursor = await self._commit_batch(run, watch, cursor, batch, hints, page if is_last else None)
+        with self._unfinished.continue_page(run, watch, cursor) as progress:
+            for number, batch in enumerate(batches, start=1):
+                # Between two commits, so that nothing of this page waits for what is done there.
+                if number > 1 and between_batches is not None:
+                    await between_batches()
+                is_last = number == len(batches)
+                cursor = await self._commit_batch(run, watch, cursor, batch, hints, progress, page if is_last else None)
         return cursor
 
     async def _commit_batch(
@@ -109,11 +114,14 @@ class AdvanceCursor:
         cursor: Cursor,
         changes: Sequence[Change],
         hints: Mapping[str, MessageSummary],
+        progress: PageProgress,
         finished_page: ChangePage | None,
     ) -> Cursor:
         """`finished_page` is the page whose last batch this is."""
-        listed = [_complete_change(change, cursor.scope, hints) for change in changes]
+        unprocessed = [change for change in changes if not progress.is_processed(change)]
+        listed = [_complete_change(change, cursor.scope, hints) for change in unprocessed]
         batch = await self._changes.process_changes(run, watch, cursor.scope, listed)
+        progress.record_rowless(change for change in unprocessed if change.message_id in batch.rowless_ids)
         update = PageUpdate(messages=batch.messages, failed=batch.failed)
         if batch.interruption:
             # What was done is kept. The cursor stays on the page, where the next run finds the rest.
@@ -137,9 +145,9 @@ class AdvanceCursor:
         changes = _fold_changes(page.changes)
         if run.is_observing and cursor.has_no_position and page.position is not None:
             # A round from nothing lists what is there and not what is gone: at its end our own records are compared.
-            since = cursor.round_started_at or self._clock()
+            since = cursor.full_round_started_at or self._clock()
             folder_id = None if cursor.scope == RELIST_SCOPE else cursor.scope
-            for known in await self._messages.list_not_seen_since(run.doc_source_id, folder_id, since):
+            for known in await self._messages.list_observed_not_listed_since(run.doc_source_id, folder_id, since):
                 changes.setdefault(known.message_id, Change(ChangeKind.REMOVED, known.message_id))
         return list(changes.values())
 

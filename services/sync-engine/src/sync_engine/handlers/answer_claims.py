@@ -7,7 +7,7 @@ from mailroom_common.errors import Retryable, Unavailable
 from mailroom_common.events import DocSource, DocSourceState
 from mailroom_common.logs import get_logger
 from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunOutcome
-from sync_engine.domain.work_table import Append, Claim, WorkTable
+from sync_engine.domain.work_table import Claim, RecordToAppend, WorkTable
 from sync_engine.ports import ConnectionEventPublisher, DocSources, MailboxSync, SyncStates
 
 log = get_logger()
@@ -34,7 +34,7 @@ class AnswerClaims:
         self._connections = connections
         self._clock = clock
 
-    async def answer_claim(self, table: WorkTable, claim: Claim) -> tuple[str, Append | None]:
+    async def answer_claim(self, table: WorkTable, claim: Claim) -> tuple[str, RecordToAppend | None]:
         """The outcome as the metric names it, and what to append for it.
 
         When cancelled it answers nothing: then the request stays, for the next owner of the partition.
@@ -52,13 +52,13 @@ class AnswerClaims:
         table.release_claim(claim, not_before=self._clock() + timedelta(seconds=rest_s))
         return "postponed", None
 
-    async def _run_claim(self, table: WorkTable, claim: Claim) -> tuple[str, Append | None]:
+    async def _run_claim(self, table: WorkTable, claim: Claim) -> tuple[str, RecordToAppend | None]:
         source = await self._find_source(claim.key)
         if source is None:
             log.info("unknown_source_requested", doc_source_id=claim.key)
-            return "not_syncable", table.complete_claim(claim)
+            return "not_syncable", table.end_claim_and_build_tombstone(claim)
         # The stored time counts, whatever the request says: another worker may have had the failure.
-        not_before = (await self._states.read_state(source)).not_before
+        not_before = (await self._states.raise_version_and_read_state(source)).not_before
         if not_before is not None and not_before > self._clock():
             table.release_claim(claim, not_before=not_before)
             return "resting", None
@@ -67,7 +67,7 @@ class AnswerClaims:
             case RunCompleted():
                 # Before the answer: when this fails the request stays pending, and the run is repeated.
                 await self._connections.report_synced(source, outcome)
-                return "done", table.complete_claim(claim)
+                return "done", table.end_claim_and_build_tombstone(claim)
             case RunDeferred(not_before, detail, is_failure):
                 # The source is not synced before `not_before`; its request is appended again for then.
                 log.warning("sync_deferred", doc_source_id=claim.key, not_before=not_before.isoformat(), reason=detail)
@@ -78,7 +78,7 @@ class AnswerClaims:
                 log.info("source_not_syncable", doc_source_id=claim.key, kind=kind, reason=detail)
                 if kind:
                     await self._connections.report_not_syncable(source, kind, detail)
-                return "not_syncable", table.complete_claim(claim)
+                return "not_syncable", table.end_claim_and_build_tombstone(claim)
 
     async def find_known_keys(self, keys: list[str]) -> list[str]:
         """Those that are doc sources, by a directory that is up to date where one seems unknown."""

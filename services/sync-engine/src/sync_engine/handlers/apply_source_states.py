@@ -50,7 +50,7 @@ class ApplySourceStates:
                 if source.state is DocSourceState.DELETING:
                     await self._states.forget_source(source)
                 else:
-                    await self._states.read_state(source)
+                    await self._states.raise_version_and_read_state(source)
             except Retryable as error:
                 # Tried again until it is stored, before anything newer of this source.
                 log.warning("source_state_not_applied", doc_source_id=source.doc_source_id, reason=str(error))

@@ -30,10 +30,14 @@ class MessageRef:
 
 @dataclass(frozen=True, slots=True)
 class ProcessedBatch:
-    """`interruption` is what the run has to end with, once the rest of this is committed: a throttle, say."""
+    """`interruption` is what the run has to end with, once the rest of this is committed: a throttle, say.
+
+    `rowless_ids` are messages that were processed without an error and that there is nothing to write of.
+    """
 
     messages: tuple[ProcessedMessage, ...] = ()
     failed: tuple[FailedMessage, ...] = ()
+    rowless_ids: frozenset[str] = frozenset()
     interruption: MailroomError | None = None
 
 
@@ -74,7 +78,9 @@ async def process_each(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    return _collect_results([results[index] for index in sorted(results)], interruptions)
+    rowless_ids = frozenset(refs[index].message_id for index, result in results.items() if result is None)
+    batch = _collect_results([results[index] for index in sorted(results)], interruptions)
+    return replace(batch, rowless_ids=rowless_ids)
 
 
 def _collect_results(
@@ -85,7 +91,7 @@ def _collect_results(
     if isinstance(first, MessageUnavailable):
         failed.append(first.failed)
     messages = tuple(result for result in results if isinstance(result, ProcessedMessage))
-    return ProcessedBatch(messages, tuple(failed), first)
+    return ProcessedBatch(messages, tuple(failed), interruption=first)
 
 
 async def _process_alone(
@@ -120,7 +126,7 @@ class CommitUpdates:
     async def commit_update(self, run: SyncRun, update: PageUpdate) -> None:
         """Raises CursorConflict and SourceNotActive; then nothing is written."""
         # Progress counts by what is committed: a run that collected something before it failed is no failure in a row.
-        update = replace(update, resets_back_off=run.state.attempts > 0)
+        update = replace(update, resets_back_off=run.state.failed_attempts > 0)
         run.add_to_tally(update, await self._pages.commit_page(run.source, update, self._clock()))
 
     async def commit_batch(self, run: SyncRun, batch: ProcessedBatch) -> None:

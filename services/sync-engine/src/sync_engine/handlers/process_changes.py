@@ -1,6 +1,7 @@
 """Decides which changes of a page are new to us, and has those messages collected or observed."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from mailroom_common.providers.ports import RELIST_SCOPE
 from mailroom_common.providers.types import Change, ChangeKind
@@ -44,9 +45,7 @@ class ProcessChanges:
                 # Removed from the folder where we know it; elsewhere it has been moved, and that was reported.
                 refs.append(MessageRef(change.message_id, may_be_gone=True))
         batch = await self._observe.observe_messages(run, watch, refs, known)
-        return ProcessedBatch(
-            batch.messages + tuple(message for message in removed if message), batch.failed, batch.interruption
-        )
+        return replace(batch, messages=batch.messages + tuple(message for message in removed if message))
 
 
 def _to_collect(run: SyncRun, change: Change) -> MessageRef | None:

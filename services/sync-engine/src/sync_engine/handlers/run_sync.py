@@ -107,7 +107,7 @@ class RunSync:
         self._parked = RetryParkedItems(messages, collect, observe, commits)
 
     async def sync_mailbox(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
-        state = await self._states.read_state(source)
+        state = await self._states.raise_version_and_read_state(source)
         now = self._clock()
         if refusal := _find_refusal(source, state):
             return refusal
@@ -151,7 +151,7 @@ class RunSync:
             return await self._defer_run(run.source, error, _count_earlier_failures(run, error))
         is_full = kind is RunKind.FULL or _lists_history(run)
         await self._states.record_success(
-            run.source, full_since=run.started_at if is_full else None, full_due=run.state.full_due
+            run.source, full_since=run.started_at if is_full else None, full_due_mark=run.state.full_due_mark
         )
         return RunCompleted(
             new_messages=run.tally.new_messages,
@@ -188,7 +188,7 @@ class RunSync:
     async def _retry_parked_items(self, run: SyncRun, watch: Watch | None) -> None:
         # By the mark, not by the reasons: a run that fails is asked for again with other reasons, and the mark stays.
         due = await self._due_items.list_due(
-            run.doc_source_id, run.started_at, include_resting=run.state.full_due is not None
+            run.doc_source_id, run.started_at, include_resting=run.state.full_due_mark is not None
         )
         if due:
             await self._parked.retry_items(run, watch or await self._watches.watch_saved_folders(run, ()), due)
@@ -217,7 +217,7 @@ class RunSync:
 
 def _count_earlier_failures(run: SyncRun, error: Retryable) -> int:
     """The failures in a row that new mail of other folders has not made good."""
-    return run.state.attempts if isinstance(error, FolderUnreadable) else 0
+    return run.state.failed_attempts if isinstance(error, FolderUnreadable) else 0
 
 
 def _lists_history(run: SyncRun) -> bool:
@@ -226,8 +226,8 @@ def _lists_history(run: SyncRun) -> bool:
 
 def _find_refusal(source: DocSource, state: SyncState) -> NotSyncable | None:
     """The row may be of a newer version than the source that the caller has read."""
-    if state.state != DocSourceState.ACTIVE:
-        return NotSyncable(f"the source is {state.state}")
+    if state.source_state != DocSourceState.ACTIVE:
+        return NotSyncable(f"the source is {state.source_state}")
     if state.refused_generation is not None and state.refused_generation >= source.grant_generation:
         return NotSyncable("the grant was refused", ConnectionKind.TOKEN_REFUSED)
     return None

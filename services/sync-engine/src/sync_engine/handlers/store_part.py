@@ -50,12 +50,12 @@ class StorePart:
         # Derived, so that a repeat after a crash writes the same blob again instead of a second one.
         attachment_id = derive_attachment_id(run.doc_source_id, message_id, part.part_path)
         key = f"documents/{attachment_id}.{kind.file_extension}"
-        # Before the first byte: a crash in between leaves a blob that the sweeper finds by its announcement.
-        await self._uploads.announce_upload(run.doc_source_id, attachment_id, key)
+        # Before the first byte: a crash in between leaves a blob that the sweeper finds by this row.
+        await self._uploads.record_upload_start(run.doc_source_id, attachment_id, key)
         try:
             stored = await self._blobs.write_blob(key, chunks, content_type=kind.media_type)
         except _PartTooLarge:
-            await self._uploads.withdraw_upload(attachment_id)
+            await self._uploads.delete_upload_record(attachment_id)
             raise
         return StoredPart(
             part_path=part.part_path,

@@ -99,7 +99,7 @@ class SyncFolders:
 
     async def _close_deleted_folder(self, run: SyncRun, watch: Watch, scope: str) -> None:
         if run.is_observing:
-            known = await self._messages.list_not_seen_since(run.doc_source_id, scope, self._clock())
+            known = await self._messages.list_observed_not_listed_since(run.doc_source_id, scope, self._clock())
             changes = [Change(ChangeKind.REMOVED, message.message_id) for message in known]
             for start in range(0, len(changes), MAX_BATCH_MESSAGES):
                 batch = changes[start : start + MAX_BATCH_MESSAGES]

@@ -41,7 +41,7 @@ class SyncModified:
             await self._process_page(run, page.summaries, hints)
             # After the page is committed: a crash before this lists it again.
             if until := max((summary.modified_at for summary in page.summaries if summary.modified_at), default=None):
-                await self._states.record_listed_until(run.source, until)
+                await self._states.record_modified_listed_until(run.source, until)
             # Paged by value: where a page brings us no further, the next full run is what reads the rest.
             has_more = page.resume_after is not None and page.resume_after > since
             since = page.resume_after if has_more else None

@@ -8,10 +8,10 @@ from time import perf_counter
 
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import SYNC_REQUESTS_REARMED, SYNC_RUN_S
+from mailroom_common.metrics import SYNC_CLAIM_S, SYNC_REQUESTS_REAPPENDED
 from mailroom_common.retries import retry_forever
 from mailroom_common.tracing import bind_traceparent
-from sync_engine.domain.work_table import Append, Claim
+from sync_engine.domain.work_table import Claim, RecordToAppend
 from sync_engine.handlers.answer_claims import REST_AFTER_CRASH_S, REST_S, AnswerClaims
 from sync_engine.handlers.request_partitions import RequestPartition, RequestPartitions, cancel_tasks
 from sync_engine.ports import RequestLog, SyncStates
@@ -71,8 +71,8 @@ class SyncRequestWorker:
 
     def _start_due_work(self) -> None:
         for owned in self._partitions:
-            for append in owned.table.take_rearms():
-                SYNC_REQUESTS_REARMED.inc()
+            for append in owned.table.take_requests_to_reappend():
+                SYNC_REQUESTS_REAPPENDED.inc()
                 owned.start_task(self._append_until_acknowledged(owned, append))
             if not owned.is_recording_full_syncs and (keys := owned.table.take_full_sync_keys()):
                 owned.is_recording_full_syncs = True
@@ -114,7 +114,7 @@ class SyncRequestWorker:
                 outcome, append = await self._answers.answer_claim(owned.table, claim)
         finally:
             self._free_slot(run)
-        SYNC_RUN_S.labels(outcome).observe(perf_counter() - started)
+        SYNC_CLAIM_S.labels(outcome).observe(perf_counter() - started)
         if append:
             self._partitions.changed.set()  # the slot is free, however long the append takes
             await self._append_until_acknowledged(owned, append)
@@ -128,7 +128,7 @@ class SyncRequestWorker:
         except TimeoutError:
             return  # a key has rested long enough
 
-    async def _append_until_acknowledged(self, owned: RequestPartition, append: Append) -> None:
+    async def _append_until_acknowledged(self, owned: RequestPartition, append: RecordToAppend) -> None:
         """A repeated record is harmless, a missing one is not: a source whose append is lost is never claimed again."""
 
         async def append_record() -> int:
@@ -137,7 +137,7 @@ class SyncRequestWorker:
         # Kafka did not take the record; it is appended until it does, since a missing one would lose the request.
         append_with_retry = retry_forever(
             Retryable,
-            log_event="append_failed",
+            log_event="sync_request_append_failed",
             initial_s=self._append_pause_s,
             max_s=_MAX_APPEND_PAUSE_S,
             topic=owned.topic.name,
@@ -153,13 +153,13 @@ class SyncRequestWorker:
             if known := await self._answers.find_known_keys(keys):
                 await self._states.mark_full_due(known)
         except Retryable as error:
-            # The requests for a full run stay uncommitted until `full_due` is stored, so that a restart does not lose
-            # them.
-            log.warning("full_sync_record_failed", count=len(keys), reason=str(error))
+            # The requests for a full run stay uncommitted until `full_due_mark` is stored, so that a restart does not
+            # lose them.
+            log.warning("full_run_request_not_stored", count=len(keys), reason=str(error))
             await asyncio.sleep(error.retry_after_s or REST_S)
             owned.table.release_full_sync_keys(keys)
         except Exception:
-            log.exception("full_sync_record_failed", count=len(keys))
+            log.exception("full_run_request_not_stored", count=len(keys))
             await asyncio.sleep(REST_AFTER_CRASH_S)
             owned.table.release_full_sync_keys(keys)
         else:

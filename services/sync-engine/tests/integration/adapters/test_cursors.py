@@ -36,7 +36,7 @@ async def test_a_former_owners_page_finds_the_cursor_moved_and_writes_nothing(en
 
 
 async def test_two_first_pages_at_once_are_one(engine: Engine) -> None:
-    await engine.states.read_state(engine.source)
+    await engine.states.raise_version_and_read_state(engine.source)
     nothing = Cursor(scope="f-inbox")
     pages = [_page(nothing, message_id, "9") for message_id in ("a", "b")]
     results = await asyncio.gather(

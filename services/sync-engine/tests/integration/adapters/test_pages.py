@@ -109,7 +109,7 @@ async def test_a_page_waits_for_the_pause_that_is_being_written_and_is_refused(
     await fetched.wait()
     async with open_transaction(engine.pool) as conn:
         await conn.execute(
-            "update sync_engine.sync_state set state = $2 where doc_source_id = $1",
+            "update sync_engine.sync_state set source_state = $2 where doc_source_id = $1",
             engine.source.doc_source_id,
             str(state),
         )

@@ -44,14 +44,14 @@ async def test_failures_in_a_row_are_deferred_longer_and_longer_however_little_t
     assert all(pause >= timedelta(seconds=1) for pause in pauses), pauses
     assert all(later > earlier for earlier, later in zip(pauses, pauses[2:], strict=False)), pauses
     await engine.complete_run()
-    assert (await engine.read_row("sync_state"))["attempts"] == 0
+    assert (await engine.read_row("sync_state"))["failed_attempts"] == 0
 
 
 async def test_a_newer_grant_clears_what_the_older_one_failed_at(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.errors["folders"] = [Throttled("patience", retry_after_s=900)]
     await engine.run_sync()
     await engine.change_source(grant_generation=2)
-    assert (await engine.states.read_state(engine.source)).not_before is None
+    assert (await engine.states.raise_version_and_read_state(engine.source)).not_before is None
     await engine.complete_run()
 
 

@@ -25,7 +25,7 @@ async def _upload(engine: Engine, attachment_id: str) -> str:
         yield b"%PDF-1.4"
 
     key = f"documents/{attachment_id}.pdf"
-    await engine.repositories.uploads.announce_upload(engine.source.doc_source_id, attachment_id, key)
+    await engine.repositories.uploads.record_upload_start(engine.source.doc_source_id, attachment_id, key)
     await engine.blobs.write_blob(key, chunks(), content_type="application/pdf")
     return key
 
@@ -47,7 +47,9 @@ async def test_a_blob_that_a_part_names_stays_whoever_announces_it_again(engine:
     engine.mailbox.deliver("m1", File())  # type: ignore[attr-defined]
     await engine.complete_run()
     (event,) = await engine.read_attachments()
-    await engine.repositories.uploads.announce_upload(engine.source.doc_source_id, event.attachment_id, event.blob_key)
+    await engine.repositories.uploads.record_upload_start(
+        engine.source.doc_source_id, event.attachment_id, event.blob_key
+    )
     assert await engine.read_rows("blob_upload") == [], "what is taken needs no announcement"
     await engine.pool.execute(
         "insert into sync_engine.blob_upload (attachment_id, doc_source_id, blob_key) values ($1, $2, $3)",
@@ -62,7 +64,7 @@ async def test_a_blob_that_a_part_names_stays_whoever_announces_it_again(engine:
 
 async def test_an_upload_begun_again_is_young_again(engine: Engine) -> None:
     await _upload(engine, "again")
-    await engine.pool.execute("update sync_engine.blob_upload set announced_at = now() - interval '2 days'")
+    await engine.pool.execute("update sync_engine.blob_upload set upload_started_at = now() - interval '2 days'")
     await _upload(engine, "again")
     assert await _sweeper(engine, timedelta(0)).sweep_once() == 0
 

@@ -83,7 +83,7 @@ async def test_new_mail_of_other_folders_does_not_hide_that_a_folder_keeps_faili
         pauses.append(outcome.not_before - engine.clock.now)
         engine.clock.now = outcome.not_before
     assert await engine.collected_mails() == [f"m{number}" for number in range(6)]
-    assert (await engine.states.read_state(engine.source)).attempts == 6
+    assert (await engine.states.raise_version_and_read_state(engine.source)).failed_attempts == 6
     assert pauses[-1] >= timedelta(seconds=30)
 
 

@@ -8,7 +8,7 @@ import pytest
 from fake_mailbox import FakeGmail, File
 from sync_harness import START, Engine, doc_source, open_engine
 
-from mailroom_common.errors import CursorRefused, ProviderUnavailable
+from mailroom_common.errors import CursorRefused, ProviderUnavailable, Throttled
 from mailroom_common.events import SyncReason
 from mailroom_common.providers.types import Folder
 from sync_engine.domain.run_outcomes import RunDeferred
@@ -139,6 +139,46 @@ async def test_a_label_of_the_users_own_is_watched_by_its_name(engine: Engine, g
     gmail.calls.clear()
     await engine.complete_run()
     assert gmail.calls == {"history": 1}, "what the label's id is, is known by now"
+
+
+@pytest.mark.parametrize("is_new_mail", [True, False], ids=["history", "re-list"])
+async def test_a_throttled_page_makes_progress_over_mails_that_leave_no_row(
+    engine: Engine, gmail: FakeGmail, is_new_mail: bool
+) -> None:
+    gmail.page_size = 100
+    if is_new_mail:
+        await engine.complete_run(SyncReason.CONNECT)
+    for number in range(60):
+        gmail.deliver(f"m{number:02}", File(), labels=frozenset({"SPAM"}), in_history=is_new_mail)
+    gmail.deliver("wanted", File(), in_history=is_new_mail)
+    gmail.calls.clear()
+    gmail.limit_units(10, {"fetch": 1})
+    worker = engine.sync_engine()  # one process: what it remembers is in memory
+    for _ in range(8):
+        outcome = await worker.sync_mailbox(engine.source, reasons=frozenset({SyncReason.NOTIFICATION}))
+        if not isinstance(outcome, RunDeferred):
+            break
+        engine.clock.pass_by(minutes=1)
+    assert await engine.collected_mails() == ["wanted"]
+    assert gmail.units_spent == 61, "each mail was fetched once"
+
+
+async def test_a_mail_that_left_no_row_is_processed_again_once_its_labels_change(
+    engine: Engine, gmail: FakeGmail
+) -> None:
+    gmail.page_size = 100
+    await engine.complete_run(SyncReason.CONNECT)
+    gmail.deliver("moved", File(), labels=frozenset({"SPAM"}))
+    gmail.deliver("late", File())
+    gmail.item_errors["late"] = Throttled("429")
+    worker = engine.sync_engine()
+    reasons = frozenset({SyncReason.NOTIFICATION})
+    assert isinstance(await worker.sync_mailbox(engine.source, reasons=reasons), RunDeferred)
+    gmail.relabel("moved", frozenset({"INBOX"}))
+    gmail.item_errors.clear()
+    engine.clock.pass_by(minutes=1)
+    await worker.sync_mailbox(engine.source, reasons=reasons)
+    assert await engine.collected_mails() == ["late", "moved"]
 
 
 _QUOTA = 6_000  # units a minute, as new projects have them

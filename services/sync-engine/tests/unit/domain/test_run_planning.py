@@ -13,13 +13,13 @@ TIMINGS = SyncTimings()
 
 
 def state(
-    last_full: timedelta | None = None, listed: timedelta | None = None, full_due: int | None = None
+    last_full: timedelta | None = None, listed: timedelta | None = None, full_due_mark: int | None = None
 ) -> SyncState:
     return SyncState(
-        state="active",
-        last_full_at=None if last_full is None else NOW - last_full,
-        listed_until=None if listed is None else NOW - listed,
-        full_due=full_due,
+        source_state="active",
+        last_full_started_at=None if last_full is None else NOW - last_full,
+        modified_listed_until=None if listed is None else NOW - listed,
+        full_due_mark=full_due_mark,
     )
 
 
@@ -29,7 +29,7 @@ def state(
         (state(), RunKind.FULL),
         (state(last_full=timedelta(minutes=10)), RunKind.HINTED),
         (state(last_full=timedelta(minutes=10, seconds=1)), RunKind.FULL),
-        (state(last_full=timedelta(0), full_due=7), RunKind.FULL),
+        (state(last_full=timedelta(0), full_due_mark=7), RunKind.FULL),
     ],
 )
 def test_a_run_is_full_when_due_or_after_two_thirds_of_the_backstop_interval(row: SyncState, kind: RunKind) -> None:

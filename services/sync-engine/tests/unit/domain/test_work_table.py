@@ -80,14 +80,14 @@ def test_s_is_the_offset_at_the_claim_whatever_is_read_later() -> None:
     claim = claimed(table)
     read(table, 7)
     assert claim.offset == 3
-    assert table.complete_claim(claim) is None, "a newer request goes round again"
+    assert table.end_claim_and_build_tombstone(claim) is None, "a newer request goes round again"
     assert claimed(table).offset == 7
 
 
 def test_an_answered_key_is_claimed_again_only_after_its_own_answer_was_read() -> None:
     table = WorkTable()
     read(table, 3)
-    append = table.complete_claim(claimed(table))
+    append = table.end_claim_and_build_tombstone(claimed(table))
     assert append is not None
     assert append.resolves == 3
     read(table, 4)
@@ -95,7 +95,7 @@ def test_an_answered_key_is_claimed_again_only_after_its_own_answer_was_read() -
     table.acknowledge_append("a", 5)
     assert table.claim_next() is None, "it is in the log and not read"
     table.read_tombstone(5, "a", 3)
-    (again,) = table.take_rearms()
+    (again,) = table.take_requests_to_reappend()
     assert again.resolves is None
     assert table.claim_next() is None, "the request is on its way again"
     table.acknowledge_append("a", 6)
@@ -106,7 +106,7 @@ def test_an_answered_key_is_claimed_again_only_after_its_own_answer_was_read() -
 def test_an_append_that_is_read_before_its_acknowledgement_counts_once_both_are_there() -> None:
     table = WorkTable()
     read(table, 3)
-    table.complete_claim(claimed(table))
+    table.end_claim_and_build_tombstone(claimed(table))
     table.read_tombstone(4, "a", 3)
     read(table, 5)
     assert table.claim_next() is None
@@ -130,7 +130,7 @@ def test_a_tombstone_clears_only_requests_at_or_below_what_it_resolves(resolves:
     read(table, 3)
     table.read_tombstone(5, "a", resolves)
     assert table.pending_count == pending
-    assert len(table.take_rearms()) == pending
+    assert len(table.take_requests_to_reappend()) == pending
 
 
 @pytest.mark.parametrize(("resolves", "wished"), [(2, ["a"]), (3, []), (None, ["a"])])
@@ -148,7 +148,7 @@ def test_a_request_behind_a_tombstone_is_not_shadowed_by_it() -> None:
     read(table, 3)
     table.read_tombstone(4, "a", None)
     read(table, 5)
-    assert table.take_rearms() == []
+    assert table.take_requests_to_reappend() == []
     assert claimed(table).offset == 5
 
 
@@ -157,9 +157,9 @@ def test_a_shadowed_request_is_not_claimed_before_it_was_appended_again() -> Non
     read(table, 3)
     table.read_tombstone(4, "a", 1)
     assert table.claim_next() is None
-    (append,) = table.take_rearms()
+    (append,) = table.take_requests_to_reappend()
     assert append.reasons == {SyncReason.NOTIFICATION, SyncReason.RETRY}
-    assert table.take_rearms() == [], "once"
+    assert table.take_requests_to_reappend() == [], "once"
     assert table.committable_offset() == 3, "it is still needed where it stands"
 
 
@@ -214,7 +214,7 @@ def test_an_answer_of_another_owner_leaves_nothing_to_answer() -> None:
     read(table, 3)
     claim = claimed(table)
     table.read_tombstone(4, "a", 3)
-    assert table.complete_claim(claim) is None
+    assert table.end_claim_and_build_tombstone(claim) is None
     assert table.committable_offset() == 5
 
 
@@ -225,7 +225,7 @@ def test_the_reasons_of_a_request_that_another_owner_answered_are_not_those_of_t
     read(table, 5, "a", SyncReason.BACKSTOP)
     table.read_tombstone(6, "a", 5)
     read(table, 7)
-    assert table.complete_claim(claim) is None
+    assert table.end_claim_and_build_tombstone(claim) is None
     assert claimed(table).reasons == {SyncReason.NOTIFICATION}
 
 
@@ -248,12 +248,12 @@ def test_keys_are_claimed_in_order_and_busy_ones_are_passed_over() -> None:
 
 
 @pytest.mark.parametrize(
-    "complete_claim", [lambda t, c: t.complete_claim(c), lambda t, c: t.back_off(c, not_before=NOON)]
+    "end_claim", [lambda t, c: t.end_claim_and_build_tombstone(c), lambda t, c: t.back_off(c, not_before=NOON)]
 )
-def test_a_key_that_says_nothing_any_more_is_forgotten(complete_claim: Callable[[WorkTable, Claim], object]) -> None:
+def test_a_key_that_says_nothing_any_more_is_forgotten(end_claim: Callable[[WorkTable, Claim], object]) -> None:
     table = WorkTable()
     read(table, 3)
-    complete_claim(table, claimed(table))
+    end_claim(table, claimed(table))
     table.acknowledge_append("a", 4)
     table.read_tombstone(4, "a", 3)
     assert table._rows == {}
@@ -279,13 +279,13 @@ def test_an_append_that_compaction_took_counts_as_read_once_the_position_is_behi
     assert claimed(table).offset == 3
 
 
-def test_a_rearmed_request_is_appended_once() -> None:
+def test_a_reappended_request_is_appended_once() -> None:
     table = WorkTable()
     read(table, 3)
     table.read_tombstone(4, "a", 1)
-    assert len(table.take_rearms()) == 1
+    assert len(table.take_requests_to_reappend()) == 1
     table.acknowledge_append("a", 5)
-    assert table.take_rearms() == []
+    assert table.take_requests_to_reappend() == []
 
 
 def test_the_end_of_an_earlier_rest_does_not_end_a_later_one() -> None:
@@ -305,8 +305,8 @@ def test_nothing_is_answered_while_an_append_of_ours_is_unread() -> None:
     read(table, 3)
     claim = claimed(table)
     table.read_tombstone(4, "a", 1)  # of a former owner: it shadows the request that is being worked on
-    table.take_rearms()
-    assert table.complete_claim(claim) is None
+    table.take_requests_to_reappend()
+    assert table.end_claim_and_build_tombstone(claim) is None
 
 
 def test_acknowledgements_may_come_in_any_order() -> None:
@@ -314,7 +314,7 @@ def test_acknowledgements_may_come_in_any_order() -> None:
     read(table, 3)
     claim = claimed(table)
     table.read_tombstone(4, "a", 1)
-    table.take_rearms()
+    table.take_requests_to_reappend()
     table.back_off(claim, not_before=NOON)
     table.acknowledge_append("a", 6)
     table.acknowledge_append("a", 5)

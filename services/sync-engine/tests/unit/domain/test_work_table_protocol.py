@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from mailroom_common.events import SyncReason, SyncRequest
-from sync_engine.domain.work_table import Append, Claim, WorkTable, _Row
+from sync_engine.domain.work_table import Claim, RecordToAppend, WorkTable, _Row
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 KEYS = ("a", "b")
@@ -49,7 +49,7 @@ class Owner:
 
     table: WorkTable
     runs: dict[str, Run] = field(default_factory=dict)
-    unacknowledged: list[Append] = field(default_factory=list)
+    unacknowledged: list[RecordToAppend] = field(default_factory=list)
     recording: list[str] = field(default_factory=list)
     acks: list[tuple[str, int]] = field(default_factory=list)
 
@@ -65,7 +65,7 @@ class Mailroom(RuleBasedStateMachine):
         self.committed = 0
         self.unread = {key: set[int]() for key in KEYS}  # folders with a change that any run finds
         self.missed = {key: set[int]() for key in KEYS}  # folders with a change that only a full run finds
-        self.full_due: dict[str, int] = {}
+        self.full_due_marks: dict[str, int] = {}
         self.marks = 0
         self.owner = Owner(self.make_table())
         self.former_owners: list[Owner] = []
@@ -117,7 +117,7 @@ class Mailroom(RuleBasedStateMachine):
             table.read_tombstone(record.offset, record.key, record.resolves)
         else:
             table.read_request(record.offset, record.key, record.request)
-        self.owner.unacknowledged += table.take_rearms()
+        self.owner.unacknowledged += table.take_requests_to_reappend()
 
     @precondition(lambda self: self._has_full_sync_requests())
     @rule(in_vain=st.booleans())
@@ -131,7 +131,7 @@ class Mailroom(RuleBasedStateMachine):
         else:
             for key in owner.recording:
                 self.marks += 1
-                self.full_due[key] = self.marks
+                self.full_due_marks[key] = self.marks
             owner.table.confirm_full_sync_keys(owner.recording)
         owner.recording = []
 
@@ -257,7 +257,7 @@ class Mailroom(RuleBasedStateMachine):
         if claim is None:
             return None
         assert claim.key not in owner.runs
-        owner.runs[claim.key] = Run(claim, self.full_due.get(claim.key))
+        owner.runs[claim.key] = Run(claim, self.full_due_marks.get(claim.key))
         return claim.key
 
     def _step(self, owner: Owner, key: str) -> None:
@@ -269,9 +269,9 @@ class Mailroom(RuleBasedStateMachine):
             run.next_folder += 1
             return
         del owner.runs[key]
-        if run.full_mark is not None and self.full_due.get(key) == run.full_mark:
-            del self.full_due[key]
-        if append := owner.table.complete_claim(run.claim):
+        if run.full_mark is not None and self.full_due_marks.get(key) == run.full_mark:
+            del self.full_due_marks[key]
+        if append := owner.table.end_claim_and_build_tombstone(run.claim):
             owner.unacknowledged.append(append)
 
     def _write_append(self, owner: Owner) -> None:
@@ -318,14 +318,14 @@ class NaiveTombstone(WorkTable):
 class LateS(WorkTable):
     """S is what is pending when the run ends, not when it began."""
 
-    def complete_claim(self, claim: Claim) -> Append | None:
+    def end_claim_and_build_tombstone(self, claim: Claim) -> RecordToAppend | None:
         row = self._rows[claim.key]
         at_the_end = row.pending if row.pending is not None else claim.offset
         row.claim = Claim(claim.key, claim.request, at_the_end, claim.reasons)
-        return super().complete_claim(row.claim)
+        return super().end_claim_and_build_tombstone(row.claim)
 
 
-class NoRearm(WorkTable):
+class NoReappend(WorkTable):
     """A request that a tombstone left pending stays as it is, for the compaction to take."""
 
     def read_tombstone(self, offset: int, key: str, resolves: int | None) -> None:
@@ -379,10 +379,10 @@ class ClaimsBeforeAFullSyncIsStored(WorkTable):
 class AnswersWithoutLooking(WorkTable):
     """Done is done, also where a newer request was read meanwhile."""
 
-    def complete_claim(self, claim: Claim) -> Append | None:
+    def end_claim_and_build_tombstone(self, claim: Claim) -> RecordToAppend | None:
         row = self._end_claim(claim)
         row.pending = None
-        append = self._count_append(row, Append(claim.key, row.request, resolves=claim.offset))
+        append = self._count_append(row, RecordToAppend(claim.key, row.request, resolves=claim.offset))
         self._update_indexes(claim.key, row)
         return append
 
@@ -390,9 +390,9 @@ class AnswersWithoutLooking(WorkTable):
 class ForgetsToAskAgain(WorkTable):
     """After a failure the request is not appended again, though it counts as handled."""
 
-    def back_off(self, claim: Claim, *, not_before: datetime) -> Append:
+    def back_off(self, claim: Claim, *, not_before: datetime) -> RecordToAppend:
         append = super().back_off(claim, not_before=not_before)
-        return Append(append.key, append.request, resolves=claim.offset)
+        return RecordToAppend(append.key, append.request, resolves=claim.offset)
 
 
 A = KEYS[0]
@@ -497,7 +497,7 @@ def test_no_change_is_left_unread_when_nothing_is_left_to_do(machine: type[Mailr
     ("broken", "story"),
     [
         (NaiveTombstone, a_mail_comes_while_the_answer_is_unacknowledged),
-        (NoRearm, and_then_the_owner_dies_after_compaction),
+        (NoReappend, and_then_the_owner_dies_after_compaction),
         (LateS, a_mail_comes_to_a_folder_that_was_read),
         (AnswersWithoutLooking, a_mail_comes_to_a_folder_that_was_read),
         (CommitsItsPosition, the_owner_dies_with_a_request_in_hand),

@@ -44,7 +44,7 @@ async def test_a_source_that_cannot_be_synced_is_resolved_without_a_run(state: D
         await until(bench.log.tombstones)
     assert bench.log.tombstones() == [("s", offset)]
     assert bench.runs.keys == []
-    assert bench.states.full_due == ["s"]  # what resumes it finds the wish still there
+    assert bench.states.ids_marked_full_due == ["s"]  # what resumes it finds the wish still there
 
 
 async def test_an_unknown_source_is_resolved_and_leaves_no_row() -> None:
@@ -52,7 +52,7 @@ async def test_an_unknown_source_is_resolved_and_leaves_no_row() -> None:
     async with working(bench):
         bench.ask("s", SyncReason.MANUAL)
         await until(bench.log.tombstones)
-    assert bench.states.full_due == []
+    assert bench.states.ids_marked_full_due == []
 
 
 async def test_a_refused_token_is_reported_and_resolved() -> None:

@@ -46,7 +46,7 @@ async def test_a_deleting_source_is_forgotten() -> None:
 
 
 async def test_a_pause_reaches_the_tables() -> None:
-    assert await apply_changes(FakeSyncStates(), source(DocSourceState.PAUSED)) == [("read_state", 1)]
+    assert await apply_changes(FakeSyncStates(), source(DocSourceState.PAUSED)) == [("raise_version_and_read_state", 1)]
 
 
 @pytest.mark.parametrize("change", [source(DocSourceState.ACTIVE), source(DocSourceState.PENDING), None])

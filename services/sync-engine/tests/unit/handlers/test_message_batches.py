@@ -36,7 +36,7 @@ def sync_run() -> SyncRun:
         mailbox=build_mailbox(source),
         provider=cast("MailReader", None),
         reasons=frozenset({SyncReason.NOTIFICATION}),
-        state=SyncState(state="active"),
+        state=SyncState(source_state="active"),
         started_at=datetime.now(UTC),
         timings=SyncTimings(),
     )

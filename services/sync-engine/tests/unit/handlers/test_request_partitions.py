@@ -10,7 +10,7 @@ from mailroom_common.events import (
 )
 from mailroom_common.topics import SYNC_REQUESTS
 from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome
-from sync_engine.domain.work_table import Append
+from sync_engine.domain.work_table import RecordToAppend
 
 
 async def test_nothing_is_claimed_before_the_partition_was_read_to_its_end() -> None:
@@ -59,7 +59,7 @@ async def test_a_request_that_a_foreign_tombstone_shadows_is_appended_again() ->
         first = bench.ask("s")
         await until(lambda: bench.runs.keys)
         bench.ask("s")
-        zombies = Append("s", bench.log.owned["sync-requests"].table._rows["s"].request, resolves=first)
+        zombies = RecordToAppend("s", bench.log.owned["sync-requests"].table._rows["s"].request, resolves=first)
         bench.log.write(SYNC_REQUESTS, "s", None, append=zombies)
         await until(bench.log.again)
         hold.set()

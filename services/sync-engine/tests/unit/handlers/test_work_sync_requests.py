@@ -51,7 +51,7 @@ async def test_a_reason_that_asks_for_all_is_durable_before_the_run(reason: Sync
     due_at_run: list[list[str]] = []
 
     async def look(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
-        due_at_run.append(list(bench.states.full_due))
+        due_at_run.append(list(bench.states.ids_marked_full_due))
         return RunCompleted()
 
     bench.runs.behave = look
@@ -78,7 +78,7 @@ async def test_a_request_for_a_full_run_is_durable_at_once_however_long_a_run_ta
         wished_at = bench.ask("s", SyncReason.LIFECYCLE)
         bench.ask("s", SyncReason.NOTIFICATION)  # takes its place in the table, and for the cleaner
         assert bench.log.owned["sync-requests"].find_committable_offset(wished_at + 2) == wished_at
-        await until(lambda: bench.states.full_due)
+        await until(lambda: bench.states.ids_marked_full_due)
         assert bench.runs.keys == ["s"]
         await until(lambda: bench.log.owned["sync-requests"].find_committable_offset(wished_at + 2) == wished_at + 1)
         hold.set()
@@ -96,7 +96,7 @@ async def test_while_postgres_is_away_requests_stay_as_they_are() -> None:
         assert bench.log.tombstones() == []
         bench.states.is_reachable = True
         await until(bench.log.tombstones)
-    assert bench.states.full_due == ["s"]
+    assert bench.states.ids_marked_full_due == ["s"]
 
 
 async def test_an_append_is_repeated_until_kafka_takes_it_and_then_the_source_runs_again() -> None:

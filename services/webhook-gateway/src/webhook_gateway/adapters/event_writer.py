@@ -9,7 +9,7 @@ from mailroom_common.errors import Unavailable
 from mailroom_common.kafka.headers import build_event_headers
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import Topic
-from mailroom_common.tracing import current_traceparent
+from mailroom_common.tracing import get_or_create_traceparent
 from webhook_gateway.adapters.group_commit import EncodedRecord, GroupCommit
 from webhook_gateway.ports import OutgoingEvent
 
@@ -40,7 +40,7 @@ class GroupCommitWriter:
         """
         client = self._producer.get_client()
         try:
-            await self._group_commit.submit_call(_WriteCall(events, current_traceparent()), timeout_s)
+            await self._group_commit.submit_call(_WriteCall(events, get_or_create_traceparent()), timeout_s)
         except TimeoutError as error:
             raise Unavailable(f"Kafka did not acknowledge {len(events)} records within {timeout_s:.1f} s") from error
         except KafkaError as error:

@@ -267,9 +267,9 @@ class GroupCommit(Generic[Call]):
             except Exception as error:  # noqa: BLE001  # the edge of the task: the callers get to see it
                 self._finish_batch(queue, batch, error)
             else:
-                sent.add_done_callback(self._create_finisher(queue, batch))
+                sent.add_done_callback(self._create_batch_done_callback(queue, batch))
 
-    def _create_finisher(
+    def _create_batch_done_callback(
         self, queue: _PartitionQueue, batch: _QueuedBatch
     ) -> "Callable[[asyncio.Future[object]], None]":
         return lambda future: self._finish_batch(queue, batch, _get_error(future))

@@ -90,15 +90,15 @@ def find_client_address(
     """
     nearest = peer_address
     for hop in reversed([part.strip() for value in forwarded_for for part in value.split(",")]):
-        if not _is_trusted(nearest, trusted_proxies) or _parse_address(hop) is None:
+        if not _is_trusted_proxy(nearest, trusted_proxies) or _parse_address(hop) is None:
             break
         nearest = hop
     return nearest
 
 
-def _is_trusted(text: str | None, trusted_proxies: Networks) -> bool:
-    address = _parse_address(text)
-    return address is not None and any(address in network for network in trusted_proxies)
+def _is_trusted_proxy(address: str | None, trusted_proxies: Networks) -> bool:
+    parsed = _parse_address(address)
+    return parsed is not None and any(parsed in network for network in trusted_proxies)
 
 
 def _parse_address(text: str | None) -> IPv4Address | IPv6Address | None:

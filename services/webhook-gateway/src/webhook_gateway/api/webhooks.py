@@ -73,7 +73,9 @@ class WebhookRoutes:
         if (token := request.query_params.get("validationToken")) is not None:
             return _answer_handshake(token)
         items = parse_graph_body(await self._read_body(request))
-        result = await self._handle_push(lambda remaining_s: self._graph.receive_push(items, remaining_s=remaining_s))
+        result = await self._receive_within_deadline(
+            lambda remaining_s: self._graph.receive_push(items, remaining_s=remaining_s)
+        )
         _count_items("outlook", result)
         if result.outcome is PushOutcome.MISMATCHED:
             self._log_security_event(
@@ -99,7 +101,9 @@ class WebhookRoutes:
         if self._subscription is not None and push.subscription != self._subscription:
             self._log_security_event("pubsub_subscription_refused", request)
             return build_problem(403, "The push is of another subscription")
-        result = await self._handle_push(lambda remaining_s: self._gmail.receive_push(push, remaining_s=remaining_s))
+        result = await self._receive_within_deadline(
+            lambda remaining_s: self._gmail.receive_push(push, remaining_s=remaining_s)
+        )
         _count_items("gmail", result)
         if result.outcome is PushOutcome.UNKNOWN_ADDRESS:
             # Acknowledged, since no repeat would make the address known.
@@ -107,7 +111,10 @@ class WebhookRoutes:
             return Response(status_code=200)
         return Response(status_code=202)
 
-    async def _handle_push(self, receive_push: Callable[[Callable[[], float]], Awaitable[PushResult]]) -> PushResult:
+    async def _receive_within_deadline(
+        self, receive_push: Callable[[Callable[[], float]], Awaitable[PushResult]]
+    ) -> PushResult:
+        """The push's result. Raises Unavailable where the process is not ready for pushes."""
         if (reason := self._check_readiness()) is not None:
             raise Unavailable(reason)
         loop = asyncio.get_running_loop()

@@ -4,12 +4,12 @@ create schema if not exists mailroom_tokens;
 create table mailroom_tokens."grant" (
     doc_source_id uuid primary key,
     provider text not null,
-    provider_user_id text not null,    -- who consented; empty once forgotten
+    provider_user_id text not null,    -- who consented, by the provider's id; empty once forgotten
     sealed_tokens text,                -- key id and AES-256-GCM box (tokens/sealing.py); null once forgotten
-    generation bigint not null,        -- rises with each consent; the result of an older one must not change a newer one
+    grant_generation bigint not null,  -- rises with each consent, not with a refresh; results of older ones are dropped
     scopes text[] not null default '{}',  -- what the user consented to
     access_expires_at timestamptz not null,  -- when the access token expires, by the provider's word
-    refreshed_at timestamptz not null,  -- last time that the provider issued an access token
+    refreshed_at timestamptz not null, -- last time that the provider issued an access token, at a consent or a refresh
     refused_at timestamptz,            -- the provider refused this generation
     created_at timestamptz not null default now()
 );
