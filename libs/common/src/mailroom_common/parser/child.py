@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mailroom_common.parser import confinement
-from mailroom_common.parser.limits import ParserLimits, set_hard_limits, set_soft_limits
+from mailroom_common.parser.limits import ParserLimits, exceeds_memory_limit, set_hard_limits, set_soft_limits
 from mailroom_common.parser.messages import JSON, LENGTH_PREFIX, UnreadableFile, decode_message, encode_message
 
 Reader = Callable[[BinaryIO, Mapping[str, Any]], JSON]
@@ -32,6 +32,9 @@ def main(parent: int, max_files: int, limits: ParserLimits, search_path: list[st
     # Readers are imported while this is still an ordinary process: what they load cannot depend on untrusted input.
     for module in modules:
         importlib.import_module(module)
+    # Its end says so to the service. Were it to go on, every file would be blamed for what the setting does.
+    if exceeds_memory_limit(limits):
+        return 1
     layers += confinement.confine_process(parent)
     if set_hard_limits(limits, max_files_read=max_files):
         layers.append(confinement.ConfinementLayer.HARD_LIMITS)

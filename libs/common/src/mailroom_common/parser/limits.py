@@ -3,6 +3,7 @@
 import resource
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 _MiB = 1024 * 1024
 
@@ -42,6 +43,15 @@ def set_hard_limits(limits: ParserLimits, *, max_files_read: int) -> bool:
     except (OSError, ValueError):
         return False
     return True
+
+
+def exceeds_memory_limit(limits: ParserLimits) -> bool:
+    """Whether this process has taken more than `limits` before it has read anything: each file would break it."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except OSError:  # no Linux
+        return False
+    return pages * resource.getpagesize() > limits.memory_bytes
 
 
 def set_soft_limits(limits: ParserLimits) -> None:

@@ -196,7 +196,7 @@ class _ParserProcess:
                 raise ParserUnconfined(child.layers)
         except (asyncio.IncompleteReadError, ParserLimitReached, TimeoutError, OSError) as error:
             await child.end_process()
-            # Its limit on memory holds before its first message, and what it has preloaded counts.
+            # A process that has preloaded more than its limit on memory ends before its first message.
             raise Unavailable(
                 "a parser process did not start: MAILROOM_PARSER_MEMORY_BYTES "
                 f"({options.limits.memory_bytes}) may be too small for the readers, or one of them cannot be imported"

@@ -217,3 +217,11 @@ async def test_hard_limits_hold_for_the_life_of_the_process_and_cannot_be_raised
 async def test_readers_are_imported_without_capabilities(pool: ParserPool) -> None:
     status = str(await pool.run_reader("hostile_readers:show_capabilities_of_preload", b""))
     assert "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n" in status
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of a process is read from /proc")
+async def test_limit_on_memory_that_the_readers_do_not_fit_in_is_named_and_no_file_is_blamed() -> None:
+    too_small = ParserLimits(memory_bytes=8 * 1024 * 1024)
+    async with ParserPool(preload=["hostile_readers"], search_path=[HERE], limits=too_small) as pool:
+        with pytest.raises(Unavailable, match=r"MAILROOM_PARSER_MEMORY_BYTES \(8388608\) may be too small"):
+            await pool.run_reader("hostile_readers:count_bytes", b"mail")
