@@ -109,7 +109,7 @@ def graph_answer(method: str, template: str, described: JSON) -> Callable[[JSON]
     good = next(answer for status, answer in described["responses"].items() if status.startswith("2"))
     if "application/json" not in good.get("content", {}):
         return None
-    return lambda body: contracts.check_graph_route(method, template, body)
+    return lambda body: contracts.check_graph_response_body(method, template, body)
 
 
 def graph_error(body: JSON) -> None:

@@ -96,8 +96,8 @@ SYNC_REQUESTS_PENDING = Gauge(
     "Doc sources with a pending sync request in the partitions of this process.",
     ["topic"],
 )
-SYNC_REQUESTS_REAPPENDED = Counter(
-    "mailroom_sync_requests_reappended_total",
+SYNC_REQUESTS_RESTORED = Counter(
+    "mailroom_sync_requests_restored_total",
     "Requests appended again because a late tombstone stood behind them: a partition had just moved. Harmless, rare.",
 )
 COALESCER_REQUESTS = Counter(

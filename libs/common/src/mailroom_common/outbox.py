@@ -330,7 +330,7 @@ class OutboxRelay:
         for aggregate in finished:
             if (error := self._sends.pop(aggregate).exception()) is not None:
                 # A bug of ours while sending one aggregate's rows; they are still in the table and are read again.
-                log.warning("outbox_send_interrupted", schema=self._schema, reason=f"{type(error).__name__}: {error}")
+                log.error("outbox_send_crashed", schema=self._schema, exc_info=error)
 
     async def _delete_acknowledged(self, conn: asyncpg.Connection) -> None:
         deleted = self._acknowledged[:]

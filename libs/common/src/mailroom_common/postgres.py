@@ -50,7 +50,7 @@ async def open_pool(
             max_size=max_size,
             timeout=10,
             command_timeout=command_timeout_s,
-            init=register_json_codec,
+            init=register_jsonb_codec,
             server_settings={
                 "application_name": application_name,
                 "timezone": "UTC",
@@ -99,7 +99,7 @@ class transient_errors:  # noqa: N801  # a context manager, named as its `with` 
             raise Unavailable(f"Postgres: {type(error).__name__}") from error
 
 
-async def register_json_codec(conn: asyncpg.Connection) -> None:
+async def register_jsonb_codec(conn: asyncpg.Connection) -> None:
     """Have `jsonb` columns read and written as Python values."""
     await conn.set_type_codec(
         "jsonb", encoder=lambda value: orjson.dumps(value).decode(), decoder=orjson.loads, schema="pg_catalog"

@@ -385,7 +385,7 @@ async def test_a_row_whose_lock_may_be_lost_is_not_sent_until_the_relay_leads_ag
             # The process stood still for most of its lease.
             monkeypatch.setattr(loop, "time", lambda: real_time() + 9)
             kafka.gates[first].set()
-            await wait_until(lambda: any(line["event"] == "outbox_send_interrupted" for line in logs))
+            await wait_until(lambda: any(line["event"] == "outbox_send_crashed" for line in logs))
             assert kafka.attempts == [first]
             database.session_failure = None
             await wait_until(lambda: not database.rows)

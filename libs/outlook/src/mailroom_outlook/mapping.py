@@ -87,7 +87,7 @@ def _try_build_summary(item: Payload) -> MessageSummary | None:
         raise
     except Exception as error:  # noqa: BLE001  # a traceback for each page that shows the item says no more than its name
         # Untrusted input: one mail that breaks the mapping must not fail the page it is on.
-        log.warning("listed_item_not_mapped", message_id=item.get("id"), error=type(error).__name__)
+        log.warning("listed_item_reduced_to_id", message_id=item.get("id"), error=type(error).__name__)
         return None
 
 

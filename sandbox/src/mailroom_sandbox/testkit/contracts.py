@@ -126,7 +126,7 @@ def check_graph_body(schema: str, body: JSON, *, complete: bool = True) -> None:
         require_members(body, GRAPH_MEMBERS.get(schema, ()))
 
 
-def check_graph_route(method: str, path: str, body: JSON) -> None:
+def check_graph_response_body(method: str, path: str, body: JSON) -> None:
     """The body of a good answer of the route; `path` as the contract writes it."""
     document = _load_document("graph-mail.v1.0.openapi.json")
     responses = document["paths"][path][method.lower()]["responses"]

@@ -87,7 +87,7 @@ class PartitionConsumer(ABC, Generic[P]):
         schemas.on_learned(self._resume_awaiting)
 
     @abstractmethod
-    def _create_owned(self, partition: Partition) -> P: ...
+    def _create_owned_partition(self, partition: Partition) -> P: ...
 
     @abstractmethod
     def _take_record(self, owned: P, raw: RawRecord, content: IncomingRecord | Undecodable) -> None:
@@ -117,7 +117,7 @@ class PartitionConsumer(ABC, Generic[P]):
                 background = [
                     tasks.create_task(self._commit_periodically()),
                     tasks.create_task(self._membership.watch_progress(self._held_partitions)),
-                    tasks.create_task(_raise_failure(self._failure)),
+                    tasks.create_task(_wait_for_failure(self._failure)),
                 ]
                 while not stopping.is_set():
                     await self._poll_once()
@@ -242,7 +242,7 @@ class PartitionConsumer(ABC, Generic[P]):
         # From the callback or from the first record: aiokafka may deliver records before it calls back.
         owned = self._owned.get(partition)
         if owned is None:
-            owned = self._owned[partition] = self._create_owned(partition)
+            owned = self._owned[partition] = self._create_owned_partition(partition)
         return owned
 
     async def on_revoked(self) -> None:
@@ -304,5 +304,5 @@ class PartitionConsumer(ABC, Generic[P]):
         self._releasing |= owned.begin_release()
 
 
-async def _raise_failure(failure: "asyncio.Future[None]") -> None:
+async def _wait_for_failure(failure: "asyncio.Future[None]") -> None:
     await failure

@@ -102,7 +102,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
         self._slots = asyncio.Semaphore(max_concurrent)
         self._attempts = attempts
 
-    def _create_owned(self, partition: Partition) -> _Window:
+    def _create_owned_partition(self, partition: Partition) -> _Window:
         return _Window(partition, self._window_size)
 
     def _take_record(self, owned: _Window, raw: RawRecord, content: IncomingRecord | Undecodable) -> None:
@@ -156,7 +156,14 @@ class WindowedConsumer(PartitionConsumer[_Window]):
                 bugs += 1
                 if bugs >= self._attempts:
                     # A bug of ours: after all attempts the record goes to the dead-letter topic.
-                    log.error("record_handler_failed", offset=item.raw.offset, exc_info=error)
+                    log.error(
+                        "record_handler_crashed",
+                        group=self._group,
+                        topic=item.raw.topic,
+                        partition=item.raw.partition,
+                        offset=item.raw.offset,
+                        exc_info=error,
+                    )
                     failure = RecordFailure(error, attempt, first_failed_at or datetime.now(UTC))
                     return await self._write_dead_letter(owned, item.raw, failure, "bug")
                 self._log_retry(item, attempt, error)

@@ -18,7 +18,7 @@ from mailroom_common.tokens.sealing import SealingKeys
 SCHEMA = "mailroom_tokens"
 
 _COLUMNS = (
-    "doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, refreshed_at, refused_at"
+    "doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, token_issued_at, refused_at"
 )
 
 
@@ -39,7 +39,7 @@ class StoredGrant:
     tokens: StoredTokens
     grant_generation: int
     scopes: frozenset[str]
-    refreshed_at: datetime
+    token_issued_at: datetime
     refused_at: datetime | None
 
 
@@ -54,7 +54,7 @@ class LockedGrant:
     async def replace_tokens(self, tokens: StoredTokens) -> None:
         """Store what a refresh gave. It counts once the block ends: use the access token only then."""
         await self._conn.execute(
-            'update mailroom_tokens."grant" set sealed_tokens = $2, access_expires_at = $3, refreshed_at = now(), '
+            'update mailroom_tokens."grant" set sealed_tokens = $2, access_expires_at = $3, token_issued_at = now(), '
             "refused_at = null where doc_source_id = $1 and grant_generation = $4",
             self.grant.doc_source_id,
             _seal_tokens(self._keys, self.grant.doc_source_id, tokens),
@@ -87,10 +87,10 @@ class TokenStore:
             grant_generation: int = await conn.fetchval(
                 'insert into mailroom_tokens."grant" '
                 "(doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, "
-                "access_expires_at, refreshed_at) "
+                "access_expires_at, token_issued_at) "
                 "values ($1, $2, $3, $4, 1, $5, $6, now()) on conflict (doc_source_id) do update set "
                 "provider = $2, provider_user_id = $3, sealed_tokens = $4, scopes = $5, access_expires_at = $6, "
-                'refreshed_at = now(), refused_at = null, grant_generation = "grant".grant_generation + 1 '
+                'token_issued_at = now(), refused_at = null, grant_generation = "grant".grant_generation + 1 '
                 "returning grant_generation",
                 doc_source_id,
                 provider,
@@ -171,6 +171,6 @@ def _read_row(keys: SealingKeys, row: Any) -> StoredGrant:  # Any: asyncpg's Rec
         tokens=StoredTokens(secret["access"], secret["refresh"], datetime.fromtimestamp(secret["expires_at"], UTC)),
         grant_generation=row["grant_generation"],
         scopes=frozenset(row["scopes"]),
-        refreshed_at=row["refreshed_at"],
+        token_issued_at=row["token_issued_at"],
         refused_at=row["refused_at"],
     )

@@ -111,7 +111,7 @@ async def test_a_refresh_that_succeeds_ends_the_refusal_and_says_when(store: Tok
     assert refused is not None
     assert grant is not None
     assert (grant.refused_at, grant.tokens.expires_at) == (None, later)
-    assert grant.refreshed_at > refused.refreshed_at
+    assert grant.token_issued_at > refused.token_issued_at
     column = 'select access_expires_at from mailroom_tokens."grant" where doc_source_id = $1'
     assert await pool.fetchval(column, one) == later
 

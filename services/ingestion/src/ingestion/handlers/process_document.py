@@ -185,7 +185,7 @@ class DocumentProcessor:
                 "archive_copy_refused",
                 document_id=lease.document_id,
                 attempt=lease.attempt,
-                status=refused.status.value,
+                document_status=refused.status.value,
                 reason=str(error),
             )
             return refused

@@ -32,7 +32,7 @@ class PgConsentFlowStore:
     async def find_ticket(self, ticket_sha256: bytes) -> ConsentTicket | None:
         async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
-                "select id, doc_source_id, expires_at, flow_started_at is not null as is_used "
+                "select id, doc_source_id, expires_at, consent_started_at is not null as is_used "
                 "from subscription_manager.oauth_request where ticket_sha256 = $1",
                 ticket_sha256,
             )
@@ -52,10 +52,10 @@ class PgConsentFlowStore:
     ) -> bool:
         async with acquire_session(self._pool) as conn:
             redeemed = await conn.fetchval(
-                "update subscription_manager.oauth_request set flow_started_at = $2, state_sha256 = $3, "
+                "update subscription_manager.oauth_request set consent_started_at = $2, state_sha256 = $3, "
                 "cookie_sha256 = $4, sealed_flow_secrets = $5, flow_expires_at = $6 "
                 # The condition and not a read before it: a link that is opened twice at once is redeemed once.
-                "where id = $1 and flow_started_at is null and expires_at > $2 returning true",
+                "where id = $1 and consent_started_at is null and expires_at > $2 returning true",
                 ticket_id,
                 now,
                 state_sha256,

@@ -221,7 +221,7 @@ class ConnectMailbox:
             ) from error
         if missing := find_missing_folders(connection.folders, folders):
             # A name that no folder has would match no mail, so the connection is refused and the user was told.
-            log.warning("folders_not_found", doc_source_id=connection.id, count=len(missing))
+            log.warning("consent_refused_folders_missing", doc_source_id=connection.id, count=len(missing))
             raise GrantUnneeded(
                 f"{account.address} has no folder or label named {', '.join(missing)}. "
                 "Whoever sent you the link has to correct the name."

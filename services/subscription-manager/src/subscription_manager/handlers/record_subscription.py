@@ -32,7 +32,7 @@ class SubscriptionRecorder:
             if locked is None or not _is_unchanged(locked.connection, before, sha256):
                 # Another instance stored a subscription meanwhile, or the connection is gone: ours is ended instead
                 # of stored.
-                log.warning("subscription_discarded", doc_source_id=before.id)
+                log.warning("new_subscription_not_stored", doc_source_id=before.id)
                 return False
             # The end of a connection that was deleted meanwhile waits for our lock. It needs the id, and no sync.
             is_deleting = locked.connection.state is ConnectionState.DELETING

@@ -75,7 +75,7 @@ create table subscription_manager.oauth_request (
     doc_source_id uuid not null references subscription_manager.doc_source (id),
     ticket_sha256 bytea not null unique,    -- of the single-use ticket in the link
     expires_at timestamptz not null,        -- of the link
-    flow_started_at timestamptz,            -- the button was pressed; opening the link changes nothing
+    consent_started_at timestamptz,            -- the button was pressed; opening the link changes nothing
     state_sha256 bytea unique,              -- of the OAuth `state`
     cookie_sha256 bytea,                    -- of the cookie that binds the flow to one browser
     sealed_flow_secrets text,               -- code verifier and nonce; kept as long as the row

@@ -14,19 +14,19 @@ from sync_engine.domain.run_outcomes import CursorConflict
 
 # `on conflict do nothing`: of two first pages of one scope the second finds no row of its own, and is refused.
 _INSERT = """
-insert into sync_engine.cursor (doc_source_id, scope, position, page_token, full_round_started_at, updated_at)
+insert into sync_engine.cursor (doc_source_id, scope, position, page_token, relist_started_at, updated_at)
 values ($1, $2, $3, $4, $5, $6) on conflict do nothing returning version
 """
 _UPDATE = """
 update sync_engine.cursor
-set position = $3, page_token = $4, full_round_started_at = $5, updated_at = $6, version = version + 1
+set position = $3, page_token = $4, relist_started_at = $5, updated_at = $6, version = version + 1
 where doc_source_id = $1 and scope = $2 and version = $7 returning version
 """
 # A re-list that is under way starts again from nothing: the history was refused, so mail may be missing from both.
 _START_RELIST = """
-insert into sync_engine.cursor as old (doc_source_id, scope, full_round_started_at, updated_at) values ($1, $2, $3, $3)
+insert into sync_engine.cursor as old (doc_source_id, scope, relist_started_at, updated_at) values ($1, $2, $3, $3)
 on conflict (doc_source_id, scope) do update
-set position = null, page_token = null, full_round_started_at = $3, updated_at = $3, version = old.version + 1
+set position = null, page_token = null, relist_started_at = $3, updated_at = $3, version = old.version + 1
 """
 
 
@@ -39,7 +39,7 @@ class PgCursors:
     async def read_cursor(self, doc_source_id: str, scope: str) -> Cursor:
         async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
-                "select scope, position, page_token, full_round_started_at, version from sync_engine.cursor "
+                "select scope, position, page_token, relist_started_at, version from sync_engine.cursor "
                 "where doc_source_id = $1 and scope = $2",
                 doc_source_id,
                 scope,
@@ -73,7 +73,7 @@ async def move_cursor(conn: DatabaseSession, source: DocSource, update: PageUpda
 async def _compare_and_swap(
     conn: DatabaseSession, source: DocSource, read: Cursor, target: Cursor, now: datetime
 ) -> None:
-    row = (source.doc_source_id, target.scope, target.position, target.page_token, target.full_round_started_at, now)
+    row = (source.doc_source_id, target.scope, target.position, target.page_token, target.relist_started_at, now)
     # A worker whose partition moved away in the meantime finds another version here, and its page is not written.
     if read.version == 0:
         version = await conn.fetchval(_INSERT, *row)

@@ -46,7 +46,7 @@ class FaustWindows:
             app.Table("pending", key_type=bytes, value_type=bytes, partitions=PARTITIONS, use_partitioner=True),
         )
 
-    def get_window(self, doc_source_id: str) -> CoalescingWindow | None:
+    def find_open_window(self, doc_source_id: str) -> CoalescingWindow | None:
         value = self._table.get(doc_source_id.encode())
         return None if value is None else _decode_window(value)
 

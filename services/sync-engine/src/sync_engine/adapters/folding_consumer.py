@@ -91,7 +91,7 @@ class FoldingConsumer(PartitionConsumer[_Reading]):
         self._open_fold = open_fold
         self._close_fold = close_fold
 
-    def _create_owned(self, partition: Partition) -> _Reading:
+    def _create_owned_partition(self, partition: Partition) -> _Reading:
         return _Reading(partition, self._open_fold(partition), self._close_fold)
 
     def _take_record(self, owned: _Reading, raw: RawRecord, content: IncomingRecord | Undecodable) -> None:

@@ -20,14 +20,14 @@ where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
 """
 _LIST_OBSERVED_NOT_LISTED = """
 select message_id, state, folder_id, version, false as is_parked from sync_engine.message
-where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_full_listing_at < $3
+where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
 """
 # Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
 # A row that exists stays as it is, but for an observed mail that changed and a parked one that could be processed now.
 _UPSERT_MESSAGES = """
 insert into sync_engine.message as old (
     doc_source_id, message_id, tenant_id, state, skip_reason, folder_id, folder, internet_message_id, version,
-    received_at, subject, sender_address, sender_name, last_full_listing_at, processed_at, closed_at)
+    received_at, subject, sender_address, sender_name, last_seen_at, processed_at, closed_at)
 select $1, m.message_id, $2, m.state, m.skip_reason, m.folder_id, m.folder, m.internet_message_id, m.version,
        m.received_at, m.subject, m.sender_address, m.sender_name, $4, $4,
        case when m.state = 'closed' then $4::timestamptz end
@@ -47,7 +47,7 @@ on conflict (doc_source_id, message_id) do update set
     subject = coalesce(excluded.subject, old.subject),
     sender_address = coalesce(excluded.sender_address, old.sender_address),
     sender_name = coalesce(excluded.sender_name, old.sender_name),
-    last_full_listing_at = excluded.last_full_listing_at,
+    last_seen_at = excluded.last_seen_at,
     processed_at = case when old.state = 'parked' then excluded.processed_at else old.processed_at end,
     closed_at = excluded.closed_at
 where old.state = 'parked'
@@ -145,8 +145,7 @@ async def insert_parts(conn: DatabaseSession, source: DocSource, messages: Seque
 async def mark_listed(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
     if message_ids:
         await conn.execute(
-            "update sync_engine.message set last_full_listing_at = $3 "
-            "where doc_source_id = $1 and message_id = any($2)",
+            "update sync_engine.message set last_seen_at = $3 where doc_source_id = $1 and message_id = any($2)",
             source.doc_source_id,
             list(message_ids),
             now,

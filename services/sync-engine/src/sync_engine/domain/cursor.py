@@ -10,14 +10,14 @@ class Cursor:
 
     `scope` is a folder id, or one of the two scopes of a mailbox with a history: `HISTORY_SCOPE`, `RELIST_SCOPE`.
 
-    `full_round_started_at` is set while a round from nothing (a first sync, or one after a refused position) is under
+    `relist_started_at` is set while a round from nothing (a first sync, or one after a refused position) is under
     way.
     """
 
     scope: str
     position: str | None = None
     page_token: str | None = None
-    full_round_started_at: datetime | None = None
+    relist_started_at: datetime | None = None
     version: int = 0
 
     @property
@@ -31,13 +31,13 @@ class Cursor:
 
     def stay_on_page(self, now: datetime) -> "Cursor":
         """After a batch that is not the last of its page: the same page is read again after a crash."""
-        return replace(self, full_round_started_at=self._choose_round_start(now))
+        return replace(self, relist_started_at=self._choose_round_start(now))
 
     def advance_to_page(self, page_token: str, now: datetime) -> "Cursor":
-        return replace(self, page_token=page_token, full_round_started_at=self._choose_round_start(now))
+        return replace(self, page_token=page_token, relist_started_at=self._choose_round_start(now))
 
     def finish_round(self, position: str) -> "Cursor":
-        return replace(self, position=position, page_token=None, full_round_started_at=None)
+        return replace(self, position=position, page_token=None, relist_started_at=None)
 
     def restart_round(self) -> "Cursor":
         """The page token was refused: the same round from its beginning."""
@@ -45,7 +45,7 @@ class Cursor:
 
     def restart_from_nothing(self) -> "Cursor":
         """The position was refused: all that is there is listed again."""
-        return replace(self, position=None, page_token=None, full_round_started_at=None)
+        return replace(self, position=None, page_token=None, relist_started_at=None)
 
     def _choose_round_start(self, now: datetime) -> datetime | None:
-        return (self.full_round_started_at or now) if self.has_no_position else None
+        return (self.relist_started_at or now) if self.has_no_position else None

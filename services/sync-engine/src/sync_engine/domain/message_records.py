@@ -132,8 +132,10 @@ class RunTally:
 
 
 class RunKind(StrEnum):
-    FULL = "full"  # reads the changes of each watched folder, or the history, and moves cursors
-    HINTED = "hinted"  # one list of what was modified lately; moves no cursor
+    ALL_CURSORS = (
+        "all_cursors"  # a full run: reads the changes of each watched folder, or the history, and moves cursors
+    )
+    RECENT_CHANGES = "recent_changes"  # a hinted run: one list of what was modified lately; moves no cursor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

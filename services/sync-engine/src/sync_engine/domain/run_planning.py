@@ -23,8 +23,12 @@ class SyncTimings:
 
 def choose_run_kind(state: SyncState, timings: SyncTimings, now: datetime) -> RunKind:
     if state.full_due_mark is not None or state.last_full_started_at is None:
-        return RunKind.FULL
-    return RunKind.FULL if now - state.last_full_started_at > timings.backstop_interval * 2 / 3 else RunKind.HINTED
+        return RunKind.ALL_CURSORS
+    return (
+        RunKind.ALL_CURSORS
+        if now - state.last_full_started_at > timings.backstop_interval * 2 / 3
+        else RunKind.RECENT_CHANGES
+    )
 
 
 def choose_list_start(state: SyncState, timings: SyncTimings) -> datetime | None:

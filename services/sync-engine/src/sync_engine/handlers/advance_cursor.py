@@ -80,7 +80,7 @@ class AdvanceCursor:
         is_page_only = isinstance(error, PageTokenRefused) and cursor.page_token is not None
         target = cursor.restart_round() if is_page_only else cursor.restart_from_nothing()
         refused = "page_token" if is_page_only else "position"
-        log.info("sync_token_refused", doc_source_id=run.doc_source_id, scope=cursor.scope, refused=refused)
+        log.info("cursor_refused", doc_source_id=run.doc_source_id, scope=cursor.scope, token=refused)
         return await self._commit_cursor(run, cursor, target, PageUpdate())
 
     async def _commit_page(
@@ -145,7 +145,7 @@ class AdvanceCursor:
         changes = _fold_changes(page.changes)
         if run.is_observing and cursor.has_no_position and page.position is not None:
             # A round from nothing lists what is there and not what is gone: at its end our own records are compared.
-            since = cursor.full_round_started_at or self._clock()
+            since = cursor.relist_started_at or self._clock()
             folder_id = None if cursor.scope == RELIST_SCOPE else cursor.scope
             for known in await self._messages.list_observed_not_listed_since(run.doc_source_id, folder_id, since):
                 changes.setdefault(known.message_id, Change(ChangeKind.REMOVED, known.message_id))

@@ -53,7 +53,7 @@ class ApplySourceStates:
                     await self._states.raise_version_and_read_state(source)
             except Retryable as error:
                 # Tried again until it is stored, before anything newer of this source.
-                log.warning("source_state_not_applied", doc_source_id=source.doc_source_id, reason=str(error))
+                log.warning("source_state_deferred", doc_source_id=source.doc_source_id, reason=str(error))
                 await asyncio.sleep(_RETRY_PAUSE_S)
             else:
                 return

@@ -37,7 +37,7 @@ class CoalesceNotifications:
     async def handle_notification(self, doc_source_id: str, tenant_id: str) -> None:
         """`tenant_id` is empty where the notification could not be read: it asks for a sync all the same."""
         COALESCER_NOTIFICATIONS.inc()
-        window = self._windows.get_window(doc_source_id)
+        window = self._windows.find_open_window(doc_source_id)
         decision = decide_on_notification(window, PendingRequest(self._clock(), tenant_id), self._length)
         await self._apply_decision(doc_source_id, window, decision)
 
@@ -78,7 +78,7 @@ class CoalesceNotifications:
 
     async def _close_window(self, doc_source_id: str, now: datetime) -> None:
         # Looked up again: the window may have been prolonged, or its partition moved, since its end was queued.
-        window = self._windows.get_window(doc_source_id)
+        window = self._windows.find_open_window(doc_source_id)
         if window is not None and self._windows.owns_source(doc_source_id):
             await self._apply_decision(doc_source_id, window, decide_on_window_end(window, now, self._length))
 

@@ -149,7 +149,7 @@ class RunSync:
             raise  # our own database or blob store: nothing is known of the mailbox
         except Retryable as error:
             return await self._defer_run(run.source, error, _count_earlier_failures(run, error))
-        is_full = kind is RunKind.FULL or _lists_history(run)
+        is_full = kind is RunKind.ALL_CURSORS or _lists_history(run)
         await self._states.record_success(
             run.source, full_since=run.started_at if is_full else None, full_due_mark=run.state.full_due_mark
         )
@@ -179,8 +179,8 @@ class RunSync:
     async def _sync_once(self, run: SyncRun, kind: RunKind) -> tuple[Watch | None, ProviderUnavailable | None]:
         """What is watched, where that was asked for; and the failure that kept some folders from being read."""
         if _lists_history(run):
-            return await self._history.sync_history(run, is_full=kind is RunKind.FULL), None
-        if kind is RunKind.HINTED:
+            return await self._history.sync_history(run, is_full=kind is RunKind.ALL_CURSORS), None
+        if kind is RunKind.RECENT_CHANGES:
             await self._modified.sync_modified(run)
             return None, None
         return await self._folders.sync_all_folders(run)

@@ -55,7 +55,7 @@ class UnfinishedPages:
         key = (run.doc_source_id, cursor.scope)
         # The version of the source has its filter and its start. Each re-list is another one: it begins where the
         # history was lost, so what an earlier one saw is too old.
-        relist = cursor.full_round_started_at if cursor.scope == RELIST_SCOPE else None
+        relist = cursor.relist_started_at if cursor.scope == RELIST_SCOPE else None
         page = (run.source.version, cursor.position, cursor.page_token, relist)
         progress = self._pages.pop(key, None)
         if progress is None or progress.page != page or progress.watch != watch:

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import SYNC_CLAIM_S, SYNC_REQUESTS_REAPPENDED
+from mailroom_common.metrics import SYNC_CLAIM_S, SYNC_REQUESTS_RESTORED
 from mailroom_common.retries import retry_forever
 from mailroom_common.tracing import bind_traceparent
 from sync_engine.domain.work_table import Claim, RecordToAppend
@@ -72,7 +72,7 @@ class SyncRequestWorker:
     def _start_due_work(self) -> None:
         for owned in self._partitions:
             for append in owned.table.take_requests_to_reappend():
-                SYNC_REQUESTS_REAPPENDED.inc()
+                SYNC_REQUESTS_RESTORED.inc()
                 owned.start_task(self._append_until_acknowledged(owned, append))
             if not owned.is_recording_full_syncs and (keys := owned.table.take_full_sync_keys()):
                 owned.is_recording_full_syncs = True
@@ -155,11 +155,11 @@ class SyncRequestWorker:
         except Retryable as error:
             # The requests for a full run stay uncommitted until `full_due_mark` is stored, so that a restart does not
             # lose them.
-            log.warning("full_run_request_not_stored", count=len(keys), reason=str(error))
+            log.warning("full_due_mark_deferred", count=len(keys), reason=str(error))
             await asyncio.sleep(error.retry_after_s or REST_S)
             owned.table.release_full_sync_keys(keys)
         except Exception:
-            log.exception("full_run_request_not_stored", count=len(keys))
+            log.exception("full_due_mark_deferred", count=len(keys))
             await asyncio.sleep(REST_AFTER_CRASH_S)
             owned.table.release_full_sync_keys(keys)
         else:

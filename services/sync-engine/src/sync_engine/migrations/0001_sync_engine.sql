@@ -38,7 +38,7 @@ create table sync_engine.cursor (
     scope text not null,                        -- folder id, or `history` or `relist`
     position text,                              -- null before the first round has ended
     page_token text,                            -- where the round under way goes on
-    full_round_started_at timestamptz,          -- set while a round from nothing is under way, of no other round
+    relist_started_at timestamptz,          -- set while a round from nothing is under way, of no other round
     version bigint not null default 1,          -- rises with each write; a writer that read an older one fails
     updated_at timestamptz not null default now(),
     primary key (doc_source_id, scope)
@@ -74,14 +74,14 @@ create table sync_engine.message (
     sender_address text,                        -- address in `From`
     sender_name text,                           -- display name in `From`
     -- written or changed, or listed by a round from nothing; used for `observation` sources only
-    last_full_listing_at timestamptz not null default now(),
+    last_seen_at timestamptz not null default now(),
     processed_at timestamptz not null default now(),  -- when it was judged and its parts stored or skipped
     closed_at timestamptz,                      -- when all results were in; at once if no part was stored
     primary key (doc_source_id, message_id)
 );
 create index message_by_tenant on sync_engine.message (tenant_id, seq desc);
 create index message_by_source on sync_engine.message (doc_source_id, seq desc);
-create index message_by_full_listing on sync_engine.message (doc_source_id, folder_id, last_full_listing_at)
+create index message_by_full_listing on sync_engine.message (doc_source_id, folder_id, last_seen_at)
     where state = 'observed';
 
 -- Every part of a processed message, stored or skipped. `skip_reason` has the words of the samples' index.
@@ -139,9 +139,9 @@ create table sync_engine.sync_run (
     doc_source_id text not null,
     tenant_id text not null,
     seq bigint generated always as identity,
-    -- full: reads the changes since each cursor; hinted: one list of what was modified lately, no cursor moves but
+    -- all_cursors: reads the changes since each cursor; recent_changes: one list of what was modified lately, no cursor moves but
     -- that of a Gmail history
-    kind text not null check (kind in ('full', 'hinted')),
+    kind text not null check (kind in ('all_cursors', 'recent_changes')),
     reasons text[] not null,                    -- why the sync was asked for
     started_at timestamptz not null,            -- when the run began
     finished_at timestamptz,                    -- null: under way, or cut off

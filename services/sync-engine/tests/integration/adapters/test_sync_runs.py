@@ -26,7 +26,7 @@ async def test_a_run_is_written_down_with_what_it_found(engine: Engine, outlook:
     outlook.deliver("m1", File(), File(filename="b.pdf"))
     await engine.complete_run(SyncReason.CONNECT, SyncReason.NOTIFICATION)
     run = await engine.read_row("sync_run")
-    assert (run["kind"], run["outcome"], run["new_messages"], run["stored_parts"]) == ("full", "done", 1, 2)
+    assert (run["kind"], run["outcome"], run["new_messages"], run["stored_parts"]) == ("all_cursors", "done", 1, 2)
     assert run["reasons"] == ["connect", "notification"]
 
 

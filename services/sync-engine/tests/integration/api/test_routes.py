@@ -100,7 +100,7 @@ async def test_a_tenant_sees_its_own_and_nothing_else(bench: Bench, client: http
     await bench.message(s, "m")
     await bench.pool.execute(
         "insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at) "
-        "values ($1, $2, 't1', 'full', '{connect}', now())",
+        "values ($1, $2, 't1', 'all_cursors', '{connect}', now())",
         str(uuid4()),
         s.doc_source_id,
     )

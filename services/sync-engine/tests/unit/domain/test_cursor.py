@@ -10,7 +10,7 @@ LATER = NOON + timedelta(minutes=5)
 
 def test_a_round_from_nothing_keeps_its_start_over_pages_and_batches() -> None:
     cursor = Cursor(scope="inbox").stay_on_page(NOON).advance_to_page("p2", LATER).stay_on_page(LATER)
-    assert (cursor.page_token, cursor.full_round_started_at) == ("p2", NOON)
+    assert (cursor.page_token, cursor.relist_started_at) == ("p2", NOON)
     assert cursor.finish_round("t1") == Cursor(scope="inbox", position="t1")
 
 
@@ -20,12 +20,12 @@ def test_a_batch_that_is_not_the_last_leaves_position_and_page_token_as_they_are
 
 
 def test_a_round_from_a_position_has_no_start_to_compare_with() -> None:
-    assert Cursor(scope="inbox", position="t1").advance_to_page("p2", NOON).full_round_started_at is None
+    assert Cursor(scope="inbox", position="t1").advance_to_page("p2", NOON).relist_started_at is None
 
 
 def test_a_refused_page_token_goes_back_to_the_beginning_of_its_round() -> None:
-    cursor = Cursor(scope="inbox", page_token="p2", full_round_started_at=NOON, version=2)
-    assert cursor.restart_round() == Cursor(scope="inbox", full_round_started_at=NOON, version=2)
+    cursor = Cursor(scope="inbox", page_token="p2", relist_started_at=NOON, version=2)
+    assert cursor.restart_round() == Cursor(scope="inbox", relist_started_at=NOON, version=2)
 
 
 def test_a_refused_position_begins_a_new_round_from_nothing() -> None:

@@ -26,10 +26,10 @@ def state(
 @pytest.mark.parametrize(
     ("row", "kind"),
     [
-        (state(), RunKind.FULL),
-        (state(last_full=timedelta(minutes=10)), RunKind.HINTED),
-        (state(last_full=timedelta(minutes=10, seconds=1)), RunKind.FULL),
-        (state(last_full=timedelta(0), full_due_mark=7), RunKind.FULL),
+        (state(), RunKind.ALL_CURSORS),
+        (state(last_full=timedelta(minutes=10)), RunKind.RECENT_CHANGES),
+        (state(last_full=timedelta(minutes=10, seconds=1)), RunKind.ALL_CURSORS),
+        (state(last_full=timedelta(0), full_due_mark=7), RunKind.ALL_CURSORS),
     ],
 )
 def test_a_run_is_full_when_due_or_after_two_thirds_of_the_backstop_interval(row: SyncState, kind: RunKind) -> None:

@@ -18,7 +18,7 @@ class Windows(dict[str, CoalescingWindow]):
         super().__init__()
         self.elsewhere: set[str] = set()
 
-    def get_window(self, doc_source_id: str) -> CoalescingWindow | None:
+    def find_open_window(self, doc_source_id: str) -> CoalescingWindow | None:
         return self.get(doc_source_id)
 
     def list_windows(self) -> Iterable[tuple[str, CoalescingWindow]]:

@@ -111,10 +111,10 @@ def test_another_page_another_watch_and_a_newer_source_begin_anew() -> None:
 def test_a_re_list_has_no_revisions_and_remembers_nothing_of_an_earlier_one() -> None:
     pages, run = UnfinishedPages(), sync_run()
     change = Change(ChangeKind.PRESENT, "m1")
-    cursor = Cursor(scope=RELIST_SCOPE, full_round_started_at=NOON)
+    cursor = Cursor(scope=RELIST_SCOPE, relist_started_at=NOON)
     interrupt_page(pages, run, cursor, [change])
     assert is_remembered(pages, run, cursor, change=change)
-    assert not is_remembered(pages, run, replace(cursor, full_round_started_at=NOON.replace(hour=13)), change=change)
+    assert not is_remembered(pages, run, replace(cursor, relist_started_at=NOON.replace(hour=13)), change=change)
 
 
 def test_the_oldest_page_is_dropped_first() -> None:

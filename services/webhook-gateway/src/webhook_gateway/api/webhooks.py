@@ -152,7 +152,7 @@ class WebhookRoutes:
             return build_problem(408, "The body did not arrive in time", connection="close")
         except Exception:
             # A bug of ours: the provider got 500 and repeats the push.
-            log.exception("push_failed", path=_get_path(request))
+            log.exception("push_crashed", path=_get_path(request))
             return build_problem(500, "Something failed here")
 
     def _log_security_event(self, kind: str, request: Request, **fields: object) -> None:

@@ -9,7 +9,7 @@ create table mailroom_tokens."grant" (
     grant_generation bigint not null,  -- rises with each consent, not with a refresh; results of older ones are dropped
     scopes text[] not null default '{}',  -- what the user consented to
     access_expires_at timestamptz not null,  -- when the access token expires, by the provider's word
-    refreshed_at timestamptz not null, -- last time that the provider issued an access token, at a consent or a refresh
+    token_issued_at timestamptz not null, -- last time that the provider issued an access token, at a consent or a refresh
     refused_at timestamptz,            -- the provider refused this generation
     created_at timestamptz not null default now()
 );
