@@ -142,8 +142,17 @@ class ControlClient:
     async def _send_request(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # httpx's own options
         answer = await self._http.request(method, path, **options)
         if answer.is_error:
-            raise ControlError(f"{method} {path}: {answer.status_code} {answer.text}")
+            raise ControlError(f"{_read_detail(answer) or answer.text} ({method} {path}: {answer.status_code})")
         return dict(answer.json()) if answer.content else {}
+
+
+def _read_detail(answer: httpx.Response) -> str | None:
+    """The sentence of a refusal; None where the answer holds another shape, as for a request that is malformed."""
+    try:
+        detail = answer.json()["detail"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return detail if isinstance(detail, str) else None
 
 
 class ControlError(Exception):

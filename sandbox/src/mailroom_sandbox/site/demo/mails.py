@@ -24,7 +24,7 @@ class Mail:
 def find_mails(folder: Path) -> list[Mail]:
     """All `.eml` files below the folder, one of each content."""
     if not folder.is_dir():
-        raise Fatal(f"MAILS={folder}: there is no such folder")
+        raise Fatal(f"MAILS={folder}: there is no folder of that name")
     found: dict[str, Mail] = {}
     for path in sorted(path for path in folder.rglob("*.eml") if path.is_file()):
         sha256 = hashlib.sha256(path.read_bytes()).hexdigest()

@@ -22,8 +22,11 @@ class AlreadyRunning(Fatal):
 
 @contextmanager
 def hold_lock(path: Path) -> Iterator[None]:
-    """Raises AlreadyRunning, which names the holder, when another process holds it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    """Raises AlreadyRunning, which names the holder, when another process holds it; Fatal when it cannot be made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise Fatal(f"{path.parent} cannot be made ({error.strerror}): MAILROOM_HOME names another place") from error
     with path.open("a+") as file:  # not inherited by children: the lock is this process's alone
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -25,5 +25,5 @@ def test_what_only_has_the_name_of_a_mail_is_passed_over(tmp_path: Path) -> None
 def test_folder_without_mails_is_said(tmp_path: Path) -> None:
     with pytest.raises(Fatal, match=r"no \.eml file"):
         find_mails(tmp_path)
-    with pytest.raises(Fatal, match="no such folder"):
+    with pytest.raises(Fatal, match="no folder of that name"):
         find_mails(tmp_path / "none")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from mailroom_common.errors import Fatal
 from mailroom_sandbox.site.stack import lock
 
 HOLDER = """
@@ -49,3 +50,12 @@ def test_lock_is_not_inherited_by_children(tmp_path: Path) -> None:
     finally:
         sleeper.kill()
         sleeper.wait()
+
+
+def test_a_state_that_cannot_be_made_ends_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.raises(Fatal, match="MAILROOM_HOME names another place"),
+        lock.hold_lock(tmp_path / "file" / "x" / "lock"),
+    ):
+        pass

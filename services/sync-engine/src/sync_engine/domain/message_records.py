@@ -132,9 +132,7 @@ class RunTally:
 
 
 class RunKind(StrEnum):
-    ALL_CURSORS = (
-        "all_cursors"  # a full run: reads the changes of each watched folder, or the history, and moves cursors
-    )
+    ALL_CURSORS = "all_cursors"  # a full run: the changes of each watched folder, or the history; moves cursors
     RECENT_CHANGES = "recent_changes"  # a hinted run: one list of what was modified lately; moves no cursor
 
 
