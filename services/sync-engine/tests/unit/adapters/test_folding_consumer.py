@@ -148,6 +148,18 @@ async def test_a_dead_letter_that_kafka_can_never_take_keeps_its_offset_and_read
     }
 
 
+async def test_a_bug_in_dead_lettering_ends_the_consumer(bench: Bench) -> None:
+    async def crash(*_: object, **__: object) -> object:
+        raise RuntimeError("a bug")
+
+    bench.letters.send_raw = crash  # type: ignore[method-assign]  # this one test's Kafka
+    bench.kafka.write_undecodable()
+    with pytest.raises(ExceptionGroup) as failed:
+        await asyncio.wait_for(bench.consumer.consume_records(asyncio.Event()), 5)
+    assert failed.group_contains(RuntimeError)
+    assert bench.kafka.committed_offsets() <= {0, None}
+
+
 @pytest.mark.parametrize("who_notices", ["commit", "heartbeat", "heartbeat after the commit"])
 async def test_partitions_that_come_back_after_a_refused_commit_are_read_again_and_their_folds_opened_once(
     bench: Bench, who_notices: str
