@@ -250,10 +250,8 @@ class _Site:
 
     def _require_free(self, *names: str) -> None:
         chosen = {name: self._plan.ports[name] for name in names}
-        ports.require_free_ports(
-            chosen,
-            hint=f"set MAILROOM_FRONT_PORT to another (front), or remove {self._plan.home.ports} to have new ports chosen",
-        )
+        hint = f"set MAILROOM_FRONT_PORT to another (front), or remove {self._plan.home.ports} to have new ports chosen"
+        ports.require_free_ports(chosen, hint=hint)
 
     @contextlib.contextmanager
     def _show_step(self, what: str) -> Iterator[None]:
