@@ -85,8 +85,8 @@ DIRECTORY_UNREADABLE = Gauge(
 )
 
 # sync-engine
-SYNC_CLAIM_S = Histogram(
-    "mailroom_sync_claim_seconds",
+SYNC_REQUEST_HANDLING_S = Histogram(
+    "mailroom_sync_request_handling_seconds",
     "From the claim of a sync request to its outcome: `done`, `retry`, `not_syncable`, `postponed` or `resting`.",
     ["outcome"],
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1800),
@@ -149,7 +149,7 @@ INGESTION_DOCUMENTS_FINISHED = Counter(
     ["status", "reason"],
 )
 INGESTION_DOCUMENT_ATTEMPTS_FAILED = Counter(
-    "mailroom_ingestion_document_attempts_failed_total",
+    "mailroom_ingestion_document_retries_total",
     "Attempts at a document that failed and left it to a later attempt.",
 )
 INGESTION_ATTEMPT_S = Histogram(

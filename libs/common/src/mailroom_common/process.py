@@ -99,7 +99,7 @@ async def _run_until_stopped(name: str, settings: S, compose: Callable[[S, Proce
     except asyncio.CancelledError:
         # The work did not end within its grace period and was cancelled; what it held is done again after the next
         # start.
-        log.warning("process_stop_forced", grace_s=STOP_GRACE_S)
+        log.warning("process_work_cancelled", grace_s=STOP_GRACE_S)
         return 0
     except SettingsError as error:
         return _report_settings_error(name, error)

@@ -157,7 +157,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
                 if bugs >= self._attempts:
                     # A bug of ours: after all attempts the record goes to the dead-letter topic.
                     log.error(
-                        "record_handler_crashed",
+                        "record_attempts_exhausted",
                         group=self._group,
                         topic=item.raw.topic,
                         partition=item.raw.partition,

@@ -70,7 +70,7 @@ class BaseURL:
         self._url = httpx.URL(self._text)
 
     def build_url(self, relative: str) -> str:
-        """`relative` is a path of ours or a link that `relative()` gave; either way it begins with a slash."""
+        """`relative` is a path of ours or a link that `relativize_link` gave; either way it begins with a slash."""
         if not relative.startswith("/"):
             raise ProviderUnavailable("a stored link is not relative to the configured address")
         return self._text + relative

@@ -95,7 +95,7 @@ class Invoice:
             amount_due=_parse_decimal(value["amount_due"]),
         )
 
-    def determine_kind(self, type_code: str | None = None) -> str:
+    def determine_document_type(self, type_code: str | None = None) -> str:
         """Invoice, credit note or correction. A negative total may have any type code, so both are looked at."""
         if type_code == "381":
             return CREDIT_NOTE

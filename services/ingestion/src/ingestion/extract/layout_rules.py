@@ -75,7 +75,7 @@ def _determine_kind(page: Sequence[TextLine], invoice: Invoice) -> str:
         return CORRECTED_INVOICE
     if any(labels.HEADLINE.match(text) and labels.CREDIT_WORD.search(text) for text in head):
         return CREDIT_NOTE
-    return invoice.determine_kind() if invoice.total_gross is not None else INVOICE
+    return invoice.determine_document_type() if invoice.total_gross is not None else INVOICE
 
 
 def _add_lines(invoice: Invoice, page: Sequence[TextLine], totals: InvoiceTotals) -> Invoice:

@@ -69,7 +69,7 @@ def parse_invoice_xml(xml: bytes) -> dict[str, Any] | None:
     read = {
         "invoice": invoice.to_json(),
         "type_code": type_code,
-        "document_type": invoice.determine_kind(type_code),
+        "document_type": invoice.determine_document_type(type_code),
         "profile": _read_text(context, "GuidelineSpecifiedDocumentContextParameter/ID"),
         "buyer_name": _clean_party_name(_read_text(agreement, "BuyerTradeParty/Name")),
     }

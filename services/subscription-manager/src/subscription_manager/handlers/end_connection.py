@@ -42,7 +42,7 @@ class EndConnection:
             Retryable: it goes on later; the doc source stays `deleting`, so that the gateway knows its late pushes.
         """
         if connection.provider_user_id is None:
-            await self._end_unfinished_consent(connection)
+            await self._end_never_activated(connection)
             return
         # Connecting takes the account's lock too: nobody joins the account between our look at its doc sources and the
         # end of the shared subscription or the revocation.
@@ -58,7 +58,7 @@ class EndConnection:
             await self._grants.forget_grant(connection.id)
             await self._record_end(connection)
 
-    async def _end_unfinished_consent(self, connection: Connection) -> None:
+    async def _end_never_activated(self, connection: Connection) -> None:
         """It never was active: there is nothing but the grant that a consent left, and its user is all that is known
         of the account. Connecting takes the lock of the user as well."""
         try:

@@ -46,7 +46,7 @@ class SubscriptionRecorder:
             reason = SyncReason.CONNECT if before.subscription is None else SyncReason.LIFECYCLE
             # In one transaction with the id: mail of the time without a subscription is found by this sync.
             await locked.save_connection(recorded, request_sync=None if is_deleting else reason)
-        log.info("subscription_stored", doc_source_id=before.id, expires_at=subscription.expires_at.isoformat())
+        log.info("new_subscription_stored", doc_source_id=before.id, expires_at=subscription.expires_at.isoformat())
         return True
 
     async def record_renewed(self, before: Connection, expires_at: datetime) -> None:

@@ -94,7 +94,7 @@ class SubscriptionReconciler:
             await self._advance(doc_source_id)
         except Unavailable as error:
             # Nothing is recorded: its lease runs out, and the check is due again.
-            log.info("subscription_step_deferred", doc_source_id=doc_source_id, reason=str(error))
+            log.info("subscription_check_interrupted", doc_source_id=doc_source_id, reason=str(error))
         except Exception:  # the edge of the task: one doc source's bug must not stop the others
             # A bug of ours with one connection; it is checked again when its claim runs out.
             log.exception("subscription_step_crashed", doc_source_id=doc_source_id)

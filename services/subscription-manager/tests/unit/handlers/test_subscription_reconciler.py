@@ -182,7 +182,10 @@ async def test_wake_is_followed_once_and_nothing_is_asked_while_nothing_is_due()
 
 
 async def test_failure_of_one_stops_no_other() -> None:
-    outcomes = ((Unavailable("lock"), "subscription_step_deferred"), (RuntimeError("bug"), "subscription_step_crashed"))
+    outcomes = (
+        (Unavailable("lock"), "subscription_check_interrupted"),
+        (RuntimeError("bug"), "subscription_step_crashed"),
+    )
     for error, name in outcomes:
         steps = StepRecorder()
         steps.error = error

@@ -18,7 +18,7 @@ _MAX_PAUSE_S = 900.0
 
 _SELECT = """
 select source_state, source_version, grant_generation, not_before, failed_attempts, refused_generation,
-       modified_listed_until, last_full_started_at, full_due_mark, forgotten_at
+       modified_listed_until, last_completed_full_started_at, full_due_mark, forgotten_at
 from sync_engine.sync_state where doc_source_id = $1
 """
 # Version, state and generation only rise; the failures of an older grant do not count for a newer one.
@@ -61,7 +61,7 @@ returning not_before
 _RECORD_SUCCESS = """
 update sync_engine.sync_state set
     not_before = null, failed_attempts = 0,
-    last_full_started_at = greatest(last_full_started_at, $3),
+    last_completed_full_started_at = greatest(last_completed_full_started_at, $3),
     full_due_mark = case when $3::timestamptz is not null and full_due_mark = $4 then null else full_due_mark end
 where doc_source_id = $1 and grant_generation <= $2
   and (failed_attempts > 0 or not_before is not null or $3::timestamptz is not null)
@@ -78,7 +78,7 @@ _DELETE_ROWS = (
 )
 _SOFT_DELETE = """
 update sync_engine.sync_state
-set forgotten_at = $2, modified_listed_until = null, last_full_started_at = null, full_due_mark = null,
+set forgotten_at = $2, modified_listed_until = null, last_completed_full_started_at = null, full_due_mark = null,
     not_before = null, failed_attempts = 0, missing_folders = '{}'
 where doc_source_id = $1 and forgotten_at is null
 returning doc_source_id
@@ -197,6 +197,6 @@ async def _raise_and_read(conn: DatabaseSession, source: DocSource) -> SyncState
         failed_attempts=row["failed_attempts"],
         refused_generation=row["refused_generation"],
         modified_listed_until=row["modified_listed_until"],
-        last_full_started_at=row["last_full_started_at"],
+        last_completed_full_started_at=row["last_completed_full_started_at"],
         full_due_mark=row["full_due_mark"],
     )

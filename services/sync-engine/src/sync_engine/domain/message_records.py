@@ -145,5 +145,5 @@ class SyncState:
     failed_attempts: int = 0
     refused_generation: int | None = None
     modified_listed_until: datetime | None = None
-    last_full_started_at: datetime | None = None
+    last_completed_full_started_at: datetime | None = None
     full_due_mark: int | None = None

@@ -22,11 +22,11 @@ class SyncTimings:
 
 
 def choose_run_kind(state: SyncState, timings: SyncTimings, now: datetime) -> RunKind:
-    if state.full_due_mark is not None or state.last_full_started_at is None:
+    if state.full_due_mark is not None or state.last_completed_full_started_at is None:
         return RunKind.ALL_CURSORS
     return (
         RunKind.ALL_CURSORS
-        if now - state.last_full_started_at > timings.backstop_interval * 2 / 3
+        if now - state.last_completed_full_started_at > timings.backstop_interval * 2 / 3
         else RunKind.RECENT_CHANGES
     )
 
@@ -37,7 +37,7 @@ def choose_list_start(state: SyncState, timings: SyncTimings) -> datetime | None
     A mailbox that no list was asked of for a month need not list that month: the last full run has read it.
     """
     listed = state.modified_listed_until and state.modified_listed_until - timings.list_overlap
-    full = state.last_full_started_at and state.last_full_started_at - timings.max_clock_difference
+    full = state.last_completed_full_started_at and state.last_completed_full_started_at - timings.max_clock_difference
     return max((at for at in (listed, full) if at is not None), default=None)
 
 
@@ -52,6 +52,6 @@ def is_unannounced(
     return (
         frozenset(reasons) == {SyncReason.BACKSTOP}
         and received_at is not None
-        and state.last_full_started_at is not None
-        and state.last_full_started_at < received_at < started_at - timings.announcement_delay
+        and state.last_completed_full_started_at is not None
+        and state.last_completed_full_started_at < received_at < started_at - timings.announcement_delay
     )

@@ -8,7 +8,7 @@ from time import perf_counter
 
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import SYNC_CLAIM_S, SYNC_REQUESTS_RESTORED
+from mailroom_common.metrics import SYNC_REQUEST_HANDLING_S, SYNC_REQUESTS_RESTORED
 from mailroom_common.retries import retry_forever
 from mailroom_common.tracing import bind_traceparent
 from sync_engine.domain.work_table import Claim, RecordToAppend
@@ -114,7 +114,7 @@ class SyncRequestWorker:
                 outcome, append = await self._answers.answer_claim(owned.table, claim)
         finally:
             self._free_slot(run)
-        SYNC_CLAIM_S.labels(outcome).observe(perf_counter() - started)
+        SYNC_REQUEST_HANDLING_S.labels(outcome).observe(perf_counter() - started)
         if append:
             self._partitions.changed.set()  # the slot is free, however long the append takes
             await self._append_until_acknowledged(owned, append)

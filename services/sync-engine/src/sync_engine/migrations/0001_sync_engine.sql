@@ -20,7 +20,7 @@ create table sync_engine.sync_state (
     failed_attempts integer not null default 0, -- failed runs in a row; a throttled one does not count
     -- provider's clock: the list of hinted runs has shown what was modified before it
     modified_listed_until timestamptz,
-    last_full_started_at timestamptz,           -- of the last run that read all cursors, written at its end
+    last_completed_full_started_at timestamptz, -- of the last run that read all cursors, written at its end
     -- a number of the sequence; null: no full run was asked for. A run clears only the one that it began with.
     full_due_mark bigint,
     synced_reported_at timestamptz,             -- the last `synced` event
@@ -116,8 +116,8 @@ create table sync_engine.blob_upload (
 );
 create index blob_upload_by_age on sync_engine.blob_upload (upload_started_at);
 
--- Messages that could not be processed. The cursor has moved past them; they are tried again until `next_attempt_at` is
--- null.
+-- Messages that could not be processed. The cursor has moved past them; they are tried again in growing intervals, and
+-- only by a run that a person or a lifecycle event asked for once `next_attempt_at` is null.
 create table sync_engine.parked_item (
     doc_source_id text not null,
     message_id text not null,
@@ -128,7 +128,7 @@ create table sync_engine.parked_item (
     attempts integer not null default 1,        -- how often it was tried
     first_failed_at timestamptz not null,       -- when it was parked
     last_failed_at timestamptz not null,        -- when it was last tried
-    next_attempt_at timestamptz,                -- null: not tried any more
+    next_attempt_at timestamptz,                -- null: at rest, tried again only by a run with a full_due_mark
     primary key (doc_source_id, message_id)
 );
 create index parked_item_by_tenant on sync_engine.parked_item (tenant_id, seq desc);

@@ -143,12 +143,12 @@ async def test_last_full_at_is_the_start_of_the_last_full_run(engine: Engine, ou
     outlook.deliver("m1", File())
 
     async def slow(_: str) -> None:
-        assert (await engine.read_row("sync_state"))["last_full_started_at"] is None, "written at the end"
+        assert (await engine.read_row("sync_state"))["last_completed_full_started_at"] is None, "written at the end"
         engine.clock.pass_by(minutes=30)
 
     outlook.meanwhile["fetch"] = slow
     await engine.complete_run()
-    assert (await engine.read_row("sync_state"))["last_full_started_at"] == began_at
+    assert (await engine.read_row("sync_state"))["last_completed_full_started_at"] == began_at
 
 
 async def test_an_empty_page_of_a_delta_is_not_its_end(engine: Engine, outlook: FakeOutlook) -> None:

@@ -17,7 +17,7 @@ def state(
 ) -> SyncState:
     return SyncState(
         source_state="active",
-        last_full_started_at=None if last_full is None else NOW - last_full,
+        last_completed_full_started_at=None if last_full is None else NOW - last_full,
         modified_listed_until=None if listed is None else NOW - listed,
         full_due_mark=full_due_mark,
     )
