@@ -5,12 +5,13 @@ wrong stops the process with a sentence that names the variable, and never repea
 """
 
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from mailroom_common.errors import SettingsError
+from mailroom_common.kafka.security import KafkaSecurity, SASLMechanism, SecurityProtocol, find_security_mistakes
 
 PREFIX = "MAILROOM_"
 
@@ -37,16 +38,17 @@ def load_settings(kind: type[S]) -> S:
     except ValidationError as error:
         # `from None`: the original repeats what was typed, which may be a key or a password.
         raise SettingsError(
-            " ".join(_describe_mistake(kind, detail) for detail in error.errors(include_input=False))
+            " ".join(_describe_mistake(detail) for detail in error.errors(include_input=False))
         ) from None
     except ValueError as error:  # pydantic-settings: a variable that should hold JSON does not
         raise SettingsError(f"{_find_unparsable(kind, str(error))} is not valid JSON.") from None
 
 
-def _describe_mistake(kind: type[BaseSettings], detail: Any) -> str:  # Any: pydantic's ErrorDetails
+def _describe_mistake(detail: Any) -> str:  # Any: pydantic's ErrorDetails
     where = [str(step) for step in detail["loc"]]
     if not where:
-        return f"{kind.__name__}: {detail['msg']}."
+        # Of several variables: whole sentences that name them.
+        return str(detail["msg"]).removeprefix("Value error, ")
     inside = f" at {'.'.join(where[1:])}" if len(where) > 1 else ""
     if detail["type"] == "missing" and not inside:
         return f"{PREFIX}{where[0].upper()} is not set."
@@ -87,6 +89,40 @@ class KafkaSettings(MailroomSettings):
     kafka_replication: int = Field(default=3, ge=1)
     # Put before every topic and group name, for several sites on one Kafka.
     topic_prefix: str = ""
+    # How brokers are spoken to: `SASL_SSL` and `SSL` with TLS; the other two, without, on loopback only.
+    kafka_security_protocol: SecurityProtocol = "PLAINTEXT"
+    # How the password is proved: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; with the protocols that begin with SASL.
+    kafka_sasl_mechanism: SASLMechanism | None = None
+    # User name at Kafka, with SASL.
+    kafka_username: str | None = None
+    # Password at Kafka, with SASL.
+    kafka_password: SecretStr | None = None
+    # File (PEM) with the authorities that brokers' certificates are checked against, instead of the system's.
+    kafka_ca: Path | None = None
+    # File (PEM) with our certificate and its chain, where Kafka asks clients for one.
+    kafka_cert: Path | None = None
+    # File (PEM) with the private key of `MAILROOM_KAFKA_CERT`, not encrypted.
+    kafka_key: Path | None = None
+    # `1` allows what is neither encrypted nor verified beyond this machine.
+    insecure: bool = False
+
+    @property
+    def kafka_security(self) -> KafkaSecurity:
+        return KafkaSecurity(
+            self.kafka_security_protocol,
+            self.kafka_sasl_mechanism,
+            self.kafka_username,
+            self.kafka_password,
+            self.kafka_ca,
+            self.kafka_cert,
+            self.kafka_key,
+        )
+
+    @model_validator(mode="after")
+    def _agree_on_security(self) -> Self:
+        if mistakes := find_security_mistakes(self.kafka_security, self.kafka_bootstrap, self.insecure):
+            raise ValueError(" ".join(mistakes))
+        return self
 
 
 class DatabaseSettings(MailroomSettings):
