@@ -116,4 +116,4 @@ async def test_two_runs_at_once_agree(kafka_bootstrap: str, prefix: str) -> None
 
 async def test_a_kafka_that_is_away_is_said_so() -> None:
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 does not answer"):
-        await apply_topics("127.0.0.1:1", "", 1)
+        await apply_topics(settings_of("127.0.0.1:1", ""))

@@ -23,6 +23,9 @@ class MailroomSettings(BaseSettings):
         env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
     )
 
+    # `1` allows connections beyond this machine that are not encrypted or not verified: for sites without real mail.
+    insecure: bool = False
+
 
 S = TypeVar("S", bound=BaseSettings)
 
@@ -103,8 +106,6 @@ class KafkaSettings(MailroomSettings):
     kafka_cert: Path | None = None
     # File (PEM) with the private key of `MAILROOM_KAFKA_CERT`, not encrypted.
     kafka_key: Path | None = None
-    # `1` allows what is neither encrypted nor verified beyond this machine.
-    insecure: bool = False
 
     @property
     def kafka_security(self) -> KafkaSecurity:

@@ -1,8 +1,8 @@
 """What the settings of Kafka's security say about each other, and what clients are given."""
 
+import asyncio
 import ssl
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trustme
@@ -112,10 +112,11 @@ async def test_every_kind_of_client_gets_protocol_credentials_and_verified_tls(
     given = {name: str(files[name.lower()]) for name in ("CA", "CERT", "KEY")}
     settings = read_settings(monkeypatch, **REMOTE, SECURITY_PROTOCOL="SASL_SSL", **SASL, **given)
     assert settings.kafka_security.password == SecretStr("canary")
-    made: list[Any] = [create(settings) for create in (create_consumer, create_producer, create_admin_client)]
-    for client in (one._client for one in made):  # the client within each of aiokafka's, which opens connections
+    consumer, producer, admin = create_consumer(settings), create_producer(settings), create_admin_client(settings)
+    for client in (consumer._client, producer.client, admin._client):  # which open the connections
         assert (client._security_protocol, client._sasl_mechanism) == ("SASL_SSL", "SCRAM-SHA-512")
         assert (client._sasl_plain_username, client._sasl_plain_password) == ("mailroom", "canary")
         assert client._ssl_context.verify_mode == ssl.CERT_REQUIRED
         assert client._ssl_context.check_hostname
         assert len(client._ssl_context.get_ca_certs()) == 1, "the given authority and no other"
+    await asyncio.gather(consumer.stop(), producer.stop(), admin.close())
