@@ -8,12 +8,13 @@ import difflib
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from mailroom_common.errors import SettingsError
+from mailroom_common.kafka.security import KafkaSecurity, SASLMechanism, SecurityProtocol, find_security_mistakes
 
 PREFIX = "MAILROOM_"
 
@@ -24,6 +25,9 @@ class MailroomSettings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
     )
+
+    # `1` allows connections beyond this machine that are not encrypted or not verified: for sites without real mail.
+    insecure: bool = False
 
 
 S = TypeVar("S", bound=BaseSettings)
@@ -105,6 +109,38 @@ class KafkaSettings(MailroomSettings):
     kafka_replication: int = Field(default=3, ge=1)
     # Put before every topic and group name, for several sites on one Kafka.
     topic_prefix: str = ""
+    # How brokers are spoken to: `SASL_SSL` and `SSL` with TLS; the other two, without, on loopback only.
+    kafka_security_protocol: SecurityProtocol = "PLAINTEXT"
+    # How the password is proved: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; with the protocols that begin with SASL.
+    kafka_sasl_mechanism: SASLMechanism | None = None
+    # User name at Kafka, with SASL.
+    kafka_username: str | None = None
+    # Password at Kafka, with SASL.
+    kafka_password: SecretStr | None = None
+    # File (PEM) with the authorities that brokers' certificates are checked against, instead of the system's.
+    kafka_ca: Path | None = None
+    # File (PEM) with our certificate and its chain, where Kafka asks clients for one.
+    kafka_cert: Path | None = None
+    # File (PEM) with the private key of `MAILROOM_KAFKA_CERT`, not encrypted.
+    kafka_key: Path | None = None
+
+    @property
+    def kafka_security(self) -> KafkaSecurity:
+        return KafkaSecurity(
+            self.kafka_security_protocol,
+            self.kafka_sasl_mechanism,
+            self.kafka_username,
+            self.kafka_password,
+            self.kafka_ca,
+            self.kafka_cert,
+            self.kafka_key,
+        )
+
+    @model_validator(mode="after")
+    def _agree_on_security(self) -> Self:
+        if mistakes := find_security_mistakes(self.kafka_security, self.kafka_bootstrap, self.insecure):
+            raise ValueError(" ".join(mistakes))
+        return self
 
 
 class DatabaseSettings(MailroomSettings):
