@@ -37,7 +37,8 @@ A *secret* may also come as a file: `NAME_FILE` holds the file's path, and `NAME
 
 """
 
-_EXAMPLE_HEAD = """# Every setting of Mailroom, written by `make reference` from the settings classes. More: docs/settings.md.
+_EXAMPLE_HEAD = """\
+# Every setting of Mailroom, written by `make reference` from the settings classes. More: docs/settings.md.
 # Copy it to .env, which `make up` and `make run` read, and take the `# ` from the lines that you need.
 # A first mailbox needs MAILROOM_MICROSOFT_CLIENT_ID and its secret (docs/connect-microsoft.md), or
 # MAILROOM_GOOGLE_CLIENT_ID, its secret and MAILROOM_PUBSUB_TOPIC (docs/connect-google.md), and MAILROOM_PUBLIC_URL with
