@@ -113,6 +113,15 @@ def test_urls_lose_their_trailing_slash(monkeypatch: pytest.MonkeyPatch) -> None
     assert load_settings(PublicSettings).public_url == "https://mail.example"
 
 
+def test_providers_reach_us_at_the_public_url_unless_they_have_one_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MAILROOM_PUBLIC_URL", "https://mail.example")
+    assert load_settings(PublicSettings).webhook_base_url == "https://mail.example"
+    monkeypatch.setenv("MAILROOM_WEBHOOK_URL", "https://hooks.example/")
+    assert load_settings(PublicSettings).webhook_base_url == "https://hooks.example"
+
+
 def test_missing_bundle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_CA_BUNDLE", "nowhere/ca.pem")
     assert _refusal(ProviderSettings).startswith("MAILROOM_CA_BUNDLE is wrong")
