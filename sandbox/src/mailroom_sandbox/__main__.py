@@ -27,6 +27,10 @@ from mailroom_sandbox.site.stack.home import find_home
 
 _STOP_S = 30
 
+Secure = Annotated[
+    bool, typer.Option("--secure", help="Kafka asks for TLS and passwords, and allows each process what it needs.")
+]
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
 add_commands(app)
 
@@ -35,6 +39,7 @@ add_commands(app)
 def run(
     once: Annotated[bool, typer.Option(help="End when every expected document has arrived: 0, else 1.")] = False,
     mails: Annotated[Path | None, typer.Option(help="Deliver the .eml files below this folder instead.")] = None,
+    secure: Secure = False,
 ) -> None:
     """Everything: two mailboxes connected, mails delivered, documents shown as they appear. `make run`.
 
@@ -42,11 +47,13 @@ def run(
 
         mailroom-sandbox run --once
 
+        mailroom-sandbox run --once --secure
+
         mailroom-sandbox run --mails ~/mails
     """
     console = _open_console()
     with lock.hold_lock(find_home().lock):
-        plan = _sandbox_plan()
+        plan = _sandbox_plan(is_secure=secure)
         found = find_mails(mails.expanduser().resolve() if mails else SAMPLES)
         sys.exit(_serve_site(plan, console, Demo(plan, console, found, of_the_repository=mails is None, once=once)))
 
@@ -56,6 +63,7 @@ def up(
     without_providers: Annotated[
         bool, typer.Option("--without-providers", help="On the providers of the environment or .env. `make up`.")
     ] = False,
+    secure: Secure = False,
 ) -> None:
     """Kafka, Postgres, the services, the reverse proxy and the provider doubles, until Ctrl-C.
 
@@ -64,12 +72,15 @@ def up(
         mailroom-sandbox up
 
         mailroom-sandbox up --without-providers
+
+        mailroom-sandbox up --secure
     """
     console = _open_console()
     with lock.hold_lock(find_home().lock):
-        plan = (
-            lifecycle.plan_site(find_home(), environment.read_environment()) if without_providers else _sandbox_plan()
-        )
+        if without_providers:
+            plan = lifecycle.plan_site(find_home(), environment.read_environment(), is_secure=secure)
+        else:
+            plan = _sandbox_plan(is_secure=secure)
         sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, endpoints)))
 
 
@@ -102,8 +113,10 @@ def _open_console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
-def _sandbox_plan() -> lifecycle.SitePlan:
-    plan = lifecycle.plan_site(find_home(), environment.read_environment(), more_ports=sandbox_providers.PORT_NAMES)
+def _sandbox_plan(*, is_secure: bool) -> lifecycle.SitePlan:
+    plan = lifecycle.plan_site(
+        find_home(), environment.read_environment(), more_ports=sandbox_providers.PORT_NAMES, is_secure=is_secure
+    )
     return sandbox_providers.with_sandbox_providers(plan)
 
 
