@@ -4,6 +4,9 @@
 wrong stops the process with a sentence that names the variable, and never repeats the value: it may be a secret.
 """
 
+import difflib
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -40,9 +43,7 @@ def load_settings(kind: type[S]) -> S:
         return kind()
     except ValidationError as error:
         # `from None`: the original repeats what was typed, which may be a key or a password.
-        raise SettingsError(
-            " ".join(_describe_mistake(detail) for detail in error.errors(include_input=False))
-        ) from None
+        raise SettingsError(*(_describe_mistake(detail) for detail in error.errors(include_input=False))) from None
     except ValueError as error:  # pydantic-settings: a variable that should hold JSON does not
         raise SettingsError(f"{_find_unparsable(kind, str(error))} is not valid JSON.") from None
 
@@ -50,17 +51,33 @@ def load_settings(kind: type[S]) -> S:
 def _describe_mistake(detail: Any) -> str:  # Any: pydantic's ErrorDetails
     where = [str(step) for step in detail["loc"]]
     if not where:
-        # Of several variables: whole sentences that name them.
-        return str(detail["msg"]).removeprefix("Value error, ")
+        # A rule over several variables, whose sentence names them.
+        return f"{detail['msg'].removeprefix('Value error, ').removesuffix('.')}."
     inside = f" at {'.'.join(where[1:])}" if len(where) > 1 else ""
     if detail["type"] == "missing" and not inside:
-        return f"{PREFIX}{where[0].upper()} is not set."
+        return f"{PREFIX}{where[0].upper()} is not set{_suggest_misspelt(where[0])}."
     return f"{PREFIX}{where[0].upper()} is wrong{inside}: {detail['msg'].removeprefix('Value error, ')}."
+
+
+def _suggest_misspelt(name: str) -> str:
+    """A variable that is nearly the missing one is most likely meant as it."""
+    missing = PREFIX + name.upper()
+    others = [given for given in os.environ if given.startswith(PREFIX) and given != missing]
+    close = difflib.get_close_matches(missing, others, n=1, cutoff=0.9)
+    return f": is {close[0]} meant as it?" if close else ""
 
 
 def _find_unparsable(kind: type[BaseSettings], said: str) -> str:
     named = [name for name in kind.model_fields if f'"{name}"' in said]
     return PREFIX + named[0].upper() if named else "a variable"
+
+
+def require_all_or_none(display_name: str, given: Mapping[str, object]) -> None:
+    """Half of what a provider needs sets up nothing: whoever gave one of the variables meant all of them."""
+    missing = [variable for variable, value in given.items() if not value]
+    if missing and len(missing) < len(given):
+        verb = "is" if len(missing) == 1 else "are"
+        raise ValueError(f"{display_name} is not set up: {' and '.join(missing)} {verb} missing")
 
 
 class ProcessSettings(MailroomSettings):
