@@ -79,14 +79,7 @@ def up(
     """
     console = _open_console()
     with lock.hold_lock(find_home().lock):
-<<<<<<< HEAD
-        if without_providers:
-            plan = lifecycle.plan_site(find_home(), environment.read_environment(), is_secure=secure)
-        else:
-            plan = _sandbox_plan(is_secure=secure)
-=======
-        plan = _plan_without_providers() if without_providers else _sandbox_plan()
->>>>>>> main
+        plan = _plan_without_providers(is_secure=secure) if without_providers else _sandbox_plan(is_secure=secure)
         sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, endpoints)))
 
 
@@ -119,28 +112,20 @@ def _open_console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
-<<<<<<< HEAD
-def _sandbox_plan(*, is_secure: bool) -> lifecycle.SitePlan:
-    plan = lifecycle.plan_site(
-        find_home(), environment.read_environment(), more_ports=sandbox_providers.PORT_NAMES, is_secure=is_secure
-    )
-    return sandbox_providers.with_sandbox_providers(plan)
-=======
-def _plan_without_providers() -> lifecycle.SitePlan:
+def _plan_without_providers(*, is_secure: bool) -> lifecycle.SitePlan:
     given = read_given_settings()
-    plan = lifecycle.plan_site(find_home(), given.values)
+    plan = lifecycle.plan_site(find_home(), given.values, is_secure=is_secure)
     check_settings(given, lifecycle.compose_planned_environment(plan), plan.ports)
     return plan
 
 
-def _sandbox_plan() -> lifecycle.SitePlan:
+def _sandbox_plan(*, is_secure: bool) -> lifecycle.SitePlan:
     given = read_given_settings()
     plan = sandbox_providers.with_sandbox_providers(
-        lifecycle.plan_site(find_home(), given.values, more_ports=sandbox_providers.PORT_NAMES)
+        lifecycle.plan_site(find_home(), given.values, more_ports=sandbox_providers.PORT_NAMES, is_secure=is_secure)
     )
     check_settings(given, lifecycle.compose_planned_environment(plan), plan.ports)
     return plan
->>>>>>> main
 
 
 def _serve_site(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:

@@ -112,13 +112,13 @@ COMPONENTS = (
 
 
 class Resource(StrEnum):
-    TOPIC = "topic"
-    GROUP = "group"
+    TOPIC = "topic"  # its records
+    GROUP = "group"  # a consumer group: joining it, and committing its offsets
 
 
 class Operation(StrEnum):
-    READ = "read"
-    WRITE = "write"
+    READ = "read"  # of a group: to join it
+    WRITE = "write"  # includes what an idempotent producer needs
 
 
 @dataclass(frozen=True, slots=True, order=True)
