@@ -10,15 +10,17 @@ from typing import Any
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from mailroom_common.secret_files import SUFFIX, is_secret
 from mailroom_common.settings import PREFIX, MailroomSettings, ProcessSettings
 from reference.sources import Section, Source, format_table, read_sources
 
-_SETTINGS_FOLDERS = ("libs/*/src", "services/*/src")
+_SETTINGS_FOLDERS = ("libs/*/src", "services/*/src", "cli/src")
 
 
 @dataclass(slots=True)
 class _Setting:
     meaning: str = ""
+    is_secret: bool = False
     readers: dict[str, str] = field(default_factory=dict)  # default, by who reads it
 
 
@@ -30,16 +32,29 @@ def read_settings(root: Path) -> Section:
             for name, info in kind.model_fields.items():
                 setting = settings.setdefault(PREFIX + name.upper(), _Setting())
                 setting.readers[_reader(kind)] = _format_default(info)
+                setting.is_secret = is_secret(info)
                 setting.meaning = setting.meaning or _find_meaning(kind, name, sources)
     rows = [
-        [f"`{variable}`", _format_defaults(setting), setting.meaning, ", ".join(sorted(setting.readers))]
+        [
+            _format_variable(variable, setting),
+            _format_defaults(setting),
+            setting.meaning,
+            ", ".join(sorted(setting.readers)),
+        ]
         for variable, setting in sorted(settings.items())
     ]
     gaps = [
         f"setting: {variable} has no comment" for variable, setting in sorted(settings.items()) if not setting.meaning
     ]
-    text = "## Settings\n\nEnvironment variables; a process ignores those that it does not know.\n\n"
+    text = (
+        "## Settings\n\nEnvironment variables; a process ignores those that it does not know. A secret may also\n"
+        "come as a file: `NAME_FILE` is its path, a newline at its end is no part of it, and both are an error.\n\n"
+    )
     return Section(text + format_table(("variable", "default", "meaning", "read by"), rows), gaps)
+
+
+def _format_variable(variable: str, setting: _Setting) -> str:
+    return f"`{variable}`, `{variable}{SUFFIX}`" if setting.is_secret else f"`{variable}`"
 
 
 def _is_settings(source: Source) -> bool:

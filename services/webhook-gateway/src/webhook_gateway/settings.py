@@ -6,6 +6,7 @@ from typing import Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from mailroom_common.settings import KafkaSettings, ProcessSettings, TLSSettings
+from mailroom_common.transport_security import HTTPSAddress
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
@@ -24,7 +25,7 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
     # `projects/…/subscriptions/…`; pushes of other subscriptions are refused.
     pubsub_subscription: str | None = None
     # Google's public keys as a JWK set, which prove the tokens of pushes.
-    google_certs_url: str = "https://www.googleapis.com/oauth2/v3/certs"
+    google_certs_url: HTTPSAddress = "https://www.googleapis.com/oauth2/v3/certs"
 
     # Largest body of a push; a larger one gets 413.
     max_body_bytes: int = Field(default=1024 * 1024, ge=1024)
