@@ -80,7 +80,7 @@ fmt: known-package setup ## puts everything into the one format
 reference: setup ## docs/reference.md anew: log events, metrics, reasons, topics, tables, settings
 	@cd tests/support && ../../$(BIN)/python -m reference
 
-mutate: setup ## single changes that no unit test notices (occasional, takes an hour); m=outbox for one module
+mutate: setup ## single changes that no test notices (occasional, takes an hour); m=outbox for one target
 	@$(BIN)/python tests/mutation/mutate.py $(m)
 
 bench: setup ## the figures of docs/performance.md

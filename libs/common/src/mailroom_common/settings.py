@@ -22,6 +22,7 @@ from pydantic import (
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from mailroom_common.errors import SettingsError
+from mailroom_common.kafka.security import KafkaSecurity, SASLMechanism, SecurityProtocol, find_security_mistakes
 from mailroom_common.secret_files import SecretFilesSource, read_secret_files
 from mailroom_common.transport_security import HTTPSAddress, require_verified_database, trust_authorities
 
@@ -35,7 +36,7 @@ class MailroomSettings(BaseSettings):
         env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
     )
 
-    # Allows http:// and unverified database servers beyond loopback: for sites without real mail.
+    # `1` allows connections beyond this machine that are not encrypted or not verified: for sites without real mail.
     insecure: bool = False
 
     @classmethod
@@ -65,7 +66,7 @@ def load_settings(kind: type[S]) -> S:
         settings = kind()
     except ValidationError as error:
         mistakes += [
-            _describe_mistake(kind, detail)
+            _describe_mistake(detail)
             for detail in error.errors(include_input=False)
             if not detail["loc"] or detail["loc"][0] not in in_files
         ]
@@ -77,10 +78,11 @@ def load_settings(kind: type[S]) -> S:
     return settings
 
 
-def _describe_mistake(kind: type[BaseSettings], detail: Any) -> str:  # Any: pydantic's ErrorDetails
+def _describe_mistake(detail: Any) -> str:  # Any: pydantic's ErrorDetails
     where = [str(step) for step in detail["loc"]]
     if not where:
-        return f"{kind.__name__}: {detail['msg']}."
+        # Of several variables: whole sentences that name them.
+        return str(detail["msg"]).removeprefix("Value error, ")
     inside = f" at {'.'.join(where[1:])}" if len(where) > 1 else ""
     if detail["type"] == "missing" and not inside:
         return f"{PREFIX}{where[0].upper()} is not set."
@@ -118,7 +120,7 @@ class ProcessSettings(MailroomSettings):
     @model_validator(mode="after")
     def _two_ports(self) -> Self:
         if self.health_port == self.http_port:
-            raise ValueError("MAILROOM_HEALTH_PORT and MAILROOM_HTTP_PORT are the same port")
+            raise ValueError("MAILROOM_HEALTH_PORT and MAILROOM_HTTP_PORT are the same port.")
         return self
 
 
@@ -129,6 +131,38 @@ class KafkaSettings(MailroomSettings):
     kafka_replication: int = Field(default=3, ge=1)
     # Put before every topic and group name, for several sites on one Kafka.
     topic_prefix: str = ""
+    # How brokers are spoken to: `SASL_SSL` and `SSL` with TLS; the other two, without, on loopback only.
+    kafka_security_protocol: SecurityProtocol = "PLAINTEXT"
+    # How the password is proved: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; with the protocols that begin with SASL.
+    kafka_sasl_mechanism: SASLMechanism | None = None
+    # User name at Kafka, with SASL.
+    kafka_username: str | None = None
+    # Password at Kafka, with SASL.
+    kafka_password: SecretStr | None = None
+    # File (PEM) with the authorities that brokers' certificates are checked against, instead of the system's.
+    kafka_ca: Path | None = None
+    # File (PEM) with our certificate and its chain, where Kafka asks clients for one.
+    kafka_cert: Path | None = None
+    # File (PEM) with the private key of `MAILROOM_KAFKA_CERT`, not encrypted.
+    kafka_key: Path | None = None
+
+    @property
+    def kafka_security(self) -> KafkaSecurity:
+        return KafkaSecurity(
+            self.kafka_security_protocol,
+            self.kafka_sasl_mechanism,
+            self.kafka_username,
+            self.kafka_password,
+            self.kafka_ca,
+            self.kafka_cert,
+            self.kafka_key,
+        )
+
+    @model_validator(mode="after")
+    def _agree_on_security(self) -> Self:
+        if mistakes := find_security_mistakes(self.kafka_security, self.kafka_bootstrap, self.insecure):
+            raise ValueError(" ".join(mistakes))
+        return self
 
 
 class CABundleSettings(MailroomSettings):

@@ -10,6 +10,22 @@ from mailroom_common.transport_security import HTTPSAddress
 
 WATCH_LIFETIME = timedelta(days=7)
 
+_CONSUMER_DOMAINS = ("gmail.com", "googlemail.com")
+
+
+def normalize_address(address: str) -> str:
+    """Google delivers `a.da+x@googlemail.com` to `ada@gmail.com`: dots count for nothing there, and nowhere does what
+    follows a plus sign. A Workspace account has its dots.
+
+    Source: Gmail Help, "Dots don't matter in Gmail addresses"; Workspace user names hold no plus sign.
+    """
+    name, _, domain = address.strip().lower().rpartition("@")
+    name = name.partition("+")[0]
+    if domain in _CONSUMER_DOMAINS:
+        return f"{name.replace('.', '')}@{_CONSUMER_DOMAINS[0]}"
+    return f"{name}@{domain}"
+
+
 TRAITS = ProviderTraits(
     name="gmail",
     display_name="Gmail",
@@ -30,6 +46,7 @@ TRAITS = ProviderTraits(
         has_notification_url=False,
         can_look_up=False,
     ),
+    normalize_address=normalize_address,
 )
 
 ME = "/gmail/v1/users/me"  # the token says who that is, for a user and for a delegated service account

@@ -8,7 +8,7 @@ from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
-from mailroom_common.retries import wait_for_event
+from mailroom_common.retries import backoff_s, wait_for_event
 
 log = get_logger()
 
@@ -34,7 +34,8 @@ async def run_document_worker(
         except Retryable as error:
             # Postgres is away; documents stay where they are and are claimed when it is back.
             log.warning("claim_deferred", reason=str(error))
-            due_in_s = _PAUSE_AFTER_FAILURE_S
+            # Not `retry_forever`: a signal, which the stop is too, has to end this pause like every other one here.
+            due_in_s = backoff_s(1, initial_s=_PAUSE_AFTER_FAILURE_S, max_s=_PAUSE_AFTER_FAILURE_S)
             seen = signals.count_signals(Channel.DOCUMENT_DUE)
         # What is due now and could not be claimed is being claimed by another worker at this moment.
         pause_s = _LONGEST_PAUSE_S if due_in_s is None else min(max(due_in_s, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)

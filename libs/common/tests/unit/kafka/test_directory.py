@@ -11,6 +11,7 @@ from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
 
@@ -19,6 +20,7 @@ AT = datetime(2026, 11, 28, tzinfo=UTC)
 class Settings:
     kafka_bootstrap: str = "nowhere:1"
     topic_prefix: str = ""
+    kafka_security: KafkaSecurity = UNSECURED
 
 
 @dataclass(frozen=True)
