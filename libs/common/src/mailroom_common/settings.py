@@ -5,6 +5,9 @@ wrong stops the process with a sentence that names the variable, and never repea
 Every `SecretStr` NAME may also come as a file, whose path is `NAME_FILE` (`secret_files.py`).
 """
 
+import difflib
+import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -74,24 +77,40 @@ def load_settings(kind: type[S]) -> S:
         mistakes.append(f"{_find_unparsable(kind, str(error))} is not valid JSON.")
     if mistakes:
         # Outside the `except`: pydantic's error repeats what was typed, which may be a key or a password.
-        raise SettingsError(" ".join(mistakes))
+        raise SettingsError(*mistakes)
     return settings
 
 
 def _describe_mistake(detail: Any) -> str:  # Any: pydantic's ErrorDetails
     where = [str(step) for step in detail["loc"]]
     if not where:
-        # Of several variables: whole sentences that name them.
-        return str(detail["msg"]).removeprefix("Value error, ")
+        # A rule over several variables, whose sentence names them.
+        return f"{detail['msg'].removeprefix('Value error, ').removesuffix('.')}."
     inside = f" at {'.'.join(where[1:])}" if len(where) > 1 else ""
     if detail["type"] == "missing" and not inside:
-        return f"{PREFIX}{where[0].upper()} is not set."
+        return f"{PREFIX}{where[0].upper()} is not set{_suggest_misspelt(where[0])}."
     return f"{PREFIX}{where[0].upper()} is wrong{inside}: {detail['msg'].removeprefix('Value error, ')}."
+
+
+def _suggest_misspelt(name: str) -> str:
+    """A variable that is nearly the missing one is most likely meant as it."""
+    missing = PREFIX + name.upper()
+    others = [given for given in os.environ if given.startswith(PREFIX) and given != missing]
+    close = difflib.get_close_matches(missing, others, n=1, cutoff=0.9)
+    return f": is {close[0]} meant as it?" if close else ""
 
 
 def _find_unparsable(kind: type[BaseSettings], said: str) -> str:
     named = [name for name in kind.model_fields if f'"{name}"' in said]
     return PREFIX + named[0].upper() if named else "a variable"
+
+
+def require_all_or_none(display_name: str, given: Mapping[str, object]) -> None:
+    """Half of what a provider needs sets up nothing: whoever gave one of the variables meant all of them."""
+    missing = [variable for variable, value in given.items() if not value]
+    if missing and len(missing) < len(given):
+        verb = "is" if len(missing) == 1 else "are"
+        raise ValueError(f"{display_name} is not set up: {' and '.join(missing)} {verb} missing")
 
 
 class ProcessSettings(MailroomSettings):

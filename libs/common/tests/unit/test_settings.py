@@ -124,3 +124,18 @@ def test_health_port_is_not_the_port_of_the_api(monkeypatch: pytest.MonkeyPatch)
 def test_missing_bundle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_CA_BUNDLE", "nowhere/ca.pem")
     assert _refusal(ProviderSettings).startswith("MAILROOM_CA_BUNDLE is wrong")
+
+
+def test_misspelt_variable_is_suggested_for_the_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MAILROOM_KAFKA_BOOTSTRAP", raising=False)
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOSTRAP", "127.0.0.1:9092")
+    assert "MAILROOM_KAFKA_BOOTSTRAP is not set: is MAILROOM_KAFKA_BOOSTRAP meant as it?" in _refusal(Service)
+
+
+def test_each_mistake_is_a_sentence_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_HTTP_PORT", "eighty")
+    monkeypatch.setenv("MAILROOM_LOG_LEVEL", "loud")
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "127.0.0.1:9092")
+    with pytest.raises(SettingsError) as refusal:
+        load_settings(Service)
+    assert len(refusal.value.mistakes) == 2

@@ -1,11 +1,12 @@
 """How Gmail differs from other providers, and what its clients read from the environment."""
 
 from datetime import timedelta
+from typing import Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from mailroom_common.providers.ports import ChangeListing, ProviderTraits, PushTraits
-from mailroom_common.settings import MailroomSettings
+from mailroom_common.settings import MailroomSettings, require_all_or_none
 from mailroom_common.transport_security import HTTPSAddress
 
 WATCH_LIFETIME = timedelta(days=7)
@@ -70,6 +71,15 @@ class GmailSettings(MailroomSettings):
     gmail_user_units_per_minute: int = Field(default=6_000, ge=100)
     # Quota units that all mailboxes of the project may use in a minute.
     gmail_project_units_per_minute: int = Field(default=1_200_000, ge=100)
+
+    @model_validator(mode="after")
+    def _require_whole_client(self) -> Self:
+        given = {
+            "MAILROOM_GOOGLE_CLIENT_ID": self.google_client_id,
+            "MAILROOM_GOOGLE_CLIENT_SECRET": self.google_client_secret,
+        }
+        require_all_or_none(TRAITS.display_name, given)
+        return self
 
     @field_validator("gmail_url")
     @classmethod
