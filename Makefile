@@ -14,8 +14,8 @@ PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyp
 jobs := 2
 
 # `s=sync-engine` narrows test, lint, types and fmt to one package; a name that is none is refused, not ignored.
-PACKAGES := $(patsubst %/pyproject.toml,%,$(PYPROJECTS)) tests bench
-FOLDERS := $(if $(s),$(strip $(foreach package,$(PACKAGES),$(if $(filter $(notdir $(package)),$(s)),$(package)))),libs services cli sandbox tests bench)
+PACKAGES := $(patsubst %/pyproject.toml,%,$(PYPROJECTS)) tests bench deploy
+FOLDERS := $(if $(s),$(strip $(foreach package,$(PACKAGES),$(if $(filter $(notdir $(package)),$(s)),$(package)))),libs services cli sandbox tests bench deploy)
 # An option typed as `k=name` reaches the recipe as an environment variable, whatever quotes it holds.
 chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k "$$k")
 COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
@@ -23,7 +23,7 @@ COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate
 	--no-emit-package mailroom-outlook --no-emit-package mailroom-gmail
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
-.PHONY: known-package help setup run up down logs test lint types fmt check reference mutate bench lock clean
+.PHONY: known-package help setup run up down logs test lint types fmt check reference chart mutate bench lock clean
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  \033[1mmake %-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,7 +40,7 @@ known-package:
 setup: $(STAMP) ## what the machine lacks, and the Python environment in .venv
 	@:
 
-$(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt $(PYPROJECTS)
+$(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt deploy/helm/requirements-tools.txt $(PYPROJECTS)
 	@./sandbox/set-up.sh
 	@touch $@
 
@@ -79,6 +79,9 @@ fmt: known-package setup ## puts everything into the one format
 
 reference: setup ## docs/reference.md anew: log events, metrics, reasons, topics, tables, settings
 	@cd tests/support && ../../$(BIN)/python -m reference
+
+chart: setup ## the chart's generated files anew: values, schema, README, components, topics, dashboards
+	@cd deploy/helm && ../../$(BIN)/python -m chart_source
 
 mutate: setup ## single changes that no unit test notices (occasional, takes an hour); m=outbox for one module
 	@$(BIN)/python tests/mutation/mutate.py $(m)
