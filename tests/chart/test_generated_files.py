@@ -1,7 +1,6 @@
 """What is generated is current."""
 
 import pytest
-
 from chart_source import CHART
 from chart_source.generated import render_generated_files
 

@@ -1,7 +1,6 @@
 """Every scenario renders, on both Helms, to objects that a strict API server of each version takes."""
 
 import pytest
-
 from chart.rendering import HELMS, KUBERNETES, SCENARIOS, render, run_helm
 from chart.schemas import find_faults
 from chart_source import CHART

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-
 from chart.rendering import Manifest, RenderFailure, render
 from chart_source.components import COMPONENTS, Component
 from chart_source.variables import CONFIG, FILES, FIXED, SECRETS, find_secrets_without_source, list_further_settings
@@ -60,7 +59,10 @@ def test_a_secret_comes_as_a_file_and_from_a_secret(component: Component) -> Non
     manifests = render("full")
     secret = set(component.secret_variables())
     assert secret & set(_find(manifests, component, "ConfigMap")["data"]) == set()
-    assert secret & {entry["name"] for entry in _container(manifests, component).get("env", []) if "value" in entry} == set()
+    assert (
+        secret & {entry["name"] for entry in _container(manifests, component).get("env", []) if "value" in entry}
+        == set()
+    )
 
 
 def test_the_gateway_is_given_no_database_and_no_client_secret() -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-
 from chart.rendering import HELMS, RenderFailure, render
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from chart.rendering import SCENARIOS, Manifest, render
 from chart_source.components import COMPONENTS
+
 from mailroom_common.process import STOP_DEADLINE_S
 from mailroom_common.topics import list_deployed_topics
 

@@ -23,197 +23,237 @@ class Global(Values):
     # A parent chart puts more here than we know of.
     model_config = ConfigDict(extra="allow")
 
-    image_registry: str = Field("", description="Registry of all images, where `image.registry` is not to be used.")
-    image_pull_secrets: KubernetesList = Field([], description="Pull secrets, as `[{name: …}]`.")
-    common_labels: dict[str, str] = Field({}, description="Labels for every object.")
-    common_annotations: dict[str, str] = Field({}, description="Annotations for every object.")
+    image_registry: str = Field(
+        default="", description="Registry of all images, where `image.registry` is not to be used."
+    )
+    image_pull_secrets: KubernetesList = Field(default=[], description="Pull secrets, as `[{name: …}]`.")
+    common_labels: dict[str, str] = Field(default={}, description="Labels for every object.")
+    common_annotations: dict[str, str] = Field(default={}, description="Annotations for every object.")
 
 
 class Image(Values):
-    registry: str = Field("", description="Registry; empty takes the container runtime's default.")
+    registry: str = Field(default="", description="Registry; empty takes the container runtime's default.")
     repository: str = Field(
-        "mailroom-{service}",
+        default="mailroom-{service}",
         description="Image name; `{service}` becomes the name of the component's service, `cli` for jobs and the test.",
     )
-    tag: str = Field("", description="Tag; the chart's `appVersion` where it is empty.")
-    digest: str = Field("", description="`sha256:…`; goes before the tag where it is set.")
-    pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field("IfNotPresent", description="Pull policy.")
+    tag: str = Field(default="", description="Tag; the chart's `appVersion` where it is empty.")
+    digest: str = Field(default="", description="`sha256:…`; goes before the tag where it is set.")
+    pull_policy: Literal["Always", "IfNotPresent", "Never"] = Field(default="IfNotPresent", description="Pull policy.")
 
 
 class ImageOverride(Values):
     """What is empty comes from `image`."""
 
-    registry: str = Field("", description="Registry of this image.")
-    repository: str = Field("", description="Name of this image.")
-    tag: str = Field("", description="Tag of this image.")
-    digest: str = Field("", description="Digest of this image.")
-    pull_policy: Literal["", "Always", "IfNotPresent", "Never"] = Field("", description="Pull policy of this image.")
+    registry: str = Field(default="", description="Registry of this image.")
+    repository: str = Field(default="", description="Name of this image.")
+    tag: str = Field(default="", description="Tag of this image.")
+    digest: str = Field(default="", description="Digest of this image.")
+    pull_policy: Literal["", "Always", "IfNotPresent", "Never"] = Field(
+        default="", description="Pull policy of this image."
+    )
 
 
 class SecretKey(Values):
-    existing_secret: str = Field("", description="Name of an existing Secret; the chart creates none.")
+    existing_secret: str = Field(default="", description="Name of an existing Secret; the chart creates none.")
     key: str = Field(description="Key in that Secret.")
 
 
 class KafkaTLS(Values):
-    existing_secret: str = Field("", description="Secret with the CA of the brokers; empty trusts the system's CAs.")
-    ca_key: str = Field("ca.crt", description="Key of the CA certificate in that Secret.")
-    client_secret: str = Field(
-        "", description="Secret with the client certificate; `{component}` becomes the component's name. Empty: none."
+    existing_secret: str = Field(
+        default="", description="Secret with the CA of the brokers; empty trusts the system's CAs."
     )
-    cert_key: str = Field("user.crt", description="Key of the client certificate in `clientSecret`.")
-    key_key: str = Field("user.key", description="Key of the client's private key in `clientSecret`.")
+    ca_key: str = Field(default="ca.crt", description="Key of the CA certificate in that Secret.")
+    client_secret: str = Field(
+        default="",
+        description="Secret with the client certificate; `{component}` becomes the component's name. Empty: none.",
+    )
+    cert_key: str = Field(default="user.crt", description="Key of the client certificate in `clientSecret`.")
+    key_key: str = Field(default="user.key", description="Key of the client's private key in `clientSecret`.")
 
 
 class KafkaSASL(Values):
-    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field("SCRAM-SHA-512", description="Mechanism.")
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = Field(
+        default="SCRAM-SHA-512", description="Mechanism."
+    )
     username: str = Field(
-        "mailroom-{component}",
+        default="mailroom-{component}",
         description="User; `{component}` becomes the component's name, `topics` for the job that creates the topics.",
     )
-    existing_secret: str = Field("mailroom-{component}", description="Secret with the password, per component.")
-    password_key: str = Field("password", description="Key of the password; `{component}` is replaced here too.")
+    existing_secret: str = Field(default="mailroom-{component}", description="Secret with the password, per component.")
+    password_key: str = Field(
+        default="password", description="Key of the password; `{component}` is replaced here too."
+    )
 
 
 class Kafka(Values):
-    bootstrap_servers: str = Field("", description="Brokers to start from, comma-separated `host:port`. Required.")
-    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
-        "SASL_SSL", description="The services refuse the two without TLS unless `insecure` is set."
+    bootstrap_servers: str = Field(
+        default="", description="Brokers to start from, comma-separated `host:port`. Required."
     )
-    tls: KafkaTLS = Field(KafkaTLS(), description="Certificates, for `SSL` and `SASL_SSL`.")
-    sasl: KafkaSASL = Field(KafkaSASL(), description="Users and passwords, for the protocols with SASL.")
-    topic_prefix: str = Field("", description="Put before every topic and group, for several sites on one Kafka.")
-    replication: int = Field(3, ge=1, description="Copies of each partition of a topic that is created.")
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = Field(
+        default="SASL_SSL", description="The services refuse the two without TLS unless `insecure` is set."
+    )
+    tls: KafkaTLS = Field(default=KafkaTLS(), description="Certificates, for `SSL` and `SASL_SSL`.")
+    sasl: KafkaSASL = Field(default=KafkaSASL(), description="Users and passwords, for the protocols with SASL.")
+    topic_prefix: str = Field(
+        default="", description="Put before every topic and group, for several sites on one Kafka."
+    )
+    replication: int = Field(default=3, ge=1, description="Copies of each partition of a topic that is created.")
 
 
 class Database(Values):
     existing_secret: str = Field(
-        "mailroom-database", description="Secret with `postgresql://…?sslmode=verify-full` of each role."
+        default="mailroom-database", description="Secret with `postgresql://…?sslmode=verify-full` of each role."
     )
-    url_key: str = Field("{service}-url", description="Key of a service's URL; `{service}` is the service's name.")
-    token_url_key: str = Field("", description="Key of the token schema's URL; empty: that of the service.")
-    owner_url_key: str = Field("owner-url", description="Key of the URL that migrations use: the owner of the schemas.")
+    url_key: str = Field(
+        default="{service}-url", description="Key of a service's URL; `{service}` is the service's name."
+    )
+    token_url_key: str = Field(default="", description="Key of the token schema's URL; empty: that of the service.")
+    owner_url_key: str = Field(
+        default="owner-url", description="Key of the URL that migrations use: the owner of the schemas."
+    )
 
 
 class ObjectStorage(Values):
-    url: str = Field("", description="`s3://bucket/prefix`, or `file:///folder` on a volume that pods share. Required.")
-    endpoint: str = Field("", description="Address of an S3-compatible store (`AWS_ENDPOINT_URL`); empty is AWS.")
-    region: str = Field("", description="Region of the bucket (`AWS_REGION`).")
-    existing_secret: str = Field("", description="Secret with the access key; empty takes the pod's own identity.")
-    access_key_id_key: str = Field("access-key-id", description="Key of the access key's id.")
-    secret_access_key_key: str = Field("secret-access-key", description="Key of the secret access key.")
+    url: str = Field(
+        default="", description="`s3://bucket/prefix`, or `file:///folder` on a volume that pods share. Required."
+    )
+    endpoint: str = Field(
+        default="", description="Address of an S3-compatible store (`AWS_ENDPOINT_URL`); empty is AWS."
+    )
+    region: str = Field(default="", description="Region of the bucket (`AWS_REGION`).")
+    existing_secret: str = Field(
+        default="", description="Secret with the access key; empty takes the pod's own identity."
+    )
+    access_key_id_key: str = Field(default="access-key-id", description="Key of the access key's id.")
+    secret_access_key_key: str = Field(default="secret-access-key", description="Key of the secret access key.")
 
 
 class Tokens(Values):
-    store: str = Field("postgres", description="Where grants are kept (`MAILROOM_TOKEN_STORE`).")
+    store: str = Field(default="postgres", description="Where grants are kept (`MAILROOM_TOKEN_STORE`).")
     keys: SecretKey = Field(
-        SecretKey(existing_secret="mailroom-tokens", key="token-keys"),
+        default=SecretKey(existing_secret="mailroom-tokens", key="token-keys"),
         description="Keys that seal grants: comma-separated `id:base64 of 32 bytes`; the first seals, all open.",
     )
 
 
 class API(Values):
     keys: SecretKey = Field(
-        SecretKey(existing_secret="mailroom-api", key="api-keys"),
+        default=SecretKey(existing_secret="mailroom-api", key="api-keys"),
         description="Who may call the API: comma-separated `tenant:role:sha256-hex-of-the-key`.",
     )
     tenants: dict[str, Any] = Field(
-        {}, description="For each tenant the provider tenants and mail domains that application access may reach."
+        default={},
+        description="For each tenant the provider tenants and mail domains that application access may reach.",
     )
 
 
 class Outlook(Values):
-    client_id: str = Field("", description="Application (client) id at Microsoft; empty: Outlook cannot be connected.")
-    client_secret: SecretKey = Field(SecretKey(key="client-secret"), description="Secret of that application.")
+    client_id: str = Field(
+        default="", description="Application (client) id at Microsoft; empty: Outlook cannot be connected."
+    )
+    client_secret: SecretKey = Field(default=SecretKey(key="client-secret"), description="Secret of that application.")
 
 
 class PubSub(Values):
-    topic: str = Field("", description="`projects/…/topics/…` that Gmail's watches publish to.")
-    subscription: str = Field("", description="`projects/…/subscriptions/…`; pushes of other ones are refused.")
-    audience: str = Field("", description="Audience that the signed token of a push must name.")
-    service_account: str = Field("", description="E-mail of the service account that signs pushes.")
-    token: SecretKey = Field(SecretKey(key="pubsub-token"), description="Token that a push must carry.")
+    topic: str = Field(default="", description="`projects/…/topics/…` that Gmail's watches publish to.")
+    subscription: str = Field(default="", description="`projects/…/subscriptions/…`; pushes of other ones are refused.")
+    audience: str = Field(default="", description="Audience that the signed token of a push must name.")
+    service_account: str = Field(default="", description="E-mail of the service account that signs pushes.")
+    token: SecretKey = Field(default=SecretKey(key="pubsub-token"), description="Token that a push must carry.")
 
 
 class Gmail(Values):
-    client_id: str = Field("", description="OAuth client id at Google; empty: Gmail cannot be connected.")
-    client_secret: SecretKey = Field(SecretKey(key="client-secret"), description="Secret of that client.")
+    client_id: str = Field(default="", description="OAuth client id at Google; empty: Gmail cannot be connected.")
+    client_secret: SecretKey = Field(default=SecretKey(key="client-secret"), description="Secret of that client.")
     service_account_key: SecretKey = Field(
-        SecretKey(key="service-account.json"), description="JSON key of a service account with delegation."
+        default=SecretKey(key="service-account.json"), description="JSON key of a service account with delegation."
     )
-    pubsub: PubSub = Field(PubSub(), description="How Gmail's pushes arrive and are proved.")
+    pubsub: PubSub = Field(default=PubSub(), description="How Gmail's pushes arrive and are proved.")
 
 
 class Providers(Values):
-    outlook: Outlook = Field(Outlook(), description="Microsoft Graph.")
-    gmail: Gmail = Field(Gmail(), description="Gmail API.")
+    outlook: Outlook = Field(default=Outlook(), description="Microsoft Graph.")
+    gmail: Gmail = Field(default=Gmail(), description="Gmail API.")
 
 
 class CABundle(Values):
-    existing_secret: str = Field("", description="Secret with CAs for providers and Postgres; empty: the system's.")
-    existing_config_map: str = Field("", description="ConfigMap with them, instead of a Secret.")
-    key: str = Field("ca.crt", description="Key of the certificates.")
+    existing_secret: str = Field(
+        default="", description="Secret with CAs for providers and Postgres; empty: the system's."
+    )
+    existing_config_map: str = Field(default="", description="ConfigMap with them, instead of a Secret.")
+    key: str = Field(default="ca.crt", description="Key of the certificates.")
 
 
 class Probes(Values):
     startup: KubernetesObject = Field(
-        {"periodSeconds": 2, "failureThreshold": 60}, description="Until it answers, liveness is not asked."
+        default={"periodSeconds": 2, "failureThreshold": 60}, description="Until it answers, liveness is not asked."
     )
     liveness: KubernetesObject = Field(
-        {"periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3},
+        default={"periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3},
         description="`/livez` on the health port; it asks no dependency.",
     )
     readiness: KubernetesObject = Field(
-        {"periodSeconds": 5, "timeoutSeconds": 3, "failureThreshold": 3}, description="`/readyz` on the health port."
+        default={"periodSeconds": 5, "timeoutSeconds": 3, "failureThreshold": 3},
+        description="`/readyz` on the health port.",
     )
 
 
 class DisruptionBudget(Values):
-    enabled: bool = Field(True, description="Whether there is a PodDisruptionBudget, where there are two copies.")
-    max_unavailable: int | str = Field(1, description="Copies that a drain may take away at once.")
+    enabled: bool = Field(
+        default=True, description="Whether there is a PodDisruptionBudget, where there are two copies."
+    )
+    max_unavailable: int | str = Field(default=1, description="Copies that a drain may take away at once.")
 
 
 class Autoscaling(Values):
     """`hpa` scales by CPU, `keda` by the work that waits."""
 
-    type: Literal["none", "hpa", "keda"] = Field("none", description="Who sets the number of copies.")
-    min_replicas: int = Field(1, ge=1, le=48, description="Fewest copies; never none, since syncs are due at any time.")
-    max_replicas: int = Field(6, ge=1, le=48, description="Most copies; topics have 48 partitions.")
-    target_cpu: int = Field(70, alias="targetCPU", ge=1, description="`hpa`: average CPU in percent of the request.")
-    lag_threshold: int = Field(100, ge=1, description="`keda`: records that wait per copy.")
+    type: Literal["none", "hpa", "keda"] = Field(default="none", description="Who sets the number of copies.")
+    min_replicas: int = Field(
+        default=1, ge=1, le=48, description="Fewest copies; never none, since syncs are due at any time."
+    )
+    max_replicas: int = Field(default=6, ge=1, le=48, description="Most copies; topics have 48 partitions.")
+    target_cpu: int = Field(
+        default=70, alias="targetCPU", ge=1, description="`hpa`: average CPU in percent of the request."
+    )
+    lag_threshold: int = Field(default=100, ge=1, description="`keda`: records that wait per copy.")
     prometheus_address: str = Field(
-        "", description="`keda`: where Prometheus answers; then the metric of waiting work counts, not Kafka's lag."
+        default="",
+        description="`keda`: where Prometheus answers; then the metric of waiting work counts, not Kafka's lag.",
     )
     stabilization_window_seconds: int = Field(
-        300, ge=0, description="How long less work must last before a copy is taken away: each step is a rebalance."
+        default=300,
+        ge=0,
+        description="How long less work must last before a copy is taken away: each step is a rebalance.",
     )
 
 
 class ServiceAccount(Values):
-    create: bool = Field(True, description="Whether the chart creates one per component.")
-    name: str = Field("", description="Name of an existing one, or of the one created.")
-    annotations: dict[str, str] = Field({}, description="Annotations, for cloud identities.")
-    automount: bool = Field(False, description="Whether a token for the Kubernetes API is mounted.")
+    create: bool = Field(default=True, description="Whether the chart creates one per component.")
+    name: str = Field(default="", description="Name of an existing one, or of the one created.")
+    annotations: dict[str, str] = Field(default={}, description="Annotations, for cloud identities.")
+    automount: bool = Field(default=False, description="Whether a token for the Kubernetes API is mounted.")
 
 
 class ServiceValues(Values):
-    type: Literal["ClusterIP", "NodePort", "LoadBalancer"] = Field("ClusterIP", description="Kind of Service.")
-    annotations: dict[str, str] = Field({}, description="Annotations of the Service.")
+    type: Literal["ClusterIP", "NodePort", "LoadBalancer"] = Field(default="ClusterIP", description="Kind of Service.")
+    annotations: dict[str, str] = Field(default={}, description="Annotations of the Service.")
 
 
 class PodValues(Values):
     """What every component has, with its defaults."""
 
-    replicas: int = Field(2, ge=0, le=48, description="Copies, where nothing scales them.")
-    image: ImageOverride = Field(ImageOverride(), description="What this component's image has otherwise.")
+    replicas: int = Field(default=2, ge=0, le=48, description="Copies, where nothing scales them.")
+    image: ImageOverride = Field(default=ImageOverride(), description="What this component's image has otherwise.")
     resources: KubernetesObject = Field(
-        {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "512Mi"}},
+        default={"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "512Mi"}},
         description="Requests and limits. CPU has no limit: a throttled gateway answers late.",
     )
-    pod_annotations: dict[str, str] = Field({}, description="Annotations for pods; templates are allowed.")
-    pod_labels: dict[str, str] = Field({}, description="Labels for pods.")
+    pod_annotations: dict[str, str] = Field(default={}, description="Annotations for pods; templates are allowed.")
+    pod_labels: dict[str, str] = Field(default={}, description="Labels for pods.")
     pod_security_context: KubernetesObject = Field(
-        {
+        default={
             "runAsNonRoot": True,
             "runAsUser": 10001,
             "runAsGroup": 10001,
@@ -223,54 +263,56 @@ class PodValues(Values):
         description="Pods meet the restricted pod security standard.",
     )
     container_security_context: KubernetesObject = Field(
-        {
+        default={
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
         description="As above, for containers.",
     )
-    node_selector: dict[str, str] = Field({}, description="Nodes that pods may run on.")
-    tolerations: KubernetesList = Field([], description="Taints that pods tolerate.")
-    affinity: KubernetesObject = Field({}, description="Affinity of pods.")
+    node_selector: dict[str, str] = Field(default={}, description="Nodes that pods may run on.")
+    tolerations: KubernetesList = Field(default=[], description="Taints that pods tolerate.")
+    affinity: KubernetesObject = Field(default={}, description="Affinity of pods.")
     topology_spread_constraints: KubernetesList = Field(
-        [
+        default=[
             {"maxSkew": 1, "topologyKey": "topology.kubernetes.io/zone", "whenUnsatisfiable": "ScheduleAnyway"},
             {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"},
         ],
         description="Spread over zones and nodes; the selector is added.",
     )
-    priority_class_name: str = Field("", description="Priority class of pods.")
-    runtime_class_name: str = Field("", description="Runtime class of pods, for example a sandboxed one.")
-    host_aliases: KubernetesList = Field([], description="Entries of `/etc/hosts`.")
-    dns_config: KubernetesObject = Field({}, description="DNS settings of pods.")
-    extra_env: KubernetesList = Field([], description="More environment variables.")
-    extra_env_from: KubernetesList = Field([], description="More sources of environment variables.")
-    extra_volumes: KubernetesList = Field([], description="More volumes.")
-    extra_volume_mounts: KubernetesList = Field([], description="More mounts.")
-    extra_containers: KubernetesList = Field([], description="Containers beside the process.")
-    init_containers: KubernetesList = Field([], description="Containers before the process.")
-    temporary_storage: str = Field("256Mi", description="Size of the emptyDir at `/tmp`; nothing else is writable.")
+    priority_class_name: str = Field(default="", description="Priority class of pods.")
+    runtime_class_name: str = Field(default="", description="Runtime class of pods, for example a sandboxed one.")
+    host_aliases: KubernetesList = Field(default=[], description="Entries of `/etc/hosts`.")
+    dns_config: KubernetesObject = Field(default={}, description="DNS settings of pods.")
+    extra_env: KubernetesList = Field(default=[], description="More environment variables.")
+    extra_env_from: KubernetesList = Field(default=[], description="More sources of environment variables.")
+    extra_volumes: KubernetesList = Field(default=[], description="More volumes.")
+    extra_volume_mounts: KubernetesList = Field(default=[], description="More mounts.")
+    extra_containers: KubernetesList = Field(default=[], description="Containers beside the process.")
+    init_containers: KubernetesList = Field(default=[], description="Containers before the process.")
+    temporary_storage: str = Field(
+        default="256Mi", description="Size of the emptyDir at `/tmp`; nothing else is writable."
+    )
     pre_stop_seconds: int = Field(
-        0, ge=0, description="Pause before SIGTERM, in which load balancers take the pod out."
+        default=0, ge=0, description="Pause before SIGTERM, in which load balancers take the pod out."
     )
     termination_grace_period_seconds: int = Field(
-        15, ge=11, description="A process stops within 10 s; with `preStopSeconds` before, this must be longer."
+        default=15, ge=11, description="A process stops within 10 s; with `preStopSeconds` before, this must be longer."
     )
-    revision_history_limit: int = Field(3, ge=0, description="Old revisions that are kept.")
-    min_ready_seconds: int = Field(0, ge=0, description="How long a pod must be ready before it counts.")
-    probes: Probes = Field(Probes(), description="Timing of the probes; paths and port are fixed.")
-    pod_disruption_budget: DisruptionBudget = Field(DisruptionBudget(), description="How drains are held back.")
-    autoscaling: Autoscaling = Field(Autoscaling(), description="How the number of copies changes.")
-    service_account: ServiceAccount = Field(ServiceAccount(), description="Identity of the pods.")
-    service: ServiceValues = Field(ServiceValues(), description="Services of what is reached by HTTP.")
+    revision_history_limit: int = Field(default=3, ge=0, description="Old revisions that are kept.")
+    min_ready_seconds: int = Field(default=0, ge=0, description="How long a pod must be ready before it counts.")
+    probes: Probes = Field(default=Probes(), description="Timing of the probes; paths and port are fixed.")
+    pod_disruption_budget: DisruptionBudget = Field(default=DisruptionBudget(), description="How drains are held back.")
+    autoscaling: Autoscaling = Field(default=Autoscaling(), description="How the number of copies changes.")
+    service_account: ServiceAccount = Field(default=ServiceAccount(), description="Identity of the pods.")
+    service: ServiceValues = Field(default=ServiceValues(), description="Services of what is reached by HTTP.")
 
 
 class ComponentValues(PodValues):
     """A component: what it leaves out comes from `defaults`."""
 
-    enabled: bool = Field(True, description="Whether it is deployed.")
-    settings: dict[str, Any] = Field({}, description="Further settings of the process, by variable.")
+    enabled: bool = Field(default=True, description="Whether it is deployed.")
+    settings: dict[str, Any] = Field(default={}, description="Further settings of the process, by variable.")
 
 
 def _component(**values: Any) -> ComponentValues:  # Any: the fields of the model
@@ -308,7 +350,7 @@ ComponentsValues: type[Values] = create_model(
     **{
         component.key: (
             ComponentValues,
-            Field(_DEFAULT_COMPONENTS[component.key], alias=component.key, description=f"`{component.name}`."),
+            Field(default=_DEFAULT_COMPONENTS[component.key], alias=component.key, description=f"`{component.name}`."),
         )
         for component in COMPONENTS
     },
@@ -316,165 +358,200 @@ ComponentsValues: type[Values] = create_model(
 
 
 class TLSSecret(Values):
-    enabled: bool = Field(True, description="Whether the hosts are served with TLS.")
-    existing_secret: str = Field("", description="Secret with the certificate; empty: the controller's default.")
+    enabled: bool = Field(default=True, description="Whether the hosts are served with TLS.")
+    existing_secret: str = Field(
+        default="", description="Secret with the certificate; empty: the controller's default."
+    )
 
 
 class IngressRoute(Values):
-    enabled: bool = Field(False, description="Whether there is an Ingress.")
-    class_name: str = Field("", description="Ingress class.")
-    annotations: dict[str, str] = Field({}, description="Annotations; templates are allowed.")
-    hosts: list[str] = Field([], description="Host names; empty: the host of the URL.")
-    tls: TLSSecret = Field(TLSSecret(), description="Certificate.")
+    enabled: bool = Field(default=False, description="Whether there is an Ingress.")
+    class_name: str = Field(default="", description="Ingress class.")
+    annotations: dict[str, str] = Field(default={}, description="Annotations; templates are allowed.")
+    hosts: list[str] = Field(default=[], description="Host names; empty: the host of the URL.")
+    tls: TLSSecret = Field(default=TLSSecret(), description="Certificate.")
 
 
 class HTTPRouteValues(Values):
-    enabled: bool = Field(False, description="Whether there is an HTTPRoute (Gateway API).")
-    parent_refs: KubernetesList = Field([], description="Gateways that it belongs to.")
-    hostnames: list[str] = Field([], description="Host names; empty: the host of the URL.")
-    annotations: dict[str, str] = Field({}, description="Annotations.")
-    filters: KubernetesList = Field([], description="Filters of every rule.")
-    timeouts: KubernetesObject = Field({}, description="Timeouts of every rule.")
+    enabled: bool = Field(default=False, description="Whether there is an HTTPRoute (Gateway API).")
+    parent_refs: KubernetesList = Field(default=[], description="Gateways that it belongs to.")
+    hostnames: list[str] = Field(default=[], description="Host names; empty: the host of the URL.")
+    annotations: dict[str, str] = Field(default={}, description="Annotations.")
+    filters: KubernetesList = Field(default=[], description="Filters of every rule.")
+    timeouts: KubernetesObject = Field(default={}, description="Timeouts of every rule.")
 
 
 class IngressValues(Values):
-    webhooks: IngressRoute = Field(IngressRoute(), description="What the providers call.")
-    api: IngressRoute = Field(IngressRoute(), description="What people and their programs call.")
+    webhooks: IngressRoute = Field(default=IngressRoute(), description="What the providers call.")
+    api: IngressRoute = Field(default=IngressRoute(), description="What people and their programs call.")
 
 
 class HTTPRoutesValues(Values):
     webhooks: HTTPRouteValues = Field(
-        HTTPRouteValues(timeouts={"request": "10s"}), description="What the providers call."
+        default=HTTPRouteValues(timeouts={"request": "10s"}), description="What the providers call."
     )
     # The event stream of documents has no end, hence no timeout.
     api: HTTPRouteValues = Field(
-        HTTPRouteValues(timeouts={"request": "0s"}), description="What people and their programs call."
+        default=HTTPRouteValues(timeouts={"request": "0s"}), description="What people and their programs call."
     )
 
 
 class NetworkPolicyValues(Values):
-    enabled: bool = Field(False, description="Whether pods reach, and are reached by, no more than they need.")
+    enabled: bool = Field(default=False, description="Whether pods reach, and are reached by, no more than they need.")
     ingress_from: KubernetesList = Field(
-        [], description="Peers that reach the HTTP ports, such as the ingress controller; empty: any."
+        default=[], description="Peers that reach the HTTP ports, such as the ingress controller; empty: any."
     )
-    metrics_from: KubernetesList = Field([], description="Peers that reach the health port; empty: any.")
+    metrics_from: KubernetesList = Field(default=[], description="Peers that reach the health port; empty: any.")
     kafka: KubernetesList = Field(
-        [{"ports": [{"port": 9092}, {"port": 9093}]}], description="Egress rules that reach the brokers."
+        default=[{"ports": [{"port": 9092}, {"port": 9093}]}], description="Egress rules that reach the brokers."
     )
-    database: KubernetesList = Field([{"ports": [{"port": 5432}]}], description="Egress rules that reach Postgres.")
+    database: KubernetesList = Field(
+        default=[{"ports": [{"port": 5432}]}], description="Egress rules that reach Postgres."
+    )
     object_storage: KubernetesList = Field(
-        [{"ports": [{"port": 443}]}], description="Egress rules that reach the object store."
+        default=[{"ports": [{"port": 443}]}], description="Egress rules that reach the object store."
     )
     excluded_networks: list[str] = Field(
-        ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"],
+        default=["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"],
         description="Networks that calls of the providers may not reach: no redirect leads inside.",
     )
-    extra_egress: KubernetesList = Field([], description="Egress rules for all pods.")
+    extra_egress: KubernetesList = Field(default=[], description="Egress rules for all pods.")
 
 
 class Migrations(Values):
     mode: Literal["hook", "job", "none"] = Field(
-        "hook", description="Before the pods: a Helm hook, a plain Job for tools without hooks, or nothing."
+        default="hook", description="Before the pods: a Helm hook, a plain Job for tools without hooks, or nothing."
     )
-    args: list[str] = Field(["migrate"], description="Arguments of `mailroom`.")
-    topics: bool = Field(True, description="Whether a second job runs `mailroom topics apply`.")
-    topics_args: list[str] = Field(["topics", "apply"], description="Arguments of `mailroom` in that job.")
-    backoff_limit: int = Field(3, ge=0, description="Attempts after the first.")
-    active_deadline_seconds: int = Field(600, ge=1, description="Longest time of a job.")
-    ttl_seconds_after_finished: int = Field(3600, ge=0, description="How long a plain Job is kept.")
+    args: list[str] = Field(default=["migrate"], description="Arguments of `mailroom`.")
+    topics: bool = Field(default=True, description="Whether a second job runs `mailroom topics apply`.")
+    topics_args: list[str] = Field(default=["topics", "apply"], description="Arguments of `mailroom` in that job.")
+    backoff_limit: int = Field(default=3, ge=0, description="Attempts after the first.")
+    active_deadline_seconds: int = Field(default=600, ge=1, description="Longest time of a job.")
+    ttl_seconds_after_finished: int = Field(default=3600, ge=0, description="How long a plain Job is kept.")
     resources: KubernetesObject = Field(
-        {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}}, description="Of the jobs."
+        default={"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}},
+        description="Of the jobs.",
     )
-    service_account_name: str = Field("", description="Existing service account of the jobs; empty: the default one.")
+    service_account_name: str = Field(
+        default="", description="Existing service account of the jobs; empty: the default one."
+    )
 
 
 class StrimziTopics(Values):
-    create: bool = Field(False, description="Whether KafkaTopic objects are made; they stay when the chart goes.")
+    create: bool = Field(
+        default=False, description="Whether KafkaTopic objects are made; they stay when the chart goes."
+    )
 
 
 class StrimziUsers(Values):
-    create: bool = Field(False, description="Whether a KafkaUser with its ACLs is made per component.")
-    authentication: Literal["scram-sha-512", "tls"] = Field("scram-sha-512", description="How users prove themselves.")
+    create: bool = Field(default=False, description="Whether a KafkaUser with its ACLs is made per component.")
+    authentication: Literal["scram-sha-512", "tls"] = Field(
+        default="scram-sha-512", description="How users prove themselves."
+    )
 
 
 class Strimzi(Values):
-    cluster: str = Field("", description="Name of the Kafka cluster that topics and users belong to.")
-    namespace: str = Field("", description="Namespace of that cluster; empty: the release's.")
-    topics: StrimziTopics = Field(StrimziTopics(), description="Topics as objects.")
-    users: StrimziUsers = Field(StrimziUsers(), description="Users as objects.")
+    cluster: str = Field(default="", description="Name of the Kafka cluster that topics and users belong to.")
+    namespace: str = Field(default="", description="Namespace of that cluster; empty: the release's.")
+    topics: StrimziTopics = Field(default=StrimziTopics(), description="Topics as objects.")
+    users: StrimziUsers = Field(default=StrimziUsers(), description="Users as objects.")
 
 
 class ExternalSecrets(Values):
-    enabled: bool = Field(False, description="Whether ExternalSecret objects fill the Secrets that are named here.")
-    secret_store_ref: KubernetesObject = Field({}, description="`{name, kind}` of the store.")
-    refresh_interval: str = Field("1h", description="How often they are read again.")
+    enabled: bool = Field(
+        default=False, description="Whether ExternalSecret objects fill the Secrets that are named here."
+    )
+    secret_store_ref: KubernetesObject = Field(default={}, description="`{name, kind}` of the store.")
+    refresh_interval: str = Field(default="1h", description="How often they are read again.")
     data: dict[str, dict[str, Any]] = Field(
-        {}, description="For each Secret its keys, and for each key the `remoteRef` of the store."
+        default={}, description="For each Secret its keys, and for each key the `remoteRef` of the store."
     )
 
 
 class ServiceMonitorValues(Values):
-    enabled: bool = Field(False, description="Whether a ServiceMonitor per component is made.")
-    labels: dict[str, str] = Field({}, description="Labels that Prometheus selects by.")
-    interval: str = Field("30s", description="How often metrics are read.")
+    enabled: bool = Field(default=False, description="Whether a ServiceMonitor per component is made.")
+    labels: dict[str, str] = Field(default={}, description="Labels that Prometheus selects by.")
+    interval: str = Field(default="30s", description="How often metrics are read.")
 
 
 class PrometheusRuleValues(Values):
-    enabled: bool = Field(False, description="Whether the alerts are made.")
-    labels: dict[str, str] = Field({}, description="Labels that Prometheus selects by.")
-    disabled: list[str] = Field([], description="Names of alerts to leave out.")
+    enabled: bool = Field(default=False, description="Whether the alerts are made.")
+    labels: dict[str, str] = Field(default={}, description="Labels that Prometheus selects by.")
+    disabled: list[str] = Field(default=[], description="Names of alerts to leave out.")
     runbook_url: str = Field(
-        "", alias="runbookURL", description="Address of `docs/runbook.md` as you publish it; the heading is appended."
+        default="",
+        alias="runbookURL",
+        description="Address of `docs/runbook.md` as you publish it; the heading is appended.",
     )
 
 
 class DashboardValues(Values):
-    enabled: bool = Field(False, description="Whether a ConfigMap per Grafana dashboard is made.")
-    labels: dict[str, str] = Field({"grafana_dashboard": "1"}, description="Labels that Grafana's sidecar looks for.")
-    annotations: dict[str, str] = Field({}, description="Annotations, such as the folder.")
+    enabled: bool = Field(default=False, description="Whether a ConfigMap per Grafana dashboard is made.")
+    labels: dict[str, str] = Field(
+        default={"grafana_dashboard": "1"}, description="Labels that Grafana's sidecar looks for."
+    )
+    annotations: dict[str, str] = Field(default={}, description="Annotations, such as the folder.")
 
 
 class Metrics(Values):
-    service_monitor: ServiceMonitorValues = Field(ServiceMonitorValues(), description="Scraping.")
-    prometheus_rule: PrometheusRuleValues = Field(PrometheusRuleValues(), description="Alerts.")
-    dashboards: DashboardValues = Field(DashboardValues(), description="Dashboards.")
+    service_monitor: ServiceMonitorValues = Field(default=ServiceMonitorValues(), description="Scraping.")
+    prometheus_rule: PrometheusRuleValues = Field(default=PrometheusRuleValues(), description="Alerts.")
+    dashboards: DashboardValues = Field(default=DashboardValues(), description="Dashboards.")
 
 
 class ReleaseTests(Values):
-    enabled: bool = Field(True, description="Whether `helm test` has its pod.")
+    enabled: bool = Field(default=True, description="Whether `helm test` has its pod.")
 
 
 class ChartValues(Values):
-    name_override: str = Field("", description="Instead of the chart's name in object names.")
-    fullname_override: str = Field("", description="Instead of release and chart name in object names.")
-    global_: Global = Field(Global(), alias="global", description="What a parent chart shares.")
-    image: Image = Field(Image(), description="The images.")
-    public_url: str = Field("", alias="publicURL", description="`https://…` where people reach this site. Required.")
+    name_override: str = Field(default="", description="Instead of the chart's name in object names.")
+    fullname_override: str = Field(default="", description="Instead of release and chart name in object names.")
+    global_: Global = Field(default=Global(), alias="global", description="What a parent chart shares.")
+    image: Image = Field(default=Image(), description="The images.")
+    public_url: str = Field(
+        default="", alias="publicURL", description="`https://…` where people reach this site. Required."
+    )
     webhook_url: str = Field(
-        "", alias="webhookURL", description="`https://…` where providers reach it; empty: `publicURL`."
+        default="", alias="webhookURL", description="`https://…` where providers reach it; empty: `publicURL`."
     )
-    trusted_proxies: str = Field("", description="Comma-separated networks whose `X-Forwarded-For` is believed.")
-    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Lowest level that is logged.")
-    insecure: bool = Field(False, description="Allows connections without TLS beyond this machine. For trials only.")
-    https_proxy: str = Field("", description="Proxy for calls of the providers.")
-    ca_bundle: CABundle = Field(CABundle(), description="CAs of providers, proxies and Postgres.")
-    kafka: Kafka = Field(Kafka(), description="The cluster.")
-    database: Database = Field(Database(), description="Postgres.")
-    object_storage: ObjectStorage = Field(ObjectStorage(), description="Where attachments and the archive are.")
-    tokens: Tokens = Field(Tokens(), description="How grants are kept.")
-    api: API = Field(API(), description="Who may call the API.")
-    providers: Providers = Field(Providers(), description="The mail providers.")
-    health_port: Port = Field(9090, description="Port of probes and metrics, apart from the API; no route leads to it.")
-    defaults: PodValues = Field(PodValues(), description="What every component has that says nothing else.")
-    components: ComponentsValues = Field(  # type: ignore[valid-type]  # made from the list of components
-        ComponentsValues(), description="The processes. Each has every key of `defaults`, and those shown here."
+    trusted_proxies: str = Field(
+        default="", description="Comma-separated networks whose `X-Forwarded-For` is believed."
     )
-    ingress: IngressValues = Field(IngressValues(), description="Routes by Ingress; webhooks apart from the API.")
-    http_route: HTTPRoutesValues = Field(HTTPRoutesValues(), description="Routes by the Gateway API.")
-    network_policy: NetworkPolicyValues = Field(NetworkPolicyValues(), description="NetworkPolicies.")
-    migrations: Migrations = Field(Migrations(), description="Jobs that go before the pods.")
-    strimzi: Strimzi = Field(Strimzi(), description="Topics and users as objects of Strimzi (`kafka.strimzi.io/v1`).")
-    external_secrets: ExternalSecrets = Field(ExternalSecrets(), description="Secrets by the external-secrets operator.")
-    metrics: Metrics = Field(Metrics(), description="For Prometheus and Grafana.")
-    extra_objects: list[KubernetesObject | str] = Field([], description="Objects beside; templates are allowed.")
-    tests: ReleaseTests = Field(ReleaseTests(), description="`helm test`.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Lowest level that is logged."
+    )
+    insecure: bool = Field(
+        default=False, description="Allows connections without TLS beyond this machine. For trials only."
+    )
+    https_proxy: str = Field(default="", description="Proxy for calls of the providers.")
+    ca_bundle: CABundle = Field(default=CABundle(), description="CAs of providers, proxies and Postgres.")
+    kafka: Kafka = Field(default=Kafka(), description="The cluster.")
+    database: Database = Field(default=Database(), description="Postgres.")
+    object_storage: ObjectStorage = Field(default=ObjectStorage(), description="Where attachments and the archive are.")
+    tokens: Tokens = Field(default=Tokens(), description="How grants are kept.")
+    api: API = Field(default=API(), description="Who may call the API.")
+    providers: Providers = Field(default=Providers(), description="The mail providers.")
+    health_port: Port = Field(
+        default=9090, description="Port of probes and metrics, apart from the API; no route leads to it."
+    )
+    defaults: PodValues = Field(default=PodValues(), description="What every component has that says nothing else.")
+    components: ComponentsValues = Field(
+        # type: ignore[valid-type]  # made from the list of components
+        default=ComponentsValues(),
+        description="The processes. Each has every key of `defaults`, and those shown here.",
+    )
+    ingress: IngressValues = Field(
+        default=IngressValues(), description="Routes by Ingress; webhooks apart from the API."
+    )
+    http_route: HTTPRoutesValues = Field(default=HTTPRoutesValues(), description="Routes by the Gateway API.")
+    network_policy: NetworkPolicyValues = Field(default=NetworkPolicyValues(), description="NetworkPolicies.")
+    migrations: Migrations = Field(default=Migrations(), description="Jobs that go before the pods.")
+    strimzi: Strimzi = Field(
+        default=Strimzi(), description="Topics and users as objects of Strimzi (`kafka.strimzi.io/v1`)."
+    )
+    external_secrets: ExternalSecrets = Field(default=ExternalSecrets(), description="Secrets by external-secrets.")
+    metrics: Metrics = Field(default=Metrics(), description="For Prometheus and Grafana.")
+    extra_objects: list[KubernetesObject | str] = Field(
+        default=[], description="Objects beside; templates are allowed."
+    )
+    tests: ReleaseTests = Field(default=ReleaseTests(), description="`helm test`.")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
 from chart_source import CHART
 
 Manifest = dict[str, Any]  # Any: YAML

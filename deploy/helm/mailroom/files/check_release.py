@@ -1,7 +1,8 @@
 """What `helm test` runs: every process is ready, Graph's handshake is answered, and a push is judged.
 
-The push is a synthetic notification with a client state that no doc source has. A gateway that has read the directory up to
-Kafka's end refuses it with 401; one that cannot ask Kafka says 503. Nothing is written, and one security event is logged.
+The push is a synthetic notification with a client state that no doc source has. A gateway that has read the directory
+up to Kafka's end refuses it with 401; one that cannot ask Kafka says 503. Nothing is written, and one security event is
+logged.
 """
 
 import json
