@@ -11,7 +11,8 @@ from pydantic.fields import FieldInfo
 
 from chart_source import CHART
 from chart_source.components import COMPONENTS
-from chart_source.values import ChartValues, ComponentValues
+from chart_source.pod_values import ComponentValues
+from chart_source.values import ChartValues
 from chart_source.variables import list_further_settings
 
 _WIDTH = 120

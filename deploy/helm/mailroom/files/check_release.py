@@ -9,6 +9,7 @@ import json
 import sys
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 
 PATIENCE_S = 60
@@ -44,7 +45,7 @@ def expect(what: str, url: str, status: int, text: str | None = None, body: obje
 
 def check_webhooks(url: str) -> list[bool]:
     token = "Validation: handshake of the release test"
-    quoted = urllib.request.quote(token)
+    quoted = urllib.parse.quote(token)
     item = {
         "subscriptionId": NOBODY,
         "clientState": f"{NOBODY}:nobody-has-this",
