@@ -214,12 +214,20 @@ class PublicSettings(MailroomSettings):
 
     # Where providers and browsers reach this site.
     public_url: str
+    # Where providers reach the webhooks, where that is not `MAILROOM_PUBLIC_URL`.
+    webhook_url: str | None = None
     # Comma-separated networks whose `X-Forwarded-For` is believed.
     trusted_proxies: str = ""
 
-    @field_validator("public_url")
+    @property
+    def webhook_base_url(self) -> str:
+        return self.webhook_url or self.public_url
+
+    @field_validator("public_url", "webhook_url")
     @classmethod
-    def _no_trailing_slash(cls, value: str) -> str:
+    def _no_trailing_slash(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
         if not value.startswith(("https://", "http://")):
             raise ValueError("an http or https URL is needed")
         return value.rstrip("/")
