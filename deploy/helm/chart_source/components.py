@@ -7,7 +7,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
 
 import ingestion.settings
-import mailroom_cli.migrations
+import mailroom_cli.settings
 import subscription_manager.settings
 import sync_engine.settings
 import webhook_gateway.settings
@@ -134,6 +134,6 @@ COMPONENTS = (
 
 # What runs before the pods: `mailroom`, by the names that its Kafka user and its objects have.
 JOBS = (
-    Component("migrate", "owner", ("mailroom",), (mailroom_cli.migrations.Settings,)),
+    Component("migrate", "owner", ("mailroom",), (mailroom_cli.settings.MigrateSettings,)),
     Component("topics", "cli", ("mailroom",), (KafkaSettings,)),
 )

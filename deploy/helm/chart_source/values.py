@@ -227,7 +227,13 @@ class Migrations(Values):
     mode: Literal["hook", "job", "none"] = Field(
         default="hook", description="Before the pods: a Helm hook, a plain Job for tools without hooks, or nothing."
     )
-    args: list[str] = Field(default=["migrate"], description="Arguments of `mailroom`.")
+    args: list[str] = Field(
+        default=["migrate", "--grant-roles"],
+        description="Arguments of `mailroom`. The roles of the services have to exist; `[migrate]` leaves rights alone.",
+    )
+    extra_env: KubernetesList = Field(
+        default=[], description="More variables of the jobs, such as the names of the roles (`MAILROOM_ROLE_…`)."
+    )
     topics: bool = Field(default=True, description="Whether a second job runs `mailroom topics apply`.")
     topics_args: list[str] = Field(default=["topics", "apply"], description="Arguments of `mailroom` in that job.")
     backoff_limit: int = Field(default=3, ge=0, description="Attempts after the first.")
