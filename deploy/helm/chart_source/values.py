@@ -229,7 +229,7 @@ class Migrations(Values):
     )
     args: list[str] = Field(
         default=["migrate", "--grant-roles"],
-        description="Arguments of `mailroom`. The roles of the services have to exist; `[migrate]` leaves rights alone.",
+        description="Arguments of `mailroom`. The roles have to exist; `[migrate]` alone leaves rights as they are.",
     )
     extra_env: KubernetesList = Field(
         default=[], description="More variables of the jobs, such as the names of the roles (`MAILROOM_ROLE_…`)."
