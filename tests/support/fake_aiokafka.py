@@ -13,7 +13,7 @@ from aiokafka.errors import CommitFailedError, UnknownMemberIdError
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import SyncReason, SyncRequest
-from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.headers import RawHeaders
 from mailroom_common.kafka.partition_consumer import PartitionConsumer
 from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
@@ -81,6 +81,11 @@ class FakeAiokafka:
     def write_undecodable(self) -> None:
         for partition, records in self.records.items():
             records.append(FakeRecord(partition.topic, partition.partition, len(records), b"bad", b"garbage"))
+
+    def write_of_unknown_schema(self) -> None:
+        for partition, records in self.records.items():
+            value = MARKER + bytes(8) + b"body"
+            records.append(FakeRecord(partition.topic, partition.partition, len(records), b"new", value))
 
     def begin_rebalance(self) -> None:
         self._request_rejoin()
