@@ -17,6 +17,7 @@ from fake_aiokafka import (
     run_consumer,
     wait_until,
 )
+from prometheus_client import REGISTRY
 
 from mailroom_common.kafka import partition_consumer
 from mailroom_common.kafka.codec import Codec
@@ -35,13 +36,14 @@ class Bench:
 
     def __post_init__(self) -> None:
         codec = Codec()
+        self.schemas = SchemaDirectory(FakeSettings(), codec)
         self.consumer = WindowedConsumer(
             FakeSettings(),
             group="g",
             topics=[SYNC_REQUESTS],
             handle=self.handle_record,
             codec=codec,
-            schemas=SchemaDirectory(FakeSettings(), codec),
+            schemas=self.schemas,
             dead_letters=DeadLetterWriter(FakeDeadLetterSender(), "test"),
         )
 
@@ -98,3 +100,25 @@ async def test_a_commit_that_failed_is_sent_again_when_the_partitions_are_releas
         await asyncio.sleep(0.06)  # the round of commits that has begun with the short interval
         bench.kafka.failure = None
     assert bench.kafka.committed_offsets() == {3}
+
+
+async def test_partitions_wait_for_a_schema_that_is_not_known_yet_say_so_and_go_on_once_it_is_learned(
+    bench: Bench,
+) -> None:
+    bench.kafka.write_requests(1)
+    schema_record = bench.kafka.write_of_unknown_schema()
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.consumer):
+        await wait_until(
+            lambda: bench.kafka.committed_offsets() == {1} and bench.consumer.check_readiness() is not None
+        )
+        fingerprint = schema_record.key.decode()
+        assert bench.consumer.check_readiness() == (
+            f"sync-requests/0 waits for schema {fingerprint} (2 partitions wait)"
+        )
+        assert REGISTRY.get_sample_value("mailroom_kafka_partitions_awaiting_schema", {"group": "g"}) == 2
+        bench.schemas.apply_record(schema_record)
+        await wait_until(lambda: bench.kafka.committed_offsets() == {3})
+        assert bench.consumer.check_readiness() is None
+        assert REGISTRY.get_sample_value("mailroom_kafka_partitions_awaiting_schema", {"group": "g"}) == 0
+    assert dict(bench.handled) == {number: [0, 1, 2] for number in PARTITIONS}

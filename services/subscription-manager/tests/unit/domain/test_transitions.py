@@ -94,6 +94,11 @@ def test_renewal_of_one_that_was_taken_for_expired_makes_it_active_again() -> No
     assert (renewed.subscription.status, renewed.failed_attempts) == (SubscriptionStatus.ACTIVE, 0)
 
 
+def test_what_has_no_subscription_cannot_be_renewed() -> None:
+    with pytest.raises(ValueError, match="has no subscription"):
+        transitions.record_renewal(make_connection(subscription=None), NOW, now=NOW, next_check_at=NOW)
+
+
 @pytest.mark.parametrize(
     ("status", "shown"),
     [
