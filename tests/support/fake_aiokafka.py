@@ -57,6 +57,8 @@ class FakeAiokafka:
         self.records: dict[TopicPartition, list[FakeRecord]] = {partition: [] for partition in self.owned}
         self.committed: dict[TopicPartition, int] = {}
         self.positions: dict[TopicPartition, int] = {}
+        self.polled: list[set[int]] = []  # the partitions' numbers of each poll
+        self.is_stopped = False
         self.joins = 0
         self.failed_commits = 0
         self.compacted = 0  # offsets at the end of each partition whose records are gone
@@ -111,6 +113,7 @@ class FakeAiokafka:
     async def start(self) -> None: ...
 
     async def stop(self) -> None:
+        self.is_stopped = True
         if self._coordination is not None:
             self._coordination.cancel()
 
@@ -126,6 +129,7 @@ class FakeAiokafka:
     async def getmany(
         self, *wanted: TopicPartition, timeout_ms: int, max_records: int
     ) -> dict[TopicPartition, list[FakeRecord]]:
+        self.polled.append({partition.partition for partition in wanted or self.owned})
         await asyncio.sleep(0.002)
         found = {}
         if self.joins and not self._is_rejoining:

@@ -171,6 +171,19 @@ async def test_a_fatal_error_ends_the_consumer_and_its_record_is_not_committed(b
         await asyncio.wait_for(bench.create_consumer().consume_records(asyncio.Event()), 5)
     assert failed.group_contains(Fatal, match="another version")
     assert bench.kafka.committed_offsets() <= {0, None}
+    assert bench.kafka.is_stopped  # so that the group gives its partitions to others at once
+
+
+async def test_a_fatal_error_cancels_the_handlers_of_the_other_records(bench: Bench) -> None:
+    bench.gates = {0: asyncio.Event(), 1: asyncio.Event()}
+    bench.failures[0] = Fatal("the tables are of another version")
+    bench.kafka.write_requests(2)
+    consuming = asyncio.create_task(bench.create_consumer().consume_records(asyncio.Event()))
+    await wait_until(lambda: bench.begun == [0, 1])
+    bench.gates[0].set()
+    with pytest.raises(ExceptionGroup):
+        await asyncio.wait_for(consuming, 5)
+    await wait_until(lambda: bench.cancelled == [1])
 
 
 async def test_no_more_than_the_window_is_in_flight(bench: Bench) -> None:
