@@ -118,7 +118,7 @@ GATEWAY_RESPONSES = Counter(
 GATEWAY_ITEMS = Counter(
     "mailroom_gateway_items_total",
     "Items of pushes: `written` to Kafka, `dropped` (doc source paused or being deleted), `mismatched` (client state), "
-    "`unknown_address` (Gmail).",
+    "`unknown_address` (Gmail), `malformed` (a pulled message that is no notification).",
     ["provider", "outcome"],
 )
 GATEWAY_KEY_FETCHES = Counter(
