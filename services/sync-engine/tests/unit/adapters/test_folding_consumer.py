@@ -228,7 +228,7 @@ async def test_a_dead_letter_that_is_being_written_for_a_lost_partition_is_cance
 
     async def write_for_ever(*_: object, **__: object) -> object:
         try:
-            await asyncio.Event().wait()
+            return await asyncio.Event().wait()
         finally:
             cancelled.append(True)
 
