@@ -27,6 +27,7 @@ from mailroom_common.providers.ports import ProviderPackage
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import SCHEMA as TOKENS_SCHEMA
 from mailroom_common.tokens.store import TokenStore
+from mailroom_common.topic_access import subscription_manager_group
 from mailroom_common.topics import CONNECTION_EVENTS, LIFECYCLE_EVENTS
 from mailroom_common.web import build_service_app, serve_service_app
 from subscription_manager.adapters.connection_store import SCHEMA, PgConnectionLocks, PgConnectionStore
@@ -258,7 +259,7 @@ def _build_consumers(parts: Parts, schemas: SchemaDirectory, producer: EventProd
     return {
         topic.name: WindowedConsumer(
             parts.settings,
-            group=f"mailroom.subscription-manager.{topic.name}",
+            group=subscription_manager_group(topic),
             topics=[topic],
             handle=handler,
             codec=parts.codec,

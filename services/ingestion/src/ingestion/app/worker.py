@@ -36,11 +36,11 @@ from mailroom_common.parser import ParserLimits, ParserPool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.providers.ports import ProviderPackage
+from mailroom_common.topic_access import INTAKE_GROUP
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_service_app
 
 SCHEMA = "ingestion"
-GROUP = "mailroom.ingestion.intake"
 PROVIDERS: tuple[ProviderPackage, ...] = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 
 
@@ -79,7 +79,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         leases = PgDocumentLeases(pool, outbox, duration=timedelta(seconds=settings.document_lease_s), clock=utc_now)
         consumer = WindowedConsumer(
             settings,
-            group=GROUP,
+            group=INTAKE_GROUP,
             topics=[ATTACHMENTS, ATTACHMENTS_BACKFILL],
             handle=AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs),
             codec=codec,

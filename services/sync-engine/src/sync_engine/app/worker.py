@@ -27,6 +27,7 @@ from mailroom_common.providers.ports import MailReader, ProviderPackage
 from mailroom_common.providers.types import Mailbox
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
+from mailroom_common.topic_access import RESULT_RECORDER_GROUP, SYNC_WORKER_GROUP
 from mailroom_common.topics import INGESTION_RESULTS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_service_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
@@ -191,7 +192,7 @@ def _build_consumers(
 ) -> tuple[FoldingConsumer, WindowedConsumer]:
     requests = FoldingConsumer(
         settings,
-        group="mailroom.sync-engine.worker",
+        group=SYNC_WORKER_GROUP,
         topics=(SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
         open_fold=partitions.open_partition,
         close_fold=partitions.close_partition,
@@ -201,7 +202,7 @@ def _build_consumers(
     )
     results = WindowedConsumer(
         settings,
-        group="mailroom.sync-engine.recorder",
+        group=RESULT_RECORDER_GROUP,
         topics=(INGESTION_RESULTS,),
         handle=RecordResults(PgMessages(storage.pool)).handle_record,
         codec=kafka.codec,
