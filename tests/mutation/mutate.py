@@ -26,6 +26,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, TextIO
 
 import pytest
+import structlog
 from hypothesis import Phase, settings
 from mutants import Mutant, find_mutants
 from targets import ROOT, TARGETS, Target
@@ -103,6 +104,8 @@ class MutationRun:
             phases=(Phase.explicit, Phase.generate),
         )
         settings.load_profile("mutation")
+        # Drawing a traceback takes longer than most tests.
+        structlog.configure(processors=[structlog.processors.KeyValueRenderer()])
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         # Read now, as it was imported: who works on a module meanwhile does not disturb.
@@ -195,9 +198,7 @@ def _swap_code(path: Path, tree: ast.Module) -> None:
     codes = dict(_list_codes(compile(tree, str(path), "exec", dont_inherit=True)))
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename == str(path):
-            code = codes[one.__code__.co_qualname, one.__code__.co_firstlineno]
-            if len(code.co_freevars) == len(one.__code__.co_freevars):
-                one.__code__ = code
+            one.__code__ = codes[one.__code__.co_qualname, one.__code__.co_firstlineno]
         elif isinstance(one, functools._lru_cache_wrapper) and _is_of(one.__wrapped__, path):
             one.cache_clear()
 

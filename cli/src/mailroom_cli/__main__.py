@@ -10,7 +10,7 @@ from mailroom_cli import dlq, migrations, replay, tail, topics
 from mailroom_common.errors import Fatal, MailroomError, Retryable
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, pretty_exceptions_enable=False)
-app.command("migrate")(migrations.migrate_schemas)
+app.command("migrate", epilog=migrations.EXAMPLES)(migrations.migrate_schemas)
 app.command("tail", epilog=tail.EXAMPLES)(tail.tail_topic)
 app.add_typer(topics.app)
 app.add_typer(replay.app)

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from mailroom_common.errors import Rejected, Retryable, Unavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import GATEWAY_ITEMS, GATEWAY_RESPONSES
+from mailroom_common.metrics import GATEWAY_ITEMS, GATEWAY_RESPONSE_S, GATEWAY_RESPONSES
 from mailroom_common.tracing import bind_traceparent
 from webhook_gateway.api.graph_body import parse_graph_body
 from webhook_gateway.api.http import (
@@ -76,7 +76,7 @@ class WebhookRoutes:
         result = await self._receive_within_deadline(
             lambda remaining_s: self._graph.receive_push(items, remaining_s=remaining_s)
         )
-        _count_items("outlook", result)
+        count_items("outlook", result)
         if result.outcome is PushOutcome.MISMATCHED:
             self._log_security_event(
                 "client_state_mismatch",
@@ -104,7 +104,7 @@ class WebhookRoutes:
         result = await self._receive_within_deadline(
             lambda remaining_s: self._gmail.receive_push(push, remaining_s=remaining_s)
         )
-        _count_items("gmail", result)
+        count_items("gmail", result)
         if result.outcome is PushOutcome.UNKNOWN_ADDRESS:
             # Acknowledged, since no repeat would make the address known.
             GATEWAY_ITEMS.labels("gmail", "unknown_address").inc()
@@ -128,8 +128,11 @@ class WebhookRoutes:
             return await read_body(request, self._max_body_bytes)
 
     def _build_endpoint(self, provider: str, route: Endpoint) -> Endpoint:
+        response_s = GATEWAY_RESPONSE_S.labels(provider)
+
         async def respond_and_count(request: Request) -> Response:
-            response = await self._respond(request, route)
+            with response_s.time():
+                response = await self._respond(request, route)
             GATEWAY_RESPONSES.labels(provider, str(response.status_code)).inc()
             return response
 
@@ -171,7 +174,7 @@ def _get_path(request: Request) -> str:
     return str(request.scope["path"])
 
 
-def _count_items(provider: str, result: PushResult) -> None:
+def count_items(provider: str, result: PushResult) -> None:
     for outcome, count in (
         ("written", result.written),
         ("dropped", result.dropped),
