@@ -9,7 +9,9 @@ from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.config import JsonDict
 
+from mailroom_common.api_requests import DocSourceId, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.errors import ActionRequired, Rejected, Retryable
 from mailroom_common.events import Access, Profile
@@ -31,8 +33,31 @@ EmailAddress = Annotated[
 ShortText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255)]
 
 
+_NEW_EXAMPLE: JsonDict = {"provider": "outlook", "profile": "invoice", "address": "ap@company.example"}
+_VIEW_EXAMPLE: JsonDict = {
+    "id": "0b8f0f4e-6a7c-4a53-9d53-0f6f2c1f9c11",
+    "tenant_id": "acme",
+    "provider": "outlook",
+    "profile": "invoice",
+    "access": "delegated",
+    "address": "ap@company.example",
+    "state": "active",
+    "connection_status": "active",
+    "connection_reason": None,
+    "current_error": None,
+    "subscription_expires_at": "2026-12-04T09:12:44Z",
+    "last_successful_sync_at": "2026-11-28T12:00:03Z",
+    "start_at": "2026-11-27T09:11:40Z",
+    "folders": [],
+    "created_at": "2026-11-27T09:10:02Z",
+}
+
+
 class NewDocSource(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    """Mail received before `start_at` (now, by default) is never stored. `address` is needed for application access;
+    with delegated access only this mailbox may then consent."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_NEW_EXAMPLE]})
 
     provider: ShortText
     profile: Profile
@@ -64,13 +89,17 @@ class NewDocSource(BaseModel):
 class DocSourceCorrection(BaseModel):
     """What is left out stays."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"folders": ["Inbox/Invoices"]}]})
 
     address: EmailAddress | None = None
     folders: list[ShortText] | None = Field(default=None, max_length=100)
 
 
 class DocSourceView(BaseModel):
+    """`connection_reason` and `current_error` say what is wrong, and null means nothing is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_VIEW_EXAMPLE]})
+
     id: str
     tenant_id: str
     provider: str
@@ -82,7 +111,9 @@ class DocSourceView(BaseModel):
     connection_reason: str | None
     current_error: str | None
     subscription_expires_at: datetime | None
-    last_successful_sync_at: datetime | None
+    last_successful_sync_at: datetime | None = Field(
+        description="Reported by the worker at most once a minute: the newest sync may be younger (`GET /sync-runs`)."
+    )
     start_at: datetime | None
     folders: list[str]
     created_at: datetime
@@ -122,7 +153,7 @@ class DocSourceHandlers:
 
 def build_doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRouter:
     """Every query is by the caller's tenant: another tenant's doc source is one that does not exist."""
-    routes = APIRouter(prefix="/doc-sources")
+    routes = APIRouter(prefix="/doc-sources", tags=["Doc sources"], dependencies=[Depends(refuse_unknown_parameters)])
     _add_read_routes(routes, handlers, keys)
     _add_creation_routes(routes, handlers, keys)
     _add_change_routes(routes, handlers, keys)
@@ -132,7 +163,7 @@ def build_doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRo
 def _add_read_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKeys) -> None:
     viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
 
-    @routes.get("")
+    @routes.get("", summary="The doc sources of the tenant, oldest first")
     async def list_doc_sources(
         caller: viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
     ) -> ListPage[DocSourceView]:
@@ -145,24 +176,24 @@ def _add_read_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKe
             next_cursor=_encode_cursor(page[-1]) if has_more else None,
         )
 
-    @routes.get("/{doc_source_id}")
-    async def show_doc_source(doc_source_id: str, caller: viewer) -> DocSourceView:
-        return _view_or_404(await handlers.connections.find_connection(doc_source_id, tenant_id=caller.tenant_id))
+    @routes.get("/{doc_source_id}", summary="One doc source, and whether its connection works")
+    async def show_doc_source(doc_source_id: DocSourceId, caller: viewer) -> DocSourceView:
+        return _view_or_404(await handlers.connections.find_connection(str(doc_source_id), tenant_id=caller.tenant_id))
 
 
 def _add_creation_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKeys) -> None:
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
 
-    @routes.post("", status_code=201)
+    @routes.post("", status_code=201, summary="Connect a mailbox: the answer has the link of the consent page")
     async def create_doc_source(body: NewDocSource, caller: operator) -> DocSourceWithLink:
         if body.access is Access.APPLICATION and caller.role < Role.ADMIN:
             raise HTTPProblem(403, "This key may not do that", "Application access needs the role admin.")
         connection, ticket = await _create_doc_source(handlers.create, body.to_request(caller.tenant_id))
         return _add_link(connection, ticket, handlers.public_url)
 
-    @routes.post("/{doc_source_id}/authorize")
-    async def create_link(doc_source_id: str, caller: operator) -> DocSourceWithLink:
-        connection = await handlers.connections.find_connection(doc_source_id, tenant_id=caller.tenant_id)
+    @routes.post("/{doc_source_id}/authorize", summary="A new link of the consent page")
+    async def create_link(doc_source_id: DocSourceId, caller: operator) -> DocSourceWithLink:
+        connection = await handlers.connections.find_connection(str(doc_source_id), tenant_id=caller.tenant_id)
         if connection is None:
             raise _not_found()
         if connection.access is not Access.DELEGATED or connection.state is ConnectionState.DELETING:
@@ -174,38 +205,40 @@ def _add_change_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: API
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
     admin = Annotated[Caller, Depends(require_role(keys, Role.ADMIN))]
 
-    @routes.patch("/{doc_source_id}")
-    async def correct_doc_source(doc_source_id: str, body: DocSourceCorrection, caller: operator) -> DocSourceView:
+    @routes.patch("/{doc_source_id}", summary="Correct address or folders before the first consent")
+    async def correct_doc_source(
+        doc_source_id: DocSourceId, body: DocSourceCorrection, caller: operator
+    ) -> DocSourceView:
         folders = None if body.folders is None else tuple(body.folders)
         with _ConflictAs409():
             return _view_or_404(
                 await handlers.change.correct_doc_source(
-                    caller.tenant_id, doc_source_id, address=body.address, folders=folders
+                    caller.tenant_id, str(doc_source_id), address=body.address, folders=folders
                 )
             )
 
-    @routes.post("/{doc_source_id}/pause")
-    async def pause_doc_source(doc_source_id: str, caller: operator) -> DocSourceView:
+    @routes.post("/{doc_source_id}/pause", summary="Stop syncing, and keep the connection")
+    async def pause_doc_source(doc_source_id: DocSourceId, caller: operator) -> DocSourceView:
         with _ConflictAs409():
-            return _view_or_404(await handlers.change.pause_doc_source(caller.tenant_id, doc_source_id))
+            return _view_or_404(await handlers.change.pause_doc_source(caller.tenant_id, str(doc_source_id)))
 
-    @routes.post("/{doc_source_id}/resume")
-    async def resume_doc_source(doc_source_id: str, caller: operator) -> DocSourceView:
+    @routes.post("/{doc_source_id}/resume", summary="Sync again; what came meanwhile is caught up")
+    async def resume_doc_source(doc_source_id: DocSourceId, caller: operator) -> DocSourceView:
         with _ConflictAs409():
-            return _view_or_404(await handlers.change.resume_doc_source(caller.tenant_id, doc_source_id))
+            return _view_or_404(await handlers.change.resume_doc_source(caller.tenant_id, str(doc_source_id)))
 
-    @routes.post("/{doc_source_id}/sync", status_code=202)
-    async def request_sync(doc_source_id: str, caller: operator) -> DocSourceView:
+    @routes.post("/{doc_source_id}/sync", status_code=202, summary="Ask for a sync of everything now")
+    async def request_sync(doc_source_id: DocSourceId, caller: operator) -> DocSourceView:
         with _ConflictAs409():
-            return _view_or_404(await handlers.change.request_sync(caller.tenant_id, doc_source_id))
+            return _view_or_404(await handlers.change.request_sync(caller.tenant_id, str(doc_source_id)))
 
-    @routes.delete("/{doc_source_id}", status_code=202)
-    async def delete_doc_source(doc_source_id: str, caller: admin, purge: bool = False) -> DocSourceView:
+    @routes.delete("/{doc_source_id}", status_code=202, summary="End the connection; documents stay")
+    async def delete_doc_source(doc_source_id: DocSourceId, caller: admin, purge: bool = False) -> DocSourceView:
         if purge:
             raise HTTPProblem(
                 501, "Purging is not there yet", "Delete without purge; documents, blobs and archive stay."
             )
-        return _view_or_404(await handlers.change.delete_doc_source(caller.tenant_id, doc_source_id))
+        return _view_or_404(await handlers.change.delete_doc_source(caller.tenant_id, str(doc_source_id)))
 
 
 async def _create_doc_source(create: CreateDocSource, request: DocSourceRequest) -> tuple[Connection, str | None]:
