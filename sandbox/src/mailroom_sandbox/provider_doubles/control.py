@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal, Protocol
 
 from fastapi import Body, FastAPI, HTTPException, Query, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mailroom_sandbox.api_docs.page import CONTENT_SECURITY_POLICY, render_page
 from mailroom_sandbox.provider_doubles.faults import EVERY_MAILBOX, FAULTS
 from mailroom_sandbox.provider_doubles.google.app import Google
 from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
@@ -90,12 +91,20 @@ class Mailboxes(Protocol):
 
 
 def build_control_app(state: ProviderState, microsoft: Microsoft, google: Google) -> FastAPI:
-    app = FastAPI(title="Mailroom sandbox: providers", docs_url="/sandbox/docs", openapi_url="/sandbox/openapi.json")
+    # The page is our own: FastAPI's fetches its script from elsewhere, and is blank without internet.
+    app = FastAPI(
+        title="Mailroom sandbox: providers", docs_url=None, redoc_url=None, openapi_url="/sandbox/openapi.json"
+    )
     mailboxes_by_address = MailboxDirectory(state, {"outlook": microsoft.mailboxes, "gmail": google.mailboxes})
     _add_mailbox_routes(app, mailboxes_by_address)
     _add_call_routes(app, state, mailboxes_by_address)
     _add_push_routes(app, state, microsoft, mailboxes_by_address)
     _add_fault_routes(app, state, mailboxes_by_address)
+
+    @app.get("/sandbox/docs", include_in_schema=False)
+    async def show_page(request: Request) -> HTMLResponse:
+        page = render_page(app.openapi(), url=str(request.base_url).rstrip("/"), needs_key=False)
+        return HTMLResponse(page, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
     @app.exception_handler(LookupError)
     async def not_found(_: Request, error: LookupError) -> JSONResponse:

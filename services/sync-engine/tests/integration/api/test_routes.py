@@ -60,7 +60,7 @@ async def test_messages_show_every_part_collected_or_left_and_why(bench: Bench, 
         "skip_reason": None,
         "parked_reason": None,
         "attachment_id": a,
-        "document_id": f"doc-{a}",
+        "document_id": a,
         "result_status": "completed",
         "result_reason": None,
     }
