@@ -54,3 +54,26 @@ def test_a_column_has_the_comment_beside_it_or_above_it() -> None:
         ("weight_g", "integer", ["What the scales say."]),
         ("state", "text", ["lost: not seen for a week"]),
     ]
+
+
+def test_a_column_that_a_later_migration_adds_belongs_to_its_table() -> None:
+    table, other = parse_tables(
+        """
+        create table post.parcel (
+            id uuid primary key  -- given by the sender
+        );
+        create table post.van (
+            id uuid primary key  -- its plate
+        );
+        alter table post.parcel
+            add column is_fragile boolean not null default false,  -- as the sender says
+            -- Who took it.
+            add column taken_by text;
+        """
+    )
+    assert [column.name for column in other.columns] == ["id"]
+    assert [(column.name, column.type, column.comments) for column in table.columns] == [
+        ("id", "uuid", ["given by the sender"]),
+        ("is_fragile", "boolean", ["as the sender says"]),
+        ("taken_by", "text", ["Who took it."]),
+    ]

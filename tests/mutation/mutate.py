@@ -26,6 +26,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import Any, TextIO
 
 import pytest
+import structlog
 from hypothesis import Phase, settings
 from mutants import Mutant, find_mutants
 from targets import ROOT, TARGETS, Target
@@ -103,6 +104,8 @@ class MutationRun:
             phases=(Phase.explicit, Phase.generate),
         )
         settings.load_profile("mutation")
+        # Drawing a traceback takes longer than most tests.
+        structlog.configure(processors=[structlog.processors.KeyValueRenderer()])
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         # Read now, as it was imported: who works on a module meanwhile does not disturb.

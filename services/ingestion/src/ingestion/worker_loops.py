@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from datetime import timedelta
 
+from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog
 from mailroom_common.errors import Retryable
@@ -21,16 +22,20 @@ _STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
 
 
 async def run_document_worker(
-    processor: DocumentProcessor, leases: DocumentLeases, signals: ChannelSignals, stopping: asyncio.Event
+    processor: DocumentProcessor,
+    leases: DocumentLeases,
+    signals: ChannelSignals,
+    stopping: asyncio.Event,
+    schedule: LaneSchedule,
 ) -> None:
     """Process one document after the other while there are any, then wait until one is due. Several run at once."""
     while not stopping.is_set():
         # Counted before looking: a document that comes between the look and the wait ends the wait at once.
         seen = signals.count_signals(Channel.DOCUMENT_DUE)
         try:
-            if await _finish_or_cancel(processor.process_next(), stopping):
+            if await _finish_or_cancel(processor.process_next(schedule.choose_lanes()), stopping):
                 continue
-            due_in_s = await leases.read_seconds_until_due()
+            due_in_s = await leases.read_seconds_until_due(schedule.lanes)
         except Retryable as error:
             # Postgres is away; documents stay where they are and are claimed when it is back.
             log.warning("claim_deferred", reason=str(error))

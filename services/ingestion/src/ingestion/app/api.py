@@ -9,8 +9,10 @@ from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.documents import PgDocumentCatalog
 from ingestion.adapters.event_tickets import PgEventTickets
 from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.adapters.rereads import PgRereads
 from ingestion.api.documents import build_documents_router
 from ingestion.api.events import build_events_router
+from ingestion.api.reprocess import build_reprocess_router
 from ingestion.ports import Channel
 from ingestion.settings import DocumentsAPISettings
 from mailroom_common.auth import APIKeys
@@ -18,7 +20,7 @@ from mailroom_common.blobs import open_blob_store
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
-from mailroom_common.web import build_service_app, serve_app
+from mailroom_common.web import build_service_app, serve_service_app
 
 SCHEMA = "ingestion"
 
@@ -52,7 +54,9 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
                 heartbeat_s=settings.event_heartbeat_s,
             )
         )
+        # Before the documents as well: one of them is not called `reprocess`.
+        web.include_router(build_reprocess_router(PgDocumentCatalog(pool), PgRereads(pool), keys))
         web.include_router(build_documents_router(PgDocumentCatalog(pool), blobs, keys))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(listener.run_listener(stopping))
-            tasks.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
+            tasks.create_task(serve_service_app(web, settings, process))

@@ -15,8 +15,10 @@ from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, LocalReader
 from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.scratch_folder import open_scratch_folder
 from ingestion.domain.document import AttemptPolicy
+from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports import Channel, DocumentBlobs, DocumentLeases
@@ -34,11 +36,11 @@ from mailroom_common.parser import ParserLimits, ParserPool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.providers.ports import ProviderPackage
+from mailroom_common.topic_access import INTAKE_GROUP
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
-from mailroom_common.web import build_service_app, serve_app
+from mailroom_common.web import build_service_app, serve_service_app
 
 SCHEMA = "ingestion"
-GROUP = "mailroom.ingestion.intake"
 PROVIDERS: tuple[ProviderPackage, ...] = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 
 
@@ -57,7 +59,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         blobs = StoredDocumentBlobs(await stack.enter_async_context(open_blob_store(settings)), scratch=scratch)
         # From here on Kafka is waited for, and `/readyz` says so.
         serving = await stack.enter_async_context(asyncio.TaskGroup())
-        serving.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
+        serving.create_task(serve_service_app(web, settings, process))
         parser = await stack.enter_async_context(_open_parser_pool(settings))
         # Before the first record: a worker whose parser processes are not confined must take nothing in.
         process.health.set_detail("parser_confinement", await parser.check_confinement())
@@ -77,14 +79,16 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         leases = PgDocumentLeases(pool, outbox, duration=timedelta(seconds=settings.document_lease_s), clock=utc_now)
         consumer = WindowedConsumer(
             settings,
-            group=GROUP,
+            group=INTAKE_GROUP,
             topics=[ATTACHMENTS, ATTACHMENTS_BACKFILL],
-            handle=AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), blobs),
+            handle=AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs),
             codec=codec,
             schemas=schemas,
             dead_letters=DeadLetterWriter(producer, process.name),
             # The other half of the connections is for the documents in hand.
             max_concurrent=max(1, settings.database_pool_size // 2),
+            # A replay sends as fast as it was told: what has just arrived does not wait for its records.
+            max_concurrent_of={ATTACHMENTS_BACKFILL: 1},
         )
         process.health.add_readiness("kafka", consumer.check_readiness)
         processor = _build_processor(settings, leases, blobs, LocalReader(parser), providers)
@@ -96,8 +100,9 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
-            for _ in range(settings.parser_processes):
-                tasks.create_task(run_document_worker(processor, leases, listener, stopping))
+            for number in range(settings.parser_processes):
+                schedule = LaneSchedule(number, settings.parser_processes)
+                tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
 
 
 def utc_now() -> datetime:
