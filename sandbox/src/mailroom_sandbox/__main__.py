@@ -16,14 +16,17 @@ import typer
 from rich.console import Console
 
 from mailroom_common.errors import Fatal, MailroomError
-from mailroom_sandbox.provider_doubles.cli import add_commands
+from mailroom_common.events import Profile
+from mailroom_sandbox.provider_doubles.cli import Provider, add_commands
 from mailroom_sandbox.provider_doubles.client import ControlError
 from mailroom_sandbox.site import lifecycle, sandbox_providers
+from mailroom_sandbox.site.demo.connect_command import connect_sandbox_mailbox
 from mailroom_sandbox.site.demo.demo import Demo
 from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.given_settings import read_given_settings
 from mailroom_sandbox.site.settings_check import check_settings
+from mailroom_sandbox.site.site_summary import describe_site
 from mailroom_sandbox.site.stack import lock
 from mailroom_sandbox.site.stack.home import find_home
 
@@ -80,7 +83,20 @@ def up(
     console = _open_console()
     with lock.hold_lock(find_home().lock):
         plan = _plan_without_providers(is_secure=secure) if without_providers else _sandbox_plan(is_secure=secure)
-        sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, endpoints)))
+        sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, plan, endpoints)))
+
+
+@app.command()
+def connect(
+    provider: Annotated[Provider, typer.Argument(help="Whose mailbox.")],
+    address: Annotated[str, typer.Argument(help="e.g. sales@outlook.test; it is made where it is new.")],
+    profile: Annotated[Profile, typer.Option(help="What it is read for.")] = Profile.INVOICE,
+) -> None:
+    """Make a mailbox at the sandbox's providers and connect it to the site that runs, as its owner would.
+
+    Example: mailroom-sandbox connect outlook sales@outlook.test
+    """
+    typer.echo(f"{address} is connected: doc source {connect_sandbox_mailbox(find_home(), provider, address, profile)}")
 
 
 @app.command()
@@ -134,9 +150,9 @@ def _serve_site(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpo
         return asyncio.run(lifecycle.run_site(plan, console, job))
 
 
-async def _wait_for_interrupt(console: Console, endpoints: Endpoints) -> int:
-    console.print(f"Mailroom is up: {endpoints.public}, and all addresses in {find_home().endpoints}", soft_wrap=True)
-    console.print("Ctrl-C stops it")
+async def _wait_for_interrupt(console: Console, plan: lifecycle.SitePlan, endpoints: Endpoints) -> int:
+    for name, text in describe_site(plan, endpoints):
+        console.print(f"[bold]{name:12}[/]{text}", soft_wrap=True, highlight=False)
     await asyncio.Event().wait()
     return 0
 
