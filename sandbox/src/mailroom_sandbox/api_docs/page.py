@@ -20,7 +20,7 @@ _templates = Environment(
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class APICall:
     """One call as the page shows it. `request` and `response` are examples as JSON text."""
 
     method: str
@@ -35,7 +35,7 @@ class Operation:
 
 def render_page(description: Description, *, url: str, needs_key: bool = True) -> str:
     """`url` is where the API is, for the examples."""
-    groups: dict[str, list[Operation]] = defaultdict(list)
+    groups: dict[str, list[APICall]] = defaultdict(list)
     for path, operations in description["paths"].items():
         for method in (method for method in _METHODS if method in operations):
             tag = (operations[method].get("tags") or ["Calls"])[0]
@@ -45,7 +45,7 @@ def render_page(description: Description, *, url: str, needs_key: bool = True) -
     )
 
 
-def _build_operation(description: Description, url: str, method: str, path: str, *, needs_key: bool) -> Operation:
+def _build_operation(description: Description, url: str, method: str, path: str, *, needs_key: bool) -> APICall:
     operation = description["paths"][path][method]
     request = _find_example(description, operation.get("requestBody") or {})
     answers = [answer for code, answer in operation["responses"].items() if code.startswith("2")]
@@ -53,7 +53,7 @@ def _build_operation(description: Description, url: str, method: str, path: str,
     key = " -H 'Authorization: Bearer KEY'" if needs_key else ""
     verb = "" if method == "get" else f" -X {method.upper()}"
     body = "" if request is None else f" --json '{json.dumps(request)}'"
-    return Operation(
+    return APICall(
         method=method.upper(),
         path=path,
         summary=operation.get("summary", ""),

@@ -1,9 +1,11 @@
 """`/doc-sources`: what the tenants' operators and programs see and do."""
 
 import binascii
+import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Self
 from uuid import UUID
 
@@ -33,31 +35,14 @@ EmailAddress = Annotated[
 ShortText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255)]
 
 
-_NEW_EXAMPLE: JsonDict = {"provider": "outlook", "profile": "invoice", "address": "ap@company.example"}
-_VIEW_EXAMPLE: JsonDict = {
-    "id": "0b8f0f4e-6a7c-4a53-9d53-0f6f2c1f9c11",
-    "tenant_id": "acme",
-    "provider": "outlook",
-    "profile": "invoice",
-    "access": "delegated",
-    "address": "ap@company.example",
-    "state": "active",
-    "connection_status": "active",
-    "connection_reason": None,
-    "current_error": None,
-    "subscription_expires_at": "2026-12-04T09:12:44Z",
-    "last_successful_sync_at": "2026-11-28T12:00:03Z",
-    "start_at": "2026-11-27T09:11:40Z",
-    "folders": [],
-    "created_at": "2026-11-27T09:10:02Z",
-}
+_EXAMPLES: dict[str, JsonDict] = json.loads(Path(__file__).with_name("doc_source_examples.json").read_text())
 
 
 class NewDocSource(BaseModel):
     """Mail received before `start_at` (now, by default) is never stored. `address` is needed for application access;
     with delegated access only this mailbox may then consent."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_NEW_EXAMPLE]})
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLES["request"]]})
 
     provider: ShortText
     profile: Profile
@@ -98,7 +83,7 @@ class DocSourceCorrection(BaseModel):
 class DocSourceView(BaseModel):
     """`connection_reason` and `current_error` say what is wrong, and null means nothing is."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_VIEW_EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLES["answer"]]})
 
     id: str
     tenant_id: str
