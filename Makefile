@@ -84,7 +84,7 @@ fmt: known-package setup ## puts everything into the one format
 	@$(BIN)/ruff check -q --fix-only $(FOLDERS)
 	@$(BIN)/ruff format $(FOLDERS)
 
-reference: setup ## docs/reference.md, docs/settings.md and .env.example anew, from the code
+reference: setup ## the generated pages in docs/, and .env.example, anew from the code
 	@cd tests/support && ../../$(BIN)/python -m reference
 
 chart: setup ## the chart's generated files anew: values, schema, README, components, topics, dashboards

@@ -27,6 +27,7 @@ from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.given_settings import read_given_settings
 from mailroom_sandbox.site.log_view import LogFilter, follow_logs
+from mailroom_sandbox.site.privileges import drop_root
 from mailroom_sandbox.site.settings_check import check_settings
 from mailroom_sandbox.site.site_summary import describe_site
 from mailroom_sandbox.site.stack import lock
@@ -67,6 +68,7 @@ def run(
         mailroom-sandbox run --mails ~/mails
     """
     console = _open_console()
+    drop_root(find_home(), console, needed=[mails.expanduser().resolve()] if mails else [])
     with lock.hold_lock(find_home().lock):
         plan = _sandbox_plan(is_secure=secure)
         found = find_mails(mails.expanduser().resolve() if mails else SAMPLES)
@@ -91,6 +93,7 @@ def up(
         mailroom-sandbox up --secure
     """
     console = _open_console()
+    drop_root(find_home(), console)
     with lock.hold_lock(find_home().lock):
         plan = _plan_without_providers(is_secure=secure) if without_providers else _sandbox_plan(is_secure=secure)
         sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, plan, endpoints)))
