@@ -27,6 +27,7 @@ from subscription_manager.handlers.create_doc_source import (
     MailboxNotAllowed,
     ProviderNotSetUp,
 )
+from subscription_manager.handlers.relist_doc_source import InvalidRelist, RelistDocSource, StartNotAllowed
 from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected
 
 EmailAddress = Annotated[
@@ -71,13 +72,26 @@ class NewDocSource(BaseModel):
         )
 
 
-class DocSourceCorrection(BaseModel):
-    """What is left out stays."""
+class DocSourceChange(BaseModel):
+    """What is left out stays. Either `address` and `folders` of one that is pending are corrected, or the mailbox is
+    listed again from a date, where `start_at` moves the limit itself back."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"folders": ["Inbox/Invoices"]}]})
 
     address: EmailAddress | None = None
     folders: list[ShortText] | None = Field(default=None, max_length=100)
+    relist_from: AwareDatetime | None = None
+    start_at: AwareDatetime | None = None
+
+    @property
+    def is_relist(self) -> bool:
+        return self.relist_from is not None or self.start_at is not None
+
+    @model_validator(mode="after")
+    def _require_one_kind(self) -> Self:
+        if self.is_relist and (self.address is not None or self.folders is not None):
+            raise ValueError("address and folders cannot be corrected together with relist_from or start_at")
+        return self
 
 
 class DocSourceView(BaseModel):
@@ -100,6 +114,7 @@ class DocSourceView(BaseModel):
         description="Reported by the worker at most once a minute: the newest sync may be younger (`GET /sync-runs`)."
     )
     start_at: datetime | None
+    relist_from: datetime | None
     folders: list[str]
     created_at: datetime
 
@@ -119,6 +134,7 @@ class DocSourceView(BaseModel):
             subscription_expires_at=None if connection.subscription is None else connection.subscription.expires_at,
             last_successful_sync_at=connection.last_successful_sync_at,
             start_at=connection.start_at,
+            relist_from=connection.relist_from,
             folders=list(connection.folders),
             created_at=connection.created_at,
         )
@@ -133,6 +149,7 @@ class DocSourceHandlers:
     connections: ConnectionStore
     create: CreateDocSource
     change: ChangeConnectionState
+    relist: RelistDocSource
     public_url: str
 
 
@@ -190,12 +207,12 @@ def _add_change_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: API
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
     admin = Annotated[Caller, Depends(require_role(keys, Role.ADMIN))]
 
-    @routes.patch("/{doc_source_id}", summary="Correct address or folders before the first consent")
-    async def correct_doc_source(
-        doc_source_id: DocSourceId, body: DocSourceCorrection, caller: operator
-    ) -> DocSourceView:
-        folders = None if body.folders is None else tuple(body.folders)
+    @routes.patch("/{doc_source_id}", summary="Correct one that is pending, or list the mailbox again from a date")
+    async def change_doc_source(doc_source_id: DocSourceId, body: DocSourceChange, caller: operator) -> DocSourceView:
         with _ConflictAs409():
+            if body.is_relist:
+                return _view_or_404(await _relist_doc_source(handlers.relist, str(doc_source_id), body, caller))
+            folders = None if body.folders is None else tuple(body.folders)
             return _view_or_404(
                 await handlers.change.correct_doc_source(
                     caller.tenant_id, str(doc_source_id), address=body.address, folders=folders
@@ -241,6 +258,23 @@ async def _create_doc_source(create: CreateDocSource, request: DocSourceRequest)
         raise HTTPProblem(422, "The provider refuses this mailbox", type(error).__name__) from error
     except Retryable as error:
         raise HTTPProblem(503, "The provider could not be asked for the folders") from error
+
+
+async def _relist_doc_source(
+    relist: RelistDocSource, doc_source_id: str, body: DocSourceChange, caller: Caller
+) -> Connection | None:
+    try:
+        return await relist.relist_doc_source(
+            caller.tenant_id,
+            doc_source_id,
+            relist_from=None if body.relist_from is None else body.relist_from.astimezone(UTC),
+            start_at=None if body.start_at is None else body.start_at.astimezone(UTC),
+            may_move_start=caller.role >= Role.ADMIN,
+        )
+    except StartNotAllowed as error:
+        raise HTTPProblem(403, "This key may not do that", str(error)) from error
+    except InvalidRelist as error:
+        raise HTTPProblem(422, "The mailbox cannot be listed again so", str(error)) from error
 
 
 class _ConflictAs409:
