@@ -4,12 +4,14 @@ import sys
 
 import typer
 
-from mailroom_cli import migrations, topics
+from mailroom_cli import doctor, migrations, subscriptions, topics
 from mailroom_common.errors import MailroomError
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.command("migrate", epilog=migrations.EXAMPLES)(migrations.migrate_schemas)
+app.command("doctor", epilog=doctor.EXAMPLES)(doctor.diagnose_site)
 app.add_typer(topics.app)
+app.add_typer(subscriptions.app)
 
 
 @app.callback()
