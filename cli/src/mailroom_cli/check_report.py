@@ -8,8 +8,8 @@ from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    OK = "ok"
-    FAILED = "failed"
+    OK = "ok"  # as it has to be
+    FAILED = "failed"  # `next_step` says what to do
     SKIPPED = "skipped"  # its settings are not in this environment
 
 

@@ -34,8 +34,8 @@ _POLL_S = 1.0
 
 class Bootstrapped(StrEnum):
     LIVE = "live"  # a subscription was there and lives
-    CREATED = "created"
-    CONSENT_REQUIRED = "consent_required"
+    CREATED = "created"  # there was none, and one was made
+    CONSENT_REQUIRED = "consent_required"  # a person has to consent first, at `authorize_url`
     POLLED = "polled"  # mail is read, and no subscription was made in time
 
 
