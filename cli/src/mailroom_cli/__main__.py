@@ -6,12 +6,16 @@ import sys
 import structlog
 import typer
 
-from mailroom_cli import dlq, migrations, replay, tail, topics
+from mailroom_cli import dlq, doctor, migrations, replay, sources, status, subscriptions, tail, topics
 from mailroom_common.errors import Fatal, MailroomError, Retryable
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, pretty_exceptions_enable=False)
 app.command("migrate", epilog=migrations.EXAMPLES)(migrations.migrate_schemas)
+app.command("doctor", epilog=doctor.EXAMPLES)(doctor.diagnose_site)
+app.command("status", epilog=status.EXAMPLES)(status.show_status)
 app.command("tail", epilog=tail.EXAMPLES)(tail.tail_topic)
+app.add_typer(sources.app)
+app.add_typer(subscriptions.app)
 app.add_typer(topics.app)
 app.add_typer(replay.app)
 app.add_typer(dlq.app)

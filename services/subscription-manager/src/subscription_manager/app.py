@@ -284,8 +284,16 @@ async def _schedule_checks_of_misdirected(parts: Parts) -> None:
 
 async def _follow_own_topic(parts: Parts, directory: DocSourceDirectory, stopping: asyncio.Event) -> None:
     await directory.load_sources()
-    republished = await RepublishDocSources(parts.connections, directory).republish_outdated()
-    log.info("own_topic_loaded", doc_sources=len(directory), republished=republished)
+    versions = await RepublishDocSources(parts.connections, directory, parts.clock).reconcile_with_topic()
+    if versions.lifted or versions.rebuilt:
+        parts.wake.set()
+    log.info(
+        "own_topic_loaded",
+        doc_sources=len(directory),
+        republished=versions.republished,
+        lifted=versions.lifted,
+        rebuilt=versions.rebuilt,
+    )
     await directory.follow_topic(stopping)
 
 

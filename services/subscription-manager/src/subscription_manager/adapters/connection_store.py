@@ -5,7 +5,6 @@ The locks over all instances are here too: session advisory locks, each on a ses
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -31,7 +30,7 @@ from subscription_manager.domain.connection import (
     ConnectionState,
     build_doc_source_event,
     build_sync_request,
-    needs_new_version,
+    raise_version,
 )
 from subscription_manager.domain.subscription_schedule import WebhookURLs
 from subscription_manager.ports import LockedConnection, MailboxAlreadyConnected, PublishedVersion
@@ -201,13 +200,15 @@ class PgConnectionStore:
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
-                # What waits in the outbox will be published anyway, and is older in the topic only for that reason.
-                "select id, published_version, state from subscription_manager.doc_source d where not exists ("
-                "select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text)",
+                "select id, published_version, state, exists ("
+                "select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text) as is_waiting "
+                "from subscription_manager.doc_source d",
                 DOC_SOURCES.name,
             )
         return [
-            PublishedVersion(str(row["id"]), row["published_version"], row["state"] == ConnectionState.DELETED)
+            PublishedVersion(
+                str(row["id"]), row["published_version"], row["state"] == ConnectionState.DELETED, row["is_waiting"]
+            )
             for row in rows
         ]
 
@@ -220,15 +221,15 @@ class PgConnectionStore:
                 await self._publish_version(conn, parse_connection(row))
 
     async def save_locked(
-        self, conn: PoolConnectionProxy, before: Connection, after: Connection, request_sync: SyncReason | None
+        self,
+        conn: PoolConnectionProxy,
+        before: Connection,
+        after: Connection,
+        request_sync: SyncReason | None,
+        above_version: int | None,
     ) -> Connection:
         """Within the transaction that holds the row's lock."""
-        # From `before` and not from `after`: the row is locked, so this is the newest version there is.
-        stored = (
-            replace(after, published_version=before.published_version + 1)
-            if needs_new_version(before, after)
-            else after
-        )
+        stored = raise_version(before, after, above_version)
         await self._upsert_rows(conn, stored)
         if stored.published_version != before.published_version:
             await self._publish_version(conn, stored)
@@ -273,8 +274,11 @@ class _PgLockedConnection:
         self._conn = conn
         self.connection = connection
 
-    async def save_connection(self, connection: Connection, *, request_sync: SyncReason | None = None) -> Connection:
-        self.connection = await self._store.save_locked(self._conn, self.connection, connection, request_sync)
+    async def save_connection(
+        self, connection: Connection, *, request_sync: SyncReason | None = None, above_version: int | None = None
+    ) -> Connection:
+        before = self.connection
+        self.connection = await self._store.save_locked(self._conn, before, connection, request_sync, above_version)
         return self.connection
 
 
