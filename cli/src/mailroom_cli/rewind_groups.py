@@ -1,0 +1,91 @@
+"""Sets consumer groups back to a time, for a database that was restored: what they read since is read again.
+
+A committed offset says "its effect is in Postgres", and a restored Postgres has lost the effects since the backup.
+Every consumer recognises what it has done already, so to read too much again changes nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import CommitFailedError, IllegalGenerationError, KafkaError, UnknownMemberIdError
+
+from mailroom_common.errors import Fatal, Unavailable
+from mailroom_common.kafka.client import close_client, create_consumer
+from mailroom_common.settings import KafkaSettings
+from mailroom_common.topic_access import INTAKE_GROUP, RESULT_RECORDER_GROUP, subscription_manager_group
+from mailroom_common.topics import (
+    ATTACHMENTS,
+    ATTACHMENTS_BACKFILL,
+    CONNECTION_EVENTS,
+    INGESTION_RESULTS,
+    LIFECYCLE_EVENTS,
+    Topic,
+)
+
+# Those whose effects are rows. Notifications and sync requests only wake: a start asks for the syncs that are due.
+GROUPS: Mapping[str, tuple[Topic, ...]] = {
+    INTAKE_GROUP: (ATTACHMENTS, ATTACHMENTS_BACKFILL),
+    RESULT_RECORDER_GROUP: (INGESTION_RESULTS,),
+    subscription_manager_group(LIFECYCLE_EVENTS): (LIFECYCLE_EVENTS,),
+    subscription_manager_group(CONNECTION_EVENTS): (CONNECTION_EVENTS,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RewoundGroup:
+    """`records` are read again, gaps of the log counted too."""
+
+    name: str
+    partitions: int
+    records: int
+
+
+async def rewind_groups(settings: KafkaSettings, since: datetime, *, is_dry_run: bool) -> list[RewoundGroup]:
+    """A group is only ever set back: a partition that stands before `since` stays where it is.
+
+    Raises:
+        Fatal: a group has members, who would go on from where they are.
+        Unavailable: Kafka does not answer.
+    """
+    return [await _rewind_group(settings, name, topics, since, is_dry_run) for name, topics in GROUPS.items()]
+
+
+async def _rewind_group(
+    settings: KafkaSettings, name: str, topics: tuple[Topic, ...], since: datetime, is_dry_run: bool
+) -> RewoundGroup:
+    group = settings.topic_prefix + name
+    consumer = create_consumer(settings, group_id=group, enable_auto_commit=False, client_id="mailroom-rewind")
+    try:
+        await consumer.start()
+        earlier = await _find_earlier_offsets(consumer, [settings.topic_prefix + topic.name for topic in topics], since)
+        if earlier and not is_dry_run:
+            await consumer.commit({partition: offset for partition, (offset, _) in earlier.items()})
+    except (CommitFailedError, UnknownMemberIdError, IllegalGenerationError) as error:
+        raise Fatal(f"the group {group} has members: stop the services before its offsets are set back") from error
+    except (KafkaError, OSError) as error:
+        raise Unavailable(f"Kafka at {settings.kafka_bootstrap}: {error or type(error).__name__}") from error
+    finally:
+        await close_client(consumer)
+    return RewoundGroup(group, len(earlier), sum(committed - offset for offset, committed in earlier.values()))
+
+
+async def _find_earlier_offsets(
+    consumer: AIOKafkaConsumer, topics: list[str], since: datetime
+) -> dict[TopicPartition, tuple[int, int]]:
+    """Partitions whose committed offset is behind the first record since then: (that record's offset, committed)."""
+    await consumer.client.force_metadata_update()
+    partitions = [
+        TopicPartition(topic, number) for topic in topics for number in consumer.partitions_for_topic(topic) or ()
+    ]
+    if not partitions:
+        return {}
+    consumer.assign(partitions)
+    first = await consumer.offsets_for_times(dict.fromkeys(partitions, round(since.timestamp() * 1000)))
+    earlier = {}
+    for partition in partitions:
+        committed, found = await consumer.committed(partition), first.get(partition)
+        if committed is not None and found is not None and found.offset < committed:
+            earlier[partition] = (found.offset, committed)
+    return earlier
