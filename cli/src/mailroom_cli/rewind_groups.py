@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import CommitFailedError, IllegalGenerationError, KafkaError, UnknownMemberIdError
 
 from mailroom_common.errors import Fatal, Unavailable
-from mailroom_common.kafka.client import close_client, create_consumer
+from mailroom_common.kafka.client import close_client, create_admin_client, create_consumer
 from mailroom_common.settings import KafkaSettings
 from mailroom_common.topic_access import INTAKE_GROUP, RESULT_RECORDER_GROUP, subscription_manager_group
 from mailroom_common.topics import (
@@ -49,36 +49,52 @@ async def rewind_groups(settings: KafkaSettings, since: datetime, *, is_dry_run:
         Fatal: a group has members, who would go on from where they are.
         Unavailable: Kafka does not answer.
     """
-    return [await _rewind_group(settings, name, topics, since, is_dry_run) for name, topics in GROUPS.items()]
+    try:
+        partitions = await _list_partitions(settings)
+        return [
+            await _rewind_group(settings, settings.topic_prefix + name, partitions[name], since, is_dry_run)
+            for name in GROUPS
+        ]
+    except (KafkaError, OSError) as error:
+        raise Unavailable(f"Kafka at {settings.kafka_bootstrap}: {error or type(error).__name__}") from error
+
+
+async def _list_partitions(settings: KafkaSettings) -> dict[str, list[TopicPartition]]:
+    """By group, of the topics that there are."""
+    admin = create_admin_client(settings)
+    await admin.start()
+    try:
+        names = {name: [settings.topic_prefix + topic.name for topic in topics] for name, topics in GROUPS.items()}
+        found = await admin.describe_topics([topic for topics in names.values() for topic in topics])
+    finally:
+        await admin.close()
+    counts = {topic["topic"]: len(topic["partitions"]) for topic in found}
+    return {
+        name: [TopicPartition(topic, number) for topic in topics for number in range(counts.get(topic, 0))]
+        for name, topics in names.items()
+    }
 
 
 async def _rewind_group(
-    settings: KafkaSettings, name: str, topics: tuple[Topic, ...], since: datetime, is_dry_run: bool
+    settings: KafkaSettings, group: str, partitions: list[TopicPartition], since: datetime, is_dry_run: bool
 ) -> RewoundGroup:
-    group = settings.topic_prefix + name
     consumer = create_consumer(settings, group_id=group, enable_auto_commit=False, client_id="mailroom-rewind")
     try:
         await consumer.start()
-        earlier = await _find_earlier_offsets(consumer, [settings.topic_prefix + topic.name for topic in topics], since)
+        earlier = await _find_earlier_offsets(consumer, partitions, since)
         if earlier and not is_dry_run:
             await consumer.commit({partition: offset for partition, (offset, _) in earlier.items()})
     except (CommitFailedError, UnknownMemberIdError, IllegalGenerationError) as error:
         raise Fatal(f"the group {group} has members: stop the services before its offsets are set back") from error
-    except (KafkaError, OSError) as error:
-        raise Unavailable(f"Kafka at {settings.kafka_bootstrap}: {error or type(error).__name__}") from error
     finally:
         await close_client(consumer)
     return RewoundGroup(group, len(earlier), sum(committed - offset for offset, committed in earlier.values()))
 
 
 async def _find_earlier_offsets(
-    consumer: AIOKafkaConsumer, topics: list[str], since: datetime
+    consumer: AIOKafkaConsumer, partitions: list[TopicPartition], since: datetime
 ) -> dict[TopicPartition, tuple[int, int]]:
     """Partitions whose committed offset is behind the first record since then: (that record's offset, committed)."""
-    await consumer.client.force_metadata_update()
-    partitions = [
-        TopicPartition(topic, number) for topic in topics for number in consumer.partitions_for_topic(topic) or ()
-    ]
     if not partitions:
         return {}
     consumer.assign(partitions)
