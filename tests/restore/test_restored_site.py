@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -42,7 +43,7 @@ async def test_ledger_and_documents_agree_and_the_operators_last_word_holds(home
         late = await site.connect("outlook")
         for address, source in (kept, paused, late):
             await site.control.deliver_mail(mail(pdf("after"), pdf("after, too")), address)
-            await eventually(lambda source=source: _has_documents(site, source, 2), 180)
+            await eventually(partial(_has_documents, site, source, 2), 180)
         await site.api.post_json(f"/doc-sources/{paused[1]}/pause")
         filed = await _list_document_ids(site, kept[1])
 
