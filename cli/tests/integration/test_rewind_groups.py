@@ -45,6 +45,7 @@ def _group(settings: KafkaSettings) -> AIOKafkaConsumer:
         bootstrap_servers=settings.kafka_bootstrap,
         group_id=settings.topic_prefix + INTAKE_GROUP,
         enable_auto_commit=False,
+        auto_offset_reset="earliest",
     )
 
 
