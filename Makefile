@@ -72,7 +72,7 @@ test: known-package setup ## every test, real Kafka and Postgres included, with 
 	@$(BIN)/coverage report $(if $(s)$(k),,--fail-under=85)
 
 restore-test: setup ## a whole site whose Postgres is set back to a backup (3 minutes; not part of make test)
-	@$(BIN)/python -m pytest -q tests/restore
+	@$(BIN)/python -m pytest -q tests/restore/restored_site.py
 
 lint: known-package setup ## ruff: rules and format
 	@$(BIN)/ruff check $(FOLDERS)
