@@ -4,12 +4,13 @@ A committed offset says "its effect is in Postgres", and a restored Postgres has
 Every consumer recognises what it has done already, so to read too much again changes nothing.
 """
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.errors import CommitFailedError, IllegalGenerationError, KafkaError, UnknownMemberIdError
+from aiokafka.errors import CommitFailedError, KafkaError
 
 from mailroom_common.errors import Fatal, Unavailable
 from mailroom_common.kafka.client import close_client, create_admin_client, create_consumer
@@ -32,6 +33,9 @@ GROUPS: Mapping[str, tuple[Topic, ...]] = {
     subscription_manager_group(CONNECTION_EVENTS): (CONNECTION_EVENTS,),
 }
 
+# Longer than the sessions of the consumers.
+MEMBERS_GONE_WITHIN_S = 90.0
+
 
 @dataclass(frozen=True, slots=True)
 class RewoundGroup:
@@ -42,17 +46,21 @@ class RewoundGroup:
     records: int
 
 
-async def rewind_groups(settings: KafkaSettings, since: datetime, *, is_dry_run: bool) -> list[RewoundGroup]:
+async def rewind_groups(
+    settings: KafkaSettings, since: datetime, *, is_dry_run: bool, patience_s: float = MEMBERS_GONE_WITHIN_S
+) -> list[RewoundGroup]:
     """A group is only ever set back: a partition that stands before `since` stays where it is.
 
     Raises:
-        Fatal: a group has members, who would go on from where they are.
+        Fatal: a group still has members after `patience_s`, who would go on from where they are.
         Unavailable: Kafka does not answer.
     """
     try:
         partitions = await _list_partitions(settings)
         return [
-            await _rewind_group(settings, settings.topic_prefix + name, partitions[name], since, is_dry_run)
+            await _rewind_group(
+                settings, settings.topic_prefix + name, partitions[name], since, None if is_dry_run else patience_s
+            )
             for name in GROUPS
         ]
     except (KafkaError, OSError) as error:
@@ -76,19 +84,35 @@ async def _list_partitions(settings: KafkaSettings) -> dict[str, list[TopicParti
 
 
 async def _rewind_group(
-    settings: KafkaSettings, group: str, partitions: list[TopicPartition], since: datetime, is_dry_run: bool
+    settings: KafkaSettings, group: str, partitions: list[TopicPartition], since: datetime, patience_s: float | None
 ) -> RewoundGroup:
+    """Without patience nothing is changed."""
     consumer = create_consumer(settings, group_id=group, enable_auto_commit=False, client_id="mailroom-rewind")
     try:
         await consumer.start()
         earlier = await _find_earlier_offsets(consumer, partitions, since)
-        if earlier and not is_dry_run:
-            await consumer.commit({partition: offset for partition, (offset, _) in earlier.items()})
-    except (CommitFailedError, UnknownMemberIdError, IllegalGenerationError) as error:
-        raise Fatal(f"the group {group} has members: stop the services before its offsets are set back") from error
+        if earlier and patience_s is not None:
+            offsets = {partition: offset for partition, (offset, _) in earlier.items()}
+            await _commit_without_members(consumer, group, offsets, patience_s)
     finally:
         await close_client(consumer)
     return RewoundGroup(group, len(earlier), sum(committed - offset for offset, committed in earlier.values()))
+
+
+async def _commit_without_members(
+    consumer: AIOKafkaConsumer, group: str, offsets: dict[TopicPartition, int], patience_s: float
+) -> None:
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + patience_s
+    while True:
+        try:
+            await consumer.commit(offsets)
+            return
+        except CommitFailedError as error:
+            if loop.time() >= deadline:
+                raise Fatal(f"the group {group} has members: stop the services before it is set back") from error
+        # A static member that has stopped belongs to its group until its session times out.
+        await asyncio.sleep(1)
 
 
 async def _find_earlier_offsets(

@@ -84,5 +84,5 @@ async def test_group_with_members_is_left(settings: KafkaSettings) -> None:
         await member.getone()
         await member.commit()
         with pytest.raises(Fatal, match="stop the services"):
-            await rewind_groups(settings, BACKUP_AT, is_dry_run=False)
+            await rewind_groups(settings, BACKUP_AT, is_dry_run=False, patience_s=0)
     assert await _committed(settings) == 1

@@ -22,6 +22,7 @@ from mailroom_common.settings import KafkaSettings
 from mailroom_sandbox.site import environment as environments
 from mailroom_sandbox.site.endpoints import Endpoints, EndpointsFile
 from mailroom_sandbox.site.environment import SiteEnvironment
+from mailroom_sandbox.site.reverse_proxy.api_pages import APIPages
 from mailroom_sandbox.site.reverse_proxy.forwarding import ReverseProxy
 from mailroom_sandbox.site.reverse_proxy.listener import listen_on_port
 from mailroom_sandbox.site.services import SERVICES, Service
@@ -262,7 +263,9 @@ class _Site:
         proxy = ReverseProxy({route: self._service_url(service) for service in SERVICES for route in service.routes})
         tls = self._plan.certificates.build_server_ssl_context()
         try:
-            async with listen_on_port(proxy, port=self._plan.ports["front"], tls=tls):
+            described = {service.name: self._service_url(service) for service in SERVICES if service.routes}
+            pages = APIPages(described, proxy)
+            async with listen_on_port(pages, port=self._plan.ports["front"], tls=tls):
                 yield
         finally:
             await proxy.close()

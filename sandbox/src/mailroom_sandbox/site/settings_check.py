@@ -67,7 +67,7 @@ def _find_unknown_variables(given: GivenSettings) -> Iterator[str]:
 
 
 def _find_mistakes(kinds: list[type[MailroomSettings]], environment: Mapping[str, str]) -> Iterator[str]:
-    with _replace_environment(environment):
+    with replace_environment(environment):
         for kind in kinds:
             try:
                 load_settings(kind)
@@ -91,7 +91,7 @@ def _name_place(mistake: str, given: GivenSettings) -> str:
 
 
 @contextmanager
-def _replace_environment(environment: Mapping[str, str]) -> Iterator[None]:
+def replace_environment(environment: Mapping[str, str]) -> Iterator[None]:
     """The settings classes read the process's own environment; this one is about to start others."""
     kept = dict(os.environ)
     os.environ.clear()

@@ -18,7 +18,7 @@ from mailroom_common.locks import SessionLock, hold_session_lock
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import acquire_session, open_transaction
 from mailroom_common.tokens.store import TokenStore
-from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS
+from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
 from subscription_manager.adapters.connection_rows import (
     doc_source_values,
     email_values,
@@ -55,12 +55,12 @@ _UPSERT_DOC_SOURCE = """
 insert into subscription_manager.doc_source
     (id, tenant_id, provider, profile, access, state, published_version, provider_user_id, provider_tenant, folders,
      start_at, grant_generation, client_state_hashes, next_check_at, failed_attempts, next_backstop_at,
-     provider_ended_at, sync_rows_deleted_at, created_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+     provider_ended_at, sync_rows_deleted_at, created_at, relist_from, relist_number)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 on conflict (id) do update set
     state = $6, published_version = $7, provider_user_id = $8, provider_tenant = $9, folders = $10, start_at = $11,
     grant_generation = $12, client_state_hashes = $13, next_check_at = $14, failed_attempts = $15,
-    next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18
+    next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18, relist_from = $20, relist_number = $21
 """
 
 _UPSERT_EMAIL = """
@@ -263,7 +263,9 @@ class PgConnectionStore:
         self, conn: PoolConnectionProxy, doc_source_id: str, tenant_id: str, reason: SyncReason
     ) -> None:
         request = build_sync_request(doc_source_id, tenant_id, reason, self._clock())
-        await self._outbox.append_record(conn, SYNC_REQUESTS, doc_source_id, request, aggregate=doc_source_id)
+        # A run that may take long has a lane of its own, so that it does not delay other mailboxes.
+        topic = SYNC_REQUESTS_BACKFILL if reason is SyncReason.REPLAY else SYNC_REQUESTS
+        await self._outbox.append_record(conn, topic, doc_source_id, request, aggregate=doc_source_id)
 
 
 class _PgLockedConnection:

@@ -91,6 +91,8 @@ class Connection:
     folders: tuple[str, ...] = ()
     start_at: datetime | None = None
     grant_generation: int = 0
+    relist_from: datetime | None = None
+    relist_number: int = 0
     connection_status: ConnectionStatus | None = None
     connection_reason: str | None = None
     current_error: str | None = None
@@ -162,6 +164,8 @@ def build_doc_source_event(connection: Connection, occurred_at: datetime) -> Doc
         client_states=list(connection.client_states),
         subscription_id=connection.subscription_id,
         grant_generation=connection.grant_generation,
+        relist_from=connection.relist_from,
+        relist_number=connection.relist_number,
     )
 
 
