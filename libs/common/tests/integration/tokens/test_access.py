@@ -154,6 +154,7 @@ async def test_who_is_cancelled_while_the_provider_answers_does_not_lose_the_rot
         await asking
     refresher.hold.set()
     await tokens.aclose()
+    assert not tokens._running
     grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
     assert grant.tokens.refresh_token == "refresh-1"
