@@ -362,6 +362,19 @@ async def test_a_process_that_waited_for_the_lock_believes_the_refusal_that_anot
     assert refresher.presented == ["refresh-0"]
 
 
+async def test_a_process_that_waited_for_the_lock_uses_the_token_that_another_was_given(
+    store: TokenStore, tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox
+) -> None:
+    refresher.hold.clear()
+    elsewhere = AccessTokens(store, {"outlook": refresher}, {}, clock=Clock())
+    asking = [asyncio.create_task(one.get_access_token(mailbox)) for one in (tokens, elsewhere)]
+    await refresher.asked.wait()
+    await asyncio.sleep(0.2)  # the second one waits in Postgres, which gives no sign of it
+    refresher.hold.set()
+    assert await asyncio.gather(*asking) == ["access-1", "access-1"]
+    assert refresher.presented == ["refresh-0"]
+
+
 async def test_a_provider_that_is_not_set_up_condemns_no_grant(store: TokenStore, mailbox: Mailbox) -> None:
     with pytest.raises(AccessDenied, match="outlook"):
         await AccessTokens(store, {}, {}, clock=Clock()).get_access_token(mailbox)
