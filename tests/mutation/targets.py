@@ -80,6 +80,9 @@ TARGETS = {
     ),
     "leases": Target(
         (f"{_INGESTION}/src/ingestion/adapters/leases.py",),
-        (f"{_INGESTION}/tests/integration/adapters/test_leases.py",),
+        (
+            f"{_INGESTION}/tests/integration/adapters/test_leases.py",
+            f"{_INGESTION}/tests/integration/adapters/test_rereads.py",
+        ),
     ),
 }
