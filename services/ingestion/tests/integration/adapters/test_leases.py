@@ -143,7 +143,8 @@ async def test_a_lane_gives_out_its_own_documents_and_says_when_its_next_one_is_
     await site.intakes.record_attachment(record)
     for is_backfill, lane, other in ((True, Lane.BACKFILL, Lane.LIVE), (False, Lane.LIVE, Lane.BACKFILL)):
         await site.pool.execute(
-            "update ingestion.document set is_backfill = $1, status = 'pending', lease_token = null, next_attempt_at = now()",
+            "update ingestion.document set is_backfill = $1, status = 'pending', lease_token = null, "
+            "next_attempt_at = now()",
             is_backfill,
         )
         assert await site.leases.read_seconds_until_due([other]) is None
