@@ -174,6 +174,7 @@ async def test_replaying_everything_twice_changes_nothing(site: Site) -> None:
     sources = []
     for provider in PROVIDERS:
         address, source = await site.connect(provider)
+        await eventually(partial(has_subscription, site, source))  # so that the mail is announced, not found
         await site.control.deliver_mail(mail(pdf("one"), pdf("two")), address)
         await site.control.deliver_mail(mail(pdf("one")), address)
         await site.settled(source, documents=2, messages=2)
@@ -182,6 +183,10 @@ async def test_replaying_everything_twice_changes_nothing(site: Site) -> None:
     for number in (1, 2):
         await replay_everything(site, sources, f"twice-{number}")
     assert [await describe_everything(site, source) for source in sources] == before
+
+
+async def has_subscription(site: Site, source: str) -> bool:
+    return (await site.api.get_json(f"/doc-sources/{source}"))["subscription_expires_at"] is not None
 
 
 async def describe_everything(site: Site, source: str) -> dict[str, object]:
