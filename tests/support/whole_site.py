@@ -21,6 +21,7 @@ from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.demo.mails import SAMPLES
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import read_json
+from mailroom_sandbox.site.stack.kafka_security import ADMIN, ClusterAccess, find_broker_security
 from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
 
 PROVIDERS = ("outlook", "gmail")
@@ -36,6 +37,12 @@ class Site:
     control: ControlClient
     trusted: ssl.SSLContext
     http: httpx.AsyncClient
+
+    def kafka_access(self, user: str = ADMIN) -> ClusterAccess:
+        """Of a secured site."""
+        certificates = ca.load_or_create_certificates(self.running.home.tls)
+        security = find_broker_security(self.running.home, certificates)
+        return ClusterAccess(self.running.endpoints.kafka, security.build_client_security(user))
 
     async def connect(self, provider: str, address: str | None = None) -> tuple[str, str]:
         """A mailbox, connected through its pages: (address, doc source). A new one unless an address is given."""
@@ -65,8 +72,9 @@ class Site:
 
 
 @asynccontextmanager
-async def whole_site(home: Path) -> AsyncIterator[Site]:
-    async with site_harness(home, "up", environment={}) as running:
+async def whole_site(home: Path, *options: str) -> AsyncIterator[Site]:
+    """`options` are those of `mailroom-sandbox up`."""
+    async with site_harness(home, "up", *options, environment={}) as running:
         trusted = ca.load_or_create_certificates(running.home.tls).client_context()
         control = f"http://127.0.0.1:{read_json(running.home.ports, {})['sandbox_control']}"
         endpoints = running.endpoints
