@@ -14,8 +14,8 @@ PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyp
 jobs := 2
 
 # `s=sync-engine` narrows test, lint, types and fmt to one package; a name that is none is refused, not ignored.
-PACKAGES := $(patsubst %/pyproject.toml,%,$(PYPROJECTS)) tests bench
-FOLDERS := $(if $(s),$(strip $(foreach package,$(PACKAGES),$(if $(filter $(notdir $(package)),$(s)),$(package)))),libs services cli sandbox tests bench)
+PACKAGES := $(patsubst %/pyproject.toml,%,$(PYPROJECTS)) tests bench deploy
+FOLDERS := $(if $(s),$(strip $(foreach package,$(PACKAGES),$(if $(filter $(notdir $(package)),$(s)),$(package)))),libs services cli sandbox tests bench deploy)
 # An option typed as `k=name` reaches the recipe as an environment variable, whatever quotes it holds.
 chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k "$$k")
 OWN_PACKAGES := mailroom-common mailroom-outlook mailroom-gmail mailroom-webhook-gateway mailroom-sync-engine \
@@ -28,8 +28,8 @@ IMAGES := webhook-gateway subscription-manager sync-engine ingestion cli sandbox
 package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
-.PHONY: known-package help setup run up down logs test lint types fmt check reference mutate bench lock images \
-	stand-ins clean
+.PHONY: known-package help setup run up down logs test lint types fmt check reference chart mutate bench lock \
+	images stand-ins clean
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1mmake %-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,7 +47,7 @@ known-package:
 setup: $(STAMP) ## what the machine lacks, and the Python environment in .venv
 	@:
 
-$(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt $(PYPROJECTS)
+$(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt deploy/helm/requirements-tools.txt $(PYPROJECTS)
 	@./sandbox/set-up.sh
 	@touch $@
 
@@ -86,6 +86,9 @@ fmt: known-package setup ## puts everything into the one format
 
 reference: setup ## the generated pages in docs/, and .env.example, anew from the code
 	@cd tests/support && ../../$(BIN)/python -m reference
+
+chart: setup ## the chart's generated files anew: values, schema, README, components, topics, dashboards
+	@cd deploy/helm && ../../$(BIN)/python -m chart_source
 
 mutate: setup ## single changes that no test notices (occasional, takes an hour); m=outbox for one target
 	@$(BIN)/python tests/mutation/mutate.py $(m)

@@ -275,17 +275,23 @@ class APISettings(MailroomSettings):
 
 
 class PublicSettings(MailroomSettings):
-    """`public_url` is where providers and browsers reach us; `trusted_proxies` are comma-separated networks."""
+    """Where this site is reached from outside, and by whom."""
 
-    # Where providers and browsers reach this site.
+    # Where browsers reach this site, and providers too unless they have a name of their own.
     public_url: HTTPSAddress
+    # Where providers reach this site, where that is another name; `MAILROOM_PUBLIC_URL` otherwise.
+    webhook_url: HTTPSAddress | None = None
     # Comma-separated networks whose `X-Forwarded-For` is believed.
     trusted_proxies: str = ""
 
-    @field_validator("public_url")
+    @property
+    def webhook_base_url(self) -> str:
+        return self.webhook_url or self.public_url
+
+    @field_validator("public_url", "webhook_url")
     @classmethod
-    def _no_trailing_slash(cls, value: str) -> str:
-        return value.rstrip("/")
+    def _no_trailing_slash(cls, value: str | None) -> str | None:
+        return None if value is None else value.rstrip("/")
 
 
 class TLSSettings(CABundleSettings):

@@ -113,6 +113,15 @@ def test_urls_lose_their_trailing_slash(monkeypatch: pytest.MonkeyPatch) -> None
     assert load_settings(PublicSettings).public_url == "https://mail.example"
 
 
+def test_providers_reach_us_at_the_public_url_unless_they_have_one_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MAILROOM_PUBLIC_URL", "https://mail.example")
+    assert load_settings(PublicSettings).webhook_base_url == "https://mail.example"
+    monkeypatch.setenv("MAILROOM_WEBHOOK_URL", "https://hooks.example/")
+    assert load_settings(PublicSettings).webhook_base_url == "https://hooks.example"
+
+
 def test_health_port_is_not_the_port_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "127.0.0.1:9092")
     monkeypatch.setenv("MAILROOM_HEALTH_PORT", "8081")

@@ -215,7 +215,7 @@ def _build_reconciler(parts: Parts, producer: EventProducer) -> SubscriptionReco
         parts.providers.traits,
         maintainers,
         end,
-        parts.settings.public_url,
+        parts.settings.webhook_base_url,
         parts.clock,
     )
     return SubscriptionReconciler(
@@ -233,7 +233,7 @@ def _build_maintainers(parts: Parts, producer: EventProducer) -> dict[str, Subsc
     publisher = KafkaDocSourcePublisher(producer, parts.clock)
     maintainers: dict[str, SubscriptionMaintainer] = {}
     for name, client in parts.providers.push.items():
-        push, urls = client.traits.push, build_webhook_urls(parts.settings.public_url, name)
+        push, urls = client.traits.push, build_webhook_urls(parts.settings.webhook_base_url, name)
         if push is None:
             continue
         if push.is_shared_by_account:
@@ -275,7 +275,7 @@ async def _schedule_checks_of_misdirected(parts: Parts) -> None:
     """MAILROOM_PUBLIC_URL may be another one since the last start."""
     for name, traits in parts.providers.traits.items():
         if traits.push is not None and traits.push.has_notification_url:
-            urls = build_webhook_urls(parts.settings.public_url, name)
+            urls = build_webhook_urls(parts.settings.webhook_base_url, name)
             await parts.connections.schedule_checks_of_misdirected(name, urls, parts.clock())
 
 
