@@ -63,6 +63,7 @@ class PgIntakeStore:
         attachment = build_attachment(stored)
         async with open_transaction(self._pool) as conn:
             known = await conn.fetchrow(_FIND_INTAKE, attachment.attachment_id, stored.doc_source_id)
+            assert known is not None  # noqa: S101  # it answers with one row, of nulls where nothing is known
             if known["tenant_id"] not in (None, stored.tenant_id):
                 raise Rejected(f"doc source {stored.doc_source_id} belongs to another tenant than its record says")
             if known["kept_key"] is not None:

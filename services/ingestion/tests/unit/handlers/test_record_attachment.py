@@ -1,6 +1,7 @@
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ingestion_fakes import PDF, FakeBlobs, build_record
@@ -101,7 +102,7 @@ OTHER = build_record(source="source-of-another-tenant", tenant="globex")
 )
 @pytest.mark.parametrize("replay_id", [None, "r1"])
 async def test_a_record_that_names_the_blob_of_another_attachment_is_dead_lettered_before_anything_is_done(
-    tmp_path: Path, changed: dict[str, str], said: str, replay_id: str | None
+    tmp_path: Path, changed: dict[str, Any], said: str, replay_id: str | None
 ) -> None:
     intakes, rereads = FakeIntakeStore(OTHER.blob_key), FakeRereads(OTHER.attachment_id)
     blobs = FakeBlobs(tmp_path, {OTHER.blob_key: PDF})
