@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 import trustme
 from aiokafka.admin import NewTopic
-from aiokafka.errors import KafkaError, TopicAuthorizationFailedError
+from aiokafka.errors import KafkaError
 from kafka_rights import Rights, find_rights
 from pydantic import SecretStr
 
@@ -125,7 +125,7 @@ async def test_a_user_with_a_scram_password_reads_and_writes_what_is_allowed(
 
 async def test_a_client_is_known_by_its_certificate(kafka: SecuredKafka) -> None:
     access = kafka.access_by_certificate(kafka.client)
-    with pytest.raises(TopicAuthorizationFailedError):
+    with pytest.raises(KafkaError, match="AuthorizationFailed"):
         async with asyncio.timeout(60):
             await exchange_record(access)
     await allow_everything(kafka, "User:ingestion")
