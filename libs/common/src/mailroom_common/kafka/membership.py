@@ -288,6 +288,6 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
         if missing := self._topics.keys() - await self._consumer.topics():
             # What a user may not read is not shown to it either.
             raise Unavailable(
-                f"Kafka has no topic {', '.join(sorted(missing))}, or does not show it to us: run `mailroom topics apply`, "
-                "with --acls where Kafka has an authorizer"
+                f"Kafka has no topic {', '.join(sorted(missing))}, or does not show it to us: "
+                "run `mailroom topics apply`, with --acls where Kafka has an authorizer"
             )
