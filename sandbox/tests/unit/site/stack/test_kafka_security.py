@@ -5,6 +5,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from mailroom_common.settings import KafkaSettings
 from mailroom_common.topic_access import COMPONENTS
 from mailroom_sandbox.site import environment
 from mailroom_sandbox.site.services import SERVICES
@@ -53,4 +54,4 @@ def test_each_process_gets_its_own_user_and_a_process_without_kafka_none(tmp_pat
     }
     connected = {component.name.replace("-", "_"): component.default_user for component in COMPONENTS}
     assert users == {**dict.fromkeys(users), **connected}
-    assert site.build_command_environment()["MAILROOM_KAFKA_USERNAME"] == ADMIN
+    assert site.build_command_environment("topics", [KafkaSettings])["MAILROOM_KAFKA_USERNAME"] == ADMIN
