@@ -18,15 +18,21 @@ PACKAGES := $(patsubst %/pyproject.toml,%,$(PYPROJECTS)) tests bench
 FOLDERS := $(if $(s),$(strip $(foreach package,$(PACKAGES),$(if $(filter $(notdir $(package)),$(s)),$(package)))),libs services cli sandbox tests bench)
 # An option typed as `k=name` reaches the recipe as an environment variable, whatever quotes it holds.
 chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k "$$k")
-COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	--no-emit-find-links --no-header --no-annotate --no-emit-package mailroom-common \
-	--no-emit-package mailroom-outlook --no-emit-package mailroom-gmail
+OWN_PACKAGES := mailroom-common mailroom-outlook mailroom-gmail mailroom-webhook-gateway mailroom-sync-engine \
+	mailroom-ingestion mailroom-subscription-manager
+COMPILE := $(BIN)/uv pip compile -q --universal --python-version 3.11 --no-emit-index-url --no-emit-find-links \
+	--no-header --no-annotate $(addprefix --no-emit-package ,$(OWN_PACKAGES))
+
+# What an image holds: the folder of its package. `build` is what builds them.
+IMAGES := webhook-gateway subscription-manager sync-engine ingestion cli sandbox
+package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
-.PHONY: known-package help setup run up down logs test lint types fmt check reference mutate bench lock clean
+.PHONY: known-package help setup run up down logs test lint types fmt check reference mutate bench lock images \
+	stand-ins clean
 
 help: ## this page
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  \033[1mmake %-10s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1mmake %-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nexamples\n'
 	@printf '  make run                           everything on this machine; Ctrl-C stops it, make run resumes it\n'
 	@printf '  make run ONCE=1                    ends with 0 when every sample mail has become its documents\n'
@@ -77,18 +83,27 @@ fmt: known-package setup ## puts everything into the one format
 	@$(BIN)/ruff check -q --fix-only $(FOLDERS)
 	@$(BIN)/ruff format $(FOLDERS)
 
-reference: setup ## docs/reference.md anew: log events, metrics, reasons, topics, tables, settings
+reference: setup ## docs/reference.md, docs/settings.md and .env.example anew, from the code
 	@cd tests/support && ../../$(BIN)/python -m reference
 
-mutate: setup ## single changes that no unit test notices (occasional, takes an hour); m=outbox for one module
+mutate: setup ## single changes that no test notices (occasional, takes an hour); m=outbox for one target
 	@$(BIN)/python tests/mutation/mutate.py $(m)
 
 bench: setup ## the figures of docs/performance.md
 	@for bench in bench/*/; do $(BIN)/python "$$bench"; done
 
-lock: $(STAMP) ## compiles requirements*.txt anew from the pyproject files
-	@$(COMPILE) $(PYPROJECTS) -o requirements.txt
-	@$(COMPILE) $(PYPROJECTS) requirements-dev.in -o requirements-dev.txt
+lock: $(STAMP) ## compiles requirements*.txt, and what each image installs of them, from the pyproject files
+	@$(COMPILE) --generate-hashes $(PYPROJECTS) -o requirements.txt
+	@$(COMPILE) --generate-hashes $(PYPROJECTS) requirements-dev.in -o requirements-dev.txt
+	@$(foreach image,$(IMAGES),$(COMPILE) $(call package-of,$(image))/pyproject.toml $(if $(filter cli,$(image)),--extra services) \
+		-c requirements.txt -o deploy/images/requirements/$(image).txt &&) :
+	@echo hatchling | $(COMPILE) - -c requirements-dev.txt -o deploy/images/requirements/build.txt
+
+images: ## container images, by Docker or podman, one per service; i=sync-engine for one
+	@deploy/images/build-images.sh $(i)
+
+stand-ins: ## what replaces the public base images where no registry is reached (podman; root)
+	@deploy/images/make-stand-ins.sh
 
 clean: ## forgets the state under .mailroom; the environment in .venv stays
 	@if [ -x $(SANDBOX) ]; then $(SANDBOX) clean; else rm -rf '$(or $(MAILROOM_HOME),.mailroom)'; fi

@@ -38,6 +38,7 @@ from wrk import Measured, Wrk, is_installed
 from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, PARTITIONS, SCHEMAS
 from mailroom_sandbox.site.stack import jars
 from mailroom_sandbox.site.stack.home import find_home
@@ -60,6 +61,7 @@ SERVERS = {
 class Site:
     kafka_bootstrap: str
     topic_prefix: str
+    kafka_security: KafkaSecurity = UNSECURED
 
 
 @dataclass(frozen=True)

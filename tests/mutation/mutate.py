@@ -1,308 +1,254 @@
 """`make mutate`: which single changes of the code that keeps promises does no test notice?
 
-Each mutant runs the module's tests in a forked process, with the mutated module in place of the real one; no file is
-changed. A mutant is caught when a test fails or the tests do not end in time. What survives is printed, and explained
-one by one in docs/mutation.md.
+The tests of a target are collected and run once, unchanged, to learn which of them reach which lines. Each mutant is
+then tried in a forked process: its function's code is swapped in place, no file is changed, and only the tests that
+reach the changed statement run, the quickest first, up to the first failure. What survives is printed, and explained
+one by one in docs/mutation.md. Servers that session fixtures start, such as Postgres, are shared by all mutants.
 
-    tests/mutation/mutate.py [NAME…]     NAME as in TARGETS, e.g. `outbox`; all of them without one
-    tests/mutation/mutate.py NAME:12,34  the mutants of these lines only
+    tests/mutation/mutate.py [NAME…]       NAME as in targets.py, e.g. `outbox`; all of them without one
+    tests/mutation/mutate.py NAME:FILE:12  only the mutants of one file's lines, e.g. `sync_domain:cursor:12,34`
 """
 
 import ast
-import copy
-import importlib
-import importlib.abc
-import importlib.machinery
-import importlib.util
+import functools
+import gc
 import os
 import signal
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, FrameType, FunctionType
+from typing import Any, TextIO
 
 import pytest
+import structlog
+from hypothesis import Phase, settings
+from mutants import Mutant, find_mutants
+from targets import ROOT, TARGETS, Target
 
-ROOT = Path(__file__).resolve().parents[2]
-_TIMEOUT_S = 60.0
-# Imported once before the forks: they cost most of a short test run.
-_PRELOADED = (
-    "aiokafka",
-    "aiokafka.admin",
-    "asyncpg",
-    "fastapi",
-    "fastavro",
-    "httpx",
-    "hypothesis",
-    "uvicorn",
-    "structlog",
-)
+# A test that takes this long with a mutant, and not without it, hangs: the mutant is caught.
+_TIMEOUT_S = 8.0
+_TIMEOUT_FACTOR = 5.0
+
+_NOT_TRIED = 3  # exit code of a fork
+
+_Key = tuple[str, int]  # a function's qualified name and its first line
 
 
-_COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
-_OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Div,
-    ast.Div: ast.Mult,
-    ast.BitOr: ast.BitAnd,
-    ast.BitAnd: ast.BitOr,
-}
+class LineTracer:
+    """Which lines of `paths` a test runs, in any thread."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._paths = {str(path) for path in paths}
+        self.lines: set[tuple[str, int]] = set()
+
+    def __enter__(self) -> "LineTracer":
+        self.lines = set()
+        threading.settrace(self._trace_call)
+        sys.settrace(self._trace_call)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.settrace(None)
+        threading.settrace(None)
+
+    def _trace_call(self, frame: FrameType, event: str, _: Any) -> Any:  # Any: sys.settrace's own types
+        return self._trace_line if frame.f_code.co_filename in self._paths else None
+
+    def _trace_line(self, frame: FrameType, event: str, _: Any) -> Any:
+        self.lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._trace_line
 
 
-@dataclass(frozen=True, slots=True)
-class Mutant:
-    line: int
-    change: str
-    tree: ast.Module
+@dataclass(slots=True)
+class MeasuredTest:
+    item: pytest.Item
+    lines: set[tuple[str, int]]
+    duration_s: float
 
 
-def find_mutants(source: str) -> Iterator[Mutant]:
-    """All mutations of functions' bodies; log lines, metrics, annotations and module constants are left alone."""
-    tree = ast.parse(source)
-    for index, site in enumerate(_list_sites(tree)):
-        if (change := _describe_change(site)) is not None:
-            mutated = copy.deepcopy(tree)
-            _apply_change(mutated, _list_sites(mutated)[index])
-            text = ast.unparse(site).splitlines()[0][:80]
-            yield Mutant(getattr(site, "lineno", 0), f"`{text}`: {change}", ast.fix_missing_locations(mutated))
+@dataclass(slots=True)
+class Score:
+    mutants: int = 0
+    survivors: int = 0
+
+    def __str__(self) -> str:
+        caught = self.mutants - self.survivors
+        return f"{caught} of {self.mutants} caught ({100 * caught / max(self.mutants, 1):.0f} %)"
 
 
-def _list_sites(tree: ast.Module) -> list[ast.AST]:
-    return [node for function in _list_functions(tree) for node in _walk_body(function)]
+@dataclass(slots=True)
+class MutationRun:
+    """A pytest plugin that tries a target's mutants in place of running the tests."""
 
+    name: str
+    target: Target
+    file: str
+    lines: set[int]
+    out: TextIO
+    score: Score = field(default_factory=Score)
+    is_broken: bool = False
 
-def _list_functions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Outermost functions and methods; a Protocol has nothing to run."""
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and not _is_protocol(node)]
-    bodies = [tree.body, *(node.body for node in classes)]
-    return [node for body in bodies for node in body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    def pytest_sessionstart(self) -> None:
+        # Before the test modules are read: no example is kept for the next mutant, and all mutants see the same ones.
+        settings.register_profile(
+            "mutation",
+            settings.get_profile("mailroom"),
+            database=None,
+            derandomize=True,
+            phases=(Phase.explicit, Phase.generate),
+        )
+        settings.load_profile("mutation")
+        # Drawing a traceback takes longer than most tests.
+        structlog.configure(processors=[structlog.processors.KeyValueRenderer()])
 
-
-def _is_protocol(node: ast.ClassDef) -> bool:
-    return any("Protocol" in ast.unparse(base) for base in node.bases)
-
-
-def _walk_body(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[ast.AST]:
-    for statement in function.body:
-        yield from _walk_node(statement)
-
-
-def _walk_node(node: ast.AST) -> Iterator[ast.AST]:
-    if _is_observation(node) or isinstance(node, ast.arguments):
-        return
-    yield node
-    for name, value in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list"):
-            continue
-        for child in value if isinstance(value, list) else [value]:
-            if isinstance(child, ast.AST):
-                yield from _walk_node(child)
-
-
-def _is_observation(node: ast.AST) -> bool:
-    """A log line, a metric, a docstring: no test has to notice them."""
-    if not isinstance(node, ast.Expr):
-        return False
-    if isinstance(node.value, ast.Constant):
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        # Read now, as it was imported: who works on a module meanwhile does not disturb.
+        sources = {path: path.read_text() for path in self.target.list_sources() if self.file in ("", path.stem)}
+        tests = self._measure_tests(session, list(sources))
+        if session.testsfailed or session.testscollected == 0:
+            self.is_broken = True
+            return True
+        for path, source in sources.items():
+            self._try_mutants(session, path, source, tests)
         return True
-    text = ast.unparse(node.value)
-    return text.startswith("log.") or text.partition(".")[0].isupper()
+
+    def _measure_tests(self, session: pytest.Session, paths: Sequence[Path]) -> list[MeasuredTest]:
+        tests: list[MeasuredTest] = []
+        for position, item in enumerate(session.items, 1):
+            self._show(f"{self.name}: test {position} of {len(session.items)} without a mutation")
+            tracer, start_s = LineTracer(paths), time.monotonic()
+            with tracer:
+                _run_item(item, next_item=_next_item(session, position))
+            tests.append(MeasuredTest(item, tracer.lines, time.monotonic() - start_s))
+        return sorted(tests, key=lambda test: test.duration_s)
+
+    def _try_mutants(self, session: pytest.Session, path: Path, source: str, tests: Sequence[MeasuredTest]) -> None:
+        mutants = [one for one in find_mutants(source) if not self.lines or one.line in self.lines]
+        score = Score()
+        for mutant in mutants:
+            self._show(f"{self.name}: {path.stem} {score.mutants + 1} of {len(mutants)}, {score.survivors} survive")
+            score.mutants += 1
+            places = {(str(path), line) for line in mutant.lines}
+            reaching = [test for test in tests if places & test.lines]
+            if not (reaching and _is_caught(session, path, mutant, reaching)):
+                score.survivors += 1
+                reached = f"{len(reaching)} tests reach it" if reaching else "no test reaches it"
+                self._print(f"  {path.stem}, line {mutant.line}: {mutant.change} ({reached})")
+        self._print(f"  {path.stem}: {score}")
+        self.score.mutants += score.mutants
+        self.score.survivors += score.survivors
+
+    def _show(self, progress: str) -> None:
+        if self.out.isatty():
+            self.out.write(f"\r\x1b[K{progress}")
+            self.out.flush()
+
+    def _print(self, line: str) -> None:
+        self._show("")
+        print(line, file=self.out, flush=True)
 
 
-def _describe_change(node: ast.AST) -> str | None:
-    """What `_apply_change` does to this node; None when it is left alone."""
-    match node:
-        case ast.Compare(ops=[comparison]) if type(comparison) in _COMPARISONS:
-            return f"{type(comparison).__name__} -> {_COMPARISONS[type(comparison)].__name__}"
-        case ast.BoolOp():
-            return "and <-> or"
-        case ast.UnaryOp(op=ast.Not()):
-            return "not removed"
-        case ast.BinOp(op=operator) if type(operator) in _OPERATORS:
-            return f"{type(operator).__name__} -> {_OPERATORS[type(operator)].__name__}"
-        case ast.Constant(value=bool() as flag):
-            return f"{not flag}"
-        case ast.Constant(value=int() | float() as number):
-            return f"{number + 1}"
-        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
-            return (
-                None if isinstance(test, ast.Compare | ast.Constant | ast.UnaryOp | ast.BoolOp) else "condition negated"
-            )
-        case ast.Return(value=ast.expr() as value):
-            return None if isinstance(value, ast.Constant) else "return None"
-        case ast.Raise() | ast.Break() | ast.Continue() | ast.AugAssign() | ast.Delete():
-            return "removed"
-        case ast.Expr(value=ast.Call() | ast.Await()) | ast.Assign(targets=[ast.Attribute() | ast.Subscript()]):
-            return "removed"
-        case _:
-            return None
+def _next_item(session: pytest.Session, position: int) -> pytest.Item | pytest.Session:
+    """What comes after an item; after the last one everything is torn down except what belongs to the session."""
+    return session.items[position] if position < len(session.items) else session
 
 
-def _apply_change(tree: ast.Module, node: ast.AST) -> None:
-    match node:
-        case ast.Compare():
-            node.ops = [_COMPARISONS[type(node.ops[0])]()]
-        case ast.BoolOp():
-            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        case ast.BinOp():
-            node.op = _OPERATORS[type(node.op)]()
-        case ast.Constant(value=bool() as flag):
-            node.value = not flag
-        case ast.Constant(value=int() | float() as number):
-            node.value = number + 1
-        case ast.If() | ast.While() | ast.IfExp():
-            node.test = ast.UnaryOp(ast.Not(), node.test)
-        case ast.Return():
-            node.value = ast.Constant(None)
-        case ast.UnaryOp():
-            _replace_node(tree, node, node.operand)
-        case _:
-            _replace_node(tree, node, ast.Pass())
+def _run_item(item: pytest.Item, next_item: pytest.Item | pytest.Session) -> None:
+    item.config.hook.pytest_runtest_protocol(item=item, nextitem=next_item)
 
 
-def _replace_node(tree: ast.Module, old: ast.AST, new: ast.AST) -> None:
-    for parent in ast.walk(tree):
-        for name, value in ast.iter_fields(parent):
-            if value is old:
-                setattr(parent, name, new)
-                return
-            if isinstance(value, list):
-                for position, child in enumerate(value):
-                    if child is old:
-                        value[position] = new
-                        return
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """`module` is what is mutated, `tests` what has to notice it, from the root of the repository."""
-
-    module: str
-    tests: tuple[str, ...]
-
-
-COMMON = "libs/common/tests/unit"
-TARGETS = {
-    "outbox": Target("mailroom_common.outbox", (f"{COMMON}/test_outbox.py",)),
-    "partition_consumer": Target(
-        "mailroom_common.kafka.partition_consumer",
-        (
-            f"{COMMON}/kafka/test_partition_consumer.py",
-            f"{COMMON}/kafka/test_windowed.py",
-            "services/sync-engine/tests/unit/adapters/test_folding_consumer.py",
-        ),
-    ),
-    "windowed": Target("mailroom_common.kafka.windowed", (f"{COMMON}/kafka/test_windowed.py",)),
-    "folding_consumer": Target(
-        "sync_engine.adapters.folding_consumer",
-        ("services/sync-engine/tests/unit/adapters/test_folding_consumer.py",),
-    ),
-    "watermark": Target("mailroom_common.kafka.watermark", (f"{COMMON}/kafka/test_watermark.py",)),
-    "watchdog": Target("mailroom_common.kafka.watchdog", (f"{COMMON}/kafka/test_watchdog.py",)),
-    "directory": Target("mailroom_common.kafka.directory", (f"{COMMON}/kafka/test_directory.py",)),
-    "retries": Target("mailroom_common.retries", (f"{COMMON}/test_retries.py",)),
-    "sealing": Target("mailroom_common.tokens.sealing", (f"{COMMON}/tokens/test_sealing.py",)),
-}
-
-
-class _MutantFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Gives the mutated module to whoever imports it."""
-
-    def __init__(self, name: str, path: str, tree: ast.Module) -> None:
-        self._name = name
-        self._path = path
-        self._tree = tree
-
-    def find_spec(
-        self,
-        fullname: str,
-        path: Sequence[str] | None,
-        target: ModuleType | None = None,  # importlib's
-    ) -> importlib.machinery.ModuleSpec | None:
-        if fullname != self._name:
-            return None
-        return importlib.util.spec_from_file_location(fullname, self._path, loader=self)
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:  # importlib's
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        exec(compile(self._tree, self._path, "exec"), module.__dict__)  # noqa: S102  # the mutated module
-
-
-def _find_source(module: str) -> Path:
-    relative = Path(*module.split(".")).with_suffix(".py")
-    (path,) = (found for folder in ("libs", "services") for found in ROOT.glob(f"{folder}/*/src/{relative}"))
-    return path
-
-
-def _run_tests(target: Target, path: Path, tree: ast.Module) -> int:
-    """In the fork: the exit code of pytest."""
-    sys.meta_path.insert(0, _MutantFinder(target.module, str(path), tree))
-    quiet = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(quiet, 1)
-    os.dup2(quiet, 2)
-    return int(pytest.main(["-x", "-q", "-n0", "-p", "no:cacheprovider", "--timeout", "20", *target.tests]))
-
-
-def _is_caught(target: Target, path: Path, tree: ast.Module) -> bool:
+def _is_caught(session: pytest.Session, path: Path, mutant: Mutant, tests: Sequence[MeasuredTest]) -> bool:
     child = os.fork()
     if child == 0:
-        os.setsid()
-        code = 1
+        code = _NOT_TRIED
         try:
-            code = _run_tests(target, path, tree)
+            os.setsid()
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends this process
+            _swap_code(path, mutant.tree)
+            code = 1
+            code = int(_does_one_fail(session, tests))
         finally:
             os._exit(code)
-    deadline = time.monotonic() + _TIMEOUT_S
-    while time.monotonic() < deadline:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            return os.waitstatus_to_exitcode(status) != 0
-        time.sleep(0.02)  # waitpid has no time-out
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    _, status = os.waitpid(child, 0)
+    with suppress(ProcessLookupError):
+        os.killpg(child, signal.SIGKILL)  # processes that its tests have started
+    code = os.waitstatus_to_exitcode(status)
+    if code == _NOT_TRIED:
+        raise RuntimeError(f"{path}, line {mutant.line}: the changed code could not take the place of the old one")
+    return code != 0
+
+
+def _does_one_fail(session: pytest.Session, tests: Sequence[MeasuredTest]) -> bool:
+    for test in tests:
+        signal.setitimer(signal.ITIMER_REAL, _TIMEOUT_S + _TIMEOUT_FACTOR * test.duration_s)
+        _run_item(test.item, next_item=session)
+        if session.testsfailed:
+            return True
+    return False
+
+
+def _swap_code(path: Path, tree: ast.Module) -> None:
+    """Gives the mutated code to all functions of a module, wherever they are referred to."""
+    codes = dict(_list_codes(compile(tree, str(path), "exec", dont_inherit=True)))
+    for one in gc.get_objects():
+        if isinstance(one, FunctionType) and one.__code__.co_filename == str(path):
+            code = codes[one.__code__.co_qualname, one.__code__.co_firstlineno]
+            if len(code.co_freevars) == len(one.__code__.co_freevars):
+                one.__code__ = code
+        elif isinstance(one, functools._lru_cache_wrapper) and _is_of(one.__wrapped__, path):
+            one.cache_clear()
+
+
+def _is_of(function: object, path: Path) -> bool:
+    return isinstance(function, FunctionType) and function.__code__.co_filename == str(path)
+
+
+def _list_codes(code: CodeType) -> Iterator[tuple[_Key, CodeType]]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield (constant.co_qualname, constant.co_firstlineno), constant
+            yield from _list_codes(constant)
+
+
+def _mutate_target(argument: str, out: TextIO) -> bool:
+    """In a process of its own, since pytest reads each test module once per process. True when no test was broken."""
+    name, file, lines = (*argument.split(":"), "", "")[:3]
+    run = MutationRun(name, TARGETS[name], file, {int(line) for line in lines.split(",") if line}, out)
+    options = ["-s", "-q", "-n0", "-p", "no:cacheprovider", "--timeout", "0"]
+    with tempfile.TemporaryFile() as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+        pytest.main([*options, *TARGETS[name].tests], plugins=[run])
+        if run.is_broken or not run.score.mutants:
+            log.seek(0)
+            run._print(f"{name}: its tests fail without a mutation\n{log.read().decode(errors='replace')[-5000:]}")
+            return False
+    run._print(f"{name}: {run.score}")
     return True
-
-
-def _mutate_target(name: str, target: Target, lines: set[int]) -> tuple[int, list[Mutant]]:
-    path = _find_source(target.module)
-    source = path.read_text()
-    if _is_caught(target, path, ast.parse(source)):
-        sys.exit(f"{name}: its tests fail without a mutation")
-    mutants = [mutant for mutant in find_mutants(source) if not lines or mutant.line in lines]
-    survivors: list[Mutant] = []
-    for number, mutant in enumerate(mutants, 1):
-        sys.stderr.write(f"\r{name}: {number}/{len(mutants)}, {len(survivors)} survive ")
-        if not _is_caught(target, path, mutant.tree):
-            survivors.append(mutant)
-            print(f"  {name}, line {mutant.line}: {mutant.change}", flush=True)
-    sys.stderr.write("\n")
-    return len(mutants), survivors
 
 
 def main() -> None:
     os.chdir(ROOT)
-    for name in _PRELOADED:
-        importlib.import_module(name)
+    if unknown := {argument.partition(":")[0] for argument in sys.argv[1:]} - set(TARGETS):
+        sys.exit(f"no target {', '.join(sorted(unknown))}; there are {', '.join(sorted(TARGETS))}")
+    out = os.fdopen(os.dup(1), "w")
+    codes: list[int] = []
     for argument in sys.argv[1:] or TARGETS:
-        name, _, lines = argument.partition(":")
-        count, survivors = _mutate_target(name, TARGETS[name], {int(line) for line in lines.split(",") if line})
-        print(f"{name}: {count - len(survivors)} of {count} caught ({100 * (count - len(survivors)) / count:.0f} %)")
+        child = os.fork()
+        if child == 0:
+            is_whole = False
+            try:
+                is_whole = _mutate_target(argument, out)
+            finally:
+                os._exit(0 if is_whole else 1)
+        codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+    sys.exit(any(codes))
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from mailroom_common.events import SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import RawHeaders
 from mailroom_common.kafka.partition_consumer import PartitionConsumer
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.topics import SYNC_REQUESTS, Topic
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
@@ -27,6 +28,7 @@ class FakeSettings:
     kafka_bootstrap: str = "nowhere:9092"
     topic_prefix: str = "t."
     instance_id: str | None = None
+    kafka_security: KafkaSecurity = UNSECURED
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.topics import Topic
 
 PARTITIONS = 2
@@ -23,6 +24,7 @@ class KafkaSite:
     kafka_bootstrap: str
     topic_prefix: str
     instance_id: str | None = None
+    kafka_security: KafkaSecurity = UNSECURED
 
     def name(self, topic: Topic) -> str:
         return self.topic_prefix + topic.name

@@ -9,6 +9,8 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
 
 from mailroom_common.errors import Fatal, Unavailable
+from mailroom_common.kafka.client import create_admin_client
+from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import DeployedTopic, list_deployed_topics
 
 _TOPIC_CONFIG_SOURCE = 1  # Kafka's ConfigSource DYNAMIC_TOPIC_CONFIG: neither a broker's value nor a default
@@ -24,20 +26,22 @@ class AppliedTopics:
     unchanged: list[str]
 
 
-async def apply_topics(bootstrap: str, prefix: str, replication: int) -> AppliedTopics:
+async def apply_topics(settings: KafkaSettings) -> AppliedTopics:
     """Returns once every topic has leaders, so that what is started next finds it.
 
     Raises:
         Unavailable: Kafka does not answer.
         Fatal: a topic exists with another partition count, which no setting can mend, or Kafka refuses a topic.
     """
-    wanted = list_deployed_topics(prefix, replication)
-    admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap, request_timeout_ms=30_000)
+    wanted = list_deployed_topics(settings.topic_prefix, settings.kafka_replication)
+    admin = create_admin_client(settings, request_timeout_ms=30_000)
     try:
         await admin.start()
         return await _apply_topics(admin, wanted)
     except (KafkaError, OSError) as error:
-        raise Unavailable(f"Kafka at {bootstrap} does not answer: {error or type(error).__name__}") from error
+        raise Unavailable(
+            f"Kafka at {settings.kafka_bootstrap} does not answer: {error or type(error).__name__}"
+        ) from error
     finally:
         await admin.close()
 

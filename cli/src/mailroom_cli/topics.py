@@ -14,7 +14,7 @@ _EXAMPLES = """Examples:
 
   MAILROOM_KAFKA_BOOTSTRAP=127.0.0.1:9092 MAILROOM_KAFKA_REPLICATION=1 mailroom topics apply
 
-  MAILROOM_KAFKA_BOOTSTRAP=kafka:9092 MAILROOM_TOPIC_PREFIX=staging. mailroom topics apply
+  MAILROOM_KAFKA_BOOTSTRAP=kafka:9093 MAILROOM_KAFKA_SECURITY_PROTOCOL=SSL mailroom topics apply
 """
 
 
@@ -26,7 +26,7 @@ def create_or_correct_topics() -> None:
     another one is an error. Settings: MAILROOM_KAFKA_BOOTSTRAP, MAILROOM_KAFKA_REPLICATION (3), MAILROOM_TOPIC_PREFIX.
     """
     settings = load_settings(KafkaSettings)
-    report = asyncio.run(apply_topics(settings.kafka_bootstrap, settings.topic_prefix, settings.kafka_replication))
+    report = asyncio.run(apply_topics(settings))
     for name in report.created:
         typer.echo(f"created   {name}")
     for name in report.changed:

@@ -12,6 +12,7 @@ from kafka_site import eventually
 from mailroom_cli import apply_topics as subject
 from mailroom_cli.apply_topics import apply_topics
 from mailroom_common.errors import Fatal, Unavailable
+from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import DeployedTopic, list_deployed_topics
 
 pytestmark = pytest.mark.stack
@@ -42,6 +43,10 @@ def few_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subject, "list_deployed_topics", small)
 
 
+def settings_of(kafka_bootstrap: str, prefix: str, replication: int = 1) -> KafkaSettings:
+    return KafkaSettings(kafka_bootstrap=kafka_bootstrap, topic_prefix=prefix, kafka_replication=replication)
+
+
 async def config_of(admin: AIOKafkaAdminClient, name: str) -> dict[str, str]:
     [answer] = await admin.describe_configs([ConfigResource(ConfigResourceType.TOPIC, name)])
     return {entry[0]: entry[1] for entry in answer.resources[0][4]}
@@ -50,8 +55,8 @@ async def config_of(admin: AIOKafkaAdminClient, name: str) -> dict[str, str]:
 async def test_all_topics_are_made_with_their_settings_and_a_second_run_changes_nothing(
     kafka_bootstrap: str, prefix: str, admin: AIOKafkaAdminClient
 ) -> None:
-    first = await apply_topics(kafka_bootstrap, prefix, 1)
-    second = await apply_topics(kafka_bootstrap, prefix, 1)
+    first = await apply_topics(settings_of(kafka_bootstrap, prefix))
+    second = await apply_topics(settings_of(kafka_bootstrap, prefix))
 
     names = {topic.name for topic in list_deployed_topics(prefix, 1)}
     assert set(first.created) == names
@@ -71,7 +76,7 @@ async def test_settings_that_differ_are_mended_and_those_of_the_site_stay(
     await admin.create_topics([NewTopic(name, 2, 1, topic_configs=odd)])
     await eventually(lambda: visible(admin, name))
 
-    applied = await apply_topics(kafka_bootstrap, prefix, 1)
+    applied = await apply_topics(settings_of(kafka_bootstrap, prefix))
 
     assert applied.changed == [name]
 
@@ -95,20 +100,20 @@ async def test_another_partition_count_is_an_error_that_names_the_topic(
     await eventually(lambda: visible(admin, name))
 
     with pytest.raises(Fatal, match=rf"{name} has 3 partitions and must have 2"):
-        await apply_topics(kafka_bootstrap, prefix, 1)
+        await apply_topics(settings_of(kafka_bootstrap, prefix))
 
 
 async def test_a_replication_that_the_cluster_cannot_give_is_an_error(kafka_bootstrap: str, prefix: str) -> None:
     with pytest.raises(Fatal, match="Kafka refuses the topic"):
-        await apply_topics(kafka_bootstrap, prefix, 99)
+        await apply_topics(settings_of(kafka_bootstrap, prefix, 99))
 
 
 async def test_two_runs_at_once_agree(kafka_bootstrap: str, prefix: str) -> None:
-    await asyncio.gather(*(apply_topics(kafka_bootstrap, prefix, 1) for _ in range(2)))
+    await asyncio.gather(*(apply_topics(settings_of(kafka_bootstrap, prefix)) for _ in range(2)))
 
-    assert (await apply_topics(kafka_bootstrap, prefix, 1)).created == []
+    assert (await apply_topics(settings_of(kafka_bootstrap, prefix))).created == []
 
 
 async def test_a_kafka_that_is_away_is_said_so() -> None:
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 does not answer"):
-        await apply_topics("127.0.0.1:1", "", 1)
+        await apply_topics(settings_of("127.0.0.1:1", ""))

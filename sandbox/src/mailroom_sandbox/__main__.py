@@ -18,10 +18,12 @@ from rich.console import Console
 from mailroom_common.errors import Fatal, MailroomError
 from mailroom_sandbox.provider_doubles.cli import add_commands
 from mailroom_sandbox.provider_doubles.client import ControlError
-from mailroom_sandbox.site import environment, lifecycle, sandbox_providers
+from mailroom_sandbox.site import lifecycle, sandbox_providers
 from mailroom_sandbox.site.demo.demo import Demo
 from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
 from mailroom_sandbox.site.endpoints import Endpoints
+from mailroom_sandbox.site.given_settings import read_given_settings
+from mailroom_sandbox.site.settings_check import check_settings
 from mailroom_sandbox.site.stack import lock
 from mailroom_sandbox.site.stack.home import find_home
 
@@ -67,9 +69,7 @@ def up(
     """
     console = _open_console()
     with lock.hold_lock(find_home().lock):
-        plan = (
-            lifecycle.plan_site(find_home(), environment.read_environment()) if without_providers else _sandbox_plan()
-        )
+        plan = _plan_without_providers() if without_providers else _sandbox_plan()
         sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, endpoints)))
 
 
@@ -102,9 +102,20 @@ def _open_console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
+def _plan_without_providers() -> lifecycle.SitePlan:
+    given = read_given_settings()
+    plan = lifecycle.plan_site(find_home(), given.values)
+    check_settings(given, lifecycle.compose_planned_environment(plan), plan.ports)
+    return plan
+
+
 def _sandbox_plan() -> lifecycle.SitePlan:
-    plan = lifecycle.plan_site(find_home(), environment.read_environment(), more_ports=sandbox_providers.PORT_NAMES)
-    return sandbox_providers.with_sandbox_providers(plan)
+    given = read_given_settings()
+    plan = sandbox_providers.with_sandbox_providers(
+        lifecycle.plan_site(find_home(), given.values, more_ports=sandbox_providers.PORT_NAMES)
+    )
+    check_settings(given, lifecycle.compose_planned_environment(plan), plan.ports)
+    return plan
 
 
 def _serve_site(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:

@@ -1,7 +1,9 @@
-"""`make reference`: writes docs/reference.md anew."""
+"""`make reference`: writes the generated pages anew."""
 
-from reference import PAGE, build_reference
+from reference import ROOT, build_reference
 
 reference = build_reference()
-PAGE.write_text(reference.page)
-print(f"{PAGE.name}: {len(reference.page.splitlines())} lines", *reference.gaps, sep="\n")
+for name, text in reference.files.items():
+    (ROOT / name).write_text(text)
+    print(f"{name}: {len(text.splitlines())} lines")
+print(*reference.gaps, sep="\n")

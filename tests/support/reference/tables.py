@@ -27,6 +27,8 @@ _OUTBOX_COLUMNS = {
     "aggregate": "What the order of publishing is kept for: rows of one aggregate are sent one after the other.",
 }
 _TABLE = re.compile(r'create table (?:if not exists )?([\w."]+) \(', re.IGNORECASE)
+_ALTERED = re.compile(r'alter table (?:only )?([\w."]+)', re.IGNORECASE)
+_ADDED_COLUMN = re.compile(r"add column (?:if not exists )?(?=\w)", re.IGNORECASE)
 _NO_COLUMN = re.compile(r"(primary key|unique|check|foreign key|constraint|exclude)\b", re.IGNORECASE)
 _COLUMN = re.compile(
     r'"?(\w+)"?\s+(.+?)(?=\s+(?:not null|null|primary key|unique|check|default|references|generated)\b|,?\s*$)'
@@ -50,7 +52,11 @@ class _Table:
 
 def read_tables(root: Path) -> Section:
     files = sorted([*root.glob("services/*/src/*/migrations/*.sql"), *root.glob("libs/*/src/**/migrations/*.sql")])
-    tables = sorted((table for file in files for table in parse_tables(file.read_text())), key=lambda table: table.name)
+    # By schema and number: a column that a later migration adds belongs to the table of an earlier one.
+    schemas = {file.parent: "" for file in files}
+    for file in files:
+        schemas[file.parent] += file.read_text() + "\n"
+    tables = sorted((table for sql in schemas.values() for table in parse_tables(sql)), key=lambda table: table.name)
     parts, gaps = [], []
     for table in tables:
         rows = [[f"`{column.name}`", column.type, _meaning(table, column)] for column in table.columns]
@@ -75,13 +81,22 @@ def parse_tables(sql: str) -> list[_Table]:
     tables: list[_Table] = []
     above: list[str] = []
     depth = 0
+    altered: _Table | None = None
     for line in sql.splitlines():
         code, _, comment = (part.strip() for part in line.partition("--"))
         if not code:
             above = [*above, comment] if comment else []
         elif opened := _TABLE.match(code):
             tables.append(_Table(opened[1].replace('"', ""), " ".join(above)))
-            above, depth = [], 1
+            above, depth, altered = [], 1, None
+        elif not depth and (found := _ALTERED.match(code)):
+            name = found[1].replace('"', "")
+            altered, above = next(table for table in tables if table.name == name), []
+        elif altered is not None and (added := _ADDED_COLUMN.match(code)):
+            altered.columns.append(_parse_column(code[added.end() :].rstrip(",;"), above))
+            if comment:
+                altered.columns[-1].comments.append(comment)
+            above = []
         elif depth:
             if depth == 1 and not code.startswith(")") and not _NO_COLUMN.match(code):
                 tables[-1].columns.append(_parse_column(code, above))

@@ -95,4 +95,8 @@ class Fatal(MailroomError):
 
 
 class SettingsError(Fatal):
-    pass
+    """`mistakes` has one sentence for each variable; together they are the text."""
+
+    def __init__(self, *mistakes: str) -> None:
+        super().__init__(" ".join(mistakes))
+        self.mistakes = mistakes

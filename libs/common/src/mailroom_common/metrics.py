@@ -118,7 +118,7 @@ GATEWAY_RESPONSES = Counter(
 GATEWAY_ITEMS = Counter(
     "mailroom_gateway_items_total",
     "Items of pushes: `written` to Kafka, `dropped` (doc source paused or being deleted), `mismatched` (client state), "
-    "`unknown_address` (Gmail).",
+    "`unknown_address` (Gmail), `malformed` (a pulled message that is no notification).",
     ["provider", "outcome"],
 )
 GATEWAY_KEY_FETCHES = Counter(
@@ -140,13 +140,19 @@ PARSER_CONFINEMENT = Gauge(
 # ingestion
 INGESTION_ATTACHMENTS_RECORDED = Counter(
     "mailroom_ingestion_attachments_recorded_total",
-    "Records of attachments: a new `document`, or a `duplicate` whose content was known in its doc source.",
+    "Records of attachments: a new `document`, a `duplicate` whose content was known in its doc source; of a replay: "
+    "`replayed`, or `blob_gone` where nothing is left to record.",
     ["kind"],
 )
 INGESTION_DOCUMENTS_FINISHED = Counter(
     "mailroom_ingestion_documents_finished_total",
     "Documents that reached a final status, by status and skip or review reason.",
     ["status", "reason"],
+)
+INGESTION_DOCUMENTS_REREAD = Counter(
+    "mailroom_ingestion_documents_reread_total",
+    "Documents that were read again, by how that ended: `changed`, `unchanged`, or `failed`, where the former stands.",
+    ["ending"],
 )
 INGESTION_DOCUMENT_ATTEMPTS_FAILED = Counter(
     "mailroom_ingestion_document_retries_total",

@@ -24,7 +24,6 @@ def retry_forever(
         # Never below half of the first pause: full jitter alone may try again at once, in every process of a site.
         wait=wait_random_exponential(multiplier=initial_s, max=max_s, min=initial_s / 2),
         before_sleep=_log_retry(log_event, facts),
-        reraise=True,
     )
 
 

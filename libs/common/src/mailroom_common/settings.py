@@ -4,13 +4,17 @@
 wrong stops the process with a sentence that names the variable, and never repeats the value: it may be a secret.
 """
 
+import difflib
+import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from mailroom_common.errors import SettingsError
+from mailroom_common.kafka.security import KafkaSecurity, SASLMechanism, SecurityProtocol, find_security_mistakes
 
 PREFIX = "MAILROOM_"
 
@@ -21,6 +25,9 @@ class MailroomSettings(BaseSettings):
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, frozen=True, extra="ignore", env_ignore_empty=True, hide_input_in_errors=True
     )
+
+    # `1` allows connections beyond this machine that are not encrypted or not verified: for sites without real mail.
+    insecure: bool = False
 
 
 S = TypeVar("S", bound=BaseSettings)
@@ -36,26 +43,41 @@ def load_settings(kind: type[S]) -> S:
         return kind()
     except ValidationError as error:
         # `from None`: the original repeats what was typed, which may be a key or a password.
-        raise SettingsError(
-            " ".join(_describe_mistake(kind, detail) for detail in error.errors(include_input=False))
-        ) from None
+        raise SettingsError(*(_describe_mistake(detail) for detail in error.errors(include_input=False))) from None
     except ValueError as error:  # pydantic-settings: a variable that should hold JSON does not
         raise SettingsError(f"{_find_unparsable(kind, str(error))} is not valid JSON.") from None
 
 
-def _describe_mistake(kind: type[BaseSettings], detail: Any) -> str:  # Any: pydantic's ErrorDetails
+def _describe_mistake(detail: Any) -> str:  # Any: pydantic's ErrorDetails
     where = [str(step) for step in detail["loc"]]
     if not where:
-        return f"{kind.__name__}: {detail['msg']}."
+        # A rule over several variables, whose sentence names them.
+        return f"{detail['msg'].removeprefix('Value error, ').removesuffix('.')}."
     inside = f" at {'.'.join(where[1:])}" if len(where) > 1 else ""
     if detail["type"] == "missing" and not inside:
-        return f"{PREFIX}{where[0].upper()} is not set."
+        return f"{PREFIX}{where[0].upper()} is not set{_suggest_misspelt(where[0])}."
     return f"{PREFIX}{where[0].upper()} is wrong{inside}: {detail['msg'].removeprefix('Value error, ')}."
+
+
+def _suggest_misspelt(name: str) -> str:
+    """A variable that is nearly the missing one is most likely meant as it."""
+    missing = PREFIX + name.upper()
+    others = [given for given in os.environ if given.startswith(PREFIX) and given != missing]
+    close = difflib.get_close_matches(missing, others, n=1, cutoff=0.9)
+    return f": is {close[0]} meant as it?" if close else ""
 
 
 def _find_unparsable(kind: type[BaseSettings], said: str) -> str:
     named = [name for name in kind.model_fields if f'"{name}"' in said]
     return PREFIX + named[0].upper() if named else "a variable"
+
+
+def require_all_or_none(display_name: str, given: Mapping[str, object]) -> None:
+    """Half of what a provider needs sets up nothing: whoever gave one of the variables meant all of them."""
+    missing = [variable for variable, value in given.items() if not value]
+    if missing and len(missing) < len(given):
+        verb = "is" if len(missing) == 1 else "are"
+        raise ValueError(f"{display_name} is not set up: {' and '.join(missing)} {verb} missing")
 
 
 class ProcessSettings(MailroomSettings):
@@ -87,6 +109,38 @@ class KafkaSettings(MailroomSettings):
     kafka_replication: int = Field(default=3, ge=1)
     # Put before every topic and group name, for several sites on one Kafka.
     topic_prefix: str = ""
+    # How brokers are spoken to: `SASL_SSL` and `SSL` with TLS; the other two, without, on loopback only.
+    kafka_security_protocol: SecurityProtocol = "PLAINTEXT"
+    # How the password is proved: `PLAIN`, `SCRAM-SHA-256` or `SCRAM-SHA-512`; with the protocols that begin with SASL.
+    kafka_sasl_mechanism: SASLMechanism | None = None
+    # User name at Kafka, with SASL.
+    kafka_username: str | None = None
+    # Password at Kafka, with SASL.
+    kafka_password: SecretStr | None = None
+    # File (PEM) with the authorities that brokers' certificates are checked against, instead of the system's.
+    kafka_ca: Path | None = None
+    # File (PEM) with our certificate and its chain, where Kafka asks clients for one.
+    kafka_cert: Path | None = None
+    # File (PEM) with the private key of `MAILROOM_KAFKA_CERT`, not encrypted.
+    kafka_key: Path | None = None
+
+    @property
+    def kafka_security(self) -> KafkaSecurity:
+        return KafkaSecurity(
+            self.kafka_security_protocol,
+            self.kafka_sasl_mechanism,
+            self.kafka_username,
+            self.kafka_password,
+            self.kafka_ca,
+            self.kafka_cert,
+            self.kafka_key,
+        )
+
+    @model_validator(mode="after")
+    def _agree_on_security(self) -> Self:
+        if mistakes := find_security_mistakes(self.kafka_security, self.kafka_bootstrap, self.insecure):
+            raise ValueError(" ".join(mistakes))
+        return self
 
 
 class DatabaseSettings(MailroomSettings):

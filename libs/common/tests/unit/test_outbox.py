@@ -64,6 +64,7 @@ class FakeSession:
             topic, key, value, headers, aggregate = arguments
             self.database.insert_row(aggregate, key=key, topic=topic, value=value, headers=headers)
         elif sql.startswith("delete"):
+            self.database.deleted.extend(arguments[0])
             for row_id in arguments[0]:
                 self.database.rows.pop(row_id, None)
         else:
@@ -76,6 +77,7 @@ class FakeDatabase:
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
     listeners: list[Callable[..., None]] = field(default_factory=list)
     notified: list[str] = field(default_factory=list)
+    deleted: list[int] = field(default_factory=list)
     lock_is_taken: bool = False
     lock_attempts: int = 0
     sessions: int = 0
@@ -130,6 +132,7 @@ class FakeKafka:
     failures: dict[str, list[Exception]] = field(default_factory=dict)
     under_way: int = 0
     most_under_way: int = 0
+    cancel_takes_s: float = 0.0
 
     def topic_name(self, topic: Topic) -> str:
         return f"prefix.{topic.name}"
@@ -148,6 +151,9 @@ class FakeKafka:
                 await gate.wait()
             if failures := self.failures.get(name):
                 raise failures.pop(0)
+        except asyncio.CancelledError:
+            await asyncio.sleep(self.cancel_takes_s)
+            raise
         finally:
             self.under_way -= 1
         self.sent.append(name)
@@ -241,13 +247,22 @@ async def test_aggregates_are_sent_side_by_side_and_a_slow_one_holds_up_no_other
 async def test_order_holds_when_a_send_has_to_be_repeated(
     database: FakeDatabase, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "backoff_s", lambda *_, **__: 0.001)
+    pauses: list[tuple[int, float, float]] = []
+
+    def record_pause(attempt: int, *, initial_s: float, max_s: float) -> float:
+        pauses.append((attempt, initial_s, max_s))
+        return 0.02
+
+    monkeypatch.setattr(outbox, "backoff_s", record_pause)
     rows = database.insert_rows("a", 3)
     kafka.failures[rows[0]] = [Unavailable("not now"), Unavailable("not now")]
     failed = metric("mailroom_outbox_send_attempts_failed_total") or 0
+    begun_s = asyncio.get_running_loop().time()
     async with run_relay(kafka):
         await wait_until(lambda: not database.rows)
     assert kafka.attempts == [rows[0], rows[0], rows[0], rows[1], rows[2]]
+    assert pauses == [(1, 0.1, 5.0), (2, 0.1, 5.0)]
+    assert asyncio.get_running_loop().time() - begun_s > 0.035
     assert metric("mailroom_outbox_send_attempts_failed_total") == failed + 2
 
 
@@ -270,6 +285,7 @@ async def test_no_row_is_sent_twice_while_nothing_fails(database: FakeDatabase, 
             await asyncio.sleep(0)
         await wait_until(lambda: not database.rows)
     assert sorted(kafka.attempts) == sorted(set(kafka.attempts))
+    assert sorted(database.deleted) == list(range(1, 61))  # nor is it deleted twice: its id may be another row's then
     assert all(in_order(keys_of(kafka, f"a{number}")) for number in range(3))
 
 
@@ -331,16 +347,29 @@ async def test_a_blocked_aggregate_whose_only_row_was_deleted_is_reported_no_lon
         await wait_until(lambda: metric("mailroom_outbox_blocked_aggregates") == 0)
 
 
+async def test_a_blocked_row_that_kafka_takes_at_last_is_reported_no_longer(
+    database: FakeDatabase, kafka: FakeKafka
+) -> None:
+    (large,) = database.insert_rows("a", 1)
+    kafka.failures[large] = [Rejected("too large")]
+    async with run_relay(kafka, blocked_retry_s=0.01):
+        await wait_until(lambda: metric("mailroom_outbox_blocked_aggregates") == 1)
+        await asyncio.sleep(0.02)  # until its time to be sent again
+        database.notify()
+        await wait_until(lambda: not database.rows)
+        assert metric("mailroom_outbox_blocked_aggregates") == 0
+
+
 async def test_no_more_aggregates_than_the_limit_are_under_way(
     database: FakeDatabase, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "_MAX_AGGREGATES_IN_FLIGHT", 3)
+    monkeypatch.setattr(outbox, "_MAX_AGGREGATES_IN_FLIGHT", 4)
     monkeypatch.setattr(outbox, "_BATCH_ROWS", 2)
     for number in range(12):
         (key,) = database.insert_rows(f"a{number}", 1)
         kafka.gates[key] = asyncio.Event()
     async with run_relay(kafka):
-        await wait_until(lambda: kafka.under_way == 4)  # two reads of two: the second began below the limit
+        await wait_until(lambda: kafka.under_way == 4)  # two reads of two
         database.notify()
         await asyncio.sleep(0.02)
         assert kafka.most_under_way == 4
@@ -444,6 +473,24 @@ async def test_a_lost_session_is_replaced_and_what_was_not_deleted_is_sent_again
     assert kafka.sent == [row]
 
 
+async def test_a_send_that_was_under_way_when_the_session_was_lost_is_begun_again_with_the_next_one(
+    database: FakeDatabase, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "backoff_s", lambda *_, **__: 0.001)
+    (row,) = database.insert_rows("a", 1)
+    kafka.gates[row] = asyncio.Event()
+    async with run_relay(kafka):
+        await wait_until(lambda: kafka.under_way == 1)
+        database.session_failure = Unavailable("the session was ended")
+        database.notify()
+        await wait_until(lambda: database.sessions >= 2)
+        database.session_failure = None
+        await wait_until(lambda: kafka.attempts == [row, row])
+        kafka.gates[row].set()
+        await wait_until(lambda: not database.rows)
+    assert kafka.sent == [row]
+
+
 async def test_an_acknowledgement_of_a_lost_session_deletes_no_row_of_the_next_one(
     database: FakeDatabase, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -479,6 +526,7 @@ async def test_a_stopping_relay_leaves_what_kafka_does_not_acknowledge_to_the_ne
     database: FakeDatabase, kafka: FakeKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "_DRAIN_S", 0.05)
+    kafka.cancel_takes_s = 0.02
     (row,) = database.insert_rows("a", 1)
     kafka.gates[row] = asyncio.Event()
     async with run_relay(kafka):

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 from structlog.testing import capture_logs
+from tenacity import RetryCallState
 
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.retries import backoff_s, describe_error, retry_forever, wait_for_event, wait_for_first
@@ -32,6 +33,22 @@ async def test_it_calls_again_while_a_named_error_is_raised_and_logs_each_failur
     assert [(line["event"], line["thing"], line["error"]) for line in logs] == [
         ("thing_failed", "t", "Unavailable: not yet")
     ] * 2
+
+
+async def test_the_log_says_when_the_next_call_is_made() -> None:
+    with capture_logs() as logs:
+        await retry_forever(Unavailable, log_event="thing_failed", initial_s=0.04)(Flaky(Unavailable("no")).answer)
+    assert 0.02 <= logs[0]["retry_in_s"] <= 0.04
+
+
+@pytest.mark.parametrize(("attempt", "longest_s"), [(1, 1.0), (2, 2.0), (3, 4.0), (4, 5.0), (1_000, 5.0)])
+def test_pauses_are_drawn_between_half_the_first_one_and_a_limit_that_doubles(attempt: int, longest_s: float) -> None:
+    retrying = retry_forever(Unavailable, log_event="thing_failed", initial_s=1.0, max_s=5.0)
+    state = RetryCallState(retrying, None, (), {})
+    state.attempt_number = attempt
+    pauses = [retrying.wait(state) for _ in range(400)]
+    assert 0.5 <= min(pauses) < 0.6
+    assert 0.9 * longest_s <= max(pauses) <= longest_s
 
 
 async def test_another_error_is_raised_as_it_is_and_at_once() -> None:
@@ -67,13 +84,17 @@ async def test_a_wait_ends_with_the_first_of_its_events_and_leaves_no_task_behin
     before = asyncio.all_tasks()
     async with asyncio.timeout(1):
         await wait_for_first(never, soon, timeout_s=60)
+    assert soon.is_set()
     await asyncio.sleep(0)
     assert asyncio.all_tasks() == before
 
 
-async def test_a_wait_ends_when_its_time_is_over() -> None:
+async def test_a_wait_ends_when_its_time_is_over_and_not_before() -> None:
+    loop = asyncio.get_running_loop()
+    begun_s = loop.time()
     async with asyncio.timeout(1):
-        await wait_for_event(asyncio.Event(), 0.01)
+        await wait_for_event(asyncio.Event(), 0.02)
+    assert loop.time() - begun_s > 0.015
 
 
 def test_an_error_without_a_text_is_named_by_its_kind() -> None:

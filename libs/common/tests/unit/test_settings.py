@@ -71,13 +71,13 @@ def test_wrong_shape_in_json_is_named_with_its_place(monkeypatch: pytest.MonkeyP
 
 
 def test_defaults_are_those_of_the_design(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "kafka:9092")
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "127.0.0.1:9092")
     settings = load_settings(Service)
     assert (settings.http_host, settings.http_port, settings.kafka_replication) == ("127.0.0.1", 8081, 3)
 
 
 def test_settings_are_frozen_and_ignore_what_other_services_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "kafka:9092")
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "127.0.0.1:9092")
     monkeypatch.setenv("MAILROOM_SOMETHING_ELSE", "1")
     settings = load_settings(Service)
     with pytest.raises(ValueError, match="frozen"):
@@ -116,3 +116,18 @@ def test_urls_lose_their_trailing_slash(monkeypatch: pytest.MonkeyPatch) -> None
 def test_missing_bundle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_CA_BUNDLE", "nowhere/ca.pem")
     assert _refusal(ProviderSettings).startswith("MAILROOM_CA_BUNDLE is wrong")
+
+
+def test_misspelt_variable_is_suggested_for_the_missing_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MAILROOM_KAFKA_BOOTSTRAP", raising=False)
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOSTRAP", "127.0.0.1:9092")
+    assert "MAILROOM_KAFKA_BOOTSTRAP is not set: is MAILROOM_KAFKA_BOOSTRAP meant as it?" in _refusal(Service)
+
+
+def test_each_mistake_is_a_sentence_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_HTTP_PORT", "eighty")
+    monkeypatch.setenv("MAILROOM_LOG_LEVEL", "loud")
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "127.0.0.1:9092")
+    with pytest.raises(SettingsError) as refusal:
+        load_settings(Service)
+    assert len(refusal.value.mistakes) == 2

@@ -1,13 +1,30 @@
 """How Gmail differs from other providers, and what its clients read from the environment."""
 
 from datetime import timedelta
+from typing import Self
 
-from pydantic import Field, SecretStr, field_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 
 from mailroom_common.providers.ports import ChangeListing, ProviderTraits, PushTraits
-from mailroom_common.settings import MailroomSettings
+from mailroom_common.settings import MailroomSettings, require_all_or_none
 
 WATCH_LIFETIME = timedelta(days=7)
+
+_CONSUMER_DOMAINS = ("gmail.com", "googlemail.com")
+
+
+def normalize_address(address: str) -> str:
+    """Google delivers `a.da+x@googlemail.com` to `ada@gmail.com`: dots count for nothing there, and nowhere does what
+    follows a plus sign. A Workspace account has its dots.
+
+    Source: Gmail Help, "Dots don't matter in Gmail addresses"; Workspace user names hold no plus sign.
+    """
+    name, _, domain = address.strip().lower().rpartition("@")
+    name = name.partition("+")[0]
+    if domain in _CONSUMER_DOMAINS:
+        return f"{name.replace('.', '')}@{_CONSUMER_DOMAINS[0]}"
+    return f"{name}@{domain}"
+
 
 TRAITS = ProviderTraits(
     name="gmail",
@@ -29,6 +46,7 @@ TRAITS = ProviderTraits(
         has_notification_url=False,
         can_look_up=False,
     ),
+    normalize_address=normalize_address,
 )
 
 ME = "/gmail/v1/users/me"  # the token says who that is, for a user and for a delegated service account
@@ -52,6 +70,15 @@ class GmailSettings(MailroomSettings):
     gmail_user_units_per_minute: int = Field(default=6_000, ge=100)
     # Quota units that all mailboxes of the project may use in a minute.
     gmail_project_units_per_minute: int = Field(default=1_200_000, ge=100)
+
+    @model_validator(mode="after")
+    def _require_whole_client(self) -> Self:
+        given = {
+            "MAILROOM_GOOGLE_CLIENT_ID": self.google_client_id,
+            "MAILROOM_GOOGLE_CLIENT_SECRET": self.google_client_secret,
+        }
+        require_all_or_none(TRAITS.display_name, given)
+        return self
 
     @field_validator("gmail_url")
     @classmethod

@@ -1,11 +1,12 @@
 """How Outlook differs from other providers, and what its clients read from the environment."""
 
 from datetime import timedelta
+from typing import Self
 
-from pydantic import SecretStr, field_validator
+from pydantic import SecretStr, field_validator, model_validator
 
 from mailroom_common.providers.ports import ChangeListing, ProviderTraits, PushTraits
-from mailroom_common.settings import MailroomSettings
+from mailroom_common.settings import MailroomSettings, require_all_or_none
 
 TRAITS = ProviderTraits(
     name="outlook",
@@ -41,6 +42,15 @@ class OutlookSettings(MailroomSettings):
     microsoft_client_id: str | None = None
     # Secret of that application.
     microsoft_client_secret: SecretStr | None = None
+
+    @model_validator(mode="after")
+    def _require_whole_client(self) -> Self:
+        given = {
+            "MAILROOM_MICROSOFT_CLIENT_ID": self.microsoft_client_id,
+            "MAILROOM_MICROSOFT_CLIENT_SECRET": self.microsoft_client_secret,
+        }
+        require_all_or_none(TRAITS.display_name, given)
+        return self
 
     @field_validator("microsoft_authority", "graph_url")
     @classmethod

@@ -24,7 +24,7 @@ def _client(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_its_client_a_provider_is_absent_and_says_what_it_wants(
     monkeypatch: pytest.MonkeyPatch, context: ClientContext, access: Access
 ) -> None:
-    monkeypatch.setenv("MAILROOM_MICROSOFT_CLIENT_ID", "client-1")
+    monkeypatch.delenv("MAILROOM_MICROSOFT_CLIENT_ID", raising=False)
     monkeypatch.delenv("MAILROOM_MICROSOFT_CLIENT_SECRET", raising=False)
     assert "MAILROOM_MICROSOFT_CLIENT_SECRET" in str(PACKAGE.missing_settings(access))
     clients = PACKAGE.open_clients(context)

@@ -2,26 +2,16 @@
 
 import base64
 import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from dotenv import dotenv_values
-
 from mailroom_common.errors import SettingsError
 from mailroom_sandbox.site.services import SERVICES, Service
-from mailroom_sandbox.site.stack.home import Home, find_checkout
+from mailroom_sandbox.site.stack.home import Home
 
 TENANT = "sandbox"
 # `front` is the reverse proxy, by the name that `MAILROOM_FRONT_PORT` and `ports.json` have for it.
 PORT_NAMES = ("kafka", "kafka_controller", "postgres", "front", *(service.name for service in SERVICES))
-
-
-def read_environment() -> dict[str, str]:
-    """The environment, with what a `.env` in the checkout adds to it. Empty values count as not given."""
-    written = dotenv_values(os.environ.get("MAILROOM_ENV_FILE", find_checkout() / ".env"))
-    merged = {**{name: value for name, value in written.items() if value is not None}, **os.environ}
-    return {name: value for name, value in merged.items() if value or not name.startswith("MAILROOM_")}
 
 
 def fixed_ports(environment: Mapping[str, str]) -> dict[str, int]:

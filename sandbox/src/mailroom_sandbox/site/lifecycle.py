@@ -74,6 +74,15 @@ def plan_site(home: Home, environment: Mapping[str, str], *, more_ports: tuple[s
     return SitePlan(home, environment, {name: chosen[name] for name in names}, ca.load_or_create_certificates(home.tls))
 
 
+def compose_planned_environment(plan: SitePlan) -> SiteEnvironment:
+    """As the services will have it; servers still to be started have the addresses that they will listen on."""
+    kafka = None if "MAILROOM_KAFKA_BOOTSTRAP" in plan.environment else f"127.0.0.1:{plan.ports['kafka']}"
+    database = (
+        None if "MAILROOM_DATABASE_URL" in plan.environment else f"postgresql://127.0.0.1:{plan.ports['postgres']}"
+    )
+    return environments.compose_environment(plan.environment, plan.home, plan.ports, kafka=kafka, database=database)
+
+
 async def run_site(plan: SitePlan, console: Console, job: Callable[[Endpoints], Awaitable[int]]) -> int:
     """Starts everything, does the job, and stops everything; returns the job's exit code, 0 when it was interrupted.
 
@@ -117,6 +126,7 @@ class _Site:
         self._supervisor = supervisor
 
     async def serve_job(self, job: Callable[[Endpoints], Awaitable[int]]) -> int:
+        self._require_free(*self._plan.ports)  # a taken port is said before anything is started
         if self._plan.companion:
             self._start_companion(self._plan.companion)  # it needs nothing of the others and is slow to import
         with self._show_step("Kafka and Postgres"):

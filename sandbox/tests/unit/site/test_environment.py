@@ -45,18 +45,6 @@ def test_each_service_has_a_port_and_a_group_membership_of_its_own(tmp_path: Pat
     assert len({each["MAILROOM_INSTANCE_ID"] for each in own}) == len(SERVICES)
 
 
-def test_environment_goes_before_the_env_file_and_empty_is_not_given(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / ".env").write_text("MAILROOM_GRAPH_URL=https://file\nMAILROOM_GMAIL_URL=https://file\nMAILROOM_X=\n")
-    monkeypatch.setenv("MAILROOM_GRAPH_URL", "https://environment")
-    monkeypatch.setenv("MAILROOM_ENV_FILE", str(tmp_path / ".env"))
-    given = environment.read_environment()
-    assert given["MAILROOM_GRAPH_URL"] == "https://environment"
-    assert given["MAILROOM_GMAIL_URL"] == "https://file"
-    assert "MAILROOM_X" not in given
-
-
 @pytest.mark.parametrize("wrong", ["https", "0", "70000"])
 def test_wrong_front_port_is_named(wrong: str) -> None:
     with pytest.raises(SettingsError, match="MAILROOM_FRONT_PORT"):

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ingestion.domain.document import DocumentLease, DocumentOutcome
+from ingestion.domain.lanes import Lane
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from mailroom_common.events import AttachmentStored
 
 
 class IntakeStore(Protocol):
-    async def record_attachment(self, stored: AttachmentStored) -> str | None:
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> str | None:
         """Record an attachment and its document, in one transaction; a record that comes again changes nothing.
 
         Returns:
@@ -24,19 +25,72 @@ class IntakeStore(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RereadFilter:
+    """Final documents of a tenant; None matches any. `reason` is a skip or review reason."""
+
+    doc_source_id: str | None = None
+    status: str | None = None
+    reason: str | None = None
+    reader: str | None = None
+    except_reader: str | None = None
+    created_since: datetime | None = None
+    created_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RereadPage:
+    """`next_after` is where the next page begins, None after the last one."""
+
+    matching: int
+    requested: int
+    next_after: int | None
+
+
+class Rereads(Protocol):
+    """Requests to read final documents again; a document is read again once for each `replay_id`."""
+
+    async def request_by_attachment(self, stored: AttachmentStored, replay_id: str) -> bool:
+        """False when the attachment was never recorded.
+
+        Raises:
+            Rejected: it is another tenant's, or another doc source's, than the record says.
+        """
+        ...
+
+    async def has_content(self, doc_source_id: str, content_sha256: str) -> bool:
+        """Whether the doc source has a document with this content."""
+        ...
+
+    async def request_document(self, tenant_id: str, document_id: str, replay_id: str) -> bool:
+        """False when the tenant has no such document."""
+        ...
+
+    async def count_documents(self, tenant_id: str, wanted: RereadFilter, replay_id: str | None) -> int: ...
+
+    async def request_page(
+        self, tenant_id: str, wanted: RereadFilter, replay_id: str, *, after: int, limit: int
+    ) -> RereadPage:
+        """The next documents that match, in the order in which they were recorded."""
+        ...
+
+
 class DocumentLeases(Protocol):
     """Claims on documents. Where a lease is asked for, another holder of it makes the answer False or None."""
 
-    async def claim_document(self) -> DocumentLease | None: ...
+    async def claim_document(self, lanes: Sequence[Lane] = ...) -> DocumentLease | None:
+        """From the first of the lanes that has one."""
+        ...
 
-    async def read_seconds_until_due(self) -> float | None:
+    async def read_seconds_until_due(self, lanes: Iterable[Lane] = ...) -> float | None:
         """Seconds until a document may be claimed, negative when it may be now; None when none waits."""
         ...
 
     async def renew_lease(self, lease: DocumentLease) -> bool: ...
 
     async def finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> bool:
-        """Make the outcome final and emit the result of every attachment of the document, in one transaction."""
+        """Make the outcome final and emit the result of every attachment of the document, in one transaction. An
+        outcome that equals the former one repeats the former results."""
         ...
 
     async def release_document(
@@ -77,6 +131,8 @@ class DocumentBlobs(Protocol):
         ...
 
     async def delete_blob(self, key: str) -> None: ...
+
+    async def has_blob(self, key: str) -> bool: ...
 
 
 class Transcriber(Protocol):

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Coroutine
 from datetime import timedelta
 
+from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
-from mailroom_common.retries import wait_for_event
+from mailroom_common.retries import backoff_s, wait_for_event
 
 log = get_logger()
 
@@ -21,20 +22,25 @@ _STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
 
 
 async def run_document_worker(
-    processor: DocumentProcessor, leases: DocumentLeases, signals: ChannelSignals, stopping: asyncio.Event
+    processor: DocumentProcessor,
+    leases: DocumentLeases,
+    signals: ChannelSignals,
+    stopping: asyncio.Event,
+    schedule: LaneSchedule,
 ) -> None:
     """Process one document after the other while there are any, then wait until one is due. Several run at once."""
     while not stopping.is_set():
         # Counted before looking: a document that comes between the look and the wait ends the wait at once.
         seen = signals.count_signals(Channel.DOCUMENT_DUE)
         try:
-            if await _finish_or_cancel(processor.process_next(), stopping):
+            if await _finish_or_cancel(processor.process_next(schedule.choose_lanes()), stopping):
                 continue
-            due_in_s = await leases.read_seconds_until_due()
+            due_in_s = await leases.read_seconds_until_due(schedule.lanes)
         except Retryable as error:
             # Postgres is away; documents stay where they are and are claimed when it is back.
             log.warning("claim_deferred", reason=str(error))
-            due_in_s = _PAUSE_AFTER_FAILURE_S
+            # Not `retry_forever`: a signal, which the stop is too, has to end this pause like every other one here.
+            due_in_s = backoff_s(1, initial_s=_PAUSE_AFTER_FAILURE_S, max_s=_PAUSE_AFTER_FAILURE_S)
             seen = signals.count_signals(Channel.DOCUMENT_DUE)
         # What is due now and could not be claimed is being claimed by another worker at this moment.
         pause_s = _LONGEST_PAUSE_S if due_in_s is None else min(max(due_in_s, _SHORTEST_PAUSE_S), _LONGEST_PAUSE_S)

@@ -1,7 +1,7 @@
 """What ingestion's tests need again and again: attachments, leases, and ports without the world behind them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from ingestion.domain.document import AttachmentId, DocumentAttachment, DocumentId, DocumentLease, DocumentOutcome
+from ingestion.domain.lanes import Lane
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript, detect_content_type
 from ingestion.ports import FetchedFile
@@ -111,7 +112,7 @@ class FakeLeases:
     releases: list[tuple[DocumentLease, datetime, str, bool]] = field(default_factory=list)
     reserved: list[str] = field(default_factory=list)
 
-    async def claim_document(self) -> DocumentLease | None:
+    async def claim_document(self, lanes: Sequence[Lane] = tuple(Lane)) -> DocumentLease | None:
         return self.waiting.pop(0) if self.waiting else None
 
     async def renew_lease(self, lease: DocumentLease) -> bool:
@@ -127,7 +128,7 @@ class FakeLeases:
             self.finished.append((lease, outcome))
         return not self.is_lost
 
-    async def read_seconds_until_due(self) -> float | None:
+    async def read_seconds_until_due(self, lanes: Iterable[Lane] = tuple(Lane)) -> float | None:
         return None
 
     async def release_document(
@@ -165,6 +166,9 @@ class FakeBlobs:
 
     async def delete_blob(self, key: str) -> None:
         self.blobs.pop(key, None)
+
+    async def has_blob(self, key: str) -> bool:
+        return key in self.blobs
 
 
 @dataclass

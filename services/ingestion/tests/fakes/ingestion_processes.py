@@ -17,6 +17,10 @@ from mailroom_common.process import Process
 KEYS = {"acme": "key-of-acme", "other": "key-of-other"}
 
 
+def _build_key(key: str, role: str) -> str:
+    return key if role == "viewer" else f"{key}-{role}"
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
@@ -24,7 +28,11 @@ def free_port() -> int:
 
 
 def api_settings(database_url: str, blobs: Path, **changed: Any) -> DocumentsAPISettings:
-    keys = ",".join(f"{tenant}:viewer:{sha256(key.encode()).hexdigest()}" for tenant, key in KEYS.items())
+    keys = ",".join(
+        f"{tenant}:{role}:{sha256(_build_key(key, role).encode()).hexdigest()}"
+        for tenant, key in KEYS.items()
+        for role in ("viewer", "operator")
+    )
     usual: dict[str, Any] = {
         "http_port": free_port(),
         "database_url": database_url,
@@ -85,5 +93,5 @@ async def _wait_until_ready(url: str) -> None:
             await asyncio.sleep(0.05)
 
 
-def as_tenant(tenant: str) -> dict[str, str]:
-    return {"Authorization": f"Bearer {KEYS[tenant]}"}
+def as_tenant(tenant: str, role: str = "viewer") -> dict[str, str]:
+    return {"Authorization": f"Bearer {_build_key(KEYS[tenant], role)}"}

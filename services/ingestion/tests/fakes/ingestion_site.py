@@ -14,6 +14,7 @@ import asyncpg
 from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
+from ingestion.adapters.rereads import PgRereads
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from mailroom_common.blobs import BlobStore, open_blob_store
 from mailroom_common.events import IngestionResult, ResultStatus
@@ -40,6 +41,7 @@ class Ingestion:
     intakes: PgIntakeStore
     leases: PgDocumentLeases
     events: PgEventLog
+    rereads: PgRereads
 
     async def results(self) -> list[IngestionResult]:
         """What the outbox holds, in order."""
@@ -80,6 +82,7 @@ async def open_ingestion(pool: asyncpg.Pool, blobs: Path) -> AsyncIterator[Inges
             PgIntakeStore(pool, outbox, utc_now),
             PgDocumentLeases(pool, outbox, duration=timedelta(seconds=30), clock=utc_now),
             PgEventLog(pool),
+            PgRereads(pool),
         )
 
 

@@ -1,6 +1,7 @@
 """The worker's loops: awake when there is work, asleep otherwise, gone when the process stops."""
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from ingestion import worker_loops
 from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.ports import Channel
 from mailroom_common.errors import Unavailable
 
@@ -20,7 +22,7 @@ class FakeDocuments:
         self.answers = answers
         self.asked = 0
 
-    async def process_next(self) -> bool:
+    async def process_next(self, lanes: Sequence[Lane]) -> bool:
         self.asked += 1
         answer = self.answers.pop(0)
         if not self.answers:
@@ -29,7 +31,7 @@ class FakeDocuments:
             raise answer
         return bool(answer)
 
-    async def read_seconds_until_due(self) -> float | None:
+    async def read_seconds_until_due(self, lanes: Iterable[Lane]) -> float | None:
         return None
 
 
@@ -38,7 +40,9 @@ def wakeups() -> NotifyListener:
 
 
 async def run(documents: Any, heard: NotifyListener, stopping: asyncio.Event) -> None:
-    await asyncio.wait_for(worker_loops.run_document_worker(documents, documents, heard, stopping), 10)
+    await asyncio.wait_for(
+        worker_loops.run_document_worker(documents, documents, heard, stopping, LaneSchedule(0, 1)), 10
+    )
 
 
 async def test_one_document_follows_another_without_a_pause() -> None:
@@ -73,7 +77,7 @@ async def test_a_stop_waits_a_moment_for_the_document_in_hand_and_then_puts_it_b
     stopping, began, put_back = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     class Endless:
-        async def process_next(self) -> bool:
+        async def process_next(self, lanes: Sequence[Lane]) -> bool:
             began.set()
             try:
                 await asyncio.Event().wait()
@@ -81,7 +85,7 @@ async def test_a_stop_waits_a_moment_for_the_document_in_hand_and_then_puts_it_b
                 put_back.set()
             raise AssertionError
 
-        async def read_seconds_until_due(self) -> float | None:
+        async def read_seconds_until_due(self, lanes: Iterable[Lane]) -> float | None:
             return None
 
     heard = wakeups()

@@ -26,6 +26,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.topics import SCHEMAS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
 from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.sync_requests_topic import KafkaRequestLog
@@ -66,6 +67,7 @@ class Site:
     kafka_bootstrap: str
     topic_prefix: str
     instance_id: str | None = None
+    kafka_security: KafkaSecurity = UNSECURED
     codec: Codec = field(default_factory=Codec)
 
     async def log(self) -> list[Record]:

@@ -19,6 +19,7 @@ from webhook_gateway.adapters.event_writer import GroupCommitWriter
 from webhook_gateway.adapters.google_public_keys import GooglePublicKeys
 from webhook_gateway.adapters.pubsub_authenticator import GoogleTokenVerifier, PubSubAuthenticator
 from webhook_gateway.api.http import Dispatcher
+from webhook_gateway.api.pubsub_pull import PulledMessages
 from webhook_gateway.api.webhooks import WebhookRoutes
 from webhook_gateway.handlers.receive_gmail_push import GmailPushReceiver
 from webhook_gateway.handlers.receive_graph_push import GraphPushReceiver
@@ -60,9 +61,10 @@ async def run(settings: Settings, process: Process) -> None:
         sources = BoundedDocSourceLookup(
             directory, catch_up_timeout_s=settings.catch_up_timeout_s, max_catch_ups=settings.max_catch_ups
         )
+        gmail = GmailPushReceiver(sources, writer, read_clock)
         routes = WebhookRoutes(
             GraphPushReceiver(sources, writer, read_clock),
-            GmailPushReceiver(sources, writer, read_clock),
+            gmail,
             build_authenticator(settings, keys),
             check_readiness=check_readiness,
             subscription=settings.pubsub_subscription,
@@ -76,10 +78,29 @@ async def run(settings: Settings, process: Process) -> None:
             background = [tasks.create_task(start_and_follow_topics())]
             if settings.pubsub_audience is not None:
                 background.append(tasks.create_task(keys.refresh_keys()))
+            if settings.pubsub_pull:
+                background.append(tasks.create_task(pull_notifications(settings, gmail, started)))
             # Returns once the last request in flight has its response; only then may the producer be closed.
             await serve_app(app, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
             for task in background:
                 task.cancel()
+
+
+async def pull_notifications(settings: Settings, gmail: GmailPushReceiver, started: asyncio.Event) -> None:
+    """Runs until it is cancelled; what is unacknowledged then is delivered to another process."""
+    # Google's client and gRPC take a second to import and 60 MB, which a gateway that is pushed to does not need.
+    from webhook_gateway.adapters.pubsub_subscriber import PubSubSubscriber, open_subscriber
+
+    subscription = settings.pubsub_subscription or ""
+    messages = PulledMessages(gmail, subscription=subscription, attempt_timeout_s=settings.push_timeout_s)
+    subscriber = PubSubSubscriber(
+        lambda: open_subscriber(settings),
+        messages.receive_message,
+        subscription=subscription,
+        max_messages=settings.pubsub_pull_messages,
+    )
+    await started.wait()
+    await subscriber.pull_messages()
 
 
 def warn_of_unchecked_subscription(settings: Settings) -> None:

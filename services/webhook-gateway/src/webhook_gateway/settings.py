@@ -1,11 +1,14 @@
 """The settings of the gateway, which has no database and no secret beyond those of Pub/Sub."""
 
+import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from typing import Self
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from mailroom_common.settings import KafkaSettings, ProcessSettings, TLSSettings
+
+_SUBSCRIPTION_PATH = re.compile(r"projects/[^/\s]+/subscriptions/[^/\s]+")
 
 Networks = tuple[IPv4Network | IPv6Network, ...]
 
@@ -23,6 +26,11 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
     pubsub_service_account: str | None = None
     # `projects/…/subscriptions/…`; pushes of other subscriptions are refused.
     pubsub_subscription: str | None = None
+    # Whether Gmail's notifications are pulled from `MAILROOM_PUBSUB_SUBSCRIPTION`, for a site that Google cannot call.
+    # Google's client finds its credentials by its own standard variables (`GOOGLE_APPLICATION_CREDENTIALS`).
+    pubsub_pull: bool = False
+    # Most pulled messages that wait for Kafka at once in this process.
+    pubsub_pull_messages: int = Field(default=500, ge=1, le=2_000)
     # Google's public keys as a JWK set, which prove the tokens of pushes.
     google_certs_url: str = "https://www.googleapis.com/oauth2/v3/certs"
 
@@ -36,6 +44,13 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
     # How many pushes may wait for the directory to catch up at one time; further ones get a 503.
     max_catch_ups: int = Field(default=200, ge=1)
 
+    @field_validator("pubsub_subscription")
+    @classmethod
+    def _validate_subscription_path(cls, value: str | None) -> str | None:
+        if value is not None and not _SUBSCRIPTION_PATH.fullmatch(value):
+            raise ValueError("a path like projects/my-project/subscriptions/my-subscription is needed")
+        return value
+
     @field_validator("trusted_proxies")
     @classmethod
     def _validate_trusted_proxies(cls, value: str) -> str:
@@ -47,6 +62,14 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
         # Anybody with a Google account can get a token with our URL as audience: the audience proves nothing alone.
         if (self.pubsub_audience is None) != (self.pubsub_service_account is None):
             raise ValueError("MAILROOM_PUBSUB_AUDIENCE and MAILROOM_PUBSUB_SERVICE_ACCOUNT are needed together")
+        return self
+
+    @model_validator(mode="after")
+    def _require_subscription_to_pull_from(self) -> Self:
+        if self.pubsub_pull and self.pubsub_subscription is None:
+            raise ValueError(
+                "MAILROOM_PUBSUB_PULL needs MAILROOM_PUBSUB_SUBSCRIPTION, the subscription that is pulled from"
+            )
         return self
 
 

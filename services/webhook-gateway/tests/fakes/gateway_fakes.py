@@ -109,7 +109,7 @@ class FakeSourceDirectory:
         return tuple(
             source
             for source in self.sources.values()
-            if source.provider is provider and address.casefold() in {source.address, *source.aliases}
+            if source.provider == provider and address.casefold() in {source.address, *source.aliases}
         )
 
     async def catch_up(self, timeout_s: float) -> bool:

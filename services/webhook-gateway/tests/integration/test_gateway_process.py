@@ -16,8 +16,9 @@ from typing import Any
 import httpx
 import pytest
 from fake_google import AUDIENCE, SERVICE_ACCOUNT, make_bearer
-from gateway_fakes import GATEWAY_TOPICS, make_change, make_client_state, make_gmail_push, make_source
+from gateway_fakes import GATEWAY_TOPICS, SUBSCRIPTION, make_change, make_client_state, make_gmail_push, make_source
 from kafka_site import KafkaSite, create_kafka_site, eventually
+from pubsub_server import start_pubsub_server
 
 from mailroom_common.events import DocSource, Event
 from mailroom_common.kafka.codec import Codec
@@ -163,6 +164,26 @@ async def test_a_source_that_was_acknowledged_before_the_push_is_known_to_it(
         assert response.status_code == 202
 
     assert len(await read_events(site, NOTIFICATIONS)) == 11
+
+
+async def test_pulled_message_is_acknowledged_at_google_once_kafka_has_it(site: KafkaSite, start: StartGateway) -> None:
+    gmail = make_current_source("ds-gmail", provider="gmail", address="me@example.com")
+    async with open_producer(site) as producer, start_pubsub_server() as pubsub:
+        await producer.send_event(DOC_SOURCES, "ds-gmail", gmail)
+        message_id = await pubsub.publish_notification("me@example.com", 7)
+        gateway = await start(
+            site,
+            MAILROOM_PUBSUB_PULL="1",
+            MAILROOM_PUBSUB_SUBSCRIPTION=SUBSCRIPTION,
+            PUBSUB_EMULATOR_HOST=f"127.0.0.1:{pubsub.port}",
+        )
+        await pubsub.wait_until(lambda: pubsub.acknowledged == [message_id], within_s=60.0)
+
+        [notification] = await read_events(site, NOTIFICATIONS)
+        assert notification.doc_source_id == "ds-gmail"
+        code, took_s = await gateway.stop_process()
+    assert code == 0
+    assert took_s < 10
 
 
 async def test_pushes_at_once_are_all_written(site: KafkaSite, start: StartGateway) -> None:

@@ -1,23 +1,34 @@
-"""What every Kafka client of ours has in common: where the cluster is, connecting with retries, a bounded close."""
+"""The one place where Kafka clients are made: where the cluster is and how it is secured, connecting with retries, a
+bounded close."""
 
 import asyncio
 import contextlib
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
+from mailroom_common.kafka.security import KafkaSecurity
 from mailroom_common.retries import retry_forever
 
 # How long a client may take to close: with Kafka frozen, aiokafka's own `stop` never returns.
 CLOSE_TIMEOUT_S = 2.0
 
 
-class KafkaAddress(Protocol):
-    """`settings.KafkaSettings` has these."""
+class KafkaCluster(Protocol):
+    """Where a cluster is and how to connect to it; `settings.KafkaSettings` has these."""
 
     @property
     def kafka_bootstrap(self) -> str: ...
+    @property
+    def kafka_security(self) -> KafkaSecurity: ...
+
+
+class KafkaAddress(KafkaCluster, Protocol):
+    """A cluster, and the site on it."""
+
     @property
     def topic_prefix(self) -> str: ...
 
@@ -35,6 +46,25 @@ class KafkaClient(Protocol):
 
 
 C = TypeVar("C", bound=KafkaClient)
+
+
+# `options` of these three are aiokafka's own keyword arguments.
+
+
+def create_consumer(cluster: KafkaCluster, *topics: str, **options: Any) -> AIOKafkaConsumer:
+    return AIOKafkaConsumer(*topics, **_connection_options(cluster), **options)
+
+
+def create_producer(cluster: KafkaCluster, **options: Any) -> AIOKafkaProducer:
+    return AIOKafkaProducer(**_connection_options(cluster), **options)
+
+
+def create_admin_client(cluster: KafkaCluster, **options: Any) -> AIOKafkaAdminClient:
+    return AIOKafkaAdminClient(**_connection_options(cluster), **options)
+
+
+def _connection_options(cluster: KafkaCluster) -> dict[str, Any]:
+    return {"bootstrap_servers": cluster.kafka_bootstrap, **cluster.kafka_security.build_client_options()}
 
 
 async def connect_with_retry(create: Callable[[], C], client_id: str) -> C:

@@ -17,7 +17,7 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor
 from aiokafka.errors import CommitFailedError, IllegalStateError, KafkaError
 
 from mailroom_common.errors import Fatal, Unavailable
-from mailroom_common.kafka.client import MemberSettings, close_client, connect_with_retry
+from mailroom_common.kafka.client import MemberSettings, close_client, connect_with_retry, create_consumer
 from mailroom_common.kafka.record import Partition, RawRecord
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.logs import get_logger
@@ -260,8 +260,8 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
 
     def _create_client(self) -> AIOKafkaConsumer:
         instance = self._settings.instance_id
-        return AIOKafkaConsumer(
-            bootstrap_servers=self._settings.kafka_bootstrap,
+        return create_consumer(
+            self._settings,
             client_id=self.group,
             group_id=self._settings.topic_prefix + self.group,
             group_instance_id=instance,

@@ -18,7 +18,7 @@ from aiokafka.errors import (
 
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Event
-from mailroom_common.kafka.client import KafkaAddress, KafkaClient, close_client, connect_with_retry
+from mailroom_common.kafka.client import KafkaAddress, KafkaClient, close_client, connect_with_retry, create_producer
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import RawHeaders, build_event_headers, build_tombstone_headers, override_headers
 from mailroom_common.kafka.schemas_topic import announce_schemas
@@ -136,8 +136,8 @@ class EventProducer:
         return build_event_headers(event, self.codec.find_kind(event), self.source)
 
     def _create_client(self) -> AIOKafkaProducer:
-        return AIOKafkaProducer(
-            bootstrap_servers=self._settings.kafka_bootstrap,
+        return create_producer(
+            self._settings,
             client_id=self._client_id,
             acks="all",
             enable_idempotence=True,

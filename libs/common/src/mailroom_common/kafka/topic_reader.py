@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import KafkaError
 
 from mailroom_common.errors import Fatal
-from mailroom_common.kafka.client import KafkaAddress, close_client, connect_with_retry
+from mailroom_common.kafka.client import KafkaAddress, close_client, connect_with_retry, create_consumer
 from mailroom_common.kafka.record import RawRecord
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.logs import get_logger
@@ -163,9 +163,9 @@ class TopicReader:
                 raise Fatal(f"{self._topic} has more to read and Kafka delivers nothing: restarting")
 
     def _create_consumer(self) -> AIOKafkaConsumer:
-        return AIOKafkaConsumer(
+        return create_consumer(
+            self._settings,
             self._topic,
-            bootstrap_servers=self._settings.kafka_bootstrap,
             client_id=self._client_id,
             enable_auto_commit=False,
             auto_offset_reset="earliest",

@@ -8,7 +8,8 @@ is unfinished; after a crash at most the window is handled again.
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -66,11 +67,18 @@ class _Window(OwnedPartition):
             task.cancel()
 
 
+# A topic without a limit of its own.
+_NO_LIMIT: AbstractAsyncContextManager[None] = nullcontext()
+
+
 class WindowedConsumer(PartitionConsumer[_Window]):
     """Calls `handle` for each record: in order for each key, keys side by side.
 
     What `handle` raises decides: Retryable, the record is tried again in place, for as long as it takes; Rejected, it
     is dead-lettered; Fatal, the process ends; anything else is our own bug: `attempts` times, then dead-lettered.
+
+    At most `max_concurrent` records are handled at once, and of a topic in `max_concurrent_of` no more than it says: a
+    flood of its records takes no more of the slots.
     """
 
     def __init__(
@@ -85,6 +93,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
         dead_letters: DeadLetterWriter,
         window: int = 500,
         max_concurrent: int = 64,
+        max_concurrent_of: Mapping[Topic, int] | None = None,
         attempts: int = 5,
         backoff_s: float = 0.5,
     ) -> None:
@@ -100,6 +109,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
         self._handle = handle
         self._window_size = window
         self._slots = asyncio.Semaphore(max_concurrent)
+        self._slots_of = {topic: asyncio.Semaphore(count) for topic, count in (max_concurrent_of or {}).items()}
         self._attempts = attempts
 
     def _create_owned_partition(self, partition: Partition) -> _Window:
@@ -174,7 +184,7 @@ class WindowedConsumer(PartitionConsumer[_Window]):
 
     async def _attempt_record(self, owned: _Window, item: _Item) -> bool:
         """False when the partition was released while the record waited for a slot: it was never begun."""
-        async with self._slots:
+        async with self._slots_of.get(owned.partition.topic, _NO_LIMIT), self._slots:
             if owned.is_released.is_set():
                 return False
             if isinstance(item.content, Undecodable):

@@ -71,6 +71,8 @@ class ProviderTraits:
     application_access_needs_tenant: bool
     revocation_ends_account: bool  # a revoke ends every grant of the account with us
     push: PushTraits | None  # None: polling only; no subscription is ever created, the backstop finds the mail
+    # What two spellings of one mailbox's address have in common; by default only their case may differ.
+    normalize_address: Callable[[str], str] = str.lower
 
 
 class FolderLister(Protocol):

@@ -14,6 +14,7 @@ from mailroom_common.events import Access, DocSource, DocSourceState, Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.producer import EventProducer
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.topics import DOC_SOURCES
 
 pytestmark = pytest.mark.stack
@@ -25,6 +26,7 @@ Eventually = Callable[..., Awaitable[None]]
 class Elsewhere:
     kafka_bootstrap: str
     topic_prefix: str = ""
+    kafka_security: KafkaSecurity = UNSECURED
 
 
 def source(number: int, version: int = 1) -> DocSource:

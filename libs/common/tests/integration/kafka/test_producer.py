@@ -15,6 +15,7 @@ from mailroom_common.events import Notification
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schema_files import load_packaged_schemas
+from mailroom_common.kafka.security import UNSECURED
 from mailroom_common.topics import MAIL_EVENTS, NOTIFICATIONS, SCHEMAS
 
 pytestmark = pytest.mark.stack
@@ -137,6 +138,7 @@ async def sent_at_last(producer: EventProducer, event: Notification) -> None:
 async def test_closing_does_not_wait_for_a_kafka_that_is_away() -> None:
     class Nowhere:
         kafka_bootstrap = "127.0.0.1:1"
+        kafka_security = UNSECURED
         topic_prefix = ""
 
     producer = EventProducer(Nowhere(), Codec(), client_id="test")

@@ -14,6 +14,7 @@ from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.topics import ATTACHMENTS
 
@@ -23,6 +24,7 @@ class Settings:
     kafka_bootstrap: str
     topic_prefix: str
     instance_id: str | None = None
+    kafka_security: KafkaSecurity = UNSECURED
 
 
 async def main(bootstrap: str, prefix: str, file: str) -> None:

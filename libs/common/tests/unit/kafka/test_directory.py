@@ -1,16 +1,22 @@
+import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Any
 
 import fastavro
+import pytest
 
 from mailroom_common.events import Access, DocSource, DocSourceState, Profile
+from mailroom_common.kafka import directory
 from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
+from mailroom_common.kafka.record import RawRecord
 from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 
 AT = datetime(2026, 11, 28, tzinfo=UTC)
 
@@ -19,6 +25,7 @@ AT = datetime(2026, 11, 28, tzinfo=UTC)
 class Settings:
     kafka_bootstrap: str = "nowhere:1"
     topic_prefix: str = ""
+    kafka_security: KafkaSecurity = UNSECURED
 
 
 @dataclass(frozen=True)
@@ -143,21 +150,101 @@ def test_what_cannot_be_read_is_stepped_over_and_the_rest_is_read() -> None:
     assert len(reading.directory) == 1
 
 
-def test_a_source_of_an_unknown_schema_is_read_once_that_is_learned() -> None:
+def test_an_address_that_one_of_two_sources_gave_up_still_leads_to_the_other() -> None:
     reading = Reading()
+    reading.read(source(1))
+    reading.read(source(1, doc_source_id="ds-2"))
+
+    reading.read_tombstone("ds-1", 2)
+
+    assert [found.doc_source_id for found in reading.directory.find_by_address("gmail", "billing@example.com")] == [
+        "ds-2"
+    ]
+
+
+def test_the_same_version_once_more_is_taken_over_and_reported() -> None:
+    """It may have been republished by a newer version of Mailroom, which says more."""
+    reading = Reading()
+    reading.read(source(3))
+
+    reading.read(source(3, aliases=["sales@example.com"]))
+
+    assert reading.directory.list_sources() == (source(3, aliases=["sales@example.com"]),)
+    assert len(reading.changes) == 2
+
+
+def write_with_newer_schema(found: DocSource) -> tuple[bytes, bytes, dict[str, Any]]:
+    """The value of a record whose schema is not known yet, the schema's fingerprint, and the schema."""
     schema = json.loads(load_packaged_schemas()["doc-sources"][-1].text)
     schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
     out = BytesIO()
-    values = {name: getattr(source(1), name) for name in source(1).__dataclass_fields__}
+    values = {name: getattr(found, name) for name in found.__dataclass_fields__}
     values["filter"] = {"sender_allow": [], "sender_deny": [], "strictness": "lenient"}
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**values, "colour": "red"})
     fingerprint = compute_fingerprint(schema)
-    reading.directory.apply_record(Record(b"ds-1", MARKER + fingerprint + out.getvalue()))
-    assert reading.directory.get_source("ds-1") is None
+    return MARKER + fingerprint + out.getvalue(), fingerprint, schema
+
+
+def test_sources_of_an_unknown_schema_are_read_once_that_is_learned() -> None:
+    reading = Reading()
+    sources = [source(1, doc_source_id=f"ds-{number}") for number in (1, 2)]
+    for found in sources:
+        value, fingerprint, schema = write_with_newer_schema(found)
+        reading.directory.apply_record(Record(found.doc_source_id.encode(), value))
+    assert reading.directory.list_sources() == ()
 
     reading.schemas.apply_record(Record(fingerprint.hex().encode(), json.dumps(schema).encode()))
 
-    assert reading.directory.get_source("ds-1") == source(1)
+    assert reading.directory.list_sources() == tuple(sources)
+
+
+class FakeReader:
+    """A topic reader that has one record to load and one to follow with, and remembers what it was asked for."""
+
+    def __init__(
+        self, _settings: object, _topic: object, apply: Callable[[RawRecord], None], *, client_id: str
+    ) -> None:
+        self._apply = apply
+        self.is_loaded = False
+        self.is_closed = False
+        self.caught_up_within_s: list[float] = []
+
+    async def load_topic(self) -> None:
+        self._apply(Record(b"ds-1", Codec().encode(source(1))))
+        self.is_loaded = True
+
+    async def follow_topic(self, stopping: asyncio.Event) -> None:
+        self._apply(Record(b"ds-1", Codec().encode(source(2))))
+        await stopping.wait()
+
+    async def catch_up(self, timeout_s: float) -> bool:
+        self.caught_up_within_s.append(timeout_s)
+        return self.is_loaded
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+async def test_the_topic_is_loaded_then_followed_and_readiness_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory, "TopicReader", FakeReader)
+    reading = Reading()
+    reader: Any = reading.directory._reader
+    assert reading.directory.check_readiness() == "doc-sources is not read to its end yet"
+    assert not await reading.directory.catch_up(3)
+    stopping = asyncio.Event()
+
+    running = asyncio.create_task(reading.directory.load_and_follow(stopping))
+    await asyncio.sleep(0.01)  # the reader follows without waiting for anything
+
+    assert reading.directory.check_readiness() is None
+    assert [found for _, found in reading.changes] == [source(1), source(2)]
+    assert await reading.directory.catch_up(4)
+    assert reader.caught_up_within_s == [3, 4]
+    assert not running.done()
+    stopping.set()
+    await running
+    await reading.directory.close()
+    assert reader.is_closed
 
 
 def test_a_schema_record_that_lies_is_not_learned() -> None:

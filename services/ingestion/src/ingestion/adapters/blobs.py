@@ -41,6 +41,9 @@ class StoredDocumentBlobs:
     async def write_archive_copy(self, file: FetchedFile, path: str, *, metadata: Mapping[str, str]) -> None:
         await self._store.write_blob(path, _read_chunks(file.path), content_type=PDF, metadata=metadata)
 
+    async def has_blob(self, key: str) -> bool:
+        return await self._store.has_blob(key)
+
     async def delete_blob(self, key: str) -> None:
         await self._store.delete_blob(key)
 

@@ -13,6 +13,7 @@ from ingestion.domain.document import (
     DocumentId,
     DocumentOutcome,
 )
+from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import parse_reason
 from ingestion.domain.result import build_result
 from ingestion.domain.views import build_document_view
@@ -24,8 +25,8 @@ from mailroom_common.topics import INGESTION_RESULTS
 
 _INSERT_DOCUMENT = """
     insert into ingestion.document (document_id, tenant_id, doc_source_id, profile, content_sha256, content_type,
-                                    size_bytes, blob_key, source_metadata)
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+                                    size_bytes, blob_key, source_metadata, is_backfill)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
     on conflict do nothing
     returning *
 """
@@ -53,13 +54,13 @@ class PgIntakeStore:
         self._outbox = outbox
         self._clock = clock
 
-    async def record_attachment(self, stored: AttachmentStored) -> str | None:
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> str | None:
         attachment = build_attachment(stored)
         async with open_transaction(self._pool) as conn:
             if (known := await conn.fetchrow(_FIND_INTAKE, attachment.attachment_id)) is not None:
                 # It came before, and all was done but perhaps the removal of its blob, which follows the commit.
                 return _superfluous_blob(known["uploaded_blob_key"], known["kept_key"])
-            created = await self._insert_document(conn, stored, attachment)
+            created = await self._insert_document(conn, stored, attachment, lane)
             document = created or await conn.fetchrow(_LOCK_DOCUMENT, stored.doc_source_id, stored.content_sha256)
             if document is None or not await _insert_intake(conn, attachment, document["document_id"]):
                 return None  # another instance records it at this moment
@@ -72,7 +73,7 @@ class PgIntakeStore:
             return _superfluous_blob(attachment.uploaded_blob_key, document["blob_key"])
 
     async def _insert_document(
-        self, conn: DatabaseSession, stored: AttachmentStored, attachment: DocumentAttachment
+        self, conn: DatabaseSession, stored: AttachmentStored, attachment: DocumentAttachment, lane: Lane
     ) -> asyncpg.Record | None:
         return await conn.fetchrow(
             _INSERT_DOCUMENT,
@@ -85,6 +86,7 @@ class PgIntakeStore:
             stored.size_bytes,
             stored.blob_key,
             attachment.build_source_metadata(),
+            lane is Lane.BACKFILL,
         )
 
     async def _append_result(self, conn: DatabaseSession, document: Any, attachment: DocumentAttachment) -> None:
@@ -95,6 +97,7 @@ class PgIntakeStore:
             tenant_id=attachment.tenant_id,
             doc_source_id=attachment.doc_source_id,
             outcome=read_outcome(document),
+            number=document["result_number"],
             attempt=document["attempts"],
             occurred_at=self._clock(),
         )
@@ -119,7 +122,7 @@ def read_outcome(document: Any) -> DocumentOutcome:
         extraction=document["extraction"],
         confidence=document["confidence"],
         reader=document["reader"],
-        archive_path=document["archive_path"],
+        archive_path=None if document["is_archive_path_reserved"] else document["archive_path"],
     )
 
 

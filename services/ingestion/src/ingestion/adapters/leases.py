@@ -1,30 +1,40 @@
 """Leases on documents in Postgres: claimed by `for update skip locked`, held by a token, taken over once they end."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
 import asyncpg
 
-from ingestion.adapters.intakes import append_document_event
-from ingestion.domain.document import AttachmentId, DocumentAttachment, DocumentId, DocumentLease, DocumentOutcome
+from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.domain.document import (
+    FINAL_STATUSES,
+    AttachmentId,
+    DocumentAttachment,
+    DocumentId,
+    DocumentLease,
+    DocumentOutcome,
+)
+from ingestion.domain.lanes import Lane
 from ingestion.domain.result import build_result
 from ingestion.ports import Channel
-from mailroom_common.events import Profile
+from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.topics import INGESTION_RESULTS
 
-# A document in `processing` is claimable again when its lease has ended, which is what a crash leaves behind. `skip
-# locked`: claims at the same moment take different documents, and none waits for a document that is being finished.
+# A claimed document is claimable again when its lease has ended, which is what a crash leaves behind. `skip locked`:
+# claims at the same moment take different documents, and none waits for a document that is being finished. A final
+# document that is read again keeps its status, and the time of its last change.
 _CLAIM = """
     update ingestion.document
-    set status = 'processing', lease_token = $1, next_attempt_at = now() + $2::interval, attempts = attempts + 1,
-        updated_at = now()
+    set status = case when status = 'pending' then 'processing' else status end,
+        lease_token = $1, next_attempt_at = now() + $2::interval, attempts = attempts + 1,
+        updated_at = case when status in ('pending', 'processing') then now() else updated_at end
     where document_id = (
         select document_id from ingestion.document
-        where status in ('pending', 'processing') and next_attempt_at <= now()
+        where is_backfill = $3 and next_attempt_at <= now()
         order by next_attempt_at
         limit 1
         for update skip locked
@@ -43,22 +53,28 @@ _LOCK_IF_HELD = "select document_id from ingestion.document where document_id = 
 _FINISH = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
-        reader = $8, archive_path = $9, lease_token = null, next_attempt_at = null,
-        retry_cause = null, updated_at = now()
+        reader = $8, archive_path = $9, is_archive_path_reserved = false, lease_token = null, next_attempt_at = null,
+        retry_cause = null, result_number = result_number + $10,
+        updated_at = case when $11 then now() else updated_at end
     where document_id = $1
     returning *
 """
 _RELEASE = """
     update ingestion.document
-    set status = 'pending', lease_token = null, next_attempt_at = $3, retry_cause = $4, attempts = attempts - $5,
-        updated_at = now()
+    set status = case when status = 'processing' then 'pending' else status end, lease_token = null,
+        next_attempt_at = $3, retry_cause = $4, attempts = attempts - $5,
+        updated_at = case when status = 'processing' then now() else updated_at end
     where document_id = $1 and lease_token = $2
     returning document_id
 """
-_RESERVE = "update ingestion.document set archive_path = $3 where document_id = $1 and lease_token = $2 returning 1"
+_RESERVE = """
+    update ingestion.document set archive_path = $3, is_archive_path_reserved = true
+    where document_id = $1 and lease_token = $2
+    returning 1
+"""
 _NEXT_DUE = """
     select extract(epoch from min(next_attempt_at) - now())::double precision
-    from ingestion.document where status in ('pending', 'processing')
+    from ingestion.document where next_attempt_at is not null and is_backfill = any($1)
 """
 
 
@@ -71,10 +87,16 @@ class PgDocumentLeases:
         self._duration = duration
         self._clock = clock
 
-    async def claim_document(self) -> DocumentLease | None:
+    async def claim_document(self, lanes: Sequence[Lane] = tuple(Lane)) -> DocumentLease | None:
+        for lane in lanes:
+            if (lease := await self._claim_in_lane(lane)) is not None:
+                return lease
+        return None
+
+    async def _claim_in_lane(self, lane: Lane) -> DocumentLease | None:
         async with open_transaction(self._pool) as conn:
             token = uuid4()
-            document = await conn.fetchrow(_CLAIM, token, self._duration)
+            document = await conn.fetchrow(_CLAIM, token, self._duration, lane is Lane.BACKFILL)
             if document is None:
                 return None
             first = await conn.fetchrow(_FIRST_INTAKE, document["document_id"])
@@ -89,11 +111,12 @@ class PgDocumentLeases:
                 content_type=document["content_type"],
                 blob_key=document["blob_key"],
                 first_attachment=_read_attachment(first),
+                former=read_outcome(document) if ResultStatus(document["status"]) in FINAL_STATUSES else None,
             )
 
-    async def read_seconds_until_due(self) -> float | None:
+    async def read_seconds_until_due(self, lanes: Iterable[Lane] = tuple(Lane)) -> float | None:
         async with acquire_session(self._pool) as conn:
-            seconds: float | None = await conn.fetchval(_NEXT_DUE)
+            seconds: float | None = await conn.fetchval(_NEXT_DUE, [lane is Lane.BACKFILL for lane in lanes])
             return seconds
 
     async def renew_lease(self, lease: DocumentLease) -> bool:
@@ -106,7 +129,10 @@ class PgDocumentLeases:
             # finds the document final and emits its own result. So no attachment is left without one.
             if await conn.fetchval(_LOCK_IF_HELD, lease.document_id, lease.token) is None:
                 return False
-            document = await conn.fetchrow(
+            # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
+            # else says that there was another reading.
+            is_changed = outcome != lease.former
+            (document,) = await conn.fetch(
                 _FINISH,
                 lease.document_id,
                 outcome.status.value,
@@ -117,14 +143,17 @@ class PgDocumentLeases:
                 outcome.confidence,
                 outcome.reader,
                 outcome.archive_path,
+                1 if is_changed and lease.former is not None else 0,
+                is_changed,
             )
             for intake in await conn.fetch(_INTAKES, lease.document_id):
-                await self._append_result(conn, lease, outcome, intake)
-            await append_document_event(conn, document)
+                await self._append_result(conn, lease, outcome, intake, document["result_number"])
+            if is_changed:
+                await append_document_event(conn, document)
             return True
 
     async def _append_result(
-        self, conn: DatabaseSession, lease: DocumentLease, outcome: DocumentOutcome, intake: Any
+        self, conn: DatabaseSession, lease: DocumentLease, outcome: DocumentOutcome, intake: Any, number: int
     ) -> None:
         event = build_result(
             attachment_id=AttachmentId(intake["attachment_id"]),
@@ -133,6 +162,7 @@ class PgDocumentLeases:
             tenant_id=intake["tenant_id"],
             doc_source_id=intake["doc_source_id"],
             outcome=outcome,
+            number=number,
             attempt=lease.attempt,
             occurred_at=self._clock(),
         )

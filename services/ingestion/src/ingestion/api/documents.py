@@ -34,22 +34,22 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
         document_filter = DocumentFilter(doc_source_id=doc_source_id, status=status, content_sha256=content_sha256)
-        before = None if cursor is None else _decode_cursor(cursor)
+        before = None if cursor is None else decode_cursor(cursor)
         items, following = await catalog.list_documents(caller.tenant_id, document_filter, before=before, limit=limit)
-        return ListPage(items=list(items), next_cursor=None if following is None else _encode_cursor(following))
+        return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
 
     @router.get("/documents/{document_id}")
     async def get_document(caller: viewer, document_id: str) -> dict[str, Any]:
         document = await catalog.find_document(caller.tenant_id, document_id)
         if document is None:
-            raise _not_found()
+            raise not_found()
         return document
 
     @router.get("/documents/{document_id}/content")
     async def get_content(caller: viewer, document_id: str) -> StreamingResponse:
         content = await catalog.find_content(caller.tenant_id, document_id)
         if content is None:
-            raise _not_found()
+            raise not_found()
         chunks = blobs.read_blob(content.blob_key)
         try:
             # Before the answer begins: afterwards a missing blob could not be told by its status.
@@ -86,11 +86,11 @@ async def _prepend_chunk(first: bytes, others: AsyncIterator[bytes]) -> AsyncIte
         yield chunk
 
 
-def _encode_cursor(position: int) -> str:
+def encode_cursor(position: int) -> str:
     return base64.urlsafe_b64encode(str(position).encode()).decode().rstrip("=")
 
 
-def _decode_cursor(cursor: str) -> int:
+def decode_cursor(cursor: str) -> int:
     try:
         position = int(base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
     except (ValueError, binascii.Error):
@@ -100,5 +100,5 @@ def _decode_cursor(cursor: str) -> int:
     return position
 
 
-def _not_found() -> HTTPProblem:
+def not_found() -> HTTPProblem:
     return HTTPProblem(404, "There is no such document")

@@ -9,8 +9,10 @@ from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.documents import PgDocumentCatalog
 from ingestion.adapters.event_tickets import PgEventTickets
 from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.adapters.rereads import PgRereads
 from ingestion.api.documents import build_documents_router
 from ingestion.api.events import build_events_router
+from ingestion.api.reprocess import build_reprocess_router
 from ingestion.ports import Channel
 from ingestion.settings import DocumentsAPISettings
 from mailroom_common.auth import APIKeys
@@ -52,6 +54,8 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
                 heartbeat_s=settings.event_heartbeat_s,
             )
         )
+        # Before the documents as well: one of them is not called `reprocess`.
+        web.include_router(build_reprocess_router(PgDocumentCatalog(pool), PgRereads(pool), keys))
         web.include_router(build_documents_router(PgDocumentCatalog(pool), blobs, keys))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(listener.run_listener(stopping))

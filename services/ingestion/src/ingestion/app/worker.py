@@ -15,8 +15,10 @@ from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, LocalReader
 from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.scratch_folder import open_scratch_folder
 from ingestion.domain.document import AttemptPolicy
+from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports import Channel, DocumentBlobs, DocumentLeases
@@ -79,12 +81,14 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             settings,
             group=GROUP,
             topics=[ATTACHMENTS, ATTACHMENTS_BACKFILL],
-            handle=AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), blobs),
+            handle=AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs),
             codec=codec,
             schemas=schemas,
             dead_letters=DeadLetterWriter(producer, process.name),
             # The other half of the connections is for the documents in hand.
             max_concurrent=max(1, settings.database_pool_size // 2),
+            # A replay sends as fast as it was told: what has just arrived does not wait for its records.
+            max_concurrent_of={ATTACHMENTS_BACKFILL: 1},
         )
         process.health.add_readiness("kafka", consumer.check_readiness)
         processor = _build_processor(settings, leases, blobs, LocalReader(parser), providers)
@@ -96,8 +100,9 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
-            for _ in range(settings.parser_processes):
-                tasks.create_task(run_document_worker(processor, leases, listener, stopping))
+            for number in range(settings.parser_processes):
+                schedule = LaneSchedule(number, settings.parser_processes)
+                tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
 
 
 def utc_now() -> datetime:

@@ -1,4 +1,7 @@
-"""A document and its life: pending → processing → one of four final states. Nothing leaves a final state by itself."""
+"""A document and its life: pending → processing → one of four final states. Nothing leaves a final state by itself.
+
+A final document that is read again keeps its state and result until that reading ends.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,6 +18,10 @@ AttachmentId = NewType("AttachmentId", str)
 FINAL_STATUSES = frozenset(
     {ResultStatus.COMPLETED, ResultStatus.NEEDS_REVIEW, ResultStatus.SKIPPED, ResultStatus.FAILED}
 )
+
+
+# The reader reached a limit or ended: another reader, or the same on a quieter machine, may do better.
+_NOT_A_READING = frozenset({ReviewReason.READER_LIMIT, ReviewReason.READER_CRASHED})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +71,7 @@ class DocumentLease:
     content_type: str
     blob_key: str
     first_attachment: DocumentAttachment
+    former: "DocumentOutcome | None" = None  # set: it is read again, and this is the outcome that stands meanwhile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +93,11 @@ class DocumentOutcome:
             raise ValueError("an outcome has a reason unless it is completed")
         if (self.status is ResultStatus.SKIPPED) != isinstance(self.reason, DocumentSkipReason):
             raise ValueError(f"{self.reason} is no reason for {self.status}")
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the document was read, as far as it can be: otherwise the attempt says nothing about its content."""
+        return self.status is not ResultStatus.FAILED and self.reason not in _NOT_A_READING
 
     def with_archive_path(self, path: str) -> Self:
         return replace(self, archive_path=path)

@@ -18,12 +18,14 @@ def build_result(
     tenant_id: str,
     doc_source_id: str,
     outcome: DocumentOutcome,
+    number: int,
     attempt: int,
     occurred_at: datetime,
 ) -> IngestionResult:
-    """A repeat of the same result has the same `event_id`: it follows from the attachment and the attempt."""
+    """`number` counts the results of a document. A repeat of one has the same `event_id`, which follows from the
+    attachment and that number."""
     return IngestionResult(
-        event_id=derive_event_id("ingestion-results", attachment_id, attempt),
+        event_id=derive_event_id("ingestion-results", attachment_id, number),
         occurred_at=occurred_at,
         tenant_id=tenant_id,
         doc_source_id=doc_source_id,

@@ -5,13 +5,14 @@ Classifying comes after transcribing, since what tells an invoice from a newslet
 
 import asyncio
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
 from ingestion.domain import routing
 from ingestion.domain.archive import build_archive_metadata, build_archive_paths
 from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
+from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import PDF
 from ingestion.ports import (
@@ -30,6 +31,7 @@ from mailroom_common.metrics import (
     INGESTION_ATTEMPT_S,
     INGESTION_DOCUMENT_ATTEMPTS_FAILED,
     INGESTION_DOCUMENTS_FINISHED,
+    INGESTION_DOCUMENTS_REREAD,
 )
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
 
@@ -73,9 +75,9 @@ class DocumentProcessor:
         self._renew_every_s = renew_every_s
         self._clock = clock
 
-    async def process_next(self) -> bool:
+    async def process_next(self, lanes: Sequence[Lane] = tuple(Lane)) -> bool:
         """Claim a document and process it to its outcome or its next attempt. False when there was none to claim."""
-        lease = await self._leases.claim_document()
+        lease = await self._leases.claim_document(lanes)
         if lease is None:
             return False
         try:
@@ -162,6 +164,8 @@ class DocumentProcessor:
 
     async def _archive_copy(self, lease: DocumentLease, file: FetchedFile, outcome: DocumentOutcome) -> DocumentOutcome:
         """Keep a copy of a PDF unless it was skipped; of a broker's, for audit, even then."""
+        if lease.former is not None and (lease.former.archive_path is not None or not outcome.is_reading):
+            return outcome  # it has its copy, or this reading changes nothing
         if file.content_type != PDF or (
             outcome.status is ResultStatus.SKIPPED and lease.profile is not Profile.CONTRACT_NOTE
         ):
@@ -192,6 +196,9 @@ class DocumentProcessor:
         return outcome.with_archive_path(path)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
+        if lease.former is not None:
+            await self._finish_reread(lease, outcome, lease.former)
+            return
         if not await self._leases.finish_document(lease, outcome):
             raise LeaseLost(lease.document_id)
         INGESTION_DOCUMENTS_FINISHED.labels(outcome.status.value, outcome.reason or "").inc()
@@ -203,6 +210,26 @@ class DocumentProcessor:
             reason=outcome.reason,
             reader=outcome.reader,
             attempt=lease.attempt,
+        )
+
+    async def _finish_reread(self, lease: DocumentLease, outcome: DocumentOutcome, former: DocumentOutcome) -> None:
+        """Only a reading takes the place of the former outcome: one that failed says nothing about the document."""
+        if former.archive_path is not None:
+            # The copy was written by an earlier reading, and is kept whatever this one says.
+            outcome = outcome.with_archive_path(former.archive_path)
+        standing = outcome if outcome.is_reading else former
+        if not await self._leases.finish_document(lease, standing):
+            raise LeaseLost(lease.document_id)
+        ending = "failed" if not outcome.is_reading else "unchanged" if standing == former else "changed"
+        INGESTION_DOCUMENTS_REREAD.labels(ending).inc()
+        log.info(
+            "reread_finished",
+            document_id=lease.document_id,
+            doc_source_id=lease.doc_source_id,
+            ending=ending,
+            status=standing.status.value,
+            reason=outcome.reason,
+            reader=outcome.reader,
         )
 
     async def _handle_failure(self, lease: DocumentLease, error: Exception) -> None:

@@ -1,11 +1,16 @@
 """A record of `attachments` becomes a document, or one more attachment of a document that is known."""
 
-from ingestion.ports import DocumentBlobs, IntakeStore
+import re
+
+from ingestion.domain.lanes import Lane
+from ingestion.ports import DocumentBlobs, IntakeStore, Rereads
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored
+from mailroom_common.kafka.headers import REPLAY_ID, REPLAY_ID_PATTERN
 from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_ATTACHMENTS_RECORDED
+from mailroom_common.topics import ATTACHMENTS_BACKFILL
 
 log = get_logger()
 
@@ -13,8 +18,9 @@ log = get_logger()
 class AttachmentRecorder:
     """The handler of `attachments` and `attachments-backfill`. Its transaction is what completes the Kafka record."""
 
-    def __init__(self, intakes: IntakeStore, blobs: DocumentBlobs) -> None:
+    def __init__(self, intakes: IntakeStore, rereads: Rereads, blobs: DocumentBlobs) -> None:
         self._intakes = intakes
+        self._rereads = rereads
         self._blobs = blobs
 
     async def __call__(self, record: IncomingRecord) -> None:
@@ -22,10 +28,30 @@ class AttachmentRecorder:
             return  # a tombstone: these topics have none, and it would mean nothing
         if not isinstance(record.event, AttachmentStored):
             raise Rejected(f"a record of {record.topic.name} is no attachment")
-        superfluous_blob = await self._intakes.record_attachment(record.event)
+        if (replay_id := record.headers.get(REPLAY_ID)) is not None and await self._replay(record.event, replay_id):
+            return
+        lane = Lane.BACKFILL if record.topic is ATTACHMENTS_BACKFILL else Lane.LIVE
+        superfluous_blob = await self._intakes.record_attachment(record.event, lane)
         INGESTION_ATTACHMENTS_RECORDED.labels("document" if superfluous_blob is None else "duplicate").inc()
         if superfluous_blob is not None:
             # After the commit: until then no row says that the first attachment's blob is kept instead. A crash in
             # between leaves it to the record that comes again, which names the same blob.
             await self._blobs.delete_blob(superfluous_blob)
             log.info("duplicate_recorded", attachment_id=record.event.attachment_id)
+
+    async def _replay(self, stored: AttachmentStored, replay_id: str) -> bool:
+        """Has the document read again. False for an attachment that has to be recorded first: it came after the backup
+        that our tables were restored from."""
+        if re.fullmatch(REPLAY_ID_PATTERN, replay_id) is None:
+            raise Rejected(f"the header {REPLAY_ID} is no id of a replay")
+        if await self._rereads.request_by_attachment(stored, replay_id):
+            INGESTION_ATTACHMENTS_RECORDED.labels("replayed").inc()
+            return True
+        if await self._rereads.has_content(stored.doc_source_id, stored.content_sha256):
+            return False  # a duplicate, whose own blob was deleted
+        if await self._blobs.has_blob(stored.blob_key):
+            return False
+        # Rows and blob are gone: deleted on purpose. A replay brings nothing of that back.
+        INGESTION_ATTACHMENTS_RECORDED.labels("blob_gone").inc()
+        log.info("attachment_replay_skipped", attachment_id=stored.attachment_id, replay_id=replay_id)
+        return True

@@ -7,8 +7,12 @@ import pytest
 from ingestion_fakes import build_record
 from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
 
+from ingestion.adapters.intakes import build_attachment
+from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.reasons import ReviewReason
 from ingestion.ports import Channel
 from mailroom_common.errors import Unavailable
+from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox
 
 pytestmark = pytest.mark.stack
@@ -21,6 +25,24 @@ async def test_a_document_is_claimed_by_one_of_many(site: Ingestion) -> None:
     leases = [claim for claim in claims if claim is not None]
     assert len({lease.document_id for lease in leases}) == len(leases) == 3
     assert {lease.attempt for lease in leases} == {1}
+
+
+async def test_a_lease_has_what_the_first_attachment_was(site: Ingestion) -> None:
+    record = build_record(subject="Your invoice")
+    await site.intakes.record_attachment(record)
+    assert (await site.claim_document()).first_attachment == build_attachment(record)
+
+
+async def test_what_was_read_of_a_document_is_stored_with_its_end(site: Ingestion) -> None:
+    for number in range(2):
+        await site.intakes.record_attachment(build_record(f"%PDF- {number}".encode(), message=f"m{number}"))
+    read, unread = await site.claim_document(), await site.claim_document()
+    await site.leases.finish_document(read, DONE)
+    await site.leases.finish_document(
+        unread, DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.UNREADABLE)
+    )
+    assert (await site.document(read.document_id))["extraction"] == DONE.extraction
+    assert (await site.document(unread.document_id))["extraction"] is None
 
 
 async def test_a_dead_workers_document_is_taken_over_and_its_old_lease_changes_nothing(site: Ingestion) -> None:
@@ -56,7 +78,8 @@ async def test_a_released_document_waits_and_keeps_its_count(site: Ingestion) ->
     await site.intakes.record_attachment(build_record())
     lease = await site.claim_document()
     later = datetime.now(UTC) + timedelta(hours=1)
-    assert await site.leases.release_document(lease, not_before=later, error="the store is down", count_attempt=True)
+    assert await site.leases.release_document(lease, not_before=later, error="x" * 600, count_attempt=True)
+    assert (await site.document(lease.document_id))["retry_cause"] == "x" * 500
     assert await site.leases.claim_document() is None
     due_in_s = await site.leases.read_seconds_until_due()
     assert due_in_s is not None

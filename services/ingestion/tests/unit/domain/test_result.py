@@ -18,15 +18,16 @@ def result(**changed: Any) -> IngestionResult:
         "tenant_id": "acme",
         "doc_source_id": "s1",
         "outcome": DONE,
+        "number": 1,
         "attempt": 1,
         "occurred_at": NOW,
     }
     return build_result(**{**usual, **changed})
 
 
-def test_a_repeat_has_the_same_event_id_and_another_attempt_or_attachment_has_not() -> None:
-    assert result().event_id == result(outcome=DONE.with_archive_path("p")).event_id
-    assert result().event_id != result(attempt=2).event_id
+def test_a_repeat_has_the_same_event_id_and_a_later_result_or_another_attachment_has_not() -> None:
+    assert result().event_id == result(outcome=DONE.with_archive_path("p"), attempt=2).event_id
+    assert result().event_id != result(number=2).event_id
     assert result().event_id != result(attachment_id=AttachmentId("a2")).event_id
 
 

@@ -278,3 +278,54 @@ async def test_a_contract_note_is_archived_although_it_has_no_reader_yet(
     await process(FakeReading(AssertionError("must not be read"))).process_next()
     assert (end(leases).reason, end(leases).document_type) == ("no_reader_yet", "contract_note")
     assert list(blobs.archived) == leases.reserved
+
+
+READ_BEFORE = DocumentOutcome(
+    status=ResultStatus.COMPLETED,
+    document_type="invoice",
+    extraction=FIELDS,
+    confidence=0.9,
+    reader="reader/1",
+    archive_path="archive/before.pdf",
+)
+
+
+async def test_a_document_that_is_read_again_keeps_its_copy_in_the_archive(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE)]
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
+    assert end(leases) == READ_BEFORE
+    assert (leases.reserved, blobs.archived) == ([], {})
+
+
+async def test_a_copy_stays_also_where_the_new_reading_skips_the_document(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE)]
+    await process(FakeReading(PAGE, Classification(None, 0.8))).process_next()
+    assert (end(leases).status, end(leases).archive_path) == (ResultStatus.SKIPPED, "archive/before.pdf")
+
+
+@pytest.mark.parametrize(
+    "trouble", [ParserLimitReached("memory"), ParserCrashed("died"), ValueError("a bug of ours"), Rejected("gone")]
+)
+async def test_a_reading_that_fails_for_good_leaves_the_former_outcome(
+    process: Process, leases: FakeLeases, trouble: Exception
+) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE, attempt=3)]
+    await process(FakeReading(trouble)).process_next()
+    assert end(leases) == READ_BEFORE
+
+
+async def test_a_blob_that_retention_took_leaves_the_former_outcome(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE, attempt=3)]
+    blobs.blobs.clear()
+    await process(FakeReading(PAGE)).process_next()
+    assert end(leases) == READ_BEFORE
+
+
+async def test_workers_that_died_of_a_reading_leave_the_former_outcome(process: Process, leases: FakeLeases) -> None:
+    leases.waiting[:] = [build_lease(former=READ_BEFORE, attempt=4)]
+    await process(FakeReading(PAGE)).process_next()
+    assert end(leases) == READ_BEFORE

@@ -1,28 +1,64 @@
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from ingestion_fakes import FakeBlobs, build_record
 
+from ingestion.domain.lanes import Lane
 from ingestion.handlers.record_attachment import AttachmentRecorder
+from ingestion.ports import RereadFilter, RereadPage
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, Event, IngestionResult, ResultStatus
+from mailroom_common.kafka.headers import REPLAY_ID
 from mailroom_common.kafka.record import IncomingRecord
-from mailroom_common.topics import ATTACHMENTS
+from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, Topic
 
 
 class FakeIntakeStore:
     def __init__(self, unneeded: str | None) -> None:
         self.unneeded = unneeded
         self.taken: list[AttachmentStored] = []
+        self.lanes: list[Lane] = []
 
-    async def record_attachment(self, stored: AttachmentStored) -> str | None:
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> str | None:
         self.taken.append(stored)
+        self.lanes.append(lane)
         return self.unneeded
 
 
-def record(event: Event | None) -> IncomingRecord:
-    return IncomingRecord(ATTACHMENTS, 0, 0, datetime.now(UTC), "key", None, {}, event)
+class FakeRereads:
+    """Knows the attachments and contents given, and remembers what is read again."""
+
+    def __init__(self, *attachment_ids: str, contents: Collection[str] = ()) -> None:
+        self.attachment_ids = attachment_ids
+        self.contents = contents
+        self.requests: list[tuple[str, str]] = []
+
+    async def request_by_attachment(self, stored: AttachmentStored, replay_id: str) -> bool:
+        if stored.attachment_id not in self.attachment_ids:
+            return False
+        self.requests.append((stored.attachment_id, replay_id))
+        return True
+
+    async def has_content(self, doc_source_id: str, content_sha256: str) -> bool:
+        return content_sha256 in self.contents
+
+    async def request_document(self, tenant_id: str, document_id: str, replay_id: str) -> bool:
+        raise NotImplementedError
+
+    async def count_documents(self, tenant_id: str, wanted: RereadFilter, replay_id: str | None) -> int:
+        raise NotImplementedError
+
+    async def request_page(
+        self, tenant_id: str, wanted: RereadFilter, replay_id: str, *, after: int, limit: int
+    ) -> RereadPage:
+        raise NotImplementedError
+
+
+def record(event: Event | None, *, topic: Topic = ATTACHMENTS, replay_id: str | None = None) -> IncomingRecord:
+    headers = {} if replay_id is None else {REPLAY_ID: replay_id}
+    return IncomingRecord(topic, 0, 0, datetime.now(UTC), "key", None, headers, event)
 
 
 async def test_the_blob_of_a_duplicate_is_deleted_after_its_row_is_committed(tmp_path: Path) -> None:
@@ -31,14 +67,14 @@ async def test_the_blob_of_a_duplicate_is_deleted_after_its_row_is_committed(tmp
         FakeBlobs(tmp_path, {"documents/2.pdf": b"", "documents/1.pdf": b""}),
     )
     event = build_record()
-    await AttachmentRecorder(intakes, blobs)(record(event))
+    await AttachmentRecorder(intakes, FakeRereads(), blobs)(record(event))
     assert intakes.taken == [event]
     assert list(blobs.blobs) == ["documents/1.pdf"]
 
 
 async def test_the_blob_of_a_document_stays(tmp_path: Path) -> None:
     blobs = FakeBlobs(tmp_path, {"documents/1.pdf": b""})
-    await AttachmentRecorder(FakeIntakeStore(None), blobs)(record(build_record()))
+    await AttachmentRecorder(FakeIntakeStore(None), FakeRereads(), blobs)(record(build_record()))
     assert list(blobs.blobs) == ["documents/1.pdf"]
 
 
@@ -53,10 +89,56 @@ async def test_a_record_of_another_kind_is_dead_lettered(tmp_path: Path) -> None
         status=ResultStatus.COMPLETED,
     )
     with pytest.raises(Rejected):
-        await AttachmentRecorder(FakeIntakeStore(None), FakeBlobs(tmp_path))(record(other))
+        await AttachmentRecorder(FakeIntakeStore(None), FakeRereads(), FakeBlobs(tmp_path))(record(other))
 
 
 async def test_a_tombstone_means_nothing_here(tmp_path: Path) -> None:
     intakes = FakeIntakeStore(None)
-    await AttachmentRecorder(intakes, FakeBlobs(tmp_path))(record(None))
+    await AttachmentRecorder(intakes, FakeRereads(), FakeBlobs(tmp_path))(record(None))
     assert intakes.taken == []
+
+
+async def test_a_replayed_attachment_is_read_again_and_recorded_no_second_time(tmp_path: Path) -> None:
+    event = build_record()
+    intakes, rereads = FakeIntakeStore(None), FakeRereads(event.attachment_id)
+    await AttachmentRecorder(intakes, rereads, FakeBlobs(tmp_path))(
+        record(event, topic=ATTACHMENTS_BACKFILL, replay_id="r1")
+    )
+    assert (rereads.requests, intakes.taken) == ([(event.attachment_id, "r1")], [])
+
+
+async def test_a_replayed_attachment_that_was_never_recorded_is_recorded_now(tmp_path: Path) -> None:
+    event = build_record()
+    intakes = FakeIntakeStore(None)
+    blobs = FakeBlobs(tmp_path, {event.blob_key: b""})
+    await AttachmentRecorder(intakes, FakeRereads(), blobs)(record(event, topic=ATTACHMENTS_BACKFILL, replay_id="r1"))
+    assert (intakes.taken, intakes.lanes) == ([event], [Lane.BACKFILL])
+
+
+async def test_a_replayed_duplicate_whose_blob_was_deleted_is_recorded(tmp_path: Path) -> None:
+    event, intakes = build_record(), FakeIntakeStore(None)
+    rereads = FakeRereads(contents=[event.content_sha256])
+    await AttachmentRecorder(intakes, rereads, FakeBlobs(tmp_path))(record(event, replay_id="r1"))
+    assert intakes.taken == [event]
+
+
+async def test_a_replay_brings_nothing_back_whose_rows_and_blob_were_deleted(tmp_path: Path) -> None:
+    intakes = FakeIntakeStore(None)
+    await AttachmentRecorder(intakes, FakeRereads(), FakeBlobs(tmp_path))(record(build_record(), replay_id="r1"))
+    assert intakes.taken == []
+
+
+@pytest.mark.parametrize("replay_id", ["", "two words", "x" * 65, "\x00"])
+async def test_a_replay_id_of_another_form_is_dead_lettered(tmp_path: Path, replay_id: str) -> None:
+    with pytest.raises(Rejected, match="mr-replay-id"):
+        await AttachmentRecorder(FakeIntakeStore(None), FakeRereads(), FakeBlobs(tmp_path))(
+            record(build_record(), replay_id=replay_id)
+        )
+
+
+async def test_only_the_backfill_topic_leads_to_the_backfill_lane(tmp_path: Path) -> None:
+    intakes = FakeIntakeStore(None)
+    recorder = AttachmentRecorder(intakes, FakeRereads(), FakeBlobs(tmp_path))
+    await recorder(record(build_record()))
+    await recorder(record(build_record(), topic=ATTACHMENTS_BACKFILL))
+    assert intakes.lanes == [Lane.LIVE, Lane.BACKFILL]

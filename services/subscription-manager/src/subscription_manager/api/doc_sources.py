@@ -61,6 +61,15 @@ class NewDocSource(BaseModel):
         )
 
 
+class DocSourceCorrection(BaseModel):
+    """What is left out stays."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    address: EmailAddress | None = None
+    folders: list[ShortText] | None = Field(default=None, max_length=100)
+
+
 class DocSourceView(BaseModel):
     id: str
     tenant_id: str
@@ -71,6 +80,7 @@ class DocSourceView(BaseModel):
     state: ConnectionState
     connection_status: ConnectionStatus | None
     connection_reason: str | None
+    current_error: str | None
     subscription_expires_at: datetime | None
     last_successful_sync_at: datetime | None
     start_at: datetime | None
@@ -89,6 +99,7 @@ class DocSourceView(BaseModel):
             state=connection.state,
             connection_status=connection.connection_status,
             connection_reason=connection.connection_reason,
+            current_error=connection.current_error,
             subscription_expires_at=None if connection.subscription is None else connection.subscription.expires_at,
             last_successful_sync_at=connection.last_successful_sync_at,
             start_at=connection.start_at,
@@ -162,6 +173,16 @@ def _add_creation_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: A
 def _add_change_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKeys) -> None:
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
     admin = Annotated[Caller, Depends(require_role(keys, Role.ADMIN))]
+
+    @routes.patch("/{doc_source_id}")
+    async def correct_doc_source(doc_source_id: str, body: DocSourceCorrection, caller: operator) -> DocSourceView:
+        folders = None if body.folders is None else tuple(body.folders)
+        with _ConflictAs409():
+            return _view_or_404(
+                await handlers.change.correct_doc_source(
+                    caller.tenant_id, doc_source_id, address=body.address, folders=folders
+                )
+            )
 
     @routes.post("/{doc_source_id}/pause")
     async def pause_doc_source(doc_source_id: str, caller: operator) -> DocSourceView:

@@ -39,6 +39,18 @@ class ConnectionStatus(StrEnum):
     PROVIDER_ERROR = "provider_error"  # the provider refuses or does not find the mailbox, or keeps failing
 
 
+class PendingReason(StrEnum):
+    """Why a doc source is still `pending`: its `connection_reason`."""
+
+    AUTHORIZATION_PENDING = "authorization_pending"  # nobody has consented by its link yet
+    CONSENT_DECLINED = "consent_declined"  # the person said no at the provider
+    CONSENT_REJECTED = "consent_rejected"  # the provider's answer was not as required: perhaps a permission is missing
+    OTHER_MAILBOX = "other_mailbox"  # another mailbox signed in than its `address` names
+    FOLDERS_MISSING = "folders_missing"  # the mailbox has no folder of a name in `folders`; `current_error` names it
+    FOLDERS_REFUSED = "folders_refused"  # the provider does not show the folders of the mailbox
+    ALREADY_CONNECTED = "already_connected"  # the mailbox has a doc source of this profile already
+
+
 class SubscriptionStatus(StrEnum):
     ACTIVE = "active"  # the provider sends notifications
     EXPIRED = "expired"  # its time ran out before it was renewed

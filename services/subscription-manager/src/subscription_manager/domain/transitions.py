@@ -10,10 +10,9 @@ from subscription_manager.domain.connection import (
     ConnectionState,
     ConnectionStatus,
     CurrentSubscription,
+    PendingReason,
     SubscriptionStatus,
 )
-
-AUTHORIZATION_PENDING = "authorization_pending"
 
 # How long a hash outlives the subscription that was asked for: clocks differ, and a provider may round an expiry up.
 _HASH_MARGIN = timedelta(days=1)
@@ -52,6 +51,26 @@ def record_consent(
         next_check_at=now,
         failed_attempts=0,
         next_backstop_at=connection.next_backstop_at or next_backstop_at,
+    )
+
+
+def record_refused_consent(connection: Connection, reason: PendingReason, error: str | None) -> Connection:
+    """Somebody followed the link of a pending one and it could not be connected: the operator sees why."""
+    if connection.state is not ConnectionState.PENDING:
+        return connection
+    return replace(connection, connection_reason=reason.value, current_error=error)
+
+
+def correct_pending(
+    connection: Connection, *, address: str | None = None, folders: tuple[str, ...] | None = None
+) -> Connection:
+    """What a pending one asks for is corrected; None leaves it. Its link waits for a consent as if it was new."""
+    return replace(
+        connection,
+        address=connection.address if address is None else address,
+        folders=connection.folders if folders is None else folders,
+        connection_reason=PendingReason.AUTHORIZATION_PENDING.value,
+        current_error=None,
     )
 
 
@@ -187,7 +206,7 @@ def begin_deletion(connection: Connection, now: datetime, *, has_grant: bool = F
     if connection.state is ConnectionState.PENDING and not has_grant:
         return erase_to_tombstone(connection, now)
     if connection.state is ConnectionState.PENDING:
-        # The address is what was asked for; who consented may be another. sync-engine has no rows of it.
+        # The address is spelled as it was asked for, perhaps as an alias. sync-engine has no rows of it.
         connection = replace(connection, address=None, sync_rows_deleted_at=now)
     return replace(
         connection, state=ConnectionState.DELETING, next_check_at=now, failed_attempts=0, next_backstop_at=None

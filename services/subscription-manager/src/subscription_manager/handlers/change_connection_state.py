@@ -61,6 +61,17 @@ class ChangeConnectionState:
             _require_state(locked, "synced", ConnectionState.ACTIVE)
             return await locked.save_connection(locked.connection, request_sync=SyncReason.MANUAL)
 
+    async def correct_doc_source(
+        self, tenant_id: str, doc_source_id: str, *, address: str | None, folders: tuple[str, ...] | None
+    ) -> Connection | None:
+        """What a consent refused for its address or a folder's name can be put right without a new doc source."""
+        async with self._connections.lock_connection(doc_source_id, tenant_id=tenant_id) as locked:
+            if locked is None:
+                return None
+            _require_state(locked, "corrected", ConnectionState.PENDING)
+            corrected = transitions.correct_pending(locked.connection, address=address, folders=folders)
+            return await locked.save_connection(corrected)
+
     async def delete_doc_source(self, tenant_id: str, doc_source_id: str) -> Connection | None:
         # Asked before the row is locked: the grant is in another schema, perhaps in another database. A consent that
         # stores its grant after this look finds the doc source deleted, and gives the grant back itself.

@@ -21,7 +21,7 @@ from mailroom_common.providers.types import Account, Grant
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, ConnectionState, build_user_key
+from subscription_manager.domain.connection import Connection, ConnectionState, PendingReason, build_user_key
 from subscription_manager.domain.folder_names import find_missing_folders
 from subscription_manager.handlers.create_doc_source import ConnectionDurations
 from subscription_manager.ports import (
@@ -39,7 +39,15 @@ log = get_logger()
 
 
 class ConsentRefused(MailroomError):
-    """Why the user cannot go on, in a sentence for the page. Holds no ticket, code or token."""
+    """Why the user cannot go on, in a sentence for the page. Holds no ticket, code or token.
+
+    `reason` and `error` are kept with the doc source for the operator, where the person got as far as the provider.
+    """
+
+    def __init__(self, sentence: str, *, reason: PendingReason | None = None, error: str | None = None) -> None:
+        super().__init__(sentence)
+        self.reason = reason
+        self.error = error
 
 
 class GrantUnneeded(ConsentRefused):
@@ -141,11 +149,22 @@ class ConnectMailbox:
         connection = await self._connections.find_connection(flow.doc_source_id)
         if connection is None or connection.provider != provider or connection.state is ConnectionState.DELETING:
             raise ConsentRefused("This connection does not exist any more.")
-        if response.code is None:
-            log.info("consent_declined", doc_source_id=connection.id, error=_clean_error_code(response.error))
-            raise ConsentRefused("The provider did not give access. You can ask for a new link and try again.")
-        grant, account = await self._redeem_code(connection, flow, response.code)
-        return await self._connect_account(connection, grant, account)
+        try:
+            grant, account = await self._redeem_answer(connection, flow, response)
+            return await self._connect_account(connection, grant, account)
+        except ConsentRefused as refusal:
+            await self._record_refusal(connection.id, refusal)
+            raise
+
+    async def _record_refusal(self, doc_source_id: str, refusal: ConsentRefused) -> None:
+        """A doc source that stays pending says why: only the person at the browser has seen the page."""
+        if refusal.reason is None:
+            return
+        async with self._connections.lock_connection(doc_source_id) as locked:
+            if locked is not None:
+                await locked.save_connection(
+                    transitions.record_refused_consent(locked.connection, refusal.reason, refusal.error)
+                )
 
     async def _find_ticket(self, provider: str, ticket: str) -> tuple[ConsentTicket, Connection]:
         opened = await self._flows.find_ticket(_hash_secret(ticket)) if ticket else None
@@ -175,6 +194,19 @@ class ConnectMailbox:
             raise ConsentRefused("This took too long, or was done already. Ask for a new link.")
         return flow
 
+    async def _redeem_answer(
+        self, connection: Connection, flow: ConsentFlow, response: AuthorizationResponse
+    ) -> tuple[Grant, Account]:
+        if response.code is None:
+            error = _clean_error_code(response.error)
+            log.info("consent_declined", doc_source_id=connection.id, error=error)
+            raise ConsentRefused(
+                "The provider did not give access. You can ask for a new link and try again.",
+                reason=PendingReason.CONSENT_DECLINED,
+                error=f"the provider answered {error}",
+            )
+        return await self._redeem_code(connection, flow, response.code)
+
     async def _redeem_code(self, connection: Connection, flow: ConsentFlow, code: str) -> tuple[Grant, Account]:
         sealed = orjson.loads(self._keys.unseal_secret(flow.sealed_flow_secrets, bound_to=_bind_to_flow(flow.id)))
         consent = self._require_consent(connection.provider)
@@ -193,10 +225,16 @@ class ConnectMailbox:
             log.warning("consent_rejected", doc_source_id=connection.id, reason=str(error))
             raise ConsentRefused(
                 "The provider's answer was not what it must be: perhaps not every permission was given. "
-                "Ask for a new link and try again."
+                "Ask for a new link and try again.",
+                reason=PendingReason.CONSENT_REJECTED,
+                error=str(error),
             ) from error
         if grant.refresh_token is None:
-            raise ConsentRefused("The provider gave access for this moment only. Ask for a new link and try again.")
+            raise ConsentRefused(
+                "The provider gave access for this moment only. Ask for a new link and try again.",
+                reason=PendingReason.CONSENT_REJECTED,
+                error="the provider gave no refresh token",
+            )
         return grant, account
 
     async def _check_folders(self, connection: Connection, grant: Grant, account: Account) -> None:
@@ -217,14 +255,18 @@ class ConnectMailbox:
             # The provider refused to list the folders of the mailbox; the user was told, and the grant is given back.
             log.warning("folder_list_refused", doc_source_id=connection.id, reason=str(error))
             raise GrantUnneeded(
-                f"The provider does not show the folders of {account.address}. Ask for a new link and try again."
+                f"The provider does not show the folders of {account.address}. Ask for a new link and try again.",
+                reason=PendingReason.FOLDERS_REFUSED,
+                error=str(error),
             ) from error
         if missing := find_missing_folders(connection.folders, folders):
             # A name that no folder has would match no mail, so the connection is refused and the user was told.
             log.warning("consent_refused_folders_missing", doc_source_id=connection.id, count=len(missing))
             raise GrantUnneeded(
                 f"{account.address} has no folder or label named {', '.join(missing)}. "
-                "Whoever sent you the link has to correct the name."
+                "Whoever sent you the link has to correct the name.",
+                reason=PendingReason.FOLDERS_MISSING,
+                error=f"the mailbox has no folder or label named {', '.join(missing)}",
             )
 
     async def _connect_account(self, connection: Connection, grant: Grant, account: Account) -> Connection:
@@ -248,6 +290,7 @@ class ConnectMailbox:
         """Whatever fails once the grant is stored leaves it with a `pending` doc source: the next consent replaces it,
         and a delete gives it back."""
         newest = await self._check_user(connection, account)
+        self._check_address(newest, account)
         await self._check_folders(newest, grant, account)
         # The grant before the doc source: an active connection without a grant could not be synced, while a grant of a
         # pending one is found by the next consent or by the delete.
@@ -284,6 +327,26 @@ class ConnectMailbox:
             raise ConsentRefused("This is another mailbox than the one that was connected. Sign in with that one.")
         return newest
 
+    def _check_address(self, connection: Connection, account: Account) -> None:
+        """A doc source that names an address is for that mailbox and no other.
+
+        Only before the first consent: from then on the provider's user id counts, and its address may have changed.
+        """
+        if connection.address is None or connection.provider_user_id is not None:
+            return
+        normalize = self._require_consent(connection.provider).traits.normalize_address
+        if normalize(connection.address) in map(normalize, (account.address, *account.aliases)):
+            return
+        # Another mailbox signed in than the doc source names: nothing is stored and the user was told.
+        log.warning("consent_refused_other_mailbox", doc_source_id=connection.id)
+        raise GrantUnneeded(
+            f"You signed in as {account.address}, but this link is for {connection.address}. "
+            "Sign out there, ask for a new link, and sign in with that mailbox.",
+            reason=PendingReason.OTHER_MAILBOX,
+            # Whose mailbox signed in instead is no business of whoever sent the link.
+            error=f"another mailbox than {connection.address} signed in",
+        )
+
     async def _activate_connection(self, connection: Connection, account: Account, generation: int) -> Connection:
         """One transaction: active, `start_at`, and the first sync request. Mail flows by the backstop from here on."""
         now = self._clock()
@@ -302,7 +365,9 @@ class ConnectMailbox:
                 )
                 return await locked.save_connection(consented, request_sync=SyncReason.CONNECT)
         except MailboxAlreadyConnected as error:
-            raise GrantUnneeded("This mailbox is connected for this purpose already.") from error
+            raise GrantUnneeded(
+                "This mailbox is connected for this purpose already.", reason=PendingReason.ALREADY_CONNECTED
+            ) from error
 
     def _require_consent(self, provider: str) -> Consent:
         consent = self._consents.get(provider)

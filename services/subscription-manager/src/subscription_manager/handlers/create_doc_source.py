@@ -14,7 +14,7 @@ from mailroom_common.providers.ports import FolderLister, ProviderTraits
 from mailroom_common.providers.types import Account
 from subscription_manager.domain import transitions
 from subscription_manager.domain.application_access import ApplicationAccessPolicy
-from subscription_manager.domain.connection import Connection, ConnectionState
+from subscription_manager.domain.connection import Connection, ConnectionState, PendingReason
 from subscription_manager.domain.folder_names import find_missing_folders
 from subscription_manager.ports import ConnectionStore, ConsentFlowStore, WakeSignal
 
@@ -105,7 +105,7 @@ class CreateDocSource:
             provider_tenant=request.provider_tenant,
             folders=request.folders,
             start_at=request.start_at,
-            connection_reason=transitions.AUTHORIZATION_PENDING,
+            connection_reason=PendingReason.AUTHORIZATION_PENDING.value,
         )
         if request.access is Access.APPLICATION:
             return await self._activate_application(connection), None

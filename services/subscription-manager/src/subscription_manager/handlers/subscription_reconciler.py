@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.retries import wait_for_first
+from mailroom_common.retries import backoff_s, wait_for_first
 from subscription_manager.ports import ConnectionStore
 
 log = get_logger()
@@ -78,7 +78,8 @@ class SubscriptionReconciler:
         try:
             next_check_at = await self._connections.find_next_check_time()
         except Unavailable:
-            return min(_RETRY_PAUSE_S, self._max_pause_s)
+            # Not `retry_forever`: the wake and the stop have to end this pause like every other one here.
+            return min(backoff_s(1, initial_s=_RETRY_PAUSE_S, max_s=_RETRY_PAUSE_S), self._max_pause_s)
         if next_check_at is None:
             return self._max_pause_s
         due_in_s = (next_check_at - self._clock()).total_seconds()

@@ -33,6 +33,7 @@ FIELDS = {
     "state",
     "connection_status",
     "connection_reason",
+    "current_error",
     "subscription_expires_at",
     "last_successful_sync_at",
     "start_at",
@@ -83,6 +84,7 @@ ENDPOINTS: list[tuple[str, str, str, dict[str, object] | None]] = [
     ("GET", "/doc-sources/{id}", "viewer", None),
     ("POST", "/doc-sources", "operator", DELEGATED),
     ("POST", "/doc-sources", "admin", APPLICATION),
+    ("PATCH", "/doc-sources/{id}", "operator", {"folders": []}),
     ("POST", "/doc-sources/{id}/authorize", "operator", None),
     ("POST", "/doc-sources/{id}/pause", "operator", None),
     ("POST", "/doc-sources/{id}/resume", "operator", None),
@@ -105,7 +107,7 @@ async def test_each_role_does_what_the_table_gives_it_and_no_more(
         assert answer.headers["content-type"] == "application/problem+json"
         assert api.connections.rows == before
     else:
-        assert answer.status_code in (200, 201, 202, 501)
+        assert answer.status_code in (200, 201, 202, 409, 501)
 
 
 @pytest.mark.parametrize(("method", "path", "least", "body"), ENDPOINTS)
@@ -337,3 +339,15 @@ async def test_mailbox_whose_folders_cannot_be_listed_is_said_without_the_provid
     answer = await api.call_api("POST", "/doc-sources", json=APPLICATION | {"folders": ["inbox"]})
     assert answer.status_code == status
     assert "canary" not in answer.text
+
+
+async def test_pending_doc_source_is_corrected_and_a_connected_one_is_not(api: API) -> None:
+    pending = await api.call_api("POST", "/doc-sources", "operator", json={**DELEGATED, "folders": ["typo"]})
+    path = f"/doc-sources/{pending.json()['id']}"
+    corrected = await api.call_api("PATCH", path, "operator", json={"folders": ["Invoices"]})
+    assert (corrected.status_code, corrected.json()["folders"]) == (200, ["Invoices"])
+    connected = await api.call_api("PATCH", f"/doc-sources/{OURS.id}", "operator", json={"folders": ["x"]})
+    assert (connected.status_code, connected.json()["detail"]) == (
+        409,
+        "A doc source that is active cannot be corrected.",
+    )

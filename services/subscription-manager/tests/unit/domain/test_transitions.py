@@ -7,12 +7,18 @@ from connection_fakes import NOW, make_connection, make_subscription
 from mailroom_common.events import ClientState
 from mailroom_common.providers.types import Account
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, SubscriptionStatus
+from subscription_manager.domain.connection import (
+    Connection,
+    ConnectionState,
+    ConnectionStatus,
+    PendingReason,
+    SubscriptionStatus,
+)
 
 PENDING = make_connection(
     state=ConnectionState.PENDING,
     connection_status=None,
-    connection_reason=transitions.AUTHORIZATION_PENDING,
+    connection_reason=PendingReason.AUTHORIZATION_PENDING.value,
     next_check_at=None,
     next_backstop_at=None,
 )
@@ -180,3 +186,24 @@ def test_pauses_double_up_to_an_hour_and_the_providers_word_counts_before() -> N
     assert [retry_pause(attempts) for attempts in (0, 1, 2)] == [timedelta(seconds=s) for s in (5, 10, 20)]
     assert retry_pause(10_000) == timedelta(hours=1)
     assert retry_pause(0, timedelta(seconds=77)) == timedelta(seconds=77)
+
+
+def test_refused_consent_is_kept_with_its_reason_while_pending() -> None:
+    refused = transitions.record_refused_consent(PENDING, PendingReason.FOLDERS_MISSING, "no folder named x")
+    assert (refused.state, refused.connection_reason, refused.current_error) == (
+        ConnectionState.PENDING,
+        "folders_missing",
+        "no folder named x",
+    )
+
+
+def test_refused_reconnect_leaves_the_reason_of_a_connected_one() -> None:
+    connected = make_connection(connection_reason="token_refused")
+    assert transitions.record_refused_consent(connected, PendingReason.CONSENT_DECLINED, "x") == connected
+
+
+def test_correction_changes_what_it_names_and_waits_for_a_consent_again() -> None:
+    refused = transitions.record_refused_consent(PENDING, PendingReason.FOLDERS_MISSING, "no folder named x")
+    corrected = transitions.correct_pending(refused, folders=("y",))
+    assert (corrected.folders, corrected.address) == (("y",), PENDING.address)
+    assert (corrected.connection_reason, corrected.current_error) == ("authorization_pending", None)

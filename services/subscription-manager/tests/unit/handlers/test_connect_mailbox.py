@@ -359,7 +359,7 @@ async def test_refusal_is_shown_though_the_revocation_fails(setup: ConsentSetup)
 
 
 async def test_delete_of_a_pending_one_gives_back_the_grant_that_a_failed_consent_left(setup: ConsentSetup) -> None:
-    connection, _ = await setup.fail_consent_at_its_end(address="somebody@contoso.example")
+    connection, _ = await setup.fail_consent_at_its_end(address="ADA@contoso.example")
     assert connection.id in setup.grants.stored
     wakes = setup.wake.count
     await setup.delete_doc_source(connection.id)
@@ -553,3 +553,66 @@ async def test_what_the_browser_says_is_logged_as_an_error_code_or_not_at_all(
     with capture_logs() as events, pytest.raises(ConsentRefused):
         await setup.connect.finish_consent("outlook", response, hold_cookie(redirect, redirect.cookie))
     assert [event["error"] for event in events if event["event"] == "consent_declined"] == [logged]
+
+
+async def test_doc_source_that_names_an_address_accepts_no_other_mailbox(setup: ConsentSetup) -> None:
+    connection, ticket = await setup.create_with_link(address="grace@contoso.example")
+    with pytest.raises(ConsentRefused, match=r"signed in as ada@contoso\.example, but this link is for grace@"):
+        await setup.finish_consent(await setup.begin_consent(ticket))
+    row = setup.connections.rows[connection.id]
+    assert (row.state, row.connection_reason, row.address) == (
+        ConnectionState.PENDING,
+        "other_mailbox",
+        "grace@contoso.example",
+    )
+    assert "ada" not in (row.current_error or "")
+    assert setup.grants.stored == {}
+    assert setup.provider.calls[-1] == "revoke refresh-canary"
+
+
+@pytest.mark.parametrize("asked", ["ada@contoso.example", "ADA@Contoso.example", "a.lovelace@contoso.example"])
+async def test_address_is_the_mailbox_in_any_case_and_by_its_aliases(setup: ConsentSetup, asked: str) -> None:
+    setup.provider.account = replace(setup.provider.account, aliases=("A.Lovelace@contoso.example",))
+    _, ticket = await setup.create_with_link(address=asked)
+    assert (await setup.finish_consent(await setup.begin_consent(ticket))).address == "ada@contoso.example"
+
+
+async def test_renamed_mailbox_is_reconnected_by_its_user(setup: ConsentSetup) -> None:
+    _, ticket = await setup.create_with_link(address="ada@contoso.example")
+    connected = await setup.finish_consent(await setup.begin_consent(ticket))
+    setup.provider.account = replace(setup.provider.account, address="countess@contoso.example")
+    ticket = await setup.create.issue_ticket(connected.id)
+    assert (await setup.finish_consent(await setup.begin_consent(ticket))).address == "countess@contoso.example"
+
+
+async def test_pending_doc_source_says_why_its_consent_was_refused(setup: ConsentSetup) -> None:
+    connection, ticket = await setup.create_with_link(folders=("Rechnungne",))
+    with pytest.raises(ConsentRefused):
+        await setup.finish_consent(await setup.begin_consent(ticket))
+    row = setup.connections.rows[connection.id]
+    assert (row.connection_reason, row.current_error) == (
+        "folders_missing",
+        "the mailbox has no folder or label named Rechnungne",
+    )
+
+
+async def test_folder_that_was_corrected_is_connected_with_a_new_link(setup: ConsentSetup) -> None:
+    setup.provider.folders = [Folder("f1", "Rechnungen")]
+    connection, ticket = await setup.create_with_link(folders=("Rechnungne",))
+    with pytest.raises(ConsentRefused):
+        await setup.finish_consent(await setup.begin_consent(ticket))
+    await setup.change.correct_doc_source("acme", connection.id, address=None, folders=("Rechnungen",))
+    ticket = await setup.create.issue_ticket(connection.id)
+    connected = await setup.finish_consent(await setup.begin_consent(ticket))
+    assert (connected.state, connected.connection_reason, connected.current_error) == (
+        ConnectionState.ACTIVE,
+        None,
+        None,
+    )
+
+
+async def test_declined_consent_is_the_reason_of_the_pending_one(setup: ConsentSetup) -> None:
+    connection, ticket = await setup.create_with_link()
+    with pytest.raises(ConsentRefused):
+        await setup.finish_consent(await setup.begin_consent(ticket), code=None)
+    assert setup.connections.rows[connection.id].connection_reason == "consent_declined"

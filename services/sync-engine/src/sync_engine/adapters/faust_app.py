@@ -18,10 +18,12 @@ from typing import Any
 
 import faust
 from aiokafka.errors import KafkaError
+from faust.auth import Credentials, SASLCredentials, SSLCredentials
 from faust.transport.drivers import aiokafka as driver
 from faust.types import TP
 from faust.types.tuples import FutureMessage
 
+from mailroom_common.kafka.security import KafkaSecurity
 from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import COALESCER_APP_ID, PARTITIONS
 
@@ -34,6 +36,7 @@ def build_faust_app(settings: KafkaSettings) -> faust.App:
     return _App(
         settings.topic_prefix + COALESCER_APP_ID,
         broker=[f"kafka://{broker.strip()}" for broker in brokers],
+        broker_credentials=_build_credentials(settings.kafka_security),
         store="memory://",
         datadir=tempfile.gettempdir(),  # named, but a memory store writes nothing there
         autodiscover=False,
@@ -53,6 +56,17 @@ def build_faust_app(settings: KafkaSettings) -> faust.App:
         producer_acks=-1,
         producer_request_timeout=3.0,
     )
+
+
+def _build_credentials(security: KafkaSecurity) -> Credentials | None:
+    """What our other clients are given by `kafka/client.py`, in Faust's types."""
+    context = security.build_ssl_context()
+    if security.has_sasl:
+        password = security.password.get_secret_value() if security.password else None
+        return SASLCredentials(
+            username=security.username, password=password, ssl_context=context, mechanism=security.mechanism
+        )
+    return SSLCredentials(context) if context else None
 
 
 class AcknowledgedTable(faust.Table[bytes, bytes]):

@@ -9,7 +9,7 @@ from aiokafka.errors import KafkaError
 from faust.types import TP
 
 from mailroom_common.errors import Fatal
-from mailroom_common.kafka.client import KafkaAddress, close_client, connect_with_retry
+from mailroom_common.kafka.client import KafkaAddress, close_client, connect_with_retry, create_consumer
 from mailroom_common.kafka.watchdog import StallDetector
 from mailroom_common.topics import PARTITIONS
 
@@ -58,4 +58,4 @@ class FaustWatch:
         return 0 if last_read is None else last_read + 1
 
     def _create_consumer(self) -> AIOKafkaConsumer:
-        return AIOKafkaConsumer(bootstrap_servers=self._settings.kafka_bootstrap, client_id=_CLIENT_ID)
+        return create_consumer(self._settings, client_id=_CLIENT_ID)

@@ -4,12 +4,11 @@ import asyncio
 
 from mailroom_common.errors import Retryable
 from mailroom_common.events import DocSource, DocSourceState
-from mailroom_common.logs import get_logger
+from mailroom_common.retries import retry_forever
 from sync_engine.ports import SyncStates
 
-log = get_logger()
-
-_RETRY_PAUSE_S = 2.0
+_FIRST_PAUSE_S = 0.5
+_MAX_PAUSE_S = 4.0
 
 
 class ApplySourceStates:
@@ -45,15 +44,13 @@ class ApplySourceStates:
                     del self._due[doc_source_id]
 
     async def _apply_source(self, source: DocSource) -> None:
-        while True:
-            try:
-                if source.state is DocSourceState.DELETING:
-                    await self._states.forget_source(source)
-                else:
-                    await self._states.raise_version_and_read_state(source)
-            except Retryable as error:
-                # Tried again until it is stored, before anything newer of this source.
-                log.warning("source_state_deferred", doc_source_id=source.doc_source_id, reason=str(error))
-                await asyncio.sleep(_RETRY_PAUSE_S)
-            else:
-                return
+        # Tried again until it is stored, before anything newer of this source.
+        retrying = retry_forever(
+            Retryable,
+            log_event="source_state_deferred",
+            initial_s=_FIRST_PAUSE_S,
+            max_s=_MAX_PAUSE_S,
+            doc_source_id=source.doc_source_id,
+        )
+        is_deleting = source.state is DocSourceState.DELETING
+        await retrying(self._states.forget_source if is_deleting else self._states.raise_version_and_read_state, source)

@@ -21,6 +21,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from mailroom_common.events import Notification, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.process import EXIT_DEADLINE, EXIT_FAILED, Process
 from mailroom_common.topics import (
     COALESCER_APP_ID,
@@ -47,6 +48,7 @@ class Site:
 
     kafka_bootstrap: str
     topic_prefix: str
+    kafka_security: KafkaSecurity = UNSECURED
     codec: Codec = field(default_factory=Codec)
 
     async def with_admin(self, act: Callable[[AIOKafkaAdminClient], Awaitable[object]]) -> None:

@@ -8,6 +8,7 @@ from aiokafka.errors import KafkaConnectionError
 from faust.types import TP
 
 from mailroom_common.errors import Fatal
+from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from sync_engine.adapters.faust_watch import FaustWatch
 
 TOPIC = "notifications"
@@ -57,6 +58,7 @@ class App:
 class Settings:
     kafka_bootstrap: str = "nowhere:1"
     topic_prefix: str = ""
+    kafka_security: KafkaSecurity = UNSECURED
 
 
 class Watched:

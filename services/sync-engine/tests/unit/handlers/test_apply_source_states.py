@@ -61,5 +61,5 @@ async def test_a_pause_that_was_lifted_before_it_was_applied_is_not_applied() ->
 
 
 async def test_a_change_stays_due_while_postgres_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apply_source_states, "_RETRY_PAUSE_S", 0.01)
+    monkeypatch.setattr(apply_source_states, "_FIRST_PAUSE_S", 0.01)
     assert await apply_changes(FakeSyncStates(failures=3), source(DocSourceState.DELETING)) == [("forget_source", 1)]

@@ -1,4 +1,4 @@
-"""The body of a Pub/Sub push: wrapped in an envelope, or Gmail's notification as it is.
+"""Body of a Pub/Sub push (wrapped in an envelope, or Gmail's notification as it is) and data of a pulled message.
 
 Source: Google Cloud, "Push subscriptions" and "Payload unwrapping"; Gmail API, "Push notifications".
 """
@@ -26,6 +26,15 @@ def parse_pubsub_body(body: bytes, subscription_header: str | None) -> GmailPush
         subscription = document.get("subscription")
         return _build_push(_decode_data(message), subscription if isinstance(subscription, str) else None)
     return _build_push(document, subscription_header)
+
+
+def parse_pubsub_data(data: bytes, subscription: str) -> GmailPush:
+    """Gmail's notification in a message that was pulled from `subscription`: gRPC carries it without base64.
+
+    Raises:
+        Rejected: the data is no notification of Gmail.
+    """
+    return _build_push(_parse_object(data), subscription)
 
 
 def _parse_object(text: bytes) -> dict[str, object]:

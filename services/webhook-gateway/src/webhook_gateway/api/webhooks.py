@@ -76,7 +76,7 @@ class WebhookRoutes:
         result = await self._receive_within_deadline(
             lambda remaining_s: self._graph.receive_push(items, remaining_s=remaining_s)
         )
-        _count_items("outlook", result)
+        count_items("outlook", result)
         if result.outcome is PushOutcome.MISMATCHED:
             self._log_security_event(
                 "client_state_mismatch",
@@ -104,7 +104,7 @@ class WebhookRoutes:
         result = await self._receive_within_deadline(
             lambda remaining_s: self._gmail.receive_push(push, remaining_s=remaining_s)
         )
-        _count_items("gmail", result)
+        count_items("gmail", result)
         if result.outcome is PushOutcome.UNKNOWN_ADDRESS:
             # Acknowledged, since no repeat would make the address known.
             GATEWAY_ITEMS.labels("gmail", "unknown_address").inc()
@@ -171,7 +171,7 @@ def _get_path(request: Request) -> str:
     return str(request.scope["path"])
 
 
-def _count_items(provider: str, result: PushResult) -> None:
+def count_items(provider: str, result: PushResult) -> None:
     for outcome, count in (
         ("written", result.written),
         ("dropped", result.dropped),

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Makes stand-ins of the public images that our own are built from, for a machine that reaches Debian's packages but no
+# registry: deploy/images/make-stand-ins.sh [NAME…], all of them by default. Needs root, debootstrap, podman and runc.
+#
+#   python   Debian's minimal system with its Python, under the name and tag of the Dockerfile's PYTHON_IMAGE
+#
+# A stand-in proves what is built on it, not the public image. Each has the label `mailroom.stand-in`.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+export CONTAINERS_CONF=${CONTAINERS_CONF:-$PWD/deploy/images/containers.conf}
+cache=${MAILROOM_STAND_INS:-/var/cache/mailroom-stand-ins}
+suite=trixie
+mkdir -p "$cache"
+
+# make_system FOLDER PACKAGE…: a Debian system, kept in the cache and moved into place when it is whole.
+make_system() {
+    local folder=$cache/$1 packages
+    shift
+    [ ! -d "$folder" ] || return 0
+    rm -rf "$folder.new"
+    packages=$(IFS=,; echo "$*")
+    debootstrap --variant=minbase --include="$packages" $suite "$folder.new" > "$cache/debootstrap.log" 2>&1 ||
+        { tail -n 5 "$cache/debootstrap.log" >&2; exit 1; }
+    rm -rf "$folder.new"/var/cache/apt/archives/*.deb "$folder.new"/var/lib/apt/lists/*
+    # A build reaches package indexes the way this machine does, through a proxy of its own where there is one.
+    cp /etc/ssl/certs/ca-certificates.crt "$folder.new/etc/ssl/certs/ca-certificates.crt"
+    mv "$folder.new" "$folder"
+}
+
+# import_image FOLDER IMAGE CHANGE…
+import_image() {
+    local folder=$1 image=$2 change
+    shift 2
+    local changes=(--change "LABEL mailroom.stand-in=true")
+    for change in "$@"; do changes+=(--change "$change"); done
+    tar -C "$folder" -c . | podman import --quiet "${changes[@]}" - "$image" > /dev/null
+    echo "made $image"
+}
+
+make_python() {
+    make_system python ca-certificates netbase python3 python3-venv tzdata
+    ln -sf python3 "$cache/python/usr/bin/python"
+    import_image "$cache/python" "localhost/$(sed -n 's/^ARG PYTHON_IMAGE=//p' Dockerfile)" \
+        "ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" \
+        "ENV LANG=C.UTF-8" \
+        "ENV SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt" \
+        'CMD ["python3"]'
+}
+
+for name in "${@:-python}"; do
+    case $name in
+    python) "make_$name" ;;
+    *) echo "$name: there is no such stand-in; there is python" >&2; exit 2 ;;
+    esac
+done

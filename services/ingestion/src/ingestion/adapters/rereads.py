@@ -1,0 +1,100 @@
+"""Asks for another reading of documents that are final, whose results stand until it ends."""
+
+import asyncpg
+
+from ingestion.ports import Channel, RereadFilter, RereadPage
+from mailroom_common.errors import Rejected
+from mailroom_common.events import AttachmentStored
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+
+# Only an idle final document: one that is still to be read is read by the newest readers anyway, and one that is being
+# read again is asked for already. `replay_id`: a record that Kafka delivers again, a replay that goes on after a crash,
+# and a second attachment with the same content ask once.
+_REQUEST = """
+    update ingestion.document
+    set replay_id = $2, next_attempt_at = now(), attempts = 0, is_backfill = true, retry_cause = null
+    where document_id = any($1) and next_attempt_at is null and replay_id is distinct from $2
+"""
+_FIND_INTAKE = "select document_id, tenant_id, doc_source_id from ingestion.intake where attachment_id = $1"
+_HAS_CONTENT = "select from ingestion.document where doc_source_id = $1 and content_sha256 = $2"
+_MATCHING = """
+    from ingestion.document
+    where tenant_id = $1
+      and status in ('completed', 'needs_review', 'skipped', 'failed')
+      and ($2::text is null or doc_source_id = $2)
+      and ($3::text is null or status = $3)
+      and ($4::text is null or skip_reason = $4 or review_reason = $4)
+      and ($5::text is null or reader = $5)
+      and ($6::text is null or reader is distinct from $6)
+      and ($7::timestamptz is null or created_at >= $7)
+      and ($8::timestamptz is null or created_at < $8)
+      and ($9::text is null or replay_id is distinct from $9)
+"""
+_COUNT = f"select count(*) {_MATCHING}"  # a constant
+_PAGE = f"select document_id, seq {_MATCHING} and seq > $10 order by seq limit $11"  # a constant
+
+
+class PgRereads:
+    """`Rereads` of ports.py."""
+
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
+
+    async def request_by_attachment(self, stored: AttachmentStored, replay_id: str) -> bool:
+        async with open_transaction(self._pool) as conn:
+            intake = await conn.fetchrow(_FIND_INTAKE, stored.attachment_id)
+            if intake is None:
+                return False
+            if (intake["tenant_id"], intake["doc_source_id"]) != (stored.tenant_id, stored.doc_source_id):
+                raise Rejected(f"attachment {stored.attachment_id} is of another doc source than its record says")
+            await _request(conn, [intake["document_id"]], replay_id)
+            return True
+
+    async def has_content(self, doc_source_id: str, content_sha256: str) -> bool:
+        async with acquire_session(self._pool) as conn:
+            return await conn.fetchrow(_HAS_CONTENT, doc_source_id, content_sha256) is not None
+
+    async def request_document(self, tenant_id: str, document_id: str, replay_id: str) -> bool:
+        async with open_transaction(self._pool) as conn:
+            known = await conn.fetchval(
+                "select document_id from ingestion.document where document_id = $1 and tenant_id = $2",
+                document_id,
+                tenant_id,
+            )
+            if known is not None:
+                await _request(conn, [known], replay_id)
+            return known is not None
+
+    async def count_documents(self, tenant_id: str, wanted: RereadFilter, replay_id: str | None) -> int:
+        async with acquire_session(self._pool) as conn:
+            count: int = await conn.fetchval(_COUNT, *_filter_values(tenant_id, wanted, replay_id))
+            return count
+
+    async def request_page(
+        self, tenant_id: str, wanted: RereadFilter, replay_id: str, *, after: int, limit: int
+    ) -> RereadPage:
+        async with open_transaction(self._pool) as conn:
+            rows = await conn.fetch(_PAGE, *_filter_values(tenant_id, wanted, replay_id), after, limit)
+            requested = await _request(conn, [row["document_id"] for row in rows], replay_id)
+        return RereadPage(len(rows), requested, rows[-1]["seq"] if len(rows) == limit else None)
+
+
+async def _request(conn: DatabaseSession, document_ids: list[str], replay_id: str) -> int:
+    """How many of them are read again for this request."""
+    status = await conn.execute(_REQUEST, document_ids, replay_id)
+    await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
+    return int(status.rpartition(" ")[2])
+
+
+def _filter_values(tenant_id: str, wanted: RereadFilter, replay_id: str | None) -> tuple[object, ...]:
+    return (
+        tenant_id,
+        wanted.doc_source_id,
+        wanted.status,
+        wanted.reason,
+        wanted.reader,
+        wanted.except_reader,
+        wanted.created_since,
+        wanted.created_before,
+        replay_id,
+    )
