@@ -104,7 +104,7 @@ def _wait_for_port(port: int) -> None:
 
 def create_bucket(name: str, authority: Path) -> None:
     """In the object store, which starts empty."""
-    import boto3  # half a second that nothing else here needs
+    import boto3  # type: ignore[import-untyped] # imported here: half a second that nothing else needs
 
     client = boto3.client("s3", endpoint_url=OBJECT_STORE_URL, verify=str(authority), **STORE_CREDENTIALS)
     client.create_bucket(Bucket=name)

@@ -116,7 +116,7 @@ class Release:
 
     def read_routes(self) -> dict[str, str]:
         """Path prefix to the address of the Service behind it."""
-        routes = {}
+        routes: dict[str, str] = {}
         for component, paths in COMPONENTS.values():
             if paths:
                 service = self._kubernetes.get_json("service", "-n", NAMESPACE, object_name(component))

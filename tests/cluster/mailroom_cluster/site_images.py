@@ -153,7 +153,7 @@ def _add_file(out: tarfile.TarFile, name: str, content: bytes) -> None:
 def _open_member(archive: tarfile.TarFile, name: str) -> io.BufferedReader:
     found = archive.extractfile(name)
     if found is None:
-        raise RuntimeError(f"{archive.name} has no {name}")
+        raise RuntimeError(f"the archive has no {name}")
     return found  # type: ignore[return-value] # a BufferedReader in fact, which the stub calls IO[bytes]
 
 
