@@ -11,7 +11,7 @@ from mailroom_cluster.manifests import Object
 from mailroom_cluster.release import NAMESPACE, WORKERS, Release
 
 _KUBELET_AWAY_S = 5.0
-_RECOVERY_S = 240
+_RECOVERY_S = 600
 
 
 @dataclass(slots=True)

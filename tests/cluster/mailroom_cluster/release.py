@@ -40,7 +40,7 @@ _CALLED_BY_KAFKA = ("webhook-gateway", "subscription-manager", "sync-engine-coal
 KAFKA_USERS = (*(f"mailroom-{component}" for component in _CALLED_BY_KAFKA), _TOPICS_USER)
 KAFKA_SUPERUSERS = (_TOPICS_USER,)
 DATABASE_ROLES = ("subscription-manager", "sync-engine", "ingestion")
-_INSTALL_S = 600
+_INSTALL_S = 900
 
 
 class Release:
@@ -172,6 +172,7 @@ class Release:
                 "replicas": 1,
                 # One small node: requests decide who waits when it is full.
                 "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+                "probes": {"startup": {"failureThreshold": 150}},
                 "extraEnv": [
                     *({"name": name, "value": variables[name]} for name in names),
                     {"name": "AWS_CA_BUNDLE", "value": "/etc/mailroom/authorities/ca.crt"},

@@ -25,7 +25,7 @@ from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 
 _MAILBOXES = [("outlook", f"ap-{number}@outlook.test") for number in range(3)]
 _MAILBOXES += [("gmail", f"ap-{number}@gmail.test") for number in range(3)]
-_READY_S = 240
+_READY_S = 600
 
 
 @dataclass(slots=True)
