@@ -28,7 +28,7 @@ IMAGES := webhook-gateway subscription-manager sync-engine ingestion cli sandbox
 package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
-.PHONY: known-package help setup run up down logs test lint types fmt check reference chart mutate bench lock \
+.PHONY: known-package help setup run up down logs test restore-test lint types fmt check reference chart mutate bench lock \
 	images stand-ins cluster-build cluster-test cluster-up cluster-exec clean
 
 help: ## this page
@@ -60,8 +60,8 @@ up: setup ## Kafka, Postgres, services and reverse proxy on the settings of the 
 down: setup ## stops what make run or make up started elsewhere
 	@$(SANDBOX) down
 
-logs: ## follows the logs of a running site
-	@tail -n 20 -F $(or $(MAILROOM_HOME),.mailroom)/logs/*.log
+logs: ## follows the logs of a running site, in columns; level=warning hides what is below
+	@$(SANDBOX) logs $(if $(level),--level $(level))
 
 test: known-package setup ## every test, real Kafka and Postgres included, with branch coverage; then the slowest 20
 	@$(BIN)/coverage erase
@@ -70,6 +70,9 @@ test: known-package setup ## every test, real Kafka and Postgres included, with 
 		echo "no test of $(or $(s),any package) is selected$(if $(k), by k=$$k)" >&2; exit $$code; }
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report $(if $(s)$(k),,--fail-under=85)
+
+restore-test: setup ## a whole site whose Postgres is set back to a backup (3 minutes; not part of make test)
+	@$(BIN)/python -m pytest -q tests/restore/restored_site.py
 
 lint: known-package setup ## ruff: rules and format
 	@$(BIN)/ruff check $(FOLDERS)
@@ -84,7 +87,7 @@ fmt: known-package setup ## puts everything into the one format
 	@$(BIN)/ruff check -q --fix-only $(FOLDERS)
 	@$(BIN)/ruff format $(FOLDERS)
 
-reference: setup ## docs/reference.md, docs/settings.md and .env.example anew, from the code
+reference: setup ## the generated pages in docs/, and .env.example, anew from the code
 	@cd tests/support && ../../$(BIN)/python -m reference
 
 chart: setup ## the chart's generated files anew: values, schema, README, components, topics, dashboards
@@ -115,7 +118,7 @@ CLUSTER = PYTHONPATH=tests/cluster:tests/support $(BIN)/python -m mailroom_clust
 cluster-build: setup ## what the two below need: Kubernetes' programs and the images (root, Go; not in make test)
 	@$(CLUSTER) build
 
-cluster-test: setup ## the chart on a real Kubernetes of this machine, with faults while mail flows; SEED=7 orders them
+cluster-test: setup ## the chart on a real Kubernetes, faults while mail flows (SEED=7; see tests/cluster/README.md, State)
 	@$(CLUSTER) test $(if $(SEED),--seed $(SEED))
 
 cluster-up: setup ## the same site without faults, until Ctrl-C

@@ -1,12 +1,17 @@
 """`mailroom topics`: the Kafka topics of a site."""
 
 import asyncio
+import dataclasses
+from datetime import datetime
 from typing import Annotated
 
 import typer
 
 from mailroom_cli.apply_acls import AppliedRules, apply_access_rules, describe_rule
 from mailroom_cli.apply_topics import AppliedTopics, apply_topics
+from mailroom_cli.consumer_lag import read_lags
+from mailroom_cli.options import AsJSON, print_json
+from mailroom_cli.rewind_groups import rewind_groups
 from mailroom_common.errors import SettingsError
 from mailroom_common.settings import KafkaSettings, load_settings
 from mailroom_common.topic_access import COMPONENTS, list_access_rules
@@ -84,6 +89,43 @@ def _report_rules(report: AppliedRules, *, is_dry_run: bool) -> None:
     typer.echo(f"{len(report.created)} ACLs {would}created, {len(report.unchanged)} as they were")
 
 
+_REWIND_EXAMPLES = """Examples:
+
+  mailroom topics rewind --since 2026-11-27T12:00:00Z --dry-run
+
+  mailroom topics rewind --since 2026-11-27T12:00:00+01:00
+"""
+
+
+@app.command("rewind", epilog=_REWIND_EXAMPLES)
+def set_groups_back(
+    since: Annotated[str, typer.Option(metavar="TIME", help="ISO 8601 with its zone: 2026-11-27T12:00:00Z.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be read again, and change nothing.")
+    ] = False,
+) -> None:
+    """Have the services read again what they have read since a time, after their database was restored.
+
+    The services have to be stopped. A time long before the backup is as right as one just before it: what is read twice
+    changes nothing. The whole procedure is in docs/operations.md, "Restore".
+    """
+    settings = load_settings(KafkaSettings)
+    groups = asyncio.run(rewind_groups(settings, _parse_time(since), is_dry_run=dry_run))
+    for group in groups:
+        typer.echo(f"{group.name:60} {group.partitions:4} partitions {group.records:10} records")
+    typer.echo("nothing was changed" if dry_run else "these are read again when the services start")
+
+
+def _parse_time(text: str) -> datetime:
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        parsed = None
+    if parsed is None or parsed.tzinfo is None:
+        raise SettingsError("--since is wrong: a time with its zone is needed, as 2026-11-27T12:00:00Z")
+    return parsed
+
+
 @app.command("list", epilog="Example:\n\n  mailroom topics list")
 def list_topics() -> None:
     """Show the topics that `apply` creates: names, partitions, cleanup and retention. Does not connect to Kafka."""
@@ -92,3 +134,32 @@ def list_topics() -> None:
         retention_ms = topic.config.get("retention.ms")
         days = f"{int(retention_ms) // 86_400_000} d" if retention_ms else "-"
         typer.echo(f"{topic.name:60} {topic.partitions:4} {topic.config['cleanup.policy']:8} {days}")
+
+
+_LAG_EXAMPLES = """Examples:
+
+  mailroom topics lag
+
+  mailroom topics lag --group mailroom.ingestion.intake --json
+"""
+
+
+@app.command("lag", epilog=_LAG_EXAMPLES)
+def show_lag(
+    group: Annotated[str | None, typer.Option("--group", help="Only of this consumer group.")] = None,
+    as_json: AsJSON = False,
+) -> None:
+    """Show how many records each consumer group has still to finish, by topic.
+
+    Of `sync-requests` those count that lie behind the oldest mailbox that is still to be synced.
+    """
+    settings = load_settings(KafkaSettings)
+    lags = [lag for lag in asyncio.run(read_lags(settings)) if group in (None, lag.group)]
+    if as_json:
+        print_json([dataclasses.asdict(lag) for lag in lags])
+        return
+    for lag in lags:
+        behind = f"{len(lag.partitions)} partitions" if lag.partitions else ""
+        typer.echo(f"{lag.group:44} {lag.topic:24} {lag.records:10,} {behind}".rstrip())
+    if not lags:
+        typer.echo("no consumer group has committed anything yet")
