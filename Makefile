@@ -29,7 +29,7 @@ package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
 .PHONY: known-package help setup run up down logs test lint types fmt check reference mutate bench lock images \
-	stand-ins clean
+	stand-ins container-test clean
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1mmake %-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -101,6 +101,9 @@ lock: $(STAMP) ## compiles requirements*.txt, and what each image installs of th
 
 images: ## container images, by Docker or podman, one per service; i=sync-engine for one
 	@deploy/images/build-images.sh $(i)
+
+container-test: setup images ## what images hold, and the parser's confinement in one, by podman; not part of make test
+	@$(BIN)/python -m pytest -q -n0 tests/containers
 
 stand-ins: ## what replaces the public base images where no registry is reached (podman; root)
 	@deploy/images/make-stand-ins.sh
