@@ -14,8 +14,8 @@ PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyp
 jobs := 2
 
 # `s=sync-engine` narrows test, lint, types and fmt to one package; a name that is none is refused, not ignored.
-PACKAGES := $(patsubst %/pyproject.toml,%,$(PYPROJECTS)) tests bench
-FOLDERS := $(if $(s),$(strip $(foreach package,$(PACKAGES),$(if $(filter $(notdir $(package)),$(s)),$(package)))),libs services cli sandbox tests bench)
+PACKAGES := $(patsubst %/pyproject.toml,%,$(PYPROJECTS)) tests bench deploy
+FOLDERS := $(if $(s),$(strip $(foreach package,$(PACKAGES),$(if $(filter $(notdir $(package)),$(s)),$(package)))),libs services cli sandbox tests bench deploy)
 # An option typed as `k=name` reaches the recipe as an environment variable, whatever quotes it holds.
 chosen = $(if $(s),$(FOLDERS)) $(if $(k),-k "$$k")
 OWN_PACKAGES := mailroom-common mailroom-outlook mailroom-gmail mailroom-webhook-gateway mailroom-sync-engine \
@@ -28,14 +28,15 @@ IMAGES := webhook-gateway subscription-manager sync-engine ingestion cli sandbox
 package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
-.PHONY: known-package help setup run up down logs test lint types fmt check reference mutate bench lock images \
-	stand-ins container-test clean
+.PHONY: known-package help setup run up down logs test lint types fmt check reference chart mutate bench lock \
+	images container-test stand-ins clean
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1mmake %-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nexamples\n'
 	@printf '  make run                           everything on this machine; Ctrl-C stops it, make run resumes it\n'
 	@printf '  make run ONCE=1                    ends with 0 when every sample mail has become its documents\n'
+	@printf '  make run SECURE=1                  the same with TLS, passwords and access rules at Kafka\n'
 	@printf '  make run MAILS=~/mails             the .eml files of a folder instead of the sample mails; ends\n'
 	@printf '  make test s=ingestion k=e_invoice  the tests of one package whose names match\n'
 	@printf '  MAILROOM_HOME=~/m make run         state elsewhere than in .mailroom\n'
@@ -46,15 +47,15 @@ known-package:
 setup: $(STAMP) ## what the machine lacks, and the Python environment in .venv
 	@:
 
-$(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt $(PYPROJECTS)
+$(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt deploy/helm/requirements-tools.txt $(PYPROJECTS)
 	@./sandbox/set-up.sh
 	@touch $@
 
 run: setup ## the sandbox: mailboxes connected, mails delivered, documents shown as they appear
-	@exec $(SANDBOX) run $(if $(ONCE),--once) $(if $(MAILS),--mails "$$MAILS")
+	@exec $(SANDBOX) run $(if $(ONCE),--once) $(if $(MAILS),--mails "$$MAILS") $(if $(SECURE),--secure)
 
 up: setup ## Kafka, Postgres, services and reverse proxy on the settings of the environment or .env
-	@exec $(SANDBOX) up --without-providers
+	@exec $(SANDBOX) up --without-providers $(if $(SECURE),--secure)
 
 down: setup ## stops what make run or make up started elsewhere
 	@$(SANDBOX) down
@@ -85,6 +86,9 @@ fmt: known-package setup ## puts everything into the one format
 
 reference: setup ## docs/reference.md, docs/settings.md and .env.example anew, from the code
 	@cd tests/support && ../../$(BIN)/python -m reference
+
+chart: setup ## the chart's generated files anew: values, schema, README, components, topics, dashboards
+	@cd deploy/helm && ../../$(BIN)/python -m chart_source
 
 mutate: setup ## single changes that no test notices (occasional, takes an hour); m=outbox for one target
 	@$(BIN)/python tests/mutation/mutate.py $(m)

@@ -85,4 +85,6 @@ for package in libs/* services/* cli sandbox; do
     set -- "$@" --editable "$package"
 done
 .venv/bin/uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation "$@"
+say "fetching helm and promtool, for the chart's tests"
+.venv/bin/python deploy/helm/tools.py
 say "set up"

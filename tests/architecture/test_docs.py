@@ -25,6 +25,15 @@ def test_source_files_that_a_page_names_exist(page: str) -> None:
     assert [file for file in named if not any(f"/{source}".endswith(f"/{file}") for source in sources)] == []
 
 
+def test_each_guarantee_names_tests_that_exist() -> None:
+    files = [file for folder in FOLDERS for file in (ROOT / folder).rglob("test_*.py")]
+    tests = {name for file in files for name in re.findall(r"def (test_\w+)", file.read_text())}
+    promises = re.findall(r"^\| (?!promise|---)(.+) \|$", (ROOT / "docs/guarantees.md").read_text(), re.MULTILINE)
+    named = [re.findall(r"`(test_\w+)`", promise) for promise in promises]
+    assert [promise for promise, names in zip(promises, named, strict=True) if not names] == []
+    assert sorted({name for names in named for name in names} - tests) == []
+
+
 def test_each_decision_is_in_the_index() -> None:
     decisions = ROOT / "docs/adr"
     files = sorted(file.name for file in decisions.glob("[0-9]*.md"))

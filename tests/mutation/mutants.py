@@ -138,6 +138,7 @@ def _describe_change(node: ast.AST) -> str | None:
 
 
 def _apply_change(tree: ast.Module, node: ast.AST) -> None:
+    """What is left out stays behind a constant condition: the names that a function closes over stay the same."""
     match node:
         case ast.Compare():
             node.ops = [_COMPARISONS[type(node.ops[0])]()]
@@ -151,12 +152,12 @@ def _apply_change(tree: ast.Module, node: ast.AST) -> None:
             node.value = number + 1
         case ast.If() | ast.While() | ast.IfExp():
             node.test = ast.UnaryOp(ast.Not(), node.test)
-        case ast.Return():
-            node.value = ast.Constant(None)
+        case ast.Return(value=ast.expr() as value):
+            node.value = ast.IfExp(ast.Constant(True), ast.Constant(None), value)
         case ast.UnaryOp():
             _replace_node(tree, node, node.operand)
-        case _:
-            _replace_node(tree, node, ast.Pass())
+        case ast.stmt():
+            _replace_node(tree, node, ast.If(ast.Constant(False), [node], []))
 
 
 def _replace_node(tree: ast.Module, old: ast.AST, new: ast.AST) -> None:

@@ -198,9 +198,7 @@ def _swap_code(path: Path, tree: ast.Module) -> None:
     codes = dict(_list_codes(compile(tree, str(path), "exec", dont_inherit=True)))
     for one in gc.get_objects():
         if isinstance(one, FunctionType) and one.__code__.co_filename == str(path):
-            code = codes[one.__code__.co_qualname, one.__code__.co_firstlineno]
-            if len(code.co_freevars) == len(one.__code__.co_freevars):
-                one.__code__ = code
+            one.__code__ = codes[one.__code__.co_qualname, one.__code__.co_firstlineno]
         elif isinstance(one, functools._lru_cache_wrapper) and _is_of(one.__wrapped__, path):
             one.cache_clear()
 

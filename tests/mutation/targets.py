@@ -75,7 +75,7 @@ TARGETS = {
     ),
     "ingestion_domain": Target(
         (f"{_INGESTION}/src/ingestion/domain/*.py",),
-        (f"{_INGESTION}/tests/unit/domain", f"{_INGESTION}/tests/unit/adapters", f"{_INGESTION}/tests/unit/handlers"),
+        (f"{_INGESTION}/tests/unit",),
     ),
     "leases": Target(
         (f"{_INGESTION}/src/ingestion/adapters/leases.py",),

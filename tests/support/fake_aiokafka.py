@@ -1,21 +1,25 @@
 """A stand-in for aiokafka's consumer with its order of events, and what else a consumer's unit test needs."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from io import BytesIO
 from types import SimpleNamespace
 from typing import Any
 
+import fastavro
 from aiokafka import ConsumerRebalanceListener, TopicPartition
 from aiokafka.errors import CommitFailedError, UnknownMemberIdError
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import SyncReason, SyncRequest
-from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.headers import RawHeaders
 from mailroom_common.kafka.partition_consumer import PartitionConsumer
+from mailroom_common.kafka.schema_files import compute_fingerprint, load_packaged_schemas
 from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.topics import SYNC_REQUESTS, Topic
 
@@ -53,6 +57,8 @@ class FakeAiokafka:
         self.records: dict[TopicPartition, list[FakeRecord]] = {partition: [] for partition in self.owned}
         self.committed: dict[TopicPartition, int] = {}
         self.positions: dict[TopicPartition, int] = {}
+        self.polled: list[set[int]] = []  # the partitions' numbers of each poll
+        self.is_stopped = False
         self.joins = 0
         self.failed_commits = 0
         self.compacted = 0  # offsets at the end of each partition whose records are gone
@@ -82,6 +88,21 @@ class FakeAiokafka:
         for partition, records in self.records.items():
             records.append(FakeRecord(partition.topic, partition.partition, len(records), b"bad", b"garbage"))
 
+    def write_of_unknown_schema(self) -> FakeRecord:
+        """A request of a later version in each partition; what is returned is the record of `schemas` that makes it
+        readable."""
+        schema = json.loads(load_packaged_schemas()[SYNC_REQUESTS.name][-1].text)
+        body = BytesIO(Codec().encode(sync_request("ds-new"))[len(MARKER) + 8 :])
+        values = fastavro.schemaless_reader(body, fastavro.parse_schema(schema))
+        schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
+        out = BytesIO()
+        fastavro.schemaless_writer(out, fastavro.parse_schema(schema), values)
+        fingerprint = compute_fingerprint(schema)
+        for partition, records in self.records.items():
+            value = MARKER + fingerprint + out.getvalue()
+            records.append(FakeRecord(partition.topic, partition.partition, len(records), b"new", value))
+        return FakeRecord("schemas", 0, 0, fingerprint.hex().encode(), json.dumps(schema).encode())
+
     def begin_rebalance(self) -> None:
         self._request_rejoin()
 
@@ -92,6 +113,7 @@ class FakeAiokafka:
     async def start(self) -> None: ...
 
     async def stop(self) -> None:
+        self.is_stopped = True
         if self._coordination is not None:
             self._coordination.cancel()
 
@@ -107,6 +129,7 @@ class FakeAiokafka:
     async def getmany(
         self, *wanted: TopicPartition, timeout_ms: int, max_records: int
     ) -> dict[TopicPartition, list[FakeRecord]]:
+        self.polled.append({partition.partition for partition in wanted or self.owned})
         await asyncio.sleep(0.002)
         found = {}
         if self.joins and not self._is_rejoining:

@@ -8,7 +8,7 @@ from mailroom_cli import migrations, topics
 from mailroom_common.errors import MailroomError
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-app.command("migrate")(migrations.migrate_schemas)
+app.command("migrate", epilog=migrations.EXAMPLES)(migrations.migrate_schemas)
 app.add_typer(topics.app)
 
 

@@ -26,7 +26,7 @@ class AppliedTopics:
     unchanged: list[str]
 
 
-async def apply_topics(settings: KafkaSettings) -> AppliedTopics:
+async def apply_topics(settings: KafkaSettings, *, is_dry_run: bool = False) -> AppliedTopics:
     """Returns once every topic has leaders, so that what is started next finds it.
 
     Raises:
@@ -37,7 +37,7 @@ async def apply_topics(settings: KafkaSettings) -> AppliedTopics:
     admin = create_admin_client(settings, request_timeout_ms=30_000)
     try:
         await admin.start()
-        return await _apply_topics(admin, wanted)
+        return await _apply_topics(admin, wanted, is_dry_run=is_dry_run)
     except (KafkaError, OSError) as error:
         raise Unavailable(
             f"Kafka at {settings.kafka_bootstrap} does not answer: {error or type(error).__name__}"
@@ -46,14 +46,17 @@ async def apply_topics(settings: KafkaSettings) -> AppliedTopics:
         await admin.close()
 
 
-async def _apply_topics(admin: AIOKafkaAdminClient, wanted: list[DeployedTopic]) -> AppliedTopics:
+async def _apply_topics(admin: AIOKafkaAdminClient, wanted: list[DeployedTopic], *, is_dry_run: bool) -> AppliedTopics:
     existing = set(await admin.list_topics())
     missing = [topic for topic in wanted if topic.name not in existing]
     present = [topic for topic in wanted if topic.name in existing]
     await _check_partitions(admin, present)
-    await _create_missing(admin, missing)
-    changed = await _change_settings(admin, present)
-    await _wait_for_leaders(admin, missing)
+    differing = await _find_differing(admin, present)
+    if not is_dry_run:
+        await _create_missing(admin, missing)
+        await _change_settings(admin, differing)
+        await _wait_for_leaders(admin, missing)
+    changed = [topic.name for topic in differing]
     return AppliedTopics(
         [topic.name for topic in missing], changed, [topic.name for topic in present if topic.name not in changed]
     )
@@ -101,24 +104,31 @@ async def _read_partition_counts(admin: AIOKafkaAdminClient, topics: list[Deploy
     return counts
 
 
-async def _change_settings(admin: AIOKafkaAdminClient, present: list[DeployedTopic]) -> list[str]:
-    """Bring the settings that we name to our values; those that a site set beside them stay."""
+async def _find_differing(
+    admin: AIOKafkaAdminClient, present: list[DeployedTopic]
+) -> dict[DeployedTopic, dict[str, str]]:
+    """Topics whose settings are to be changed, with the settings that they have now."""
     if not present:
-        return []
+        return {}
     resources = [ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in present]
     own: dict[str, dict[str, str]] = {}
     for answer in await admin.describe_configs(resources):
         for _code, _message, _type, name, entries in answer.resources:
             own[name] = {entry[0]: entry[1] for entry in entries if entry[3] == _TOPIC_CONFIG_SOURCE}
-    changed = []
-    for topic in present:
-        current = own.get(topic.name, {})
-        if any(current.get(name) != value for name, value in topic.config.items()):
-            # The protocol that aiokafka speaks replaces all settings of a topic, so the others are sent along.
-            resource = ConfigResource(ConfigResourceType.TOPIC, topic.name, configs={**current, **topic.config})
-            _require_accepted(topic, await admin.alter_configs([resource]))
-            changed.append(topic.name)
-    return changed
+    current = {topic: own.get(topic.name, {}) for topic in present}
+    return {
+        topic: settings
+        for topic, settings in current.items()
+        if any(settings.get(name) != value for name, value in topic.config.items())
+    }
+
+
+async def _change_settings(admin: AIOKafkaAdminClient, differing: dict[DeployedTopic, dict[str, str]]) -> None:
+    """Bring the settings that we name to our values; those that a site set beside them stay."""
+    for topic, current in differing.items():
+        # The protocol that aiokafka speaks replaces all settings of a topic, so the others are sent along.
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic.name, configs={**current, **topic.config})
+        _require_accepted(topic, await admin.alter_configs([resource]))
 
 
 def _require_accepted(topic: DeployedTopic, answers: list[Any]) -> None:  # Any: aiokafka's answers have no types

@@ -1,11 +1,15 @@
 """`mailroom topics`: the Kafka topics of a site."""
 
 import asyncio
+from typing import Annotated
 
 import typer
 
-from mailroom_cli.apply_topics import apply_topics
+from mailroom_cli.apply_acls import AppliedRules, apply_access_rules, describe_rule
+from mailroom_cli.apply_topics import AppliedTopics, apply_topics
+from mailroom_common.errors import SettingsError
 from mailroom_common.settings import KafkaSettings, load_settings
+from mailroom_common.topic_access import COMPONENTS, list_access_rules
 from mailroom_common.topics import list_deployed_topics
 
 app = typer.Typer(name="topics", no_args_is_help=True, help="The Kafka topics of a site.")
@@ -15,23 +19,69 @@ _EXAMPLES = """Examples:
   MAILROOM_KAFKA_BOOTSTRAP=127.0.0.1:9092 MAILROOM_KAFKA_REPLICATION=1 mailroom topics apply
 
   MAILROOM_KAFKA_BOOTSTRAP=kafka:9093 MAILROOM_KAFKA_SECURITY_PROTOCOL=SSL mailroom topics apply
+
+  mailroom topics apply --acls --dry-run
+
+  mailroom topics apply --acls --principal ingestion-worker=User:CN=ingestion,O=Example
 """
 
 
 @app.command("apply", epilog=_EXAMPLES)
-def create_or_correct_topics() -> None:
+def create_or_correct_topics(
+    acls: Annotated[
+        bool, typer.Option("--acls", help="Also create the ACLs by which each process may do what it needs.")
+    ] = False,
+    principal: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="COMPONENT=PRINCIPAL",
+            help="Who a process is at Kafka, instead of User:mailroom-COMPONENT. May be repeated.",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
+) -> None:
     """Create the topics that are missing and correct the settings of those that differ.
 
     Safe to repeat: a second run changes nothing. Partition counts are fixed for life, so a topic that has
-    another one is an error. Settings: MAILROOM_KAFKA_BOOTSTRAP, MAILROOM_KAFKA_REPLICATION (3), MAILROOM_TOPIC_PREFIX.
+    another one is an error. ACLs that the site does not need are shown and left. Settings: MAILROOM_KAFKA_BOOTSTRAP,
+    MAILROOM_KAFKA_REPLICATION (3), MAILROOM_TOPIC_PREFIX, and MAILROOM_KAFKA_SECURITY_PROTOCOL with what belongs to
+    it; the user of these must be allowed to create and alter topics, and ACLs with --acls.
     """
+    principals = _parse_principals(principal or [])
     settings = load_settings(KafkaSettings)
-    report = asyncio.run(apply_topics(settings))
+    _report_topics(asyncio.run(apply_topics(settings, is_dry_run=dry_run)), is_dry_run=dry_run)
+    if acls:
+        rules = list_access_rules(settings.topic_prefix, principals)
+        _report_rules(asyncio.run(apply_access_rules(settings, rules, is_dry_run=dry_run)), is_dry_run=dry_run)
+
+
+def _parse_principals(given: list[str]) -> dict[str, str]:
+    parsed = dict(each.split("=", 1) for each in given if "=" in each)
+    known = [component.name for component in COMPONENTS]
+    if len(parsed) < len(given) or not parsed.keys() <= set(known) or not all(":" in name for name in parsed.values()):
+        raise SettingsError(
+            f"--principal is wrong: COMPONENT=TYPE:NAME is needed, once for a component; there are {', '.join(known)}"
+        )
+    return parsed
+
+
+def _report_topics(report: AppliedTopics, *, is_dry_run: bool) -> None:
+    would = "would be " if is_dry_run else ""
     for name in report.created:
-        typer.echo(f"created   {name}")
+        typer.echo(f"{would}created   {name}")
     for name in report.changed:
-        typer.echo(f"changed   {name}")
-    typer.echo(f"{len(report.created)} created, {len(report.changed)} changed, {len(report.unchanged)} as they were")
+        typer.echo(f"{would}changed   {name}")
+    counts = f"{len(report.created)} {would}created, {len(report.changed)} {would}changed"
+    typer.echo(f"{counts}, {len(report.unchanged)} as they were")
+
+
+def _report_rules(report: AppliedRules, *, is_dry_run: bool) -> None:
+    would = "would be " if is_dry_run else ""
+    for rule in report.created:
+        typer.echo(f"{would}allowed   {describe_rule(rule)}")
+    for surplus in report.surplus:
+        typer.echo(f"not needed: {surplus}")
+    typer.echo(f"{len(report.created)} ACLs {would}created, {len(report.unchanged)} as they were")
 
 
 @app.command("list", epilog="Example:\n\n  mailroom topics list")

@@ -29,6 +29,10 @@ from mailroom_sandbox.site.stack.home import find_home
 
 _STOP_S = 30
 
+Secure = Annotated[
+    bool, typer.Option("--secure", help="Kafka asks for TLS and passwords, and allows each process what it needs.")
+]
+
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
 add_commands(app)
 
@@ -37,6 +41,7 @@ add_commands(app)
 def run(
     once: Annotated[bool, typer.Option(help="End when every expected document has arrived: 0, else 1.")] = False,
     mails: Annotated[Path | None, typer.Option(help="Deliver the .eml files below this folder instead.")] = None,
+    secure: Secure = False,
 ) -> None:
     """Everything: two mailboxes connected, mails delivered, documents shown as they appear. `make run`.
 
@@ -44,11 +49,13 @@ def run(
 
         mailroom-sandbox run --once
 
+        mailroom-sandbox run --once --secure
+
         mailroom-sandbox run --mails ~/mails
     """
     console = _open_console()
     with lock.hold_lock(find_home().lock):
-        plan = _sandbox_plan()
+        plan = _sandbox_plan(is_secure=secure)
         found = find_mails(mails.expanduser().resolve() if mails else SAMPLES)
         sys.exit(_serve_site(plan, console, Demo(plan, console, found, of_the_repository=mails is None, once=once)))
 
@@ -58,6 +65,7 @@ def up(
     without_providers: Annotated[
         bool, typer.Option("--without-providers", help="On the providers of the environment or .env. `make up`.")
     ] = False,
+    secure: Secure = False,
 ) -> None:
     """Kafka, Postgres, the services, the reverse proxy and the provider doubles, until Ctrl-C.
 
@@ -66,10 +74,12 @@ def up(
         mailroom-sandbox up
 
         mailroom-sandbox up --without-providers
+
+        mailroom-sandbox up --secure
     """
     console = _open_console()
     with lock.hold_lock(find_home().lock):
-        plan = _plan_without_providers() if without_providers else _sandbox_plan()
+        plan = _plan_without_providers(is_secure=secure) if without_providers else _sandbox_plan(is_secure=secure)
         sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, endpoints)))
 
 
@@ -102,17 +112,17 @@ def _open_console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
-def _plan_without_providers() -> lifecycle.SitePlan:
+def _plan_without_providers(*, is_secure: bool) -> lifecycle.SitePlan:
     given = read_given_settings()
-    plan = lifecycle.plan_site(find_home(), given.values)
+    plan = lifecycle.plan_site(find_home(), given.values, is_secure=is_secure)
     check_settings(given, lifecycle.compose_planned_environment(plan), plan.ports)
     return plan
 
 
-def _sandbox_plan() -> lifecycle.SitePlan:
+def _sandbox_plan(*, is_secure: bool) -> lifecycle.SitePlan:
     given = read_given_settings()
     plan = sandbox_providers.with_sandbox_providers(
-        lifecycle.plan_site(find_home(), given.values, more_ports=sandbox_providers.PORT_NAMES)
+        lifecycle.plan_site(find_home(), given.values, more_ports=sandbox_providers.PORT_NAMES, is_secure=is_secure)
     )
     check_settings(given, lifecycle.compose_planned_environment(plan), plan.ports)
     return plan

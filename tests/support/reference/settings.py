@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import wrap
-from typing import Any, get_args
+from typing import Any
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
+from mailroom_common.secret_files import is_secret
 from mailroom_common.settings import PREFIX, MailroomSettings, ProcessSettings
 from mailroom_sandbox.site.variables import MADE_BY_THE_SITE, SITE_VARIABLES
 from reference.sources import Source, format_table, read_sources
@@ -115,7 +116,7 @@ def collect_settings(root: Path) -> Iterable[Setting]:
                 variable = PREFIX + name.upper()
                 setting = settings.setdefault(variable, Setting(variable, _find_group(kind, name)))
                 setting.defaults[_reader(kind)] = _format_default(info)
-                setting.is_secret = setting.is_secret or SecretStr in (info.annotation, *get_args(info.annotation))
+                setting.is_secret = setting.is_secret or is_secret(info)
                 setting.meaning = setting.meaning or _find_meaning(kind, name, sources)
     return settings.values()
 

@@ -115,6 +115,12 @@ GATEWAY_RESPONSES = Counter(
     "Responses to requests on the webhook routes, by status.",
     ["provider", "status"],
 )
+GATEWAY_RESPONSE_S = Histogram(
+    "mailroom_gateway_response_seconds",
+    "From the head of a request on the webhook routes to its response. Graph counts those above 2.9 s as slow.",
+    ["provider"],
+    buckets=(0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 2.9, 5),
+)
 GATEWAY_ITEMS = Counter(
     "mailroom_gateway_items_total",
     "Items of pushes: `written` to Kafka, `dropped` (doc source paused or being deleted), `mismatched` (client state), "

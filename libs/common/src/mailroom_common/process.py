@@ -41,6 +41,7 @@ class Process:
     name: str
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     health: Health = field(default_factory=Health)
+    has_health_port: bool = False  # health is answered on a port of its own, and not beside the API
 
 
 def run_process(
@@ -78,7 +79,7 @@ def arm_deadline(seconds: float = STOP_DEADLINE_S) -> None:
 
 
 async def _run_until_stopped(name: str, settings: S, compose: Callable[[S, Process], Awaitable[None]]) -> int:
-    process = Process(name)
+    process = Process(name, has_health_port=settings.health_port is not None)
     _stop_on_signals(process)
     log.info("process_started", http_host=settings.http_host, http_port=settings.http_port)
     work = asyncio.ensure_future(compose(settings, process))

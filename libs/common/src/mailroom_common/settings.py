@@ -2,6 +2,7 @@
 
 `class Settings(ProcessSettings, KafkaSettings, DatabaseSettings): http_port: int = 8081`. A value that is missing or
 wrong stops the process with a sentence that names the variable, and never repeats the value: it may be a secret.
+Every `SecretStr` NAME may also come as a file, whose path is `NAME_FILE` (`secret_files.py`).
 """
 
 import difflib
@@ -10,11 +11,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+import certifi
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from mailroom_common.errors import SettingsError
 from mailroom_common.kafka.security import KafkaSecurity, SASLMechanism, SecurityProtocol, find_security_mistakes
+from mailroom_common.secret_files import SecretFilesSource, read_secret_files
+from mailroom_common.transport_security import HTTPSAddress, require_verified_database, trust_authorities
 
 PREFIX = "MAILROOM_"
 
@@ -29,6 +42,17 @@ class MailroomSettings(BaseSettings):
     # `1` allows connections beyond this machine that are not encrypted or not verified: for sites without real mail.
     insecure: bool = False
 
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # pydantic's signature; not used here
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # as above: its files have fixed names
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, SecretFilesSource(settings_cls)
+
 
 S = TypeVar("S", bound=BaseSettings)
 
@@ -39,13 +63,22 @@ def load_settings(kind: type[S]) -> S:
     Raises:
         SettingsError: one sentence for each variable that is missing or wrong.
     """
+    in_files = read_secret_files(kind).mistakes
+    mistakes = list(in_files.values())
     try:
-        return kind()
+        settings = kind()
     except ValidationError as error:
-        # `from None`: the original repeats what was typed, which may be a key or a password.
-        raise SettingsError(*(_describe_mistake(detail) for detail in error.errors(include_input=False))) from None
+        mistakes += [
+            _describe_mistake(detail)
+            for detail in error.errors(include_input=False)
+            if not detail["loc"] or detail["loc"][0] not in in_files
+        ]
     except ValueError as error:  # pydantic-settings: a variable that should hold JSON does not
-        raise SettingsError(f"{_find_unparsable(kind, str(error))} is not valid JSON.") from None
+        mistakes.append(f"{_find_unparsable(kind, str(error))} is not valid JSON.")
+    if mistakes:
+        # Outside the `except`: pydantic's error repeats what was typed, which may be a key or a password.
+        raise SettingsError(*mistakes)
+    return settings
 
 
 def _describe_mistake(detail: Any) -> str:  # Any: pydantic's ErrorDetails
@@ -85,8 +118,10 @@ class ProcessSettings(MailroomSettings):
 
     # Address that the HTTP server listens on.
     http_host: str = "127.0.0.1"
-    # Port of the API, the health checks and `/metrics`.
+    # Port of the API; without a health port also of `/livez`, `/readyz` and `/metrics`.
     http_port: int
+    # Port of `/livez`, `/readyz` and `/metrics` alone: no ingress shows them, and no flood of requests fails a probe.
+    health_port: int | None = None
     # Name of this copy of the process: in every log line, and in Kafka a static group member, so that a restart keeps
     # its partitions.
     instance_id: str | None = None
@@ -94,12 +129,18 @@ class ProcessSettings(MailroomSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     # A validator and not a bound of the field: a service that gives its own default would drop the bound.
-    @field_validator("http_port")
+    @field_validator("http_port", "health_port")
     @classmethod
-    def _a_port(cls, value: int) -> int:
-        if not 0 < value < 65536:
+    def _a_port(cls, value: int | None) -> int | None:
+        if value is not None and not 0 < value < 65536:
             raise ValueError("a port is between 1 and 65535")
         return value
+
+    @model_validator(mode="after")
+    def _two_ports(self) -> Self:
+        if self.health_port == self.http_port:
+            raise ValueError("MAILROOM_HEALTH_PORT and MAILROOM_HTTP_PORT are the same port.")
+        return self
 
 
 class KafkaSettings(MailroomSettings):
@@ -143,11 +184,35 @@ class KafkaSettings(MailroomSettings):
         return self
 
 
-class DatabaseSettings(MailroomSettings):
-    # `postgresql://…` of the service's own schema.
+class CABundleSettings(MailroomSettings):
+    """Given to every client as an explicit context; the environment's own variables are not trusted."""
+
+    # File with the certificate authorities that provider calls and Postgres connections trust, instead of certifi's.
+    ca_bundle: Path | None = None
+
+    @field_validator("ca_bundle")
+    @classmethod
+    def _readable(cls, value: Path | None) -> Path | None:
+        if value is not None and not value.is_file():
+            raise ValueError("there is no such file")
+        return value
+
+
+class DatabaseSettings(CABundleSettings):
+    # `postgresql://…` of the service's own schema and role; beyond loopback with `?sslmode=verify-full`.
     database_url: SecretStr
     # Most connections to Postgres at once.
     database_pool_size: int = Field(default=10, ge=2)
+
+    # Also of a class that is derived from this one and has the second database.
+    @field_validator("database_url", "token_database_url", check_fields=False)
+    @classmethod
+    def _verified(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if value is None:
+            return None
+        return trust_authorities(
+            require_verified_database(value, info), str(info.data.get("ca_bundle") or certifi.where())
+        )
 
 
 class TokenSettings(DatabaseSettings):
@@ -210,35 +275,28 @@ class APISettings(MailroomSettings):
 
 
 class PublicSettings(MailroomSettings):
-    """`public_url` is where providers and browsers reach us; `trusted_proxies` are comma-separated networks."""
+    """Where this site is reached from outside, and by whom."""
 
-    # Where providers and browsers reach this site.
-    public_url: str
+    # Where browsers reach this site, and providers too unless they have a name of their own.
+    public_url: HTTPSAddress
+    # Where providers reach this site, where that is another name; `MAILROOM_PUBLIC_URL` otherwise.
+    webhook_url: HTTPSAddress | None = None
     # Comma-separated networks whose `X-Forwarded-For` is believed.
     trusted_proxies: str = ""
 
-    @field_validator("public_url")
+    @property
+    def webhook_base_url(self) -> str:
+        return self.webhook_url or self.public_url
+
+    @field_validator("public_url", "webhook_url")
     @classmethod
-    def _no_trailing_slash(cls, value: str) -> str:
-        if not value.startswith(("https://", "http://")):
-            raise ValueError("an http or https URL is needed")
-        return value.rstrip("/")
+    def _no_trailing_slash(cls, value: str | None) -> str | None:
+        return None if value is None else value.rstrip("/")
 
 
-class TLSSettings(MailroomSettings):
-    """Given to every client as an explicit context; the environment's own variables are not trusted."""
-
-    # File with the certificate authorities that provider calls trust, instead of the system's.
-    ca_bundle: Path | None = None
+class TLSSettings(CABundleSettings):
     # Proxy for provider calls; the environment's own proxy variables are not used.
     https_proxy: str | None = None
-
-    @field_validator("ca_bundle")
-    @classmethod
-    def _readable(cls, value: Path | None) -> Path | None:
-        if value is not None and not value.is_file():
-            raise ValueError("there is no such file")
-        return value
 
 
 class ProviderSettings(TLSSettings):

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import socket
-from collections.abc import Generator, Sequence
+import threading
+from collections.abc import AsyncIterator, Generator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Generic, TypeVar
 
 import uvicorn
@@ -16,14 +18,22 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mailroom_common.errors import Fatal, Retryable
+from mailroom_common.health import Health, HealthMirror
 from mailroom_common.http_limits import LimitedHttpProtocol
 from mailroom_common.logs import get_logger
 from mailroom_common.process import Process
+from mailroom_common.settings import ProcessSettings
 
 log = get_logger()
 
 # In-flight requests get this long after a stop; streams that never end are cut then.
 _GRACEFUL_SHUTDOWN_S = 3
+
+# Connections that wait to be accepted. Those of a flood on one port take nothing from the other.
+_BACKLOG = 2048
+_HEALTH_BACKLOG = 16
+# Age of what the health port answers; ready a second later harms nobody.
+_HEALTH_REFRESH_S = 1.0
 
 # The largest request that any of our APIs needs is a few KB.
 _MAX_BODY_BYTES = 256 * 1024
@@ -68,7 +78,7 @@ class ListPage(BaseModel, Generic[T]):
 
 
 def build_service_app(process: Process, *, title: str, invalid_value_errors: Sequence[type[Exception]] = ()) -> FastAPI:
-    """An app with `/livez`, `/readyz` and `/metrics`, whose every error is a problem document.
+    """An app whose every error is a problem document, with the health routes unless they have a port of their own.
 
     `invalid_value_errors` are what the service's database raises for a value that it cannot hold
     (`postgres.INVALID_VALUE_ERRORS`): named by the caller, so that a service without a database loads no driver.
@@ -76,18 +86,8 @@ def build_service_app(process: Process, *, title: str, invalid_value_errors: Seq
     # No schema and no docs pages are served: every call but webhooks, OAuth pages and health needs a key.
     app = _ServiceApp(title=title, openapi_url=None)
 
-    @app.get("/livez", include_in_schema=False)
-    async def answer_livez() -> Response:
-        return _answer_health(process.health.failing_liveness())
-
-    @app.get("/readyz", include_in_schema=False)
-    async def answer_readyz() -> Response:
-        complaints = {"process": "stopping"} if process.stopping.is_set() else {}
-        return _answer_health(complaints | process.health.failing_readiness(), process.health.read_details())
-
-    @app.get("/metrics", include_in_schema=False)
-    async def answer_metrics() -> Response:
-        return Response(generate_latest(), headers={"content-type": CONTENT_TYPE_LATEST})
+    if not process.has_health_port:
+        _add_health_routes(app, process.stopping, process.health)
 
     @app.exception_handler(HTTPProblem)
     async def answer_problem(_request: Request, error: HTTPProblem) -> Response:
@@ -126,6 +126,21 @@ def build_service_app(process: Process, *, title: str, invalid_value_errors: Seq
         return HTTPProblem(500, "Something failed here").build_response()  # starlette raises it again: see _ServiceApp
 
     return app
+
+
+def _add_health_routes(app: FastAPI, stopping: asyncio.Event, health: Health) -> None:
+    @app.get("/livez", include_in_schema=False)
+    async def answer_livez() -> Response:
+        return _answer_health(health.failing_liveness())
+
+    @app.get("/readyz", include_in_schema=False)
+    async def answer_readyz() -> Response:
+        complaints = {"process": "stopping"} if stopping.is_set() else {}
+        return _answer_health(complaints | health.failing_readiness(), health.read_details())
+
+    @app.get("/metrics", include_in_schema=False)
+    async def answer_metrics() -> Response:
+        return Response(generate_latest(), headers={"content-type": CONTENT_TYPE_LATEST})
 
 
 class _ServiceApp(FastAPI):
@@ -174,12 +189,54 @@ def _answer_health(complaints: dict[str, str], details: dict[str, object] | None
     return JSONResponse({"status": "ok", **shown})
 
 
+async def serve_service_app(app: ASGIApp, settings: ProcessSettings, process: Process) -> None:
+    """Serve the app of `build_service_app` until the process stops, with the health routes on their port if they have
+    one. Returns and raises as `serve_app` does; health is answered until the last request in flight has its response.
+    """
+    async with AsyncExitStack() as stack:
+        if settings.health_port is not None:
+            await stack.enter_async_context(_serve_health(settings.http_host, settings.health_port, process))
+        await serve_app(app, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
+
+
+@asynccontextmanager
+async def _serve_health(host: str, port: int, process: Process) -> AsyncIterator[None]:
+    """In a thread with a loop of its own: neither a flood of requests nor a long piece of work delays a probe."""
+    mirror = HealthMirror(process.health)
+    app = FastAPI(title=process.name, openapi_url=None)
+    _add_health_routes(app, process.stopping, mirror)
+    loop, ended = asyncio.new_event_loop(), asyncio.Event()
+    with _open_listener(host, port, _HEALTH_BACKLOG, "MAILROOM_HEALTH_PORT") as listener:
+        serving = _serve_on_listener(app, listener, ended)
+        thread = threading.Thread(target=loop.run_until_complete, args=(serving,), name="health", daemon=True)
+        thread.start()
+        refreshing = asyncio.create_task(_refresh_repeatedly(mirror))
+        try:
+            yield
+        finally:
+            refreshing.cancel()
+            loop.call_soon_threadsafe(ended.set)
+            await asyncio.to_thread(thread.join)
+            loop.close()
+
+
+async def _refresh_repeatedly(mirror: HealthMirror) -> None:
+    while True:
+        mirror.refresh()
+        await asyncio.sleep(_HEALTH_REFRESH_S)
+
+
 async def serve_app(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Event) -> None:
     """Serve until `stopping`, then let requests in flight end and cut what is left.
 
     Raises:
         Fatal: the address cannot be had.
     """
+    with _open_listener(host, port, _BACKLOG, "MAILROOM_HTTP_PORT") as listener:
+        await _serve_on_listener(app, listener, stopping)
+
+
+async def _serve_on_listener(app: ASGIApp, listener: socket.socket, stopping: asyncio.Event) -> None:
     config = uvicorn.Config(
         app,
         http=LimitedHttpProtocol,
@@ -190,16 +247,15 @@ async def serve_app(app: ASGIApp, *, host: str, port: int, stopping: asyncio.Eve
         proxy_headers=False,
         timeout_graceful_shutdown=_GRACEFUL_SHUTDOWN_S,
     )
-    with _open_listener(host, port) as listener:
-        server = StoppableServer(config)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        stop = asyncio.create_task(stopping.wait())
-        try:
-            await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stop.cancel()
-            server.request_exit()
-            await serving
+    server = StoppableServer(config)
+    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    stop = asyncio.create_task(stopping.wait())
+    try:
+        await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        stop.cancel()
+        server.request_exit()
+        await serving
 
 
 class StoppableServer(uvicorn.Server):
@@ -226,12 +282,10 @@ class StoppableServer(uvicorn.Server):
         yield  # signals belong to the process (`process.py`), not to one of its parts
 
 
-def _open_listener(host: str, port: int) -> socket.socket:
+def _open_listener(host: str, port: int, backlog: int, setting: str) -> socket.socket:
     # Bound here, since uvicorn ends the process by SystemExit in the middle of everything when it cannot.
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=2048)
+        return socket.create_server((host, port), family=family, backlog=backlog)
     except OSError as error:
-        raise Fatal(
-            f"MAILROOM_HTTP_HOST, MAILROOM_HTTP_PORT: cannot listen on {host}:{port}: {error.strerror}"
-        ) from error
+        raise Fatal(f"MAILROOM_HTTP_HOST, {setting}: cannot listen on {host}:{port}: {error.strerror}") from error

@@ -1,6 +1,6 @@
 """Readiness and liveness are asked apart, and say which check fails and why."""
 
-from mailroom_common.health import Health
+from mailroom_common.health import LOOP_STUCK_AFTER_S, Health, HealthMirror
 
 
 def test_a_process_whose_checks_are_content_has_nothing_to_say() -> None:
@@ -24,3 +24,27 @@ def test_checks_are_asked_each_time() -> None:
     health = Health()
     health.add_readiness("start", lambda: answers.pop(0))
     assert (health.failing_readiness(), health.failing_readiness()) == ({"start": "not yet"}, {})
+
+
+def test_mirror_answers_what_the_checks_said_when_it_was_refreshed() -> None:
+    answers: list[str | None] = ["not yet"]
+    health = Health()
+    health.add_readiness("a", lambda: answers[0])
+    mirror = HealthMirror(health)
+    answers[0] = None
+    health.set_detail("layers", 3)
+    assert (mirror.failing_readiness(), mirror.read_details()) == ({"a": "not yet"}, {})
+    mirror.refresh()
+    assert (mirror.failing_readiness(), mirror.read_details()) == ({}, {"layers": 3})
+
+
+def test_mirror_that_nobody_refreshes_says_that_the_loop_is_stuck() -> None:
+    now_s = 100.0
+    mirror = HealthMirror(Health(), lambda: now_s)
+    now_s += LOOP_STUCK_AFTER_S
+    assert mirror.failing_liveness() == {}
+    now_s += 1
+    assert mirror.failing_liveness() == {"loop": "the process did nothing for 16 s"}
+    assert "loop" in mirror.failing_readiness()
+    mirror.refresh()
+    assert mirror.failing_liveness() == {}

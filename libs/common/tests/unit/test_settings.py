@@ -85,15 +85,15 @@ def test_settings_are_frozen_and_ignore_what_other_services_need(monkeypatch: py
 
 
 def test_tokens_live_in_the_database_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAILROOM_DATABASE_URL", "postgresql://one")
+    monkeypatch.setenv("MAILROOM_DATABASE_URL", "postgresql://localhost/one")
     monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "k:v")
-    assert load_settings(TokenSettings).token_database_url == SecretStr("postgresql://one")
-    monkeypatch.setenv("MAILROOM_TOKEN_DATABASE_URL", "postgresql://two")
-    assert load_settings(TokenSettings).token_database_url == SecretStr("postgresql://two")
+    assert load_settings(TokenSettings).token_database_url == SecretStr("postgresql://localhost/one")
+    monkeypatch.setenv("MAILROOM_TOKEN_DATABASE_URL", "postgresql://localhost/two")
+    assert load_settings(TokenSettings).token_database_url == SecretStr("postgresql://localhost/two")
 
 
 def test_unknown_token_store_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MAILROOM_DATABASE_URL", "postgresql://one")
+    monkeypatch.setenv("MAILROOM_DATABASE_URL", "postgresql://localhost/one")
     monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "k:v")
     monkeypatch.setenv("MAILROOM_TOKEN_STORE", "shoebox")
     assert _refusal(TokenSettings).startswith("MAILROOM_TOKEN_STORE is wrong")
@@ -111,6 +111,23 @@ def test_reach_of_a_tenant_is_caseless_and_may_be_a_list(monkeypatch: pytest.Mon
 def test_urls_lose_their_trailing_slash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_PUBLIC_URL", "https://mail.example/")
     assert load_settings(PublicSettings).public_url == "https://mail.example"
+
+
+def test_providers_reach_us_at_the_public_url_unless_they_have_one_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("MAILROOM_PUBLIC_URL", "https://mail.example")
+    assert load_settings(PublicSettings).webhook_base_url == "https://mail.example"
+    monkeypatch.setenv("MAILROOM_WEBHOOK_URL", "https://hooks.example/")
+    assert load_settings(PublicSettings).webhook_base_url == "https://hooks.example"
+
+
+def test_health_port_is_not_the_port_of_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "127.0.0.1:9092")
+    monkeypatch.setenv("MAILROOM_HEALTH_PORT", "8081")
+    assert _refusal(Service) == "MAILROOM_HEALTH_PORT and MAILROOM_HTTP_PORT are the same port."
+    monkeypatch.setenv("MAILROOM_HEALTH_PORT", "0")
+    assert _refusal(Service).startswith("MAILROOM_HEALTH_PORT is wrong")
 
 
 def test_missing_bundle_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

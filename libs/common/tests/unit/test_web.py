@@ -2,6 +2,7 @@ import asyncio
 import socket
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
 import asyncpg
@@ -15,7 +16,8 @@ from mailroom_common import http_limits
 from mailroom_common.errors import Fatal, Throttled
 from mailroom_common.postgres import INVALID_VALUE_ERRORS
 from mailroom_common.process import Process
-from mailroom_common.web import HTTPProblem, ListPage, build_service_app, serve_app
+from mailroom_common.settings import ProcessSettings
+from mailroom_common.web import HTTPProblem, ListPage, build_service_app, serve_app, serve_service_app
 
 FLOOD_ENDED = asyncio.Event()
 
@@ -318,6 +320,64 @@ async def test_stop_cuts_open_streams_in_time(process: Process) -> None:
         began = time.monotonic()
         await serving
         assert time.monotonic() - began < 6
+
+
+@asynccontextmanager
+async def serving_with_health_port() -> AsyncIterator[tuple[Process, str, str]]:
+    """A process with both listeners: itself, the API's address and the health port's."""
+    process = Process("test", has_health_port=True)
+    settings = ProcessSettings(http_port=_free_port(), health_port=_free_port())
+    serving = asyncio.create_task(serve_service_app(_app(process), settings, process))
+    api, health = (f"http://127.0.0.1:{port}" for port in (settings.http_port, settings.health_port))
+    async with httpx.AsyncClient(transport=httpx.AsyncHTTPTransport(retries=5)) as client:
+        await client.get(f"{api}/number?n=1")
+        await client.get(f"{health}/livez")  # both listen
+    try:
+        yield process, api, health
+    finally:
+        process.stopping.set()
+        await serving
+
+
+async def test_health_is_on_its_own_port_alone_where_it_has_one() -> None:
+    async with serving_with_health_port() as (_, api, health), httpx.AsyncClient() as client:
+        for path in ("/livez", "/readyz", "/metrics"):
+            assert (await client.get(api + path)).status_code == 404
+            assert (await client.get(health + path)).status_code == 200
+        assert (await client.get(f"{api}/number?n=1")).status_code == 200
+        assert (await client.get(f"{health}/number?n=1")).status_code == 404
+
+
+async def test_health_is_answered_until_the_last_request_has_its_response() -> None:
+    async with serving_with_health_port() as (process, api, health), httpx.AsyncClient() as client:
+        in_flight = asyncio.create_task(client.get(f"{api}/slow"))
+        await asyncio.sleep(0.1)  # it is being answered, which takes 0.3 s
+        process.stopping.set()
+        probe = await client.get(f"{health}/readyz")
+        assert (probe.status_code, probe.json()["reasons"]) == (503, {"process": "stopping"})
+        assert (await in_flight).status_code == 200
+
+
+async def test_health_is_answered_while_the_process_is_busy_with_something_else() -> None:
+    async with serving_with_health_port() as (_, _api, health):
+
+        def probe() -> int:
+            return httpx.get(f"{health}/livez", timeout=20).status_code
+
+        with ThreadPoolExecutor(1) as thread:
+            asking = thread.submit(probe)
+            began = time.monotonic()
+            while not asking.done():  # a flood: the loop of the process does not come round
+                assert time.monotonic() - began < 20
+            assert asking.result() == 200
+
+
+async def test_address_of_the_health_port_in_use_is_fatal_and_names_the_setting() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        process = Process("test", has_health_port=True)
+        settings = ProcessSettings(http_port=_free_port(), health_port=taken.getsockname()[1])
+        with pytest.raises(Fatal, match="MAILROOM_HEALTH_PORT: cannot listen"):
+            await serve_service_app(_app(process), settings, process)
 
 
 async def test_address_in_use_is_fatal_and_names_the_setting(process: Process) -> None:

@@ -7,6 +7,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 
 from mailroom_common.providers.ports import ChangeListing, ProviderTraits, PushTraits
 from mailroom_common.settings import MailroomSettings, require_all_or_none
+from mailroom_common.transport_security import HTTPSAddress
 
 WATCH_LIFETIME = timedelta(days=7)
 
@@ -55,10 +56,10 @@ CLIENT_VARIABLES = "MAILROOM_GOOGLE_CLIENT_ID and MAILROOM_GOOGLE_CLIENT_SECRET"
 
 class GmailSettings(MailroomSettings):
     # Google's consent page.
-    google_authorize_url: str = "https://accounts.google.com/o/oauth2/v2/auth"
-    google_token_url: str = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address, not a secret
+    google_authorize_url: HTTPSAddress = "https://accounts.google.com/o/oauth2/v2/auth"
+    google_token_url: HTTPSAddress = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address, not a secret
     # Scheme and host of the Gmail API.
-    gmail_url: str = "https://gmail.googleapis.com"
+    gmail_url: HTTPSAddress = "https://gmail.googleapis.com"
     # OAuth client id at Google; without it Gmail cannot be connected.
     google_client_id: str | None = None
     # Secret of that client.

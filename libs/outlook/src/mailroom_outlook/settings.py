@@ -7,6 +7,7 @@ from pydantic import SecretStr, field_validator, model_validator
 
 from mailroom_common.providers.ports import ChangeListing, ProviderTraits, PushTraits
 from mailroom_common.settings import MailroomSettings, require_all_or_none
+from mailroom_common.transport_security import HTTPSAddress
 
 TRAITS = ProviderTraits(
     name="outlook",
@@ -35,9 +36,9 @@ CLIENT_VARIABLES = "MAILROOM_MICROSOFT_CLIENT_ID and MAILROOM_MICROSOFT_CLIENT_S
 
 class OutlookSettings(MailroomSettings):
     # Scheme and host of Microsoft's identity platform.
-    microsoft_authority: str = "https://login.microsoftonline.com"
+    microsoft_authority: HTTPSAddress = "https://login.microsoftonline.com"
     # Base URL of Microsoft Graph, with its version.
-    graph_url: str = "https://graph.microsoft.com/v1.0"
+    graph_url: HTTPSAddress = "https://graph.microsoft.com/v1.0"
     # Application (client) id at Microsoft; without it Outlook cannot be connected.
     microsoft_client_id: str | None = None
     # Secret of that application.

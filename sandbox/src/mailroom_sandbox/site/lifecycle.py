@@ -20,7 +20,7 @@ from rich.console import Console
 from mailroom_common.errors import Fatal
 from mailroom_sandbox.site import environment as environments
 from mailroom_sandbox.site.endpoints import Endpoints, EndpointsFile
-from mailroom_sandbox.site.environment import SiteEnvironment
+from mailroom_sandbox.site.environment import OPEN_ACCESS, SiteEnvironment
 from mailroom_sandbox.site.reverse_proxy.forwarding import ReverseProxy
 from mailroom_sandbox.site.reverse_proxy.listener import listen_on_port
 from mailroom_sandbox.site.services import SERVICES, Service
@@ -28,6 +28,7 @@ from mailroom_sandbox.site.stack import ca, child, jars, ports
 from mailroom_sandbox.site.stack.ca import Certificates
 from mailroom_sandbox.site.stack.home import Home, require_current_state
 from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.kafka_security import prepare_broker_security
 from mailroom_sandbox.site.stack.postgres import Postgres
 from mailroom_sandbox.site.supervisor import Program, Supervisor
 
@@ -37,7 +38,6 @@ SERVICES_GRACE_S = 9.0
 STACK_GRACE_S = 6.0
 _IMPATIENT_AFTER_S = 1.0
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-COMMANDS = (("topics", "topics", "apply"), ("migrate", "migrate"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,22 @@ class Companion:
 
 @dataclass(frozen=True, slots=True)
 class SitePlan:
-    """What to run. `environment` is the site's own; what it lacks is made up (`environment.compose_environment`)."""
+    """What to run. `environment` is the site's own; what it lacks is made up (`environment.compose_environment`).
+
+    `is_secure`: the servers that are started here ask for TLS and a password, and allow each process what it needs.
+    """
 
     home: Home
     environment: Mapping[str, str]
     ports: Mapping[str, int]
     certificates: Certificates
     companion: Companion | None = None
+    is_secure: bool = False
 
 
-def plan_site(home: Home, environment: Mapping[str, str], *, more_ports: tuple[str, ...] = ()) -> SitePlan:
+def plan_site(
+    home: Home, environment: Mapping[str, str], *, more_ports: tuple[str, ...] = (), is_secure: bool = False
+) -> SitePlan:
     """Chooses ports and makes certificates, which all that follows refers to. The caller holds the lock.
 
     Raises:
@@ -71,7 +77,8 @@ def plan_site(home: Home, environment: Mapping[str, str], *, more_ports: tuple[s
     require_current_state(home)
     names = (*environments.PORT_NAMES, *more_ports)
     chosen = ports.choose_ports(home.ports, names, environments.fixed_ports(environment))
-    return SitePlan(home, environment, {name: chosen[name] for name in names}, ca.load_or_create_certificates(home.tls))
+    certificates = ca.load_or_create_certificates(home.tls)
+    return SitePlan(home, environment, {name: chosen[name] for name in names}, certificates, is_secure=is_secure)
 
 
 def compose_planned_environment(plan: SitePlan) -> SiteEnvironment:
@@ -130,12 +137,18 @@ class _Site:
         if self._plan.companion:
             self._start_companion(self._plan.companion)  # it needs nothing of the others and is slow to import
         with self._show_step("Kafka and Postgres"):
-            kafka, database = await self._start_stack()
+            kafka, postgres = await self._start_stack()
         site = environments.compose_environment(
-            self._plan.environment, self._plan.home, self._plan.ports, kafka=kafka, database=database
+            self._plan.environment,
+            self._plan.home,
+            self._plan.ports,
+            kafka=kafka.bootstrap if kafka else None,
+            database=postgres.url if postgres else None,
+            access=environments.build_kafka_access(kafka.security) if kafka and kafka.security else OPEN_ACCESS,
         )
         with self._show_step("topics and migrations"):
-            await asyncio.gather(*(self._run_command(site, *command) for command in COMMANDS))
+            topics = ("topics", "topics", "apply", *(["--acls"] if kafka and kafka.security else []))
+            await asyncio.gather(self._run_command(site, *topics), self._run_command(site, "migrate", "migrate"))
         if self._plan.companion:
             with self._show_step(self._plan.companion.name.replace("_", " ")):
                 await self._wait_until_ready({self._plan.companion.name: self._plan.companion.ready_url})
@@ -154,13 +167,13 @@ class _Site:
         await self._supervisor.stop_programs(names, SERVICES_GRACE_S)
         await self._supervisor.stop_programs(["kafka", "postgres"], STACK_GRACE_S)
 
-    async def _start_stack(self) -> tuple[str | None, str | None]:
-        """Addresses of what is started here; None where the environment names a server."""
+    async def _start_stack(self) -> tuple[Kafka | None, Postgres | None]:
+        """What is started here; None where the environment names a server."""
         given = self._plan.environment
         kafka = None if "MAILROOM_KAFKA_BOOTSTRAP" in given else await self._start_kafka()
         postgres = None if "MAILROOM_DATABASE_URL" in given else self._start_postgres()
         await asyncio.gather(*(server.wait_until_ready() for server in (kafka, postgres) if server))
-        return (kafka.bootstrap if kafka else None), (postgres.url if postgres else None)
+        return kafka, postgres
 
     async def _start_kafka(self) -> Kafka:
         home, chosen = self._plan.home, self._plan.ports
@@ -171,6 +184,7 @@ class _Site:
             port=chosen["kafka"],
             controller_port=chosen["kafka_controller"],
             log=log,
+            security=prepare_broker_security(home, self._plan.certificates) if self._plan.is_secure else None,
         )
         self._require_free("kafka", "kafka_controller")
         self._supervisor.keep_running(Program("kafka", kafka.start, log))
@@ -190,7 +204,8 @@ class _Site:
 
     async def _run_command(self, site: SiteEnvironment, name: str, *arguments: str) -> None:
         log = self._start_log(name)
-        command = child.spawn_process(name, [_find_mailroom_command(), *arguments], log=log, environment=site.shared)
+        environment = site.build_command_environment()
+        command = child.spawn_process(name, [_find_mailroom_command(), *arguments], log=log, environment=environment)
         try:
             code = await command.wait_for_exit()
         finally:

@@ -27,8 +27,9 @@ from mailroom_common.providers.ports import ProviderPackage
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import SCHEMA as TOKENS_SCHEMA
 from mailroom_common.tokens.store import TokenStore
+from mailroom_common.topic_access import subscription_manager_group
 from mailroom_common.topics import CONNECTION_EVENTS, LIFECYCLE_EVENTS
-from mailroom_common.web import build_service_app, serve_app
+from mailroom_common.web import build_service_app, serve_service_app
 from subscription_manager.adapters.connection_store import SCHEMA, PgConnectionLocks, PgConnectionStore
 from subscription_manager.adapters.consent_flows import PgConsentFlowStore
 from subscription_manager.adapters.kafka import (
@@ -87,14 +88,7 @@ async def run(settings: Settings, process: Process, providers: Sequence[Provider
             "kafka", lambda: None if kafka_connected.is_set() else "Kafka has not been reached yet"
         )
         async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(
-                serve_app(
-                    _build_web_app(parts, process),
-                    host=settings.http_host,
-                    port=settings.http_port,
-                    stopping=process.stopping,
-                )
-            )
+            tasks.create_task(serve_service_app(_build_web_app(parts, process), settings, process))
             kafka_side = tasks.create_task(_run_kafka_side(parts, process, kafka_connected))
             await process.stopping.wait()
             if not kafka_connected.is_set():
@@ -221,7 +215,7 @@ def _build_reconciler(parts: Parts, producer: EventProducer) -> SubscriptionReco
         parts.providers.traits,
         maintainers,
         end,
-        parts.settings.public_url,
+        parts.settings.webhook_base_url,
         parts.clock,
     )
     return SubscriptionReconciler(
@@ -239,7 +233,7 @@ def _build_maintainers(parts: Parts, producer: EventProducer) -> dict[str, Subsc
     publisher = KafkaDocSourcePublisher(producer, parts.clock)
     maintainers: dict[str, SubscriptionMaintainer] = {}
     for name, client in parts.providers.push.items():
-        push, urls = client.traits.push, build_webhook_urls(parts.settings.public_url, name)
+        push, urls = client.traits.push, build_webhook_urls(parts.settings.webhook_base_url, name)
         if push is None:
             continue
         if push.is_shared_by_account:
@@ -265,7 +259,7 @@ def _build_consumers(parts: Parts, schemas: SchemaDirectory, producer: EventProd
     return {
         topic.name: WindowedConsumer(
             parts.settings,
-            group=f"mailroom.subscription-manager.{topic.name}",
+            group=subscription_manager_group(topic),
             topics=[topic],
             handle=handler,
             codec=parts.codec,
@@ -281,7 +275,7 @@ async def _schedule_checks_of_misdirected(parts: Parts) -> None:
     """MAILROOM_PUBLIC_URL may be another one since the last start."""
     for name, traits in parts.providers.traits.items():
         if traits.push is not None and traits.push.has_notification_url:
-            urls = build_webhook_urls(parts.settings.public_url, name)
+            urls = build_webhook_urls(parts.settings.webhook_base_url, name)
             await parts.connections.schedule_checks_of_misdirected(name, urls, parts.clock())
 
 

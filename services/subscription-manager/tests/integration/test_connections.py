@@ -324,13 +324,13 @@ async def test_declined_consent_is_a_readable_page_and_leaves_it_pending(site: M
         assert (await site.get_doc_source(made["id"]))["state"] == "pending"
 
 
-async def test_other_public_address_recreates_the_subscription(site: ManagerSite) -> None:
+async def test_other_address_for_webhooks_recreates_the_subscription_there(site: ManagerSite) -> None:
     async with site.run_instance():
         doc_source_id = await site.connect_mailbox("outlook", ADA)
         await site.wait_until(doc_source_id, subscription_expires_at=bool)
         (first,) = await site.providers.control.list_subscriptions()
     moved = site.public_url.replace("127.0.0.1", "localhost")
-    async with site.run_instance(public_url=moved):
+    async with site.run_instance(webhook_url=moved):
         (second,) = await wait_for_answer(lambda: other_subscriptions(site, first["subscription_id"]))
         await wait_for_answer(lambda: has_published(site, doc_source_id, subscription_id=second["subscription_id"]))
     assert second["notification_url"] == f"{moved}/webhooks/outlook"

@@ -13,7 +13,7 @@ from mailroom_common.logs import get_logger
 from mailroom_common.process import Process
 from mailroom_common.providers.http import open_client
 from mailroom_common.topics import LIFECYCLE_EVENTS, NOTIFICATIONS
-from mailroom_common.web import build_service_app, serve_app
+from mailroom_common.web import build_service_app, serve_service_app
 from webhook_gateway.adapters.doc_source_lookup import BoundedDocSourceLookup
 from webhook_gateway.adapters.event_writer import GroupCommitWriter
 from webhook_gateway.adapters.google_public_keys import GooglePublicKeys
@@ -81,7 +81,7 @@ async def run(settings: Settings, process: Process) -> None:
             if settings.pubsub_pull:
                 background.append(tasks.create_task(pull_notifications(settings, gmail, started)))
             # Returns once the last request in flight has its response; only then may the producer be closed.
-            await serve_app(app, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
+            await serve_service_app(app, settings, process)
             for task in background:
                 task.cancel()
 

@@ -7,6 +7,7 @@ from typing import Self
 from pydantic import Field, SecretStr, field_validator, model_validator
 
 from mailroom_common.settings import KafkaSettings, ProcessSettings, TLSSettings
+from mailroom_common.transport_security import HTTPSAddress
 
 _SUBSCRIPTION_PATH = re.compile(r"projects/[^/\s]+/subscriptions/[^/\s]+")
 
@@ -32,7 +33,7 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
     # Most pulled messages that wait for Kafka at once in this process.
     pubsub_pull_messages: int = Field(default=500, ge=1, le=2_000)
     # Google's public keys as a JWK set, which prove the tokens of pushes.
-    google_certs_url: str = "https://www.googleapis.com/oauth2/v3/certs"
+    google_certs_url: HTTPSAddress = "https://www.googleapis.com/oauth2/v3/certs"
 
     # Largest body of a push; a larger one gets 413.
     max_body_bytes: int = Field(default=1024 * 1024, ge=1024)

@@ -1,6 +1,5 @@
 """How our Kafka clients prove who they are, and how they know the brokers: TLS, SASL and client certificates."""
 
-import ipaddress
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -8,6 +7,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import SecretStr
+
+from mailroom_common.transport_security import is_loopback
 
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 SASLMechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
@@ -64,7 +65,7 @@ UNSECURED = KafkaSecurity()
 def find_security_mistakes(security: KafkaSecurity, bootstrap: str, is_insecure_allowed: bool) -> list[str]:
     """A sentence for each variable that is missing, needless, or names a file that is of no use."""
     mistakes = [*_find_sasl_mistakes(security), *_find_tls_mistakes(security)]
-    if not security.has_tls and not is_insecure_allowed and not _is_loopback(bootstrap):
+    if not security.has_tls and not is_insecure_allowed and not _is_on_loopback(bootstrap):
         mistakes.append(
             f"MAILROOM_KAFKA_SECURITY_PROTOCOL={security.protocol} is not encrypted, and MAILROOM_KAFKA_BOOTSTRAP "
             "names brokers beyond this machine: set SASL_SSL or SSL, or MAILROOM_INSECURE=1 to go on without."
@@ -121,15 +122,8 @@ def _try_files(security: KafkaSecurity) -> list[str]:
     return []
 
 
-def _is_loopback(bootstrap: str) -> bool:
-    return all(_is_loopback_host(broker.strip().rpartition(":")[0].strip("[]")) for broker in bootstrap.split(","))
-
-
-def _is_loopback_host(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
+def _is_on_loopback(bootstrap: str) -> bool:
+    return all(is_loopback(broker.strip().rpartition(":")[0]) for broker in bootstrap.split(","))
 
 
 def _refuse_encrypted_key() -> str:

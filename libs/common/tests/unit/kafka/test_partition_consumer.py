@@ -17,6 +17,7 @@ from fake_aiokafka import (
     run_consumer,
     wait_until,
 )
+from prometheus_client import REGISTRY
 
 from mailroom_common.kafka import partition_consumer
 from mailroom_common.kafka.codec import Codec
@@ -35,13 +36,14 @@ class Bench:
 
     def __post_init__(self) -> None:
         codec = Codec()
+        self.schemas = SchemaDirectory(FakeSettings(), codec)
         self.consumer = WindowedConsumer(
             FakeSettings(),
             group="g",
             topics=[SYNC_REQUESTS],
             handle=self.handle_record,
             codec=codec,
-            schemas=SchemaDirectory(FakeSettings(), codec),
+            schemas=self.schemas,
             dead_letters=DeadLetterWriter(FakeDeadLetterSender(), "test"),
         )
 
@@ -98,3 +100,81 @@ async def test_a_commit_that_failed_is_sent_again_when_the_partitions_are_releas
         await asyncio.sleep(0.06)  # the round of commits that has begun with the short interval
         bench.kafka.failure = None
     assert bench.kafka.committed_offsets() == {3}
+
+
+async def test_partitions_wait_for_a_schema_that_is_not_known_yet_say_so_and_go_on_once_it_is_learned(
+    bench: Bench,
+) -> None:
+    bench.kafka.write_requests(1)
+    schema_record = bench.kafka.write_of_unknown_schema()
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.consumer):
+        await wait_until(
+            lambda: bench.kafka.committed_offsets() == {1} and bench.consumer.check_readiness() is not None
+        )
+        fingerprint = schema_record.key.decode()
+        assert bench.consumer.check_readiness() == (
+            f"sync-requests/0 waits for schema {fingerprint} (2 partitions wait)"
+        )
+        assert REGISTRY.get_sample_value("mailroom_kafka_partitions_awaiting_schema", {"group": "g"}) == 2
+        bench.schemas.apply_record(schema_record)
+        await wait_until(lambda: bench.kafka.committed_offsets() == {3})
+        assert bench.consumer.check_readiness() is None
+        assert REGISTRY.get_sample_value("mailroom_kafka_partitions_awaiting_schema", {"group": "g"}) == 0
+    assert dict(bench.handled) == {number: [0, 1, 2] for number in PARTITIONS}
+
+
+async def test_a_partition_that_has_a_backlog_is_not_polled_and_one_without_is(bench: Bench) -> None:
+    (waiting, other) = sorted(bench.kafka.owned)
+    schema_record = bench.kafka.write_of_unknown_schema()
+    bench.kafka.records[other].clear()
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.consumer.check_readiness() is not None)
+        polls = len(bench.kafka.polled)
+        await wait_until(lambda: len(bench.kafka.polled) > polls + 3)
+        assert bench.kafka.polled[polls + 1 :] == [{other.partition}] * (len(bench.kafka.polled) - polls - 1)
+        bench.schemas.apply_record(schema_record)
+        await wait_until(lambda: bench.kafka.polled[-1] == {waiting.partition, other.partition})
+    assert bench.handled[waiting.partition] == [0]
+
+
+async def test_nothing_is_polled_while_every_partition_has_a_backlog_and_polling_begins_again_at_once(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+
+    async def wait_without_limit(event: asyncio.Event, timeout_s: float) -> None:
+        waits.append(timeout_s)
+        await event.wait()
+
+    monkeypatch.setattr(partition_consumer, "wait_for_event", wait_without_limit)
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.has_handled(1))
+        schema_record = bench.kafka.write_of_unknown_schema()
+        await wait_until(lambda: len(waits) > 0)
+        polls = len(bench.kafka.polled)
+        await asyncio.sleep(0.03)  # a few more polls, if there were any
+        assert (len(bench.kafka.polled), waits) == (polls, [0.5])
+        bench.schemas.apply_record(schema_record)
+        await wait_until(lambda: bench.has_handled(2))
+        await wait_until(lambda: len(bench.kafka.polled) > polls)
+
+
+async def test_records_of_a_lost_partition_that_still_come_are_ignored_until_the_group_is_joined_again(
+    bench: Bench,
+) -> None:
+    rejoin = bench.kafka._request_rejoin
+    bench.kafka._request_rejoin = lambda: None  # type: ignore[method-assign]  # the heartbeat is late
+    bench.kafka.who_notices = "heartbeat after the commit"
+    bench.kafka.forgets_after_join = 1
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.has_handled(1) and len(bench.consumer._lost) == len(PARTITIONS))
+        bench.kafka.write_requests(1)
+        await wait_until(lambda: set(bench.kafka.positions.values()) == {2})
+        await asyncio.sleep(0.01)  # the poll that brought them
+        assert dict(bench.handled) == {number: [0] for number in PARTITIONS}
+        rejoin()
+        await wait_until(lambda: bench.kafka.committed_offsets() == {2})
+    assert dict(bench.handled) == {number: [0, 0, 1] for number in PARTITIONS}

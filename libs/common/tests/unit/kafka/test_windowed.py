@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fake_aiokafka import FakeAiokafka, FakeDeadLetterSender, FakeSettings, run_consumer, wait_until
+from structlog.testing import capture_logs
 
 from mailroom_common.errors import Fatal, Rejected, Unavailable
 from mailroom_common.kafka import partition_consumer
@@ -16,6 +17,7 @@ from mailroom_common.kafka.membership import GroupMember
 from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
+from mailroom_common.metrics import KAFKA_DEAD_LETTERS
 from mailroom_common.topics import SYNC_REQUESTS
 from mailroom_common.tracing import get_or_create_traceparent
 
@@ -169,6 +171,19 @@ async def test_a_fatal_error_ends_the_consumer_and_its_record_is_not_committed(b
         await asyncio.wait_for(bench.create_consumer().consume_records(asyncio.Event()), 5)
     assert failed.group_contains(Fatal, match="another version")
     assert bench.kafka.committed_offsets() <= {0, None}
+    assert bench.kafka.is_stopped  # so that the group gives its partitions to others at once
+
+
+async def test_a_fatal_error_cancels_the_handlers_of_the_other_records(bench: Bench) -> None:
+    bench.gates = {0: asyncio.Event(), 1: asyncio.Event()}
+    bench.failures[0] = Fatal("the tables are of another version")
+    bench.kafka.write_requests(2)
+    consuming = asyncio.create_task(bench.create_consumer().consume_records(asyncio.Event()))
+    await wait_until(lambda: bench.begun == [0, 1])
+    bench.gates[0].set()
+    with pytest.raises(ExceptionGroup):
+        await asyncio.wait_for(consuming, 5)
+    await wait_until(lambda: bench.cancelled == [1])
 
 
 async def test_no_more_than_the_window_is_in_flight(bench: Bench) -> None:
@@ -192,6 +207,48 @@ async def test_a_record_that_fails_of_a_bug_is_dead_lettered_after_its_attempts_
     assert bench.begun == [0, 0, 0, 1]
     [headers] = bench.letters.headers
     assert (headers["dlq-error-class"], headers["dlq-attempts"]) == (b"ZeroDivisionError", b"3")
+
+
+async def test_a_dead_letter_of_a_bug_says_when_it_failed_first(bench: Bench) -> None:
+    bench.failures[0] = ZeroDivisionError("a bug")
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.create_consumer(attempts=2, backoff_s=0.05)):
+        await wait_until(lambda: bench.begun == [0])
+        await asyncio.sleep(0.01)
+        before_second = datetime.now(UTC)
+        await wait_until(lambda: bench.kafka.committed_offsets() == {1})
+    [headers] = bench.letters.headers
+    assert datetime.fromisoformat(headers["dlq-first-failed-at"].decode()) <= before_second
+
+
+async def test_a_failed_attempt_is_logged_with_the_text_of_our_errors_and_only_the_kind_of_others(bench: Bench) -> None:
+    """The text of a bug may quote the mail that it was met with."""
+    bench.failures = {0: Unavailable("Postgres is away", retry_after_s=60), 1: ValueError("confidential")}
+    bench.kafka.write_requests(2)
+    with capture_logs() as logs:
+        await stop_while(bench, bench.create_consumer(backoff_s=60), lambda: sorted(bench.begun) == [0, 1])
+    failed = [line for line in logs if line["event"] == "record_attempt_failed"]
+    assert [(line["offset"], line["attempt"], line["reason"]) for line in failed] == [
+        (0, 1, "Postgres is away"),
+        (1, 1, "ValueError"),
+    ]
+
+
+@pytest.mark.parametrize(("is_decodable", "reason"), [(True, "rejected"), (False, "undecodable")])
+async def test_a_dead_letter_is_counted_by_what_was_wrong(bench: Bench, is_decodable: bool, reason: str) -> None:
+    before = count_dead_letters(reason)
+    bench.failures[0] = Rejected("no such doc source")
+    if is_decodable:
+        bench.kafka.write_requests(1)
+    else:
+        bench.kafka.write_undecodable()
+    async with run_consumer(bench.create_consumer()):
+        await wait_until(lambda: bench.kafka.committed_offsets() == {1})
+    assert count_dead_letters(reason) == before + 1
+
+
+def count_dead_letters(reason: str) -> float:
+    return float(KAFKA_DEAD_LETTERS.labels("g", SYNC_REQUESTS.name, reason)._value.get())
 
 
 async def test_failures_of_others_do_not_count_as_attempts_at_a_bug(bench: Bench) -> None:

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from mailroom_common.errors import Fatal
+from mailroom_common.kafka.client import create_admin_client
 from mailroom_sandbox.site.stack import child, jars
 from mailroom_sandbox.site.stack.child import Child
+from mailroom_sandbox.site.stack.kafka_security import ADMIN, BrokerSecurity, ClusterAccess
 
 READY_S = 180  # after a kill -9 on a busy machine it looks through a thousand logs first
 STOP_S = 10  # SIGTERM ends it in half a second, or now and then not at all
@@ -38,7 +39,7 @@ QUICK_CLEANING: Mapping[str, str] = MappingProxyType(
 class Kafka:
     """`folder` holds data and settings; it must be locked by the caller (`lock.hold_lock`).
 
-    `extra_settings` go behind those of `server.properties`.
+    `security` None leaves it open to whoever reaches loopback. `extra_settings` go behind those of `server.properties`.
     `starts_fast`: the first compiler tier only, which is half the CPU of a start. A broker that is to be measured needs
     both tiers, as one in production has them.
     """
@@ -52,9 +53,11 @@ class Kafka:
         controller_port: int,
         log: Path,
         starts_fast: bool = True,
+        security: BrokerSecurity | None = None,
         extra_settings: Mapping[str, str] = NO_SETTINGS,
     ) -> None:
         self.bootstrap = f"127.0.0.1:{port}"
+        self.security = security
         self._folder = folder
         self._jars = jar_folder
         self._port = port
@@ -63,6 +66,12 @@ class Kafka:
         self._starts_fast = starts_fast
         self._extra_settings = extra_settings
         self._child: Child | None = None
+
+    @property
+    def admin_access(self) -> ClusterAccess:
+        if self.security is None:
+            return ClusterAccess(self.bootstrap)
+        return ClusterAccess(self.bootstrap, self.security.build_client_security(ADMIN))
 
     @property
     def child(self) -> Child:
@@ -100,7 +109,7 @@ class Kafka:
         except OSError:
             return False
         writer.close()
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.bootstrap, request_timeout_ms=2000)
+        admin = create_admin_client(self.admin_access, request_timeout_ms=2000)
         try:
             await admin.start()
             return bool((await admin.describe_cluster())["brokers"])
@@ -131,12 +140,16 @@ class Kafka:
     def _write_settings(self, data: str) -> str:
         own = f"""
 log.dirs={data}
-listeners=PLAINTEXT://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller_port}
-advertised.listeners=PLAINTEXT://127.0.0.1:{self._port}
+listeners=CLIENTS://127.0.0.1:{self._port},CONTROLLER://127.0.0.1:{self._controller_port}
+advertised.listeners=CLIENTS://127.0.0.1:{self._port}
 controller.quorum.bootstrap.servers=127.0.0.1:{self._controller_port}
 """
-        own += "".join(f"{name}={value}\n" for name, value in self._extra_settings.items())
-        (self._folder / "server.properties").write_text((jars.FILES / "server.properties").read_text() + own)
+        secured = self.security.build_broker_settings() if self.security else NO_SETTINGS
+        own += "".join(f"{name}={value}\n" for name, value in {**secured, **self._extra_settings}.items())
+        file = self._folder / "server.properties"
+        file.touch()
+        file.chmod(0o600)  # it may hold the passwords of a secured site
+        file.write_text((jars.FILES / "server.properties").read_text() + own)
         (self._folder / "log4j2.properties").write_text((jars.FILES / "log4j2.properties").read_text())
         return "server.properties"
 

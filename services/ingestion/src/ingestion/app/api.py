@@ -20,7 +20,7 @@ from mailroom_common.blobs import open_blob_store
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
-from mailroom_common.web import build_service_app, serve_app
+from mailroom_common.web import build_service_app, serve_service_app
 
 SCHEMA = "ingestion"
 
@@ -59,4 +59,4 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
         web.include_router(build_documents_router(PgDocumentCatalog(pool), blobs, keys))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(listener.run_listener(stopping))
-            tasks.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
+            tasks.create_task(serve_service_app(web, settings, process))

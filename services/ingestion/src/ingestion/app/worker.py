@@ -36,11 +36,11 @@ from mailroom_common.parser import ParserLimits, ParserPool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.providers.ports import ProviderPackage
+from mailroom_common.topic_access import INTAKE_GROUP
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
-from mailroom_common.web import build_service_app, serve_app
+from mailroom_common.web import build_service_app, serve_service_app
 
 SCHEMA = "ingestion"
-GROUP = "mailroom.ingestion.intake"
 PROVIDERS: tuple[ProviderPackage, ...] = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 
 
@@ -59,7 +59,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         blobs = StoredDocumentBlobs(await stack.enter_async_context(open_blob_store(settings)), scratch=scratch)
         # From here on Kafka is waited for, and `/readyz` says so.
         serving = await stack.enter_async_context(asyncio.TaskGroup())
-        serving.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=stopping))
+        serving.create_task(serve_service_app(web, settings, process))
         parser = await stack.enter_async_context(_open_parser_pool(settings))
         # Before the first record: a worker whose parser processes are not confined must take nothing in.
         process.health.set_detail("parser_confinement", await parser.check_confinement())
@@ -79,7 +79,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         leases = PgDocumentLeases(pool, outbox, duration=timedelta(seconds=settings.document_lease_s), clock=utc_now)
         consumer = WindowedConsumer(
             settings,
-            group=GROUP,
+            group=INTAKE_GROUP,
             topics=[ATTACHMENTS, ATTACHMENTS_BACKFILL],
             handle=AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs),
             codec=codec,

@@ -101,3 +101,20 @@ def test_metadata_is_less_than_s3_takes_and_splits_no_character(sender: str) -> 
     written = metadata["sender-email"]
     assert written.isascii()
     assert parse_sender_address(sender).startswith((written, unquote(written, errors="strict")))
+
+
+@pytest.mark.parametrize(
+    ("sender", "length"),
+    [
+        ("a" * 3000 + "@b.example", 1000),
+        ("ä" * 3000 + "@b.example", 996),  # `%C3%A4` is six signs, and none of them is left alone
+    ],
+)
+def test_metadata_has_as_much_of_a_long_address_as_there_is_room_for(sender: str, length: int) -> None:
+    attachment = build_attachment(sender_address=sender)
+    now = datetime(2026, 4, 2, 8, 0, tzinfo=UTC)
+    assert len(build_archive_metadata(attachment, source="mail", processed_at=now)["sender-email"]) == length
+
+
+def test_the_folder_of_a_long_address_has_its_first_200_signs() -> None:
+    assert encode_sender_address("a" * 300 + "@b.example") == "a" * 200

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ingestion.domain.invoice import Invoice, InvoiceLine
+from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice, InvoiceLine
 
 AMOUNTS = st.none() | st.decimals(min_value=-(10**9), max_value=10**9, places=2)
 NUMBERS = st.none() | st.decimals(min_value=0, max_value=10**6, places=4)
@@ -56,13 +56,14 @@ def test_amounts_are_written_as_money_and_numbers_as_short_as_they_are() -> None
     ("gross", "net", "tax", "adds_up"),
     [
         ("119", "100", "19", True),
-        ("119.01", "100", "19", True),
-        ("119.50", "100", "19", False),
+        ("119.02", "100", "19", True),
+        ("118.98", "100", "19", True),
+        ("119.03", "100", "19", False),
         ("119", None, "19", None),
         (None, "100", "19", None),
     ],
 )
-def test_totals_add_up_to_a_cent_or_are_not_judged(
+def test_totals_add_up_to_two_cents_or_are_not_judged(
     gross: str | None, net: str | None, tax: str | None, adds_up: bool | None
 ) -> None:
     def amount(text: str | None) -> Decimal | None:
@@ -70,3 +71,24 @@ def test_totals_add_up_to_a_cent_or_are_not_judged(
 
     invoice = Invoice(total_gross=amount(gross), total_net=amount(net), total_tax=amount(tax))
     assert invoice.totals_add_up() is adds_up
+
+
+@pytest.mark.parametrize(
+    ("gross", "type_code", "document_type"),
+    [
+        ("119", None, INVOICE),
+        ("119", "380", INVOICE),
+        ("0", None, INVOICE),
+        (None, None, INVOICE),
+        ("119", "381", CREDIT_NOTE),
+        ("-119", "381", CREDIT_NOTE),
+        ("119", "384", CORRECTED_INVOICE),
+        (None, "384", CORRECTED_INVOICE),
+        ("-0.01", "380", CORRECTED_INVOICE),
+    ],
+)
+def test_the_type_code_says_what_it_is_and_a_negative_total_makes_it_a_correction(
+    gross: str | None, type_code: str | None, document_type: str
+) -> None:
+    invoice = Invoice(total_gross=None if gross is None else Decimal(gross))
+    assert invoice.determine_document_type(type_code) == document_type

@@ -1,5 +1,6 @@
 from typing import Any
 
+import orjson
 import pytest
 
 from ingestion.domain import routing
@@ -49,6 +50,13 @@ def test_an_extraction_larger_than_a_record_is_left_out_whole_and_needs_review()
     assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "extraction_too_large")
     assert outcome.extraction is None
     assert route_extraction(extraction({"lines": [line] * 1000})).extraction is not None
+
+
+def test_an_extraction_of_exactly_what_a_record_holds_is_kept() -> None:
+    fields = dict(extraction({"supplier_name": ""}).fields)
+    room = routing._MAX_EXTRACTION_BYTES - len(orjson.dumps(fields))
+    assert route_extraction(extraction({"supplier_name": "x" * room})).extraction is not None
+    assert route_extraction(extraction({"supplier_name": "x" * (room + 1)})).extraction is None
 
 
 def test_what_is_no_invoice_is_skipped_with_its_reason() -> None:

@@ -26,9 +26,9 @@ class WebhookURLs:
     lifecycle: str
 
 
-def build_webhook_urls(public_url: str, provider: str) -> WebhookURLs:
-    """The gateway's routes for a provider, at MAILROOM_PUBLIC_URL as it is now."""
-    notification = f"{public_url}/webhooks/{provider}"
+def build_webhook_urls(webhook_base_url: str, provider: str) -> WebhookURLs:
+    """The gateway's routes for a provider, at the site's present address."""
+    notification = f"{webhook_base_url}/webhooks/{provider}"
     return WebhookURLs(notification, f"{notification}/lifecycle")
 
 

@@ -44,7 +44,7 @@ class AdvanceSubscription:
         traits: Mapping[str, ProviderTraits],
         maintainers: Mapping[str, SubscriptionMaintainer],
         end: EndConnection,
-        public_url: str,
+        webhook_base_url: str,
         clock: Callable[[], datetime],
     ) -> None:
         self._connections = connections
@@ -52,7 +52,7 @@ class AdvanceSubscription:
         self._traits = traits
         self._maintainers = maintainers
         self._end = end
-        self._public_url = public_url
+        self._webhook_base_url = webhook_base_url
         self._clock = clock
 
     async def advance_subscription(self, doc_source_id: str) -> None:
@@ -133,7 +133,7 @@ class AdvanceSubscription:
         return None if traits is None else traits.push
 
     def _build_urls(self, connection: Connection) -> WebhookURLs:
-        return build_webhook_urls(self._public_url, connection.provider)
+        return build_webhook_urls(self._webhook_base_url, connection.provider)
 
     def _require_maintainer(self, connection: Connection) -> SubscriptionMaintainer:
         maintainer = self._maintainers.get(connection.provider)

@@ -48,6 +48,7 @@ def test_urls_are_the_gateways_routes_of_the_provider() -> None:
         (make_subscription(lifecycle_url="https://old.example/l"), SubscriptionStep.CREATE),
         (make_subscription(renewal_requested_at=NOW), SubscriptionStep.RENEW),
         (make_subscription(renewal_requested_at=NOW - timedelta(hours=13)), SubscriptionStep.NOTHING),  # made since
+        (make_subscription(renewal_requested_at=NOW - timedelta(hours=12)), SubscriptionStep.NOTHING),  # by this one
     ],
 )
 def test_step_follows_from_the_subscription(subscription: CurrentSubscription | None, step: SubscriptionStep) -> None:
@@ -57,8 +58,9 @@ def test_step_follows_from_the_subscription(subscription: CurrentSubscription | 
 def test_two_renewals_keep_the_providers_gap_unless_it_would_expire_meanwhile() -> None:
     just_renewed = make_subscription(created_or_renewed_at=NOW - timedelta(minutes=3), renewal_requested_at=NOW)
     assert choose_for(just_renewed) is SubscriptionStep.NOTHING
-    short = replace(just_renewed, expires_at=NOW + timedelta(minutes=9))
-    assert choose_for(short) is SubscriptionStep.RENEW
+    for minutes in (9, 10):
+        short = replace(just_renewed, expires_at=NOW + timedelta(minutes=minutes))
+        assert choose_for(short) is SubscriptionStep.RENEW
 
 
 def test_check_that_was_scheduled_with_the_whole_jitter_comes_in_time() -> None:
@@ -114,9 +116,11 @@ def test_short_life_is_checked_when_a_step_is_due_and_not_in_a_loop_before(life_
     assert choose_step(connection, OWN, URLS, next_check_at) is SubscriptionStep.RENEW
 
 
-def test_life_within_the_gap_is_renewed_at_its_half() -> None:
-    short = make_subscription(created_or_renewed_at=NOW, expires_at=NOW + timedelta(minutes=8))
-    assert compute_next_check(make_connection(subscription=short), OWN, 0.0) == NOW + timedelta(minutes=4)
+@pytest.mark.parametrize("life_minutes", [8, 10])
+def test_life_within_the_gap_is_renewed_at_its_half(life_minutes: int) -> None:
+    short = make_subscription(created_or_renewed_at=NOW, expires_at=NOW + timedelta(minutes=life_minutes))
+    half = NOW + timedelta(minutes=life_minutes / 2)
+    assert compute_next_check(make_connection(subscription=short), OWN, 0.0) == half
 
 
 @pytest.mark.parametrize(

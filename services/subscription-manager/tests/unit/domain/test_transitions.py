@@ -60,7 +60,7 @@ def test_later_consent_leaves_what_is_scheduled_and_where_the_sync_began() -> No
 
 
 def test_added_hash_outlives_the_subscription_and_hashes_that_ran_out_go() -> None:
-    known = (make_client_state("old", timedelta(seconds=-1)), make_client_state("valid", timedelta(days=1)))
+    known = (make_client_state("old", timedelta(0)), make_client_state("valid", timedelta(days=1)))
     added = transitions.add_client_state(
         make_connection(client_states=known), "new", expires_at=NOW + timedelta(days=7), now=NOW
     )
@@ -72,7 +72,7 @@ def test_renewal_prolongs_the_hash_of_the_current_subscription_only() -> None:
     connection = make_connection(
         subscription=make_subscription(client_state_sha256="current", renewal_requested_at=NOW),
         client_states=(
-            make_client_state("expired", timedelta(seconds=-1)),
+            make_client_state("expired", timedelta(0)),
             make_client_state("replaced", timedelta(days=2)),
             make_client_state("current", timedelta(seconds=-1)),
         ),
@@ -92,6 +92,11 @@ def test_renewal_of_one_that_was_taken_for_expired_makes_it_active_again() -> No
     renewed = transitions.record_renewal(expired, NOW + timedelta(days=6), now=NOW, next_check_at=NOW)
     assert renewed.subscription is not None
     assert (renewed.subscription.status, renewed.failed_attempts) == (SubscriptionStatus.ACTIVE, 0)
+
+
+def test_what_has_no_subscription_cannot_be_renewed() -> None:
+    with pytest.raises(ValueError, match="has no subscription"):
+        transitions.record_renewal(make_connection(subscription=None), NOW, now=NOW, next_check_at=NOW)
 
 
 @pytest.mark.parametrize(
@@ -166,6 +171,9 @@ def test_soft_deleted_row_holds_nothing_of_a_mailbox() -> None:
         assert secret not in repr(deleted)
     assert deleted.client_states == ()
     assert (deleted.next_check_at, deleted.next_backstop_at, deleted.published_version) == (None, None, 4)
+    assert deleted.provider_ended_at == NOW
+    ended_before = replace(full, provider_ended_at=NOW - timedelta(hours=1))
+    assert transitions.erase_to_tombstone(ended_before, NOW).provider_ended_at == NOW - timedelta(hours=1)
 
 
 def test_refused_grant_stays_refused_until_a_consent() -> None:

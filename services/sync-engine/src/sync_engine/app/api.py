@@ -4,7 +4,7 @@ from mailroom_common.auth import APIKeys
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
-from mailroom_common.web import build_service_app, serve_app
+from mailroom_common.web import build_service_app, serve_service_app
 from sync_engine.adapters.api_queries import PgMessageQueries
 from sync_engine.api.routes import build_router
 from sync_engine.settings import MessagesAPISettings
@@ -23,4 +23,4 @@ async def run(settings: MessagesAPISettings, process: Process) -> None:
         )
         keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
         web.include_router(build_router(PgMessageQueries(pool), keys))
-        await serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping)
+        await serve_service_app(web, settings, process)

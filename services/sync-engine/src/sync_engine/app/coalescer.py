@@ -10,7 +10,7 @@ from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.record import RawRecord
 from mailroom_common.process import Process
 from mailroom_common.topics import NOTIFICATIONS
-from mailroom_common.web import build_service_app, serve_app
+from mailroom_common.web import build_service_app, serve_service_app
 from sync_engine.adapters.faust_app import build_faust_app
 from sync_engine.adapters.faust_host import FaustHost, FaustWindows
 from sync_engine.adapters.faust_watch import FaustWatch
@@ -53,7 +53,7 @@ async def run(settings: CoalescerSettings, process: Process) -> None:
     process.health.add_readiness("faust", host.check_readiness)
     web = build_service_app(process, title="Mailroom sync-engine: coalescer")
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
+        tasks.create_task(serve_service_app(web, settings, process))
         # Within the producer: what Faust has in hand at a stop is still sent.
         async with producer:
             watch_task = tasks.create_task(FaustWatch(settings, app, topic).watch_app())

@@ -27,8 +27,9 @@ from mailroom_common.providers.ports import MailReader, ProviderPackage
 from mailroom_common.providers.types import Mailbox
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
+from mailroom_common.topic_access import RESULT_RECORDER_GROUP, SYNC_WORKER_GROUP
 from mailroom_common.topics import INGESTION_RESULTS, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
-from mailroom_common.web import build_service_app, serve_app
+from mailroom_common.web import build_service_app, serve_service_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
 from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.messages import PgMessages
@@ -82,7 +83,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
     web = build_service_app(process, title="Mailroom sync-engine: worker")
     async with asyncio.TaskGroup() as serving, AsyncExitStack() as stack:
         # Health is served first: a start that waits for Kafka or Postgres shows what it waits for.
-        serving.create_task(serve_app(web, host=settings.http_host, port=settings.http_port, stopping=process.stopping))
+        serving.create_task(serve_service_app(web, settings, process))
         pool = await stack.enter_async_context(
             open_pool(settings.database_url, application_name=process.name, max_size=settings.database_pool_size)
         )
@@ -191,7 +192,7 @@ def _build_consumers(
 ) -> tuple[FoldingConsumer, WindowedConsumer]:
     requests = FoldingConsumer(
         settings,
-        group="mailroom.sync-engine.worker",
+        group=SYNC_WORKER_GROUP,
         topics=(SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
         open_fold=partitions.open_partition,
         close_fold=partitions.close_partition,
@@ -201,7 +202,7 @@ def _build_consumers(
     )
     results = WindowedConsumer(
         settings,
-        group="mailroom.sync-engine.recorder",
+        group=RESULT_RECORDER_GROUP,
         topics=(INGESTION_RESULTS,),
         handle=RecordResults(PgMessages(storage.pool)).handle_record,
         codec=kafka.codec,

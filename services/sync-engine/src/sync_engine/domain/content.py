@@ -53,10 +53,6 @@ class ContentKind(StrEnum):
     OTHER = "other"  # anything else
 
     @property
-    def is_picture(self) -> bool:
-        return self in {ContentKind.PNG, ContentKind.JPEG, ContentKind.TIFF}
-
-    @property
     def media_type(self) -> str:
         return "application/pdf" if self is ContentKind.PDF else f"image/{self.value}"
 

@@ -92,7 +92,8 @@ class RequestPartitions:
                 return
 
     def _count_pending(self, topic: Topic) -> int:
-        return sum(owned.table.pending_count for owned in self._partitions.values() if owned.topic is topic)
+        # Over the copy: with a health port, metrics are read in another thread.
+        return sum(owned.table.pending_count for owned in self if owned.topic is topic)
 
 
 async def cancel_tasks(tasks: set[asyncio.Task[None]]) -> None:

@@ -10,12 +10,13 @@ import pytest
 from fake_mailbox import File
 from sync_harness import Engine, doc_source, open_engine
 
-from mailroom_common.events import DocSourceState, Event, SyncReason
+from mailroom_common.events import DocSourceState, Event, Profile, SyncReason
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import Topic
 from sync_engine.adapters.pages import PgPages
-from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted
+from sync_engine.domain.message_records import PageUpdate
+from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, SourceNotActive
 
 
 class HeldOutbox(Outbox):
@@ -118,3 +119,36 @@ async def test_a_page_waits_for_the_pause_that_is_being_written_and_is_refused(
     assert isinstance(await run, NotSyncable)
     assert await engine.read_rows("message") == []
     assert await engine.read_attachments() == []
+
+
+@pytest.mark.parametrize(
+    ("profile", "resets_back_off", "has_to_wait"),
+    [(Profile.INVOICE, False, False), (Profile.INVOICE, True, True), (Profile.OBSERVATION, False, True)],
+)
+async def test_a_page_waits_for_another_one_only_where_both_write_the_source_or_have_one_order(
+    engine: Engine, profile: Profile, resets_back_off: bool, has_to_wait: bool
+) -> None:
+    await engine.states.raise_version_and_read_state(engine.source)
+    source, update = replace(engine.source, profile=profile), PageUpdate(resets_back_off=resets_back_off)
+    async with open_transaction(engine.pool) as conn:
+        # As another page that is being written holds it.
+        await conn.execute(
+            "select from sync_engine.sync_state where doc_source_id = $1 for share", source.doc_source_id
+        )
+        writing = asyncio.create_task(engine.repositories.pages.commit_page(source, update, engine.clock.now))
+        assert await _waits_for_a_lock(engine, writing) is has_to_wait
+    await writing
+
+
+@pytest.mark.parametrize(("refused_generation", "is_refused"), [(None, False), (1, False), (2, True), (3, True)])
+async def test_a_page_that_was_read_with_a_refused_grant_is_refused(
+    engine: Engine, refused_generation: int | None, is_refused: bool
+) -> None:
+    await engine.states.raise_version_and_read_state(engine.source)
+    await engine.pool.execute("update sync_engine.sync_state set refused_generation = $1", refused_generation)
+    source = replace(engine.source, grant_generation=2)
+    if is_refused:
+        with pytest.raises(SourceNotActive, match="without a grant"):
+            await engine.repositories.pages.commit_page(source, PageUpdate(), engine.clock.now)
+    else:
+        await engine.repositories.pages.commit_page(source, PageUpdate(), engine.clock.now)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 import pytest
+from aiokafka import TopicPartition
 from fake_aiokafka import (
     PARTITIONS,
     FakeAiokafka,
@@ -209,3 +210,60 @@ async def test_a_dead_letter_says_that_there_was_one_attempt(bench: Bench) -> No
     async with run_consumer(bench.consumer):
         await wait_until(lambda: len(bench.letters.headers) == len(PARTITIONS))
     assert {headers["dlq-attempts"] for headers in bench.letters.headers} == {b"1"}
+
+
+async def test_what_is_behind_a_record_whose_schema_is_not_known_yet_is_not_committed(bench: Bench) -> None:
+    bench.kafka.write_requests(2)
+    bench.kafka.write_of_unknown_schema()
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.consumer.check_readiness() is not None and bench.has_read({0, 1}))
+        await let_commits_run(bench)
+        assert bench.kafka.committed_offsets() == {2}
+    assert bench.kafka.committed_offsets() == {2}
+
+
+async def test_a_dead_letter_that_is_being_written_for_a_lost_partition_is_cancelled(bench: Bench) -> None:
+    cancelled: list[bool] = []
+
+    async def write_for_ever(*_: object, **__: object) -> object:
+        try:
+            return await asyncio.Event().wait()
+        finally:
+            cancelled.append(True)
+
+    bench.letters.send_raw = write_for_ever  # type: ignore[method-assign]  # this one test's Kafka
+    bench.kafka.who_notices = "heartbeat after the commit"
+    bench.kafka.forgets_after_join = 1
+    bench.kafka.write_requests(1)
+    bench.kafka.write_undecodable()
+    stopping = asyncio.Event()
+    consuming = asyncio.create_task(bench.consumer.consume_records(stopping))
+    # Waited for until the release gives up, it would hold up the rejoin for 20 s.
+    await wait_until(lambda: bench.kafka.joins == 2)
+    assert len(cancelled) == len(PARTITIONS)
+    consuming.cancel()
+    await asyncio.gather(consuming, return_exceptions=True)
+
+
+async def test_the_end_is_not_reported_to_a_fold_that_was_closed_while_the_position_was_asked_for(
+    bench: Bench,
+) -> None:
+    asked, go_on = asyncio.Event(), asyncio.Event()
+    read_position = bench.kafka.position
+
+    async def answer_late(partition: TopicPartition) -> int:
+        asked.set()
+        await go_on.wait()
+        return await read_position(partition)
+
+    bench.kafka.position = answer_late  # type: ignore[method-assign]  # this one test's Kafka
+    bench.kafka.write_requests(1)
+    async with run_consumer(bench.consumer):
+        await asked.wait()
+        closed = list(bench.folds.values())
+        bench.kafka.begin_rebalance()
+        await wait_until(lambda: bench.kafka.joins == 2)
+        go_on.set()
+        await wait_until(lambda: [fold.ends for fold in bench.folds.values()] == [1, 1])
+        assert [fold.ends for fold in closed] == [0, 0]

@@ -41,6 +41,17 @@ def test_a_mail_is_received_and_removed_once_whatever_its_version() -> None:
         assert event(kind).event_id == event(kind, other, ARCHIVE, now=LATER).event_id
 
 
+def test_an_event_says_the_folder_by_its_id_and_by_its_name_where_it_has_one() -> None:
+    named, nameless, nowhere = (
+        event(MailKind.MOVED, location=at) for at in (ARCHIVE, MessageLocation("f-x", ""), None)
+    )
+    assert [(one.folder_id, one.folder) for one in (named, nameless, nowhere)] == [
+        ("f-archive", "Archive"),
+        ("f-x", None),
+        (None, None),
+    ]
+
+
 def test_each_version_and_each_folder_is_a_change_of_its_own() -> None:
     ids = {
         event(MailKind.CHANGED).event_id,

@@ -231,3 +231,39 @@ def test_reasons_are_the_words_that_users_know() -> None:
         "unopened_smime",
         "unavailable",
     }
+
+
+@pytest.mark.parametrize(
+    ("subject", "reason"),
+    [
+        pytest.param(part("invoice.pdf", "application/pdf", size_bytes=0), SkipReason.EMPTY, id="no bytes"),
+        pytest.param(part("smime.p7m", OCTETS), SkipReason.UNOPENED_SMIME, id="S/MIME by its name"),
+        pytest.param(part("mail.dat", "application/pkcs7-mime"), SkipReason.UNOPENED_SMIME, id="S/MIME by its type"),
+        pytest.param(
+            part("logo.png", "image/png", disposition="inline"), SkipReason.INLINE_PICTURE, id="inline picture"
+        ),
+        pytest.param(part("a.pdf", "application/pdf", size_bytes=MAX_PART_BYTES * 21 // 20), None, id="near the limit"),
+        pytest.param(
+            part("a.pdf", "application/pdf", size_bytes=MAX_PART_BYTES * 21 // 20 + 1),
+            SkipReason.TOO_LARGE,
+            id="clearly beyond it",
+        ),
+    ],
+)
+def test_what_the_provider_says_decides_before_any_byte_is_fetched(subject: Part, reason: SkipReason | None) -> None:
+    assert skip_reason_by_name(subject) is reason
+
+
+@pytest.mark.parametrize(
+    ("filename", "content_type", "is_needed"),
+    [
+        ("a.pdf", "application/pdf", False),
+        ("a.pdf", OCTETS, True),
+        ("a.bin", "application/pdf", True),
+        ("a.png", "image/png", True),
+    ],
+)
+def test_the_body_is_fetched_unless_name_and_type_agree_on_a_pdf(
+    filename: str, content_type: str, is_needed: bool
+) -> None:
+    assert needs_html_body(part(filename, content_type, content_id="x@y")) is is_needed

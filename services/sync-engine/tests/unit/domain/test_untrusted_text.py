@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync_engine.domain.untrusted_text import clean_filename, file_extension
+from mailroom_common.providers.types import MessageSummary
+from sync_engine.domain.untrusted_text import clean_filename, clean_summary, clean_text, file_extension
 
 
 @pytest.mark.parametrize(
@@ -52,3 +53,41 @@ def test_no_name_can_leave_a_folder_or_hide_characters(raw: str) -> None:
 )
 def test_an_extension_is_what_follows_the_last_dot(name: str | None, ending: str) -> None:
     assert file_extension(name) == ending
+
+
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        (None, None),
+        ("", ""),
+        ("Rechnung für März", "Rechnung für März"),
+        ("nul\x00l", "null"),
+        ("lone \ud800 surrogate", "lone ? surrogate"),
+        ("x" * 5000, "x" * 1000),
+    ],
+)
+def test_a_text_can_be_stored_whatever_was_sent(text: str | None, cleaned: str | None) -> None:
+    assert clean_text(text) == cleaned
+
+
+def test_every_text_of_a_summary_is_cleaned() -> None:
+    raw = MessageSummary(
+        message_id="m",
+        internet_message_id="<\x00i>",
+        conversation_id="c\x00",
+        subject="s\x00",
+        sender_address="a\x00",
+        sender_name="n\x00",
+        importance="h\x00",
+        categories=("red\x00", ""),
+    )
+    assert clean_summary(raw) == MessageSummary(
+        message_id="m",
+        internet_message_id="<i>",
+        conversation_id="c",
+        subject="s",
+        sender_address="a",
+        sender_name="n",
+        importance="h",
+        categories=("red", ""),
+    )

@@ -8,7 +8,7 @@ from starlette.responses import Response
 
 from mailroom_common.errors import Rejected, Retryable, Unavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import GATEWAY_ITEMS, GATEWAY_RESPONSES
+from mailroom_common.metrics import GATEWAY_ITEMS, GATEWAY_RESPONSE_S, GATEWAY_RESPONSES
 from mailroom_common.tracing import bind_traceparent
 from webhook_gateway.api.graph_body import parse_graph_body
 from webhook_gateway.api.http import (
@@ -128,8 +128,11 @@ class WebhookRoutes:
             return await read_body(request, self._max_body_bytes)
 
     def _build_endpoint(self, provider: str, route: Endpoint) -> Endpoint:
+        response_s = GATEWAY_RESPONSE_S.labels(provider)
+
         async def respond_and_count(request: Request) -> Response:
-            response = await self._respond(request, route)
+            with response_s.time():
+                response = await self._respond(request, route)
             GATEWAY_RESPONSES.labels(provider, str(response.status_code)).inc()
             return response
 

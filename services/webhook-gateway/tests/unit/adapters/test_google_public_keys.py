@@ -19,6 +19,12 @@ async def test_a_new_key_is_fetched_in_the_background_and_its_token_is_genuine()
         assert google.fetches == 2
 
 
+@pytest.mark.parametrize("is_away", [False, True])
+async def test_who_waits_for_a_fetch_goes_on_as_soon_as_it_was_attempted(is_away: bool) -> None:
+    async with open_verifier(FakeGoogle(is_away=is_away)) as verifier, asyncio.timeout(5):
+        await verifier.keys.wait_for_fetch(60)
+
+
 async def test_made_up_key_ids_force_one_fetch_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:
     google = FakeGoogle()
     async with open_verifier(google) as verifier:

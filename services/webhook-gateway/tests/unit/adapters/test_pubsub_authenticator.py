@@ -50,6 +50,13 @@ async def test_what_is_no_token_is_refused(authorization: str | None) -> None:
         assert not await verifier.is_genuine(authorization)
 
 
+async def test_a_genuine_token_under_another_scheme_is_refused() -> None:
+    token = make_bearer().removeprefix("Bearer ")
+    async with open_verifier(FakeGoogle()) as verifier:
+        assert await verifier.is_genuine(f"bearer {token}")
+        assert not await verifier.is_genuine(f"Basic {token}")
+
+
 async def test_an_unsigned_token_and_one_signed_with_the_public_key_are_refused() -> None:
     unsigned = jwt.encode(make_claims(), "", "none", headers={"kid": "k1"})
     symmetric = jwt.encode(make_claims(), "x" * 32, "HS256", headers={"kid": "k1"})

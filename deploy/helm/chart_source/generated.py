@@ -1,0 +1,16 @@
+"""Every generated file of the chart, by its path."""
+
+from chart_source.documents import render_readme, render_values
+from chart_source.files import render_components, render_jobs, render_topics
+from chart_source.schema import render_schema
+
+
+def render_generated_files() -> dict[str, str]:
+    return {
+        "values.yaml": render_values(),
+        "values.schema.json": render_schema(),
+        "README.md": render_readme(),
+        "files/components.yaml": render_components(),
+        "files/jobs.yaml": render_jobs(),
+        "files/topics.yaml": render_topics(),
+    }

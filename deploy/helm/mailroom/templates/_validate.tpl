@@ -1,0 +1,37 @@
+{{/* What the schema cannot say: values that need each other. */}}
+{{- define "mailroom.validate" -}}
+{{- $_ := required "publicURL is needed: the https address where people reach this site" .Values.publicURL -}}
+{{- $_ := required "kafka.bootstrapServers is needed: the brokers to start from, host:port" .Values.kafka.bootstrapServers -}}
+{{- $_ := required "objectStorage.url is needed: s3://bucket/prefix, or file:///folder on a shared volume" .Values.objectStorage.url -}}
+{{- if not .Values.insecure -}}
+{{- if not (and (hasPrefix "https://" .Values.publicURL) (hasPrefix "https://" (include "mailroom.webhookURL" .))) -}}
+{{- fail "publicURL and webhookURL must begin with https:// (or set insecure: true, for a trial)" -}}
+{{- end -}}
+{{- if not (hasSuffix "SSL" .Values.kafka.securityProtocol) -}}
+{{- fail (printf "kafka.securityProtocol %s has no TLS: take SSL or SASL_SSL (or set insecure: true, for a trial)" .Values.kafka.securityProtocol) -}}
+{{- end -}}
+{{- end -}}
+{{- range $key, $component := include "mailroom.components" . | fromYaml -}}
+{{- $values := include "mailroom.componentValues" (dict "root" $ "key" $key) | fromYaml -}}
+{{- if le (int $values.terminationGracePeriodSeconds) (add $values.preStopSeconds 10) -}}
+{{- fail (printf "components.%s: terminationGracePeriodSeconds must be longer than preStopSeconds and the 10 s that a process takes to stop" $key) -}}
+{{- end -}}
+{{- if and (eq $values.autoscaling.type "keda") (not $component.scaling) -}}
+{{- fail (printf "components.%s.autoscaling: keda counts waiting records, and this process has none; take hpa" $key) -}}
+{{- end -}}
+{{- if gt (int $values.autoscaling.minReplicas) (int $values.autoscaling.maxReplicas) -}}
+{{- fail (printf "components.%s.autoscaling: minReplicas is above maxReplicas" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- if and (or .Values.strimzi.topics.create .Values.strimzi.users.create) (not .Values.strimzi.cluster) -}}
+{{- fail "strimzi.cluster is needed: the name of the Kafka cluster that topics and users belong to" -}}
+{{- end -}}
+{{- range $side, $route := .Values.httpRoute -}}
+{{- if and $route.enabled (not $route.parentRefs) -}}
+{{- fail (printf "httpRoute.%s.parentRefs is needed: the Gateways that the route belongs to" $side) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.externalSecrets.enabled (not .Values.externalSecrets.secretStoreRef) -}}
+{{- fail "externalSecrets.secretStoreRef is needed: {name, kind} of the store" -}}
+{{- end -}}
+{{- end }}

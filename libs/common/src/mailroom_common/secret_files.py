@@ -1,0 +1,68 @@
+"""Secrets as files: what the setting NAME may hold can also come as `NAME_FILE`, the path of a file that holds it.
+
+Orchestrators mount secrets as files, which no child process inherits and no process listing shows.
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
+
+SUFFIX = "_FILE"
+
+
+def is_secret(info: FieldInfo) -> bool:
+    """Whether the setting may come as a file: it is a `SecretStr`, perhaps an optional one."""
+    return SecretStr in (info.annotation, *get_args(info.annotation))
+
+
+@dataclass(frozen=True, slots=True)
+class SecretFiles:
+    """`values` and `mistakes` are by the field's name; a mistake is a sentence that never repeats a secret."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    mistakes: dict[str, str] = field(default_factory=dict)
+
+
+def read_secret_files(kind: type[BaseSettings], environment: Mapping[str, str] = os.environ) -> SecretFiles:
+    found = SecretFiles()
+    for name, info in kind.model_fields.items():
+        variable = f"{kind.model_config.get('env_prefix', '')}{name}".upper()
+        path = environment.get(variable + SUFFIX)
+        if not path or not is_secret(info):
+            continue
+        if environment.get(variable):
+            found.mistakes[name] = f"{variable} and {variable}{SUFFIX} are both set: keep one of them."
+            continue
+        try:
+            found.values[name] = _read_secret(Path(path))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            found.mistakes[name] = f"{variable}{SUFFIX} is wrong: {path}: {reason}."
+    return found
+
+
+def _read_secret(path: Path) -> str:
+    try:
+        # A file that an editor or `echo` wrote ends with a newline, which is no part of the secret.
+        secret = path.read_text(encoding="utf-8").rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise ValueError("the file is not UTF-8 text") from None  # the decoder's error repeats what it read
+    if not secret:
+        raise ValueError("the file is empty")
+    return secret
+
+
+class SecretFilesSource(PydanticBaseSettingsSource):
+    """Has pydantic read the files. Mistakes are `load_settings`' to report; here such a field counts as not set."""
+
+    def __call__(self) -> dict[str, Any]:
+        return dict(read_secret_files(self.settings_cls).values)
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError("all files are read at once by `__call__`")

@@ -1,0 +1,1 @@
+"""Renders the chart and looks at what comes out."""
