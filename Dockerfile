@@ -77,7 +77,9 @@ FROM runtime AS cli
 ENTRYPOINT ["mailroom"]
 
 FROM runtime AS sandbox
-COPY sandbox/mails /opt/mailroom/mails
+# The demo's mails, where a package that is no checkout looks for them.
+WORKDIR /opt/mailroom
+COPY sandbox/mails sandbox/mails
 ENTRYPOINT ["mailroom-sandbox"]
 
 
