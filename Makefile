@@ -60,8 +60,8 @@ up: setup ## Kafka, Postgres, services and reverse proxy on the settings of the 
 down: setup ## stops what make run or make up started elsewhere
 	@$(SANDBOX) down
 
-logs: ## follows the logs of a running site
-	@tail -n 20 -F $(or $(MAILROOM_HOME),.mailroom)/logs/*.log
+logs: ## follows the logs of a running site, in columns; level=warning hides what is below
+	@$(SANDBOX) logs $(if $(level),--level $(level))
 
 test: known-package setup ## every test, real Kafka and Postgres included, with branch coverage; then the slowest 20
 	@$(BIN)/coverage erase
@@ -84,7 +84,7 @@ fmt: known-package setup ## puts everything into the one format
 	@$(BIN)/ruff check -q --fix-only $(FOLDERS)
 	@$(BIN)/ruff format $(FOLDERS)
 
-reference: setup ## docs/reference.md, docs/settings.md and .env.example anew, from the code
+reference: setup ## the generated pages in docs/, and .env.example, anew from the code
 	@cd tests/support && ../../$(BIN)/python -m reference
 
 chart: setup ## the chart's generated files anew: values, schema, README, components, topics, dashboards

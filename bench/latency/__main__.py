@@ -1,19 +1,24 @@
 """How long a mail takes from push to result, on the whole sandbox, and as a ratio to a bare trip through its Kafka.
 
-    python bench/latency [--mails 60] [--mailboxes 4]
+    python bench/latency [--mails 60] [--mailboxes 4] [--replay 200]
 
 A mail is handed to the sandbox's provider, which announces it at once; it is over when its record is in
 `ingestion-results`. Between lie seven processes, two provider calls, five topics and three databases' commits. Mails
 come one at a time and go round the mailboxes, so that none is held back by the coalescing window. Exit code 1 when a
 result did not come.
+
+With `--replay` so many mails come first, and then the measurement is made twice: without and with a replay of all their
+attachments, over and over, beside it.
 """
 
 import argparse
 import asyncio
+import json
 import statistics
 import sys
 import tempfile
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -74,22 +79,26 @@ async def running_site(folder: Path, mailboxes: int) -> AsyncIterator[Site]:
 
 
 class Results:
-    """The end of the way: doc sources, as their results come in."""
+    """The end of the way: doc sources, as their results come in. One that a replay repeats has a known event id."""
 
-    def __init__(self, consumer: AIOKafkaConsumer) -> None:
+    def __init__(self, consumer: AIOKafkaConsumer, known: set[str]) -> None:
         self._consumer = consumer
+        self._known = known
         self._codec = Codec()
 
-    async def next_of(self, doc_source_id: str) -> None:
+    async def next_of(self, doc_source_id: str | None = None) -> None:
         async with asyncio.timeout(PATIENCE_S):
             while True:
                 record = await self._consumer.getone()
                 event = self._codec.decode(INGESTION_RESULTS, record.value)
-                if isinstance(event, IngestionResult) and event.doc_source_id == doc_source_id:
+                if not isinstance(event, IngestionResult) or event.event_id in self._known:
+                    continue
+                self._known.add(event.event_id)
+                if doc_source_id in (None, event.doc_source_id):
                     return
 
 
-async def measured(site: Site, mails: int) -> dict[str, list[float]]:
+async def measured(site: Site, mails: int, known: set[str]) -> dict[str, list[float]]:
     """Milliseconds from the hand-over to the result, by provider."""
     consumer = AIOKafkaConsumer(
         INGESTION_RESULTS.name, bootstrap_servers=site.kafka, auto_offset_reset="latest", fetch_max_wait_ms=20
@@ -98,7 +107,7 @@ async def measured(site: Site, mails: int) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {provider: [] for provider in PROVIDERS}
     try:
         await consumer.seek_to_end()
-        results = Results(consumer)
+        results = Results(consumer, known)
         for number in range(mails + len(site.boxes)):
             box = site.boxes[number % len(site.boxes)]
             began_s = perf_counter()
@@ -153,24 +162,93 @@ def row(name: str, found: list[float], base: float) -> str:
     return f"  {name:10} {len(found):4} mails  p50 {p50:7.0f} ms  p95 {p95:7.0f} ms  p50 / bare trip {p50 / base:6.1f}"
 
 
-async def bench(folder: Path, mails: int, mailboxes: int, say: Callable[[str], None]) -> None:
+async def fill_mailboxes(site: Site, mails: int, known: set[str]) -> None:
+    """The history that is replayed: delivered at once, and waited for."""
+    consumer = AIOKafkaConsumer(INGESTION_RESULTS.name, bootstrap_servers=site.kafka, auto_offset_reset="latest")
+    await consumer.start()
+    try:
+        await consumer.seek_to_end()
+        for number in range(mails):
+            box = site.boxes[number % len(site.boxes)]
+            await site.control.deliver_mail(invoice(10_000 + number), box.address)
+        results = Results(consumer, known)
+        for _ in range(mails):
+            await results.next_of()
+    finally:
+        await consumer.stop()
+
+
+@asynccontextmanager
+async def replaying(site: Site, rate: int) -> AsyncIterator[Counter[str]]:
+    """`mailroom replay attachments --all`, again and again, as long as the block lasts. Counts what was replayed."""
+    counts: Counter[str] = Counter()
+    stopping = asyncio.Event()
+
+    async def replay_on() -> None:
+        while not stopping.is_set():
+            command = ("replay", "attachments", "--all", "--rate", str(rate), "--replay-id", uuid.uuid4().hex, "--json")
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "mailroom_cli",
+                *command,
+                env={"MAILROOM_KAFKA_BOOTSTRAP": site.kafka},
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+            )
+            output, _ = await process.communicate()
+            if process.returncode:
+                raise RuntimeError(f"the replay ended with {process.returncode}")
+            counts.update(json.loads(output)["counts"])
+
+    working = asyncio.create_task(replay_on())
+    try:
+        yield counts
+    finally:
+        stopping.set()
+        await working
+
+
+async def bench(
+    folder: Path, mails: int, mailboxes: int, say: Callable[[str], None], *, replay: int = 0, rate: int = 50
+) -> None:
     async with running_site(folder, mailboxes) as site:
         trips = await bare_trips(site.kafka, 100)
         base = statistics.median(trips)
         say(f"push to result, {len(site.boxes)} mailboxes, one mail at a time; bare trip p50 {base:.1f} ms")
-        for provider, found in (await measured(site, mails)).items():
+        known: set[str] = set()
+        if replay:
+            await fill_mailboxes(site, replay, known)
+        for provider, found in (await measured(site, mails, known)).items():
             say(row(provider, found, base))
+        if replay:
+            async with replaying(site, rate) as counts:
+                beside = await measured(site, mails, known)
+            say(f"beside a replay of {replay} attachments, {rate} a second: {counts['sent']} were sent")
+            for provider, found in beside.items():
+                say(row(provider, found, base))
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--mails", type=int, default=60, help="how many are measured, over all mailboxes")
     parser.add_argument("--mailboxes", type=int, default=4, help="of each provider")
+    parser.add_argument("--replay", type=int, default=0, help="so many attachments are replayed beside a second round")
+    parser.add_argument("--rate", type=int, default=50, help="of the replay, records a second")
     given = parser.parse_args()
     try:
         with tempfile.TemporaryDirectory(prefix="mailroom-latency-") as folder:
             Path(folder).chmod(0o755)  # Postgres may have to run as nobody, who must be able to come here
-            asyncio.run(bench(Path(folder), given.mails, given.mailboxes, lambda line: print(line, flush=True)))
+            asyncio.run(
+                bench(
+                    Path(folder),
+                    given.mails,
+                    given.mailboxes,
+                    lambda line: print(line, flush=True),
+                    replay=given.replay,
+                    rate=given.rate,
+                )
+            )
     except TimeoutError:
         print(f"no result within {PATIENCE_S:.0f} s", file=sys.stderr)
         return 1

@@ -11,17 +11,22 @@ import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from typer.testing import CliRunner
 from whole_site import PROVIDERS, Site, eventually, mail, pdf, whole_site
 
+from mailroom_cli.__main__ import app as mailroom
+from mailroom_common.events import IngestionResult
+from mailroom_common.kafka.codec import Codec
 from mailroom_common.postgres import open_pool
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
-from mailroom_common.topics import list_deployed_topics
+from mailroom_common.topics import INGESTION_RESULTS, list_deployed_topics
 from mailroom_sandbox.site.demo.browser import Browser
 from mailroom_sandbox.site.stack.home import read_json
 
@@ -163,6 +168,112 @@ async def reconsent(site: Site, link: str, address: str) -> None:
     async with Browser(site.trusted) as browser:
         providers = await browser.submit_form(await browser.open_page(link))
         await browser.submit_form(providers, account=address, decision="accept")
+
+
+async def test_replaying_everything_twice_changes_nothing(site: Site) -> None:
+    sources = []
+    for provider in PROVIDERS:
+        address, source = await site.connect(provider)
+        await site.control.deliver_mail(mail(pdf("one"), pdf("two")), address)
+        await site.control.deliver_mail(mail(pdf("one")), address)
+        await site.settled(source, documents=2, messages=2)
+        sources.append(source)
+    before = [await describe_everything(site, source) for source in sources]
+    for number in (1, 2):
+        await replay_everything(site, sources, f"twice-{number}")
+    assert [await describe_everything(site, source) for source in sources] == before
+
+
+async def describe_everything(site: Site, source: str) -> dict[str, object]:
+    """Documents, messages, blobs and the ids of results: all that a user or a program downstream could see change."""
+    documents = await site.documents(source)
+    found = [await site.api.get_json(f"/documents/{document['id']}") for document in documents]
+    events = await read_results(site.running.endpoints.kafka, source)
+    async with open_pool(site.running.endpoints.database, application_name="e2e", max_size=2) as pool:
+        numbers = await pool.fetch(
+            "select document_id, result_number from ingestion.document where doc_source_id = $1", source
+        )
+        events_shown = await pool.fetchval(
+            "select count(*) from ingestion.document_event join ingestion.document using (document_id) "
+            "where doc_source_id = $1",
+            source,
+        )
+    return {
+        "documents": sorted(found, key=lambda document: str(document["id"])),
+        "messages": await site.messages(source),
+        "result_ids": {event.event_id for event in events},
+        "result_numbers": {row["document_id"]: row["result_number"] for row in numbers},
+        "document_events": events_shown,
+    }
+
+
+async def read_results(bootstrap: str, source: str) -> list[IngestionResult]:
+    codec = Codec()
+    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
+    await consumer.start()
+    try:
+        every = [TopicPartition(INGESTION_RESULTS.name, number) for number in range(INGESTION_RESULTS.partitions)]
+        ends = {one: end for one, end in (await consumer.end_offsets(every)).items() if end > 0}
+        consumer.assign(list(ends))
+        found: list[IngestionResult] = []
+        while any([await consumer.position(one) < end for one, end in ends.items()]):
+            for records in (await consumer.getmany(timeout_ms=500)).values():
+                events = [codec.decode(INGESTION_RESULTS, record.value) for record in records]
+                found += [
+                    event for event in events if isinstance(event, IngestionResult) and event.doc_source_id == source
+                ]
+        return found
+    finally:
+        await consumer.stop()
+
+
+async def replay_everything(site: Site, sources: list[str], replay_id: str) -> None:
+    """Each kind of replay, by the command, one after the other; returns when what they asked for is done."""
+    chosen = [word for source in sources for word in ("--doc-source", source)]
+    began = datetime.now(UTC)
+    await run_command(site, "replay", "attachments", "--all", *chosen, "--replay-id", replay_id)
+    await wait_until_read(site, sources, replay_id)
+    await run_command(site, "replay", "notifications", "--all", *chosen, "--replay-id", f"{replay_id}-sync")
+    for source in sources:
+        await eventually(partial(was_replayed, site, source, began))
+        start = (await site.api.get_json(f"/doc-sources/{source}"))["start_at"]
+        await run_command(site, "replay", "mailbox", source, "--from", start, "--wait")
+        again = f"{replay_id}-documents"
+        await run_command(site, "replay", "documents", "--all", "--doc-source", source, "--replay-id", again)
+        await wait_until_read(site, [source], again)
+
+
+async def run_command(site: Site, *words: str) -> None:
+    """In a thread, since a command has an event loop of its own."""
+    environment = {
+        "MAILROOM_KAFKA_BOOTSTRAP": site.running.endpoints.kafka,
+        "MAILROOM_API_URL": site.running.endpoints.public,
+        "MAILROOM_API_KEY": str(site.running.endpoints.api_key),
+    }
+    result = await asyncio.to_thread(lambda: CliRunner().invoke(mailroom, list(words), env=environment))
+    assert result.exit_code == 0, (words, result.output, result.exception)
+
+
+async def wait_until_read(site: Site, sources: list[str], replay_id: str) -> None:
+    """Nobody outside is told of a reading that changes nothing, so the rows are looked at."""
+    unfinished = (
+        "select count(*) from ingestion.document where doc_source_id = any($1) "
+        "and (replay_id is distinct from $2 or next_attempt_at is not null)"
+    )
+    async with open_pool(site.running.endpoints.database, application_name="e2e", max_size=2) as pool:
+
+        async def is_read() -> bool:
+            return bool(await pool.fetchval(unfinished, sources, replay_id) == 0)
+
+        await eventually(is_read)
+
+
+async def was_replayed(site: Site, source: str, since: datetime) -> bool:
+    runs = await site.api.list_items("/sync-runs", doc_source_id=source)
+    return any(
+        "replay" in run["reasons"] and run["outcome"] == "done" and datetime.fromisoformat(run["started_at"]) >= since
+        for run in runs
+    )
 
 
 async def test_no_token_key_or_secret_is_in_a_log_a_record_or_an_answer(site: Site) -> None:

@@ -1,15 +1,24 @@
 """`mailroom`, the command line for operators and engineers; each group of commands is a module of its own."""
 
+import logging
 import sys
 
+import structlog
 import typer
 
-from mailroom_cli import migrations, topics
-from mailroom_common.errors import MailroomError
+from mailroom_cli import dlq, doctor, migrations, replay, sources, status, subscriptions, tail, topics
+from mailroom_common.errors import Fatal, MailroomError, Retryable
 
-app = typer.Typer(name="mailroom", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(name="mailroom", no_args_is_help=True, pretty_exceptions_enable=False)
 app.command("migrate", epilog=migrations.EXAMPLES)(migrations.migrate_schemas)
+app.command("doctor", epilog=doctor.EXAMPLES)(doctor.diagnose_site)
+app.command("status", epilog=status.EXAMPLES)(status.show_status)
+app.command("tail", epilog=tail.EXAMPLES)(tail.tail_topic)
+app.add_typer(sources.app)
+app.add_typer(subscriptions.app)
 app.add_typer(topics.app)
+app.add_typer(replay.app)
+app.add_typer(dlq.app)
 
 
 @app.callback()
@@ -18,11 +27,32 @@ def describe_command() -> None:
 
 
 def main() -> None:
+    send_logs_to_stderr()
     try:
         app()
     except MailroomError as error:
         sys.stderr.write(f"mailroom: {error}\n")
-        sys.exit(78)
+        sys.exit(_choose_exit_code(error))
+
+
+def send_logs_to_stderr() -> None:
+    """What the shared library logs: from warnings up, and never between the lines of a result."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
+
+
+def _choose_exit_code(error: MailroomError) -> int:
+    """As sysexits.h has them: a setting or a topic has to be mended, something is away, or the request is refused."""
+    match error:
+        case Fatal():
+            return 78
+        case Retryable():
+            return 75
+        case _:
+            return 1
 
 
 if __name__ == "__main__":

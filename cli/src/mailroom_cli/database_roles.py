@@ -150,12 +150,16 @@ def _build_statements(role: RoleRights, name: str, schemas: frozenset[str]) -> I
         yield f"revoke all on all tables in schema {schema} from {to}"
         yield f"revoke all on all sequences in schema {schema} from {to}"
         yield f"alter default privileges in schema {schema} revoke all on tables from {to}"
+        yield f"alter default privileges in schema {schema} revoke all on sequences from {to}"
         if rights is not None:
             yield f"grant usage on schema {schema} to {to}"
             yield f"grant {rights} on all tables in schema {schema} to {to}"
             # Tables of later migrations.
             yield f"alter default privileges in schema {schema} grant {rights} on tables to {to}"
             yield f"revoke insert, update, delete on {schema}.schema_migrations from {to}"
+        if rights == WRITE:
+            yield f"grant usage on all sequences in schema {schema} to {to}"
+            yield f"alter default privileges in schema {schema} grant usage on sequences to {to}"
     if SHARED_SCHEMA in schemas:
         # The rest of this schema is the outside job's, and none of our business.
         yield f"revoke all on {SHARED_SCHEMA}.{SHARED_TABLE} from {to}"

@@ -1,10 +1,10 @@
-"""What `mailroom migrate` reads from the environment."""
+"""What the commands read from the environment."""
 
 import re
 
 from pydantic import SecretStr, field_validator
 
-from mailroom_common.settings import DatabaseSettings
+from mailroom_common.settings import DatabaseSettings, TLSSettings
 
 _ROLE_NAME = re.compile(r"[a-z_][a-z0-9_$-]{0,62}")
 
@@ -59,3 +59,14 @@ class MigrateSettings(DatabaseSettings):
         if value is not None and not (value.get_secret_value().isascii() and value.get_secret_value().isprintable()):
             raise ValueError("a password of printable ASCII characters is needed")
         return value
+
+
+class CommandsSettings(TLSSettings):
+    """Of the commands that act through the services' APIs."""
+
+    # Where the commands reach the APIs; `MAILROOM_PUBLIC_URL` where it is not set, else the site that runs here.
+    api_url: str | None = None
+    # Key with which the commands call the APIs: it says for which tenant, and what they may do.
+    api_key: SecretStr | None = None
+    # Where providers and browsers reach this site.
+    public_url: str | None = None

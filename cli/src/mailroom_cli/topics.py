@@ -1,12 +1,15 @@
 """`mailroom topics`: the Kafka topics of a site."""
 
 import asyncio
+import dataclasses
 from typing import Annotated
 
 import typer
 
 from mailroom_cli.apply_acls import AppliedRules, apply_access_rules, describe_rule
 from mailroom_cli.apply_topics import AppliedTopics, apply_topics
+from mailroom_cli.consumer_lag import read_lags
+from mailroom_cli.options import AsJSON, print_json
 from mailroom_common.errors import SettingsError
 from mailroom_common.settings import KafkaSettings, load_settings
 from mailroom_common.topic_access import COMPONENTS, list_access_rules
@@ -92,3 +95,32 @@ def list_topics() -> None:
         retention_ms = topic.config.get("retention.ms")
         days = f"{int(retention_ms) // 86_400_000} d" if retention_ms else "-"
         typer.echo(f"{topic.name:60} {topic.partitions:4} {topic.config['cleanup.policy']:8} {days}")
+
+
+_LAG_EXAMPLES = """Examples:
+
+  mailroom topics lag
+
+  mailroom topics lag --group mailroom.ingestion.intake --json
+"""
+
+
+@app.command("lag", epilog=_LAG_EXAMPLES)
+def show_lag(
+    group: Annotated[str | None, typer.Option("--group", help="Only of this consumer group.")] = None,
+    as_json: AsJSON = False,
+) -> None:
+    """Show how many records each consumer group has still to finish, by topic.
+
+    Of `sync-requests` those count that lie behind the oldest mailbox that is still to be synced.
+    """
+    settings = load_settings(KafkaSettings)
+    lags = [lag for lag in asyncio.run(read_lags(settings)) if group in (None, lag.group)]
+    if as_json:
+        print_json([dataclasses.asdict(lag) for lag in lags])
+        return
+    for lag in lags:
+        behind = f"{len(lag.partitions)} partitions" if lag.partitions else ""
+        typer.echo(f"{lag.group:44} {lag.topic:24} {lag.records:10,} {behind}".rstrip())
+    if not lags:
+        typer.echo("no consumer group has committed anything yet")

@@ -107,6 +107,29 @@ def test_each_role_has_its_rights_and_no_other(site: Site) -> None:
     assert found == expected
 
 
+def test_sequences_are_for_those_who_write(site: Site) -> None:
+    site.fetch("create sequence sync_engine.later")
+    rows = site.fetch(
+        "select r.rolname, n.nspname, c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace"
+        " cross join pg_roles r where c.relkind = 'S' and n.nspname = any($1) and r.rolname = any($2)"
+        " and has_schema_privilege(r.oid, n.oid, 'USAGE') and has_sequence_privilege(r.oid, c.oid, 'USAGE')",
+        list(SCHEMAS),
+        [site.role(name) for name in ROLES],
+    )
+    sequences = site.fetch(
+        "select schemaname, sequencename from pg_sequences where schemaname = any($1)", list(SCHEMAS)
+    )
+    expected = {
+        (site.role(name), row["schemaname"], row["sequencename"])
+        for name in ROLES
+        for row in sequences
+        if ALLOWED[name].get(row["schemaname"]) == ALL_ROWS
+    }
+    assert {tuple(row) for row in rows} == expected
+    assert {"full_due_mark_number", "later"} <= {row["sequencename"] for row in sequences}
+    site.fetch("drop sequence sync_engine.later")
+
+
 def test_roles_are_ordinary_own_nothing_and_make_nothing(site: Site) -> None:
     mighty = site.fetch(
         "select rolname from pg_roles where rolname = any($1)"

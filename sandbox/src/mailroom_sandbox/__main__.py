@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -16,19 +17,32 @@ import typer
 from rich.console import Console
 
 from mailroom_common.errors import Fatal, MailroomError
-from mailroom_sandbox.provider_doubles.cli import add_commands
+from mailroom_common.events import Profile
+from mailroom_sandbox.provider_doubles.cli import Provider, add_commands
 from mailroom_sandbox.provider_doubles.client import ControlError
 from mailroom_sandbox.site import lifecycle, sandbox_providers
 from mailroom_sandbox.site.demo import demo_command
+from mailroom_sandbox.site.demo.connect_command import connect_sandbox_mailbox
 from mailroom_sandbox.site.demo.demo import Demo
 from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.given_settings import read_given_settings
+from mailroom_sandbox.site.log_view import LogFilter, follow_logs
+from mailroom_sandbox.site.privileges import drop_root
 from mailroom_sandbox.site.settings_check import check_settings
+from mailroom_sandbox.site.site_summary import describe_site
 from mailroom_sandbox.site.stack import lock
 from mailroom_sandbox.site.stack.home import find_home
 
 _STOP_S = 30
+
+
+class LogLevel(StrEnum):
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
 
 Secure = Annotated[
     bool, typer.Option("--secure", help="Kafka asks for TLS and passwords, and allows each process what it needs.")
@@ -56,6 +70,7 @@ def run(
         mailroom-sandbox run --mails ~/mails
     """
     console = _open_console()
+    drop_root(find_home(), console, needed=[mails.expanduser().resolve()] if mails else [])
     with lock.hold_lock(find_home().lock):
         plan = _sandbox_plan(is_secure=secure)
         found = find_mails(mails.expanduser().resolve() if mails else SAMPLES)
@@ -82,9 +97,48 @@ def up(
         mailroom-sandbox up --secure
     """
     console = _open_console()
+    drop_root(find_home(), console)
     with lock.hold_lock(find_home().lock):
         plan = _plan_without_providers(is_secure=secure) if without_providers else _sandbox_plan(is_secure=secure)
-        sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, endpoints)))
+        sys.exit(_serve_site(plan, console, lambda endpoints: _wait_for_interrupt(console, plan, endpoints)))
+
+
+@app.command()
+def connect(
+    provider: Annotated[Provider, typer.Argument(help="Whose mailbox.")],
+    address: Annotated[str, typer.Argument(help="e.g. sales@outlook.test; it is made where it is new.")],
+    profile: Annotated[Profile, typer.Option(help="What it is read for.")] = Profile.INVOICE,
+) -> None:
+    """Make a mailbox at the sandbox's providers and connect it to the site that runs, as its owner would.
+
+    Example: mailroom-sandbox connect outlook sales@outlook.test
+    """
+    typer.echo(f"{address} is connected: doc source {connect_sandbox_mailbox(find_home(), provider, address, profile)}")
+
+
+@app.command()
+def logs(
+    name: Annotated[str | None, typer.Argument(help="One process, as subscription_manager; all otherwise.")] = None,
+    level: Annotated[LogLevel, typer.Option(help="Hide what is below this level.")] = LogLevel.DEBUG,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Lines of each file to begin with.")] = 20,
+    no_follow: Annotated[bool, typer.Option("--no-follow", help="End with the last line.")] = False,
+) -> None:
+    """The logs of a site in columns, as they are written. `make logs`.
+
+    Examples:
+
+        mailroom-sandbox logs --level warning
+
+        mailroom-sandbox logs sync_engine_worker -n 200 --no-follow
+    """
+    folder = find_home().logs
+    if not folder.is_dir() or (name is not None and not (folder / f"{name}.log").is_file()):
+        known = ", ".join(sorted(path.stem for path in folder.glob("*.log"))) or "no logs yet"
+        raise Fatal(f"{folder} has no log of {name or 'a site'}: there are {known}")
+    console = _open_console()
+    with contextlib.suppress(KeyboardInterrupt):
+        for text in follow_logs(folder, LogFilter(level.value, name), last_lines=lines, follow=not no_follow):
+            console.print(text, soft_wrap=True)
 
 
 @app.command()
@@ -138,9 +192,9 @@ def _serve_site(plan: lifecycle.SitePlan, console: Console, job: Callable[[Endpo
         return asyncio.run(lifecycle.run_site(plan, console, job))
 
 
-async def _wait_for_interrupt(console: Console, endpoints: Endpoints) -> int:
-    console.print(f"Mailroom is up: {endpoints.public}, and all addresses in {find_home().endpoints}", soft_wrap=True)
-    console.print("Ctrl-C stops it")
+async def _wait_for_interrupt(console: Console, plan: lifecycle.SitePlan, endpoints: Endpoints) -> int:
+    for name, text in describe_site(plan, endpoints):
+        console.print(f"[bold]{name:12}[/]{text}", soft_wrap=True, highlight=False)
     await asyncio.Event().wait()
     return 0
 

@@ -1,4 +1,4 @@
-"""Generates docs/reference.md, docs/settings.md and .env.example from the code.
+"""Generates docs/reference.md, docs/settings.md, docs/kafka-acls.md and .env.example from the code.
 
 Nothing in the pages names a line number or depends on the order of files, so that two branches that touch different
 things merge into the same page. `find_gaps` names what the pages would leave unexplained.
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reference.enums import read_enums
+from reference.kafka_acls import read_kafka_acls
 from reference.log_events import read_log_events
 from reference.metrics import read_metrics
 from reference.settings import read_settings
@@ -39,6 +40,7 @@ def build_reference() -> Reference:
         files={
             "docs/reference.md": "\n".join([_HEAD, *(section.text for section in sections)]),
             "docs/settings.md": settings.page,
+            "docs/kafka-acls.md": read_kafka_acls(),
             ".env.example": settings.example,
         },
         gaps=[*(gap for section in sections for gap in section.gaps), *settings.gaps],

@@ -74,14 +74,23 @@ def _parse_key(number: int, entry: str) -> _Key:
     return parsed
 
 
+def _unauthenticated(title: str, detail: str, reason: str = "") -> HTTPProblem:
+    return HTTPProblem(401, title, detail, headers={"WWW-Authenticate": f'Bearer realm="mailroom"{reason}'})
+
+
 def require_role(keys: APIKeys, role: Role) -> Callable[[Request], Awaitable[Caller]]:
     """A FastAPI dependency: `caller: Annotated[Caller, Depends(requires(keys, Role.VIEWER))]`."""
 
     async def authenticate_caller(request: Request) -> Caller:
         scheme, _, key = request.headers.get("authorization", "").partition(" ")
-        caller = keys.find_caller(key.strip()) if scheme.lower() == "bearer" else None
+        if scheme.lower() != "bearer" or not key.strip():
+            raise _unauthenticated("An API key is needed", "Send it as `Authorization: Bearer KEY`.")
+        caller = keys.find_caller(key.strip())
         if caller is None:
-            raise HTTPProblem(401, "An API key is needed", headers={"WWW-Authenticate": 'Bearer realm="mailroom"'})
+            # By RFC 6750 a key that is wrong is told from one that is missing.
+            raise _unauthenticated(
+                "This API key is wrong", "It is none of MAILROOM_API_KEYS.", ', error="invalid_token"'
+            )
         if caller.role < role:
             raise HTTPProblem(403, "This key may not do that", f"The role {role.name.lower()} is needed.")
         return caller

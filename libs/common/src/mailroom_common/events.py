@@ -65,7 +65,10 @@ class SourceFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocSource(Event):
-    """A doc source as the directory shows it. Readers keep the highest `version` per id, tombstones included."""
+    """A doc source as the directory shows it. Readers keep the highest `version` per id, tombstones included.
+
+    `relist_number` counts the re-lists that operators asked for; `relist_from` is what the newest one lists again.
+    """
 
     version: int
     provider: str
@@ -82,6 +85,8 @@ class DocSource(Event):
     client_states: list[ClientState] = field(default_factory=list)
     subscription_id: str | None = None
     grant_generation: int = 0
+    relist_from: datetime | None = None
+    relist_number: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

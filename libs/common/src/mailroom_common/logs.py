@@ -17,6 +17,9 @@ _LIBRARY_LEVELS = {
 }
 
 _REPEAT_INTERVAL_S = 10.0
+# While Kafka starts its partitions have no leader yet and its groups no coordinator: clients try again by themselves.
+_STARTING_KAFKA = ("NotLeaderForPartitionError", "LeaderNotAvailableError", "GroupCoordinatorNotAvailableError")
+_START_S = 60.0
 
 
 def get_logger() -> FilteringBoundLogger:
@@ -49,6 +52,7 @@ def configure_logging(process: str, *, level: str = "info", instance_id: str | N
     )
     handler = logging.StreamHandler(sys.stdout)
     handler.addFilter(_RepeatFilter())
+    handler.addFilter(_StartingKafkaFilter(time.monotonic()))
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
@@ -63,6 +67,21 @@ def configure_logging(process: str, *, level: str = "info", instance_id: str | N
     root.setLevel(threshold)
     for name, minimum in _LIBRARY_LEVELS.items():
         logging.getLogger(name).setLevel(max(minimum, threshold))
+
+
+class _StartingKafkaFilter(logging.Filter):
+    """What a healthy start logs is no warning: for a minute aiokafka's words for a Kafka that starts are `info`."""
+
+    def __init__(self, started_s: float) -> None:
+        super().__init__()
+        self._started_s = started_s
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        is_starting = time.monotonic() - self._started_s < _START_S
+        is_of_kafka = record.name.startswith("aiokafka") and record.levelno > logging.INFO
+        if is_starting and is_of_kafka and any(error in record.getMessage() for error in _STARTING_KAFKA):
+            record.levelno, record.levelname = logging.INFO, "INFO"
+        return True
 
 
 class _RepeatFilter(logging.Filter):

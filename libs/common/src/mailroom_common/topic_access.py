@@ -79,7 +79,7 @@ COMPONENTS = (
         "subscription-manager",
         reads=(DOC_SOURCES,),
         consumes={subscription_manager_group(topic): (topic,) for topic in (LIFECYCLE_EVENTS, CONNECTION_EVENTS)},
-        writes=(DOC_SOURCES, SYNC_REQUESTS),
+        writes=(DOC_SOURCES, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL),
     ),
     _component(
         "sync-engine-coalescer",

@@ -91,6 +91,10 @@ COALESCER_APP_ID = "mailroom.sync-engine.coalescer"
 FAUST_CHANGELOG = f"{COALESCER_APP_ID}-pending-changelog"
 
 
+# A replay keeps its position as committed offsets of a group of this name with the replay's id behind it.
+REPLAY_GROUP_PREFIX = "mailroom.replay."
+
+
 @dataclass(frozen=True, slots=True)
 class DeployedTopic:
     """A topic as a site has it: prefixed name, and what creation must say."""

@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Generator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mailroom_common.api_description import complete_description
 from mailroom_common.errors import Fatal, Retryable
 from mailroom_common.health import Health, HealthMirror
 from mailroom_common.http_limits import LimitedHttpProtocol
@@ -37,6 +38,9 @@ _HEALTH_REFRESH_S = 1.0
 
 # The largest request that any of our APIs needs is a few KB.
 _MAX_BODY_BYTES = 256 * 1024
+
+# pydantic's words for what is no UUID.
+_MALFORMED_ID = {"uuid_parsing", "uuid_type"}
 
 
 class HTTPProblem(Exception):
@@ -83,8 +87,8 @@ def build_service_app(process: Process, *, title: str, invalid_value_errors: Seq
     `invalid_value_errors` are what the service's database raises for a value that it cannot hold
     (`postgres.INVALID_VALUE_ERRORS`): named by the caller, so that a service without a database loads no driver.
     """
-    # No schema and no docs pages are served: every call but webhooks, OAuth pages and health needs a key.
-    app = _ServiceApp(title=title, openapi_url=None)
+    # The description needs no key: it says how to call, and nothing of what is behind it.
+    app = _ServiceApp(title=title, openapi_url="/openapi.json", docs_url=None, redoc_url=None)
 
     if not process.has_health_port:
         _add_health_routes(app, process.stopping, process.health)
@@ -97,6 +101,10 @@ def build_service_app(process: Process, *, title: str, invalid_value_errors: Seq
     async def answer_invalid_request(_request: Request, error: RequestValidationError) -> Response:
         # Without the input: an answer does not repeat what may be a secret.
         mistakes = [{"loc": [str(step) for step in at["loc"]], "msg": at["msg"]} for at in error.errors()]
+        malformed = [str(at["loc"][-1]) for at in error.errors() if at["type"] in _MALFORMED_ID]
+        if malformed:
+            named = ", ".join(malformed)
+            return HTTPProblem(400, "Malformed id", f"{named}: a UUID is needed.", errors=mistakes).build_response()
         return HTTPProblem(422, "The request is not valid", errors=mistakes).build_response()
 
     @app.exception_handler(HTTPException)
@@ -144,6 +152,11 @@ def _add_health_routes(app: FastAPI, stopping: asyncio.Event, health: Health) ->
 
 
 class _ServiceApp(FastAPI):
+    def openapi(self) -> dict[str, Any]:  # Any: an OpenAPI document
+        if self.openapi_schema is None:
+            self.openapi_schema = complete_description(super().openapi())
+        return self.openapi_schema
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await super().__call__(scope, receive, send)

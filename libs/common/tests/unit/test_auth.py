@@ -81,6 +81,14 @@ async def test_no_valid_key_is_401_with_the_scheme(client: httpx.AsyncClient, he
     assert answer.headers["content-type"] == "application/problem+json"
 
 
+async def test_wrong_key_is_told_from_a_missing_one(client: httpx.AsyncClient) -> None:
+    missing = await client.get("/operate")
+    wrong = await client.get("/operate", headers={"authorization": "Bearer canary"})
+    assert (missing.json()["title"], wrong.json()["title"]) == ("An API key is needed", "This API key is wrong")
+    assert 'error="invalid_token"' in wrong.headers["www-authenticate"]
+    assert "canary" not in wrong.text
+
+
 async def test_lower_role_is_403_and_higher_passes(client: httpx.AsyncClient) -> None:
     assert (await client.get("/operate", headers={"authorization": "Bearer v"})).status_code == 403
     assert (await client.get("/operate", headers={"authorization": "bearer o"})).json()["tenant"] == "acme"

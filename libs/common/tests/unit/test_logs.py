@@ -92,3 +92,17 @@ def test_level_is_a_threshold(capsys: pytest.CaptureFixture[str]) -> None:
     get_logger().info("quiet")
     get_logger().warning("loud")
     assert [line["event"] for line in _lines(capsys)] == ["loud"]
+
+
+def test_what_a_starting_kafka_has_clients_log_is_no_warning(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 1000.0
+    monkeypatch.setattr("mailroom_common.logs.time.monotonic", lambda: now_s)
+    configure_logging("gateway")
+    fetcher = logging.getLogger("aiokafka.consumer.fetcher")
+    fetcher.error("Failed fetch offsets from 1: %s", "[Error 6] NotLeaderForPartitionError: 1")
+    fetcher.error("Failed fetch offsets from 1: %s", "[Error 29] TopicAuthorizationFailedError")
+    now_s += 61
+    fetcher.error("Failed fetch offsets from 1: %s", "[Error 6] NotLeaderForPartitionError: 2")
+    assert [line["level"] for line in _lines(capsys)] == ["info", "error", "error"]

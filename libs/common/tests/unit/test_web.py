@@ -4,6 +4,7 @@ import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from uuid import UUID
 
 import asyncpg
 import httpx
@@ -47,6 +48,10 @@ def _app(process: Process) -> FastAPI:
     @app.get("/impossible")
     async def impossible(kind: str) -> None:
         raise asyncpg.CharacterNotInRepertoireError("canary-secret") if kind == "text" else OverflowError("date")
+
+    @app.get("/things/{thing_id}")
+    async def thing(thing_id: UUID) -> ListPage[UUID]:
+        return ListPage(items=[thing_id])
 
     @app.get("/number")
     async def number(n: int) -> ListPage[int]:
@@ -164,10 +169,23 @@ async def test_readiness_shows_details_whether_ready_or_not(client: httpx.AsyncC
     assert (await client.get("/readyz")).json()["details"] == {"parser": {"seccomp_filter": True}}
 
 
-async def test_metrics_are_served_and_api_descriptions_are_not(client: httpx.AsyncClient) -> None:
+async def test_metrics_and_the_description_are_served_and_pages_of_others_are_not(client: httpx.AsyncClient) -> None:
     assert "python_info" in (await client.get("/metrics")).text
-    for path in ("/openapi.json", "/docs", "/redoc"):
+    for path in ("/docs", "/redoc"):
         assert (await client.get(path)).status_code == 404
+    description = (await client.get("/openapi.json")).json()
+    responses = description["paths"]["/number"]["get"]["responses"]
+    assert responses["4XX"]["content"].keys() == {"application/problem+json"}
+    assert "422" not in responses
+    assert description["security"] == [{"key": []}]
+    assert "HTTPValidationError" not in description["components"]["schemas"]
+
+
+async def test_malformed_id_is_400_and_names_the_parameter(client: httpx.AsyncClient) -> None:
+    answer = await client.get("/things/canary")
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+    assert answer.json()["detail"] == "thing_id: a UUID is needed."
+    assert "canary" not in answer.text
 
 
 @pytest.mark.parametrize("is_announced", [True, False])

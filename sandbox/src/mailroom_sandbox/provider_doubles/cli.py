@@ -5,6 +5,7 @@ import json
 import os
 from collections.abc import Awaitable, Callable
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -24,6 +25,15 @@ Control = Annotated[
         "--control", envvar=CONTROL_VARIABLE, help="Address of the control API, if not the running sandbox's."
     ),
 ]
+
+
+class Provider(StrEnum):
+    """As the control API names them."""
+
+    OUTLOOK = "outlook"
+    GMAIL = "gmail"
+
+
 Address = Annotated[str, typer.Argument(help="The mailbox.")]
 MessageId = Annotated[str, typer.Argument(metavar="MESSAGE", help="Its id, as `send` printed it.")]
 
@@ -36,7 +46,7 @@ T = TypeVar("T")
 
 @mailbox_app.command("create")
 def find_or_create_mailbox(
-    provider: Annotated[str, typer.Argument(help="outlook or gmail")],
+    provider: Annotated[Provider, typer.Argument(help="Whose mailbox.")],
     address: Annotated[str, typer.Argument(help="e.g. accounts@company.example")],
     name: Annotated[str | None, typer.Option(help="Display name of its user.")] = None,
     control: Control = None,
@@ -63,6 +73,7 @@ def send_mails(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", exists=True, help=".eml files or folders of them.")],
     to: Annotated[str, typer.Option("--to", help="The mailbox that they arrive in.")],
     folder: Annotated[str | None, typer.Option(help="Well-known name or path; the inbox otherwise.")] = None,
+    create_folder: Annotated[bool, typer.Option("--create-folder", help="Make that folder if it is new.")] = False,
     received_at: Annotated[datetime | None, typer.Option(help="When they came, UTC; now otherwise.")] = None,
     times: Annotated[int, typer.Option(min=1, help="Deliver each so often.")] = 1,
     control: Control = None,
@@ -73,7 +84,7 @@ def send_mails(
 
         mailroom-sandbox send invoice.eml --to accounts@company.example
 
-        mailroom-sandbox send sandbox/mails --to accounts@company.example --folder "Inbox/Invoices"
+        mailroom-sandbox send sandbox/mails --to accounts@company.example --folder "Inbox/Invoices" --create-folder
     """
     mails = sorted({found for file in files for found in (file.rglob("*.eml") if file.is_dir() else [file])})
     if not mails:
@@ -83,7 +94,12 @@ def send_mails(
     async def deliver_mails(client: ControlClient) -> None:
         for mail in mails:
             for message_id in await client.deliver_mail(
-                mail.read_bytes(), to, folder=folder, received_at=received_at, times=times
+                mail.read_bytes(),
+                to,
+                folder=folder,
+                received_at=received_at,
+                times=times,
+                create_folder=create_folder,
             ):
                 typer.echo(f"{message_id}  {mail.name}")
 
@@ -209,8 +225,14 @@ def _run_request(control: str | None, ask: Callable[[ControlClient], Awaitable[T
     try:
         return asyncio.run(send_request())
     except (ControlError, httpx.HTTPError) as error:
-        typer.echo(f"{error or type(error).__name__}", err=True)
+        typer.echo(f"{error or type(error).__name__}{_advise(str(error))}", err=True)
         raise typer.Exit(1) from error
+
+
+def _advise(error: str) -> str:
+    if error.startswith("no mailbox"):
+        return "; `mailroom-sandbox mailbox list` shows those that there are, `mailbox create` makes one"
+    return "; --create-folder makes it" if " has no folder " in error else ""
 
 
 def _find_running_sandbox() -> str:

@@ -53,9 +53,11 @@ class ControlClient:
         folder: str | None = None,
         received_at: datetime | None = None,
         times: int = 1,
+        create_folder: bool = True,
     ) -> list[str]:
         """Returns the ids: immutable ones on Outlook."""
-        fields = {"to": to, "provider": provider, "folder": folder, "times": times}
+        fields: dict[str, object] = {"to": to, "provider": provider, "folder": folder, "times": times}
+        fields["create_folder"] = None if create_folder else "false"
         fields["received_at"] = received_at.isoformat() if received_at else None
         timeout_s = 30 + times * 0.05
         answer = await self._send_request(
@@ -140,19 +142,26 @@ class ControlClient:
         return list(answer["items"])
 
     async def _send_request(self, method: str, path: str, **options: Any) -> dict[str, Any]:  # httpx's own options
-        answer = await self._http.request(method, path, **options)
+        try:
+            answer = await self._http.request(method, path, **options)
+        except httpx.TransportError as error:
+            raise ControlError(
+                f"the sandbox at {self._http.base_url} does not answer ({type(error).__name__}): is it still running?"
+            ) from error
         if answer.is_error:
-            raise ControlError(f"{_read_detail(answer) or answer.text} ({method} {path}: {answer.status_code})")
+            raise ControlError(_read_detail(answer) or f"{method} {path} answers {answer.status_code}: {answer.text}")
         return dict(answer.json()) if answer.content else {}
 
 
 def _read_detail(answer: httpx.Response) -> str | None:
-    """The sentence of a refusal; None where the answer holds another shape, as for a request that is malformed."""
+    """The sentence of a refusal, or what is wrong with each field; None where the answer holds another shape."""
     try:
         detail = answer.json()["detail"]
-    except (ValueError, KeyError, TypeError):
+        if isinstance(detail, str):
+            return detail
+        return "; ".join(f"{wrong['loc'][-1]}: {wrong['msg']}" for wrong in detail)
+    except (ValueError, KeyError, TypeError, IndexError):
         return None
-    return detail if isinstance(detail, str) else None
 
 
 class ControlError(Exception):

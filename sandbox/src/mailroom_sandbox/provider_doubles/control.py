@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 from typing import Annotated, Literal, Protocol
 
 from fastapi import Body, FastAPI, HTTPException, Query, Request
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from mailroom_sandbox.api_docs.page import CONTENT_SECURITY_POLICY, render_page
 from mailroom_sandbox.provider_doubles.faults import EVERY_MAILBOX, FAULTS
 from mailroom_sandbox.provider_doubles.google.app import Google
 from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
@@ -83,6 +84,7 @@ class Mailboxes(Protocol):
     def move_message(self, address: str, message_id: str, folder: str) -> str: ...
     def mark_read(self, address: str, message_id: str, *, is_read: bool) -> None: ...
     def delete_message(self, address: str, message_id: str) -> None: ...
+    def has_folder(self, address: str, folder: str) -> bool: ...
     def find_or_create_folder(self, address: str, folder: str) -> str: ...
     def remove_folder(self, address: str, folder: str) -> None: ...
     def list_contents(self, address: str) -> list[dict[str, object]]: ...
@@ -90,12 +92,20 @@ class Mailboxes(Protocol):
 
 
 def build_control_app(state: ProviderState, microsoft: Microsoft, google: Google) -> FastAPI:
-    app = FastAPI(title="Mailroom sandbox: providers", docs_url="/sandbox/docs", openapi_url="/sandbox/openapi.json")
+    # The page is our own: FastAPI's fetches its script from elsewhere, and is blank without internet.
+    app = FastAPI(
+        title="Mailroom sandbox: providers", docs_url=None, redoc_url=None, openapi_url="/sandbox/openapi.json"
+    )
     mailboxes_by_address = MailboxDirectory(state, {"outlook": microsoft.mailboxes, "gmail": google.mailboxes})
     _add_mailbox_routes(app, mailboxes_by_address)
     _add_call_routes(app, state, mailboxes_by_address)
     _add_push_routes(app, state, microsoft, mailboxes_by_address)
     _add_fault_routes(app, state, mailboxes_by_address)
+
+    @app.get("/sandbox/docs", include_in_schema=False)
+    async def show_page(request: Request) -> HTMLResponse:
+        page = render_page(app.openapi(), url=str(request.base_url).rstrip("/"), needs_key=False)
+        return HTMLResponse(page, headers={"Content-Security-Policy": CONTENT_SECURITY_POLICY})
 
     @app.exception_handler(LookupError)
     async def not_found(_: Request, error: LookupError) -> JSONResponse:
@@ -191,12 +201,15 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
         folder: str | None = None,
         received_at: datetime | None = None,
         times: Annotated[int, Query(ge=1, le=_MOST_COPIES)] = 1,
+        create_folder: bool = True,
     ) -> dict[str, list[dict[str, str]]]:
         """The body is the mail's source, byte for byte."""
         if received_at is not None:
             received_at = received_at.replace(tzinfo=received_at.tzinfo or UTC)
             if received_at.timestamp() < 0:
                 raise HTTPException(422, "received_at: no mailbox has mail from before 1970")
+        if folder is not None and not create_folder:
+            _require_folder(mailboxes_by_address, to, provider, folder)
         source = await request.body()
         delivered = []
         for name, mailboxes in mailboxes_by_address.find_mailboxes(to, provider):
@@ -234,6 +247,14 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
     async def delete_message(body: MessageSelection) -> dict[str, str]:
         mailboxes_by_address.find_mailbox_of(body).delete_message(body.address, body.message_id)
         return {"message_id": body.message_id}
+
+
+def _require_folder(
+    mailboxes_by_address: MailboxDirectory, address: str, provider: ProviderName | None, folder: str
+) -> None:
+    for name, mailboxes in mailboxes_by_address.find_mailboxes(address, provider):
+        if not mailboxes.has_folder(address, folder):
+            raise LookupError(f"{name} mailbox {address} has no folder {folder}")
 
 
 def _add_call_routes(app: FastAPI, state: ProviderState, mailboxes_by_address: MailboxDirectory) -> None:

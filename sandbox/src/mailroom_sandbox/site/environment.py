@@ -4,12 +4,18 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from mailroom_common.errors import SettingsError
+from mailroom_common.secret_files import SUFFIX
 from mailroom_common.topic_access import COMPONENTS
+from mailroom_sandbox.site.own_settings import move_secrets_to_files, select_own_settings
 from mailroom_sandbox.site.services import SERVICES, Service
+from mailroom_sandbox.site.settings_classes import SettingsClasses, list_all_classes
 from mailroom_sandbox.site.stack.home import Home
 from mailroom_sandbox.site.stack.kafka_security import ADMIN, BrokerSecurity
+from mailroom_sandbox.site.stack.postgres import DATABASE, Postgres
+from mailroom_sandbox.site.stack.postgres_security import DatabaseSecurity
 
 TENANT = "sandbox"
 # `front` is the reverse proxy, by the name that `MAILROOM_FRONT_PORT` and `ports.json` have for it.
@@ -44,22 +50,28 @@ class SiteEnvironment:
     shared: Mapping[str, str]
     api_key: str | None
     access: SiteAccess = OPEN_ACCESS
+    secrets_folder: Path | None = None  # where secrets are written as files; None leaves them in the environment
 
-    def build_command_environment(self) -> dict[str, str]:
-        """For `mailroom` commands that set up the site."""
-        return {**self.shared, **self.access.admin}
+    def build_command_environment(self, name: str, kinds: SettingsClasses) -> dict[str, str]:
+        """For a `mailroom` command that sets up the site and reads these classes."""
+        return self._hand_out(name, {**self.shared, **self.access.admin}, kinds)
 
     def build_service_environment(self, service: Service, ports: Mapping[str, int]) -> dict[str, str]:
         # A name of its own makes a consumer a static member of its group: a restarted process goes on with its
         # partitions at once, where a dynamic one would wait until its dead self has timed out.
         instance = self.shared.get("MAILROOM_INSTANCE_ID", "sandbox")
-        return {
+        environment = {
             **self.shared,
             **self.access.services.get(service.name, {}),
             "MAILROOM_HTTP_HOST": "127.0.0.1",
             "MAILROOM_HTTP_PORT": str(ports[service.name]),
             "MAILROOM_INSTANCE_ID": f"{instance}-{service.name}",
         }
+        return self._hand_out(service.name, environment, list_all_classes(service))
+
+    def _hand_out(self, name: str, environment: Mapping[str, str], kinds: SettingsClasses) -> dict[str, str]:
+        own = select_own_settings(environment, kinds)
+        return own if self.secrets_folder is None else move_secrets_to_files(own, kinds, self.secrets_folder / name)
 
 
 def compose_environment(
@@ -70,9 +82,10 @@ def compose_environment(
     kafka: str | None,
     database: str | None,
     access: SiteAccess = OPEN_ACCESS,
+    secrets_folder: Path | None = None,
 ) -> SiteEnvironment:
     """`kafka` and `database` are addresses of servers started here, None where the environment names its own."""
-    api_key = None if "MAILROOM_API_KEYS" in environment else home.read_or_create_secret("api_key")
+    api_key = None if names_setting(environment, "MAILROOM_API_KEYS") else home.read_or_create_secret("api_key")
     defaults = {
         "MAILROOM_TOKEN_KEYS": f"sandbox:{_token_key(home)}",
         "MAILROOM_PUBLIC_URL": f"https://127.0.0.1:{ports['front']}",
@@ -85,7 +98,33 @@ def compose_environment(
         defaults |= {"MAILROOM_KAFKA_BOOTSTRAP": kafka, "MAILROOM_KAFKA_REPLICATION": "1"}
     if database:
         defaults["MAILROOM_DATABASE_URL"] = database
-    return SiteEnvironment({**defaults, **environment, "PYTHONUNBUFFERED": "1"}, api_key, access)
+    made_up = {name: value for name, value in defaults.items() if not names_setting(environment, name)}
+    shared = {**made_up, **environment, "PYTHONUNBUFFERED": "1"}
+    return SiteEnvironment(shared, api_key, access, secrets_folder)
+
+
+def names_setting(environment: Mapping[str, str], name: str) -> bool:
+    """Whether it is given, as itself or as the file that holds it."""
+    return name in environment or name + SUFFIX in environment
+
+
+def build_site_access(kafka: BrokerSecurity | None, database: Postgres | None) -> SiteAccess:
+    """Together, of the servers that were started here."""
+    parts = [build_kafka_access(kafka)] if kafka else []
+    if database is not None and database.security is not None:
+        parts.append(build_database_access(database.security, database.port))
+    return SiteAccess(
+        {name: value for part in parts for name, value in part.admin.items()},
+        {
+            service.name: {name: value for part in parts for name, value in part.services.get(service.name, {}).items()}
+            for service in SERVICES
+        },
+    )
+
+
+def build_database_access(security: DatabaseSecurity, port: int) -> SiteAccess:
+    services = {service.name: security.build_service_environment(service.name, port, DATABASE) for service in SERVICES}
+    return SiteAccess(security.build_migrate_environment(), services)
 
 
 def build_kafka_access(security: BrokerSecurity) -> SiteAccess:

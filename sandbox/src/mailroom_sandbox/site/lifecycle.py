@@ -18,18 +18,23 @@ import httpx
 from rich.console import Console
 
 from mailroom_common.errors import Fatal
+from mailroom_common.settings import KafkaSettings
 from mailroom_sandbox.site import environment as environments
 from mailroom_sandbox.site.endpoints import Endpoints, EndpointsFile
-from mailroom_sandbox.site.environment import OPEN_ACCESS, SiteEnvironment
+from mailroom_sandbox.site.environment import SiteEnvironment
+from mailroom_sandbox.site.reverse_proxy.api_pages import APIPages
 from mailroom_sandbox.site.reverse_proxy.forwarding import ReverseProxy
 from mailroom_sandbox.site.reverse_proxy.listener import listen_on_port
 from mailroom_sandbox.site.services import SERVICES, Service
+from mailroom_sandbox.site.settings_classes import CLI_MODULE, SettingsClasses, list_settings_classes
 from mailroom_sandbox.site.stack import ca, child, jars, ports
 from mailroom_sandbox.site.stack.ca import Certificates
 from mailroom_sandbox.site.stack.home import Home, require_current_state
 from mailroom_sandbox.site.stack.kafka import Kafka
 from mailroom_sandbox.site.stack.kafka_security import prepare_broker_security
 from mailroom_sandbox.site.stack.postgres import Postgres
+from mailroom_sandbox.site.stack.postgres_security import prepare_database_security
+from mailroom_sandbox.site.stack.postgres_tls import serve_tls
 from mailroom_sandbox.site.supervisor import Program, Supervisor
 
 READY_S = 180
@@ -84,9 +89,8 @@ def plan_site(
 def compose_planned_environment(plan: SitePlan) -> SiteEnvironment:
     """As the services will have it; servers still to be started have the addresses that they will listen on."""
     kafka = None if "MAILROOM_KAFKA_BOOTSTRAP" in plan.environment else f"127.0.0.1:{plan.ports['kafka']}"
-    database = (
-        None if "MAILROOM_DATABASE_URL" in plan.environment else f"postgresql://127.0.0.1:{plan.ports['postgres']}"
-    )
+    has_database = environments.names_setting(plan.environment, "MAILROOM_DATABASE_URL")
+    database = None if has_database else f"postgresql://127.0.0.1:{plan.ports['postgres']}"
     return environments.compose_environment(plan.environment, plan.home, plan.ports, kafka=kafka, database=database)
 
 
@@ -131,6 +135,7 @@ class _Site:
         self._console = console
         self._file = file
         self._supervisor = supervisor
+        self._database_tls: asyncio.Server | None = None
 
     async def serve_job(self, job: Callable[[Endpoints], Awaitable[int]]) -> int:
         self._require_free(*self._plan.ports)  # a taken port is said before anything is started
@@ -144,11 +149,16 @@ class _Site:
             self._plan.ports,
             kafka=kafka.bootstrap if kafka else None,
             database=postgres.url if postgres else None,
-            access=environments.build_kafka_access(kafka.security) if kafka and kafka.security else OPEN_ACCESS,
+            access=environments.build_site_access(kafka.security if kafka else None, postgres),
+            secrets_folder=self._plan.home.secret_files if self._plan.is_secure else None,
         )
         with self._show_step("topics and migrations"):
-            topics = ("topics", "topics", "apply", *(["--acls"] if kafka and kafka.security else []))
-            await asyncio.gather(self._run_command(site, *topics), self._run_command(site, "migrate", "migrate"))
+            acls = ["--acls"] if kafka and kafka.security else []
+            roles = ["--create-roles"] if postgres and postgres.security else []
+            await asyncio.gather(
+                self._run_command(site, "topics", [KafkaSettings], "topics", "apply", *acls),
+                self._run_command(site, "migrate", list_settings_classes(CLI_MODULE), "migrate", *roles),
+            )
         if self._plan.companion:
             with self._show_step(self._plan.companion.name.replace("_", " ")):
                 await self._wait_until_ready({self._plan.companion.name: self._plan.companion.ready_url})
@@ -166,12 +176,18 @@ class _Site:
             names.append(self._plan.companion.name)
         await self._supervisor.stop_programs(names, SERVICES_GRACE_S)
         await self._supervisor.stop_programs(["kafka", "postgres"], STACK_GRACE_S)
+        if self._database_tls is not None:
+            self._database_tls.close()
 
     async def _start_stack(self) -> tuple[Kafka | None, Postgres | None]:
         """What is started here; None where the environment names a server."""
         given = self._plan.environment
         kafka = None if "MAILROOM_KAFKA_BOOTSTRAP" in given else await self._start_kafka()
-        postgres = None if "MAILROOM_DATABASE_URL" in given else self._start_postgres()
+        has_database = environments.names_setting(given, "MAILROOM_DATABASE_URL")
+        postgres = None if has_database else self._start_postgres()
+        if postgres and postgres.security:
+            tls = self._plan.certificates.build_server_ssl_context()
+            self._database_tls = await serve_tls(postgres.port, postgres.socket, tls)
         await asyncio.gather(*(server.wait_until_ready() for server in (kafka, postgres) if server))
         return kafka, postgres
 
@@ -197,14 +213,15 @@ class _Site:
             port=self._plan.ports["postgres"],
             password=home.read_or_create_secret("postgres_password"),
             log=log,
+            security=prepare_database_security(home, self._plan.certificates) if self._plan.is_secure else None,
         )
         self._require_free("postgres")
         self._supervisor.keep_running(Program("postgres", postgres.start, log, signal.SIGINT))
         return postgres
 
-    async def _run_command(self, site: SiteEnvironment, name: str, *arguments: str) -> None:
+    async def _run_command(self, site: SiteEnvironment, name: str, kinds: SettingsClasses, *arguments: str) -> None:
         log = self._start_log(name)
-        environment = site.build_command_environment()
+        environment = site.build_command_environment(name, kinds)
         command = child.spawn_process(name, [_find_mailroom_command(), *arguments], log=log, environment=environment)
         try:
             code = await command.wait_for_exit()
@@ -246,7 +263,9 @@ class _Site:
         proxy = ReverseProxy({route: self._service_url(service) for service in SERVICES for route in service.routes})
         tls = self._plan.certificates.build_server_ssl_context()
         try:
-            async with listen_on_port(proxy, port=self._plan.ports["front"], tls=tls):
+            described = {service.name: self._service_url(service) for service in SERVICES if service.routes}
+            pages = APIPages(described, proxy)
+            async with listen_on_port(pages, port=self._plan.ports["front"], tls=tls):
                 yield
         finally:
             await proxy.close()
@@ -255,7 +274,7 @@ class _Site:
         urls = {service.name: self._service_url(service) for service in SERVICES}
         return Endpoints(
             kafka=site.shared["MAILROOM_KAFKA_BOOTSTRAP"],
-            database=site.shared["MAILROOM_DATABASE_URL"],
+            database=site.shared.get("MAILROOM_DATABASE_URL", ""),  # not shown where it came as a file
             public=site.shared["MAILROOM_PUBLIC_URL"],
             gateway=urls["webhook_gateway"],
             subscription_manager=urls["subscription_manager"],

@@ -9,6 +9,7 @@ from mailroom_sandbox.provider_doubles.cli import CONTROL_FILE
 from mailroom_sandbox.provider_doubles.endpoints import mailroom_environment
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
 from mailroom_sandbox.site.lifecycle import Companion, SitePlan
+from mailroom_sandbox.site.own_settings import SANDBOX_PREFIX, select_sandbox_settings
 
 PORT_NAMES = ("sandbox_microsoft", "sandbox_google", "sandbox_control")
 # Settings of a site with real providers; here they would only send a run astray.
@@ -35,11 +36,11 @@ def with_sandbox_providers(plan: SitePlan) -> SitePlan:
     """The plan with the providers' process, and with services that are pointed at it whatever the environment says."""
     kept = {name: value for name, value in plan.environment.items() if name not in _NOT_OURS}
     fields = _build_settings(plan)
-    own = {f"MAILROOM_SANDBOX_{name.upper()}": str(value) for name, value in fields.items()}
+    own = {f"{SANDBOX_PREFIX}{name.upper()}": str(value) for name, value in fields.items()}
     companion = Companion(
         "sandbox_providers",
         [sys.executable, "-m", "mailroom_sandbox.provider_doubles"],
-        {**kept, **own, "PYTHONUNBUFFERED": "1"},
+        {**select_sandbox_settings(kept), **own, "PYTHONUNBUFFERED": "1"},
         f"{control_url(plan)}/sandbox/mailboxes",
         PORT_NAMES,
     )

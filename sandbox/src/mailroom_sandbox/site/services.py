@@ -21,7 +21,9 @@ class Service:
 WEBHOOK_GATEWAY = Service("webhook_gateway", "webhook_gateway", routes=("/webhooks", "/api/graph"))
 SUBSCRIPTION_MANAGER = Service("subscription_manager", "subscription_manager", routes=("/oauth", "/doc-sources"))
 INGESTION_API = Service("ingestion_api", "ingestion", "api", routes=("/documents",))
-SYNC_ENGINE_API = Service("sync_engine_api", "sync_engine", "api", routes=("/messages", "/sync-runs", "/parked-items"))
+SYNC_ENGINE_API = Service(
+    "sync_engine_api", "sync_engine", "api", routes=("/messages", "/sync-runs", "/sync-states", "/parked-items")
+)
 
 SERVICES = (
     WEBHOOK_GATEWAY,

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from mailroom_sandbox.provider_doubles.cli import app
-from mailroom_sandbox.testkit.mailbox_users import OUTLOOK, MailboxUser, build_mail
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, MailboxUser, build_mail
 from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 
@@ -24,13 +24,18 @@ async def typed(providers: RunningProviders, *words: str, exit_code: int = 0) ->
 async def test_mailbox_is_made_and_listed(providers: RunningProviders) -> None:
     await typed(providers, "mailbox", "create", "gmail", "new@mail.example")
     assert "gmail    new@mail.example" in await typed(providers, "mailbox", "list")
-    assert "422" in await typed(providers, "mailbox", "create", "pigeon", "new@mail.example", exit_code=1)
+    assert "'pigeon' is not one of" in await typed(
+        providers, "mailbox", "create", "pigeon", "new@mail.example", exit_code=2
+    )
+    assert "address: String should match" in await typed(providers, "mailbox", "create", "gmail", "new", exit_code=1)
 
 
 async def test_mails_are_sent_moved_and_deleted(providers: RunningProviders, tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / f"{name}.eml").write_bytes(build_mail(name))
-    sent = await typed(providers, "send", str(tmp_path), "--to", OUTLOOK, "--folder", "Inbox/Bills", "--times", "2")
+    sent = await typed(
+        providers, "send", str(tmp_path), "--to", OUTLOOK, "--folder", "Inbox/Bills", "--times", "2", "--create-folder"
+    )
     lines = [line.split() for line in sent.splitlines()]
     assert [name for _, name in lines] == ["one.eml", "one.eml", "two.eml", "two.eml"]
     first, second = lines[0][0], lines[1][0]
@@ -40,6 +45,28 @@ async def test_mails_are_sent_moved_and_deleted(providers: RunningProviders, tmp
     assert second not in left
     assert (left[first], len(left)) == ("Done", 3)
     await typed(providers, "delete", OUTLOOK, second, exit_code=1)
+
+
+@pytest.mark.parametrize("address", [OUTLOOK, GMAIL])
+async def test_folder_that_is_not_there_is_made_only_where_it_is_asked_for(
+    providers: RunningProviders, tmp_path: Path, address: str
+) -> None:
+    (tmp_path / "one.eml").write_bytes(build_mail("one"))
+    send = ("send", str(tmp_path), "--to", address, "--folder", "Bils")
+    assert "has no folder Bils; --create-folder makes it" in await typed(providers, *send, exit_code=1)
+    assert await providers.control.list_messages(address) == []
+    await typed(providers, *send, "--create-folder")
+    await typed(providers, *send)
+    await typed(providers, "send", str(tmp_path), "--to", address, "--folder", "inbox")
+    assert len(await providers.control.list_messages(address)) == 3
+
+
+async def test_sandbox_that_is_gone_is_said_to_be(tmp_path: Path) -> None:
+    (tmp_path / "one.eml").write_bytes(build_mail("one"))
+    words = ["send", str(tmp_path), "--to", OUTLOOK, "--control", "http://127.0.0.1:9"]
+    result = await asyncio.to_thread(lambda: CliRunner().invoke(app, words))
+    assert result.exit_code == 1
+    assert "the sandbox at http://127.0.0.1:9 does not answer (ConnectError): is it still running?" in result.output
 
 
 async def test_calls_are_shown_and_forgotten(providers: RunningProviders, outlook: MailboxUser) -> None:

@@ -50,6 +50,7 @@ from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycle
 from subscription_manager.handlers.maintain_shared_subscription import SharedSubscriptionMaintainer
 from subscription_manager.handlers.maintain_source_subscription import SourceSubscriptionMaintainer
 from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
+from subscription_manager.handlers.relist_doc_source import RelistDocSource
 from subscription_manager.handlers.republish_doc_sources import RepublishDocSources
 from subscription_manager.handlers.request_backstops import BackstopScheduler
 from subscription_manager.handlers.subscription_reconciler import SubscriptionReconciler
@@ -162,7 +163,9 @@ def _build_web_app(parts: Parts, process: Process) -> FastAPI:
         parts.clock,
     )
     app = build_service_app(process, title="Mailroom subscription-manager", invalid_value_errors=INVALID_VALUE_ERRORS)
-    handlers = DocSourceHandlers(parts.connections, create, change, settings.public_url)
+    handlers = DocSourceHandlers(
+        parts.connections, create, change, RelistDocSource(parts.connections, parts.clock), settings.public_url
+    )
     app.include_router(build_doc_source_routes(handlers, parts.api_keys))
     app.include_router(build_oauth_routes(connect, _consent_page_settings(parts)))
     return app
@@ -281,8 +284,16 @@ async def _schedule_checks_of_misdirected(parts: Parts) -> None:
 
 async def _follow_own_topic(parts: Parts, directory: DocSourceDirectory, stopping: asyncio.Event) -> None:
     await directory.load_sources()
-    republished = await RepublishDocSources(parts.connections, directory).republish_outdated()
-    log.info("own_topic_loaded", doc_sources=len(directory), republished=republished)
+    versions = await RepublishDocSources(parts.connections, directory, parts.clock).reconcile_with_topic()
+    if versions.lifted or versions.rebuilt:
+        parts.wake.set()
+    log.info(
+        "own_topic_loaded",
+        doc_sources=len(directory),
+        republished=versions.republished,
+        lifted=versions.lifted,
+        rebuilt=versions.rebuilt,
+    )
     await directory.follow_topic(stopping)
 
 

@@ -18,11 +18,13 @@ class MailboxAlreadyConnected(Exception):
 
 @dataclass(frozen=True, slots=True)
 class PublishedVersion:
-    """The newest version of a doc source that `doc-sources` should hold, by our table."""
+    """The newest version of a doc source that `doc-sources` should hold, by our table. `is_waiting`: it is in the
+    outbox still."""
 
     doc_source_id: str
     version: int
     is_deleted: bool
+    is_waiting: bool = False
 
 
 class LockedConnection(Protocol):
@@ -31,9 +33,12 @@ class LockedConnection(Protocol):
     @property
     def connection(self) -> Connection: ...
 
-    async def save_connection(self, connection: Connection, *, request_sync: SyncReason | None = None) -> Connection:
+    async def save_connection(
+        self, connection: Connection, *, request_sync: SyncReason | None = None, above_version: int | None = None
+    ) -> Connection:
         """Store it, and return it as stored: when what `doc-sources` says of it changes, its version rises and is
-        published. `request_sync` is the reason of a sync request, None for no request.
+        published. `request_sync` is the reason of a sync request, None for no request; `above_version` has it
+        published in any case, with a version above that one.
 
         Raises:
             MailboxAlreadyConnected: by the unique constraint.
@@ -88,7 +93,7 @@ class ConnectionStore(Protocol):
         ...
 
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
-        """Of every doc source, soft-deleted ones too, whose newest version is not waiting in the outbox."""
+        """Of every doc source, soft-deleted ones too."""
         ...
 
     async def republish_doc_source(self, doc_source_id: str) -> None: ...

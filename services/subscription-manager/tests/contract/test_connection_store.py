@@ -298,10 +298,20 @@ async def test_next_check_is_the_earliest_that_is_scheduled(store: StoreUnderTes
     assert await store.connections.find_next_check_time() == NOW + timedelta(hours=2)
 
 
-async def test_published_counts_what_is_not_waiting_in_the_outbox(store: StoreUnderTest) -> None:
+async def test_version_above_another_is_published_though_nothing_changed(store: StoreUnderTest) -> None:
+    await store.connections.add_connection(ONE)
+    async with store.connections.lock_connection(ONE.id) as locked:
+        assert locked is not None
+        lifted = await locked.save_connection(locked.connection, above_version=7)
+    assert lifted.published_version == 8
+    assert (await store.read_published())[-1] == (ONE.id, 8)
+
+
+async def test_version_that_waits_in_the_outbox_is_told_from_a_published_one(store: StoreUnderTest) -> None:
     await store.connections.add_connection(ONE)
     if store.pool is not None:
-        assert await store.connections.list_published_versions() == []
+        (waiting,) = await store.connections.list_published_versions()
+        assert waiting.is_waiting
         await store.pool.execute("delete from subscription_manager.outbox")
     assert await store.connections.list_published_versions() == [PublishedVersion(ONE.id, 1, is_deleted=False)]
     await store.connections.republish_doc_source(ONE.id)

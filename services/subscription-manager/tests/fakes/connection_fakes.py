@@ -22,7 +22,7 @@ from subscription_manager.domain.connection import (
     ConnectionStatus,
     CurrentSubscription,
     build_doc_source_event,
-    needs_new_version,
+    raise_version,
 )
 from subscription_manager.domain.subscription_schedule import WebhookURLs, build_webhook_urls
 from subscription_manager.handlers.advance_subscription import AdvanceSubscription
@@ -263,9 +263,10 @@ class _FakeLockedConnection:
         self.connection = connection
         self.requested: list[SyncReason] = []
 
-    async def save_connection(self, connection: Connection, *, request_sync: SyncReason | None = None) -> Connection:
-        if needs_new_version(self.connection, connection):
-            connection = replace(connection, published_version=self.connection.published_version + 1)
+    async def save_connection(
+        self, connection: Connection, *, request_sync: SyncReason | None = None, above_version: int | None = None
+    ) -> Connection:
+        connection = raise_version(self.connection, connection, above_version)
         self.connection = connection
         if request_sync is not None:
             self.requested.append(request_sync)

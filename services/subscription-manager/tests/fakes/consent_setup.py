@@ -36,6 +36,7 @@ from subscription_manager.handlers.connect_mailbox import (
 )
 from subscription_manager.handlers.create_doc_source import CreateDocSource, DocSourceRequest
 from subscription_manager.handlers.end_connection import EndConnection
+from subscription_manager.handlers.relist_doc_source import RelistDocSource
 
 KEYS = SealingKeys.parse_keys("k:" + b64encode(bytes(32)).decode())
 POLICIES = {"acme": ApplicationAccessPolicy(frozenset({"contoso-id"}), frozenset({"contoso.example"}))}
@@ -78,6 +79,7 @@ class ConsentSetup:
             self.clock,
         )
         self.change = ChangeConnectionState(self.connections, self.grants, DURATIONS, self.wake, self.clock)
+        self.relist = RelistDocSource(self.connections, self.clock)
         self.end = EndConnection(self.connections, self.locks, {}, {"outlook": self.provider}, self.grants, self.clock)
 
     async def delete_doc_source(self, doc_source_id: str) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from mailroom_common.events import ConnectionKind, DocSource, IngestionResult, SyncReason
+from mailroom_common.providers.ports import ChangeListing
 from mailroom_common.providers.types import Folder
 from mailroom_common.topics import Topic
 from sync_engine.domain.coalescing import CoalescingWindow, PendingRequest
@@ -61,6 +62,11 @@ class SyncStates(Protocol):
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None:
         """No run before a newer grant."""
+        ...
+
+    async def begin_relist(self, source: DocSource, listing: ChangeListing) -> SyncState:
+        """Have the cursors start from nothing for the re-list that the source carries, once for each number, and read
+        the row. A source that is paused or gone is left alone."""
         ...
 
     async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None: ...

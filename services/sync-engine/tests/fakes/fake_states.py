@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import DocSource
+from mailroom_common.providers.ports import ChangeListing
 from sync_engine.domain.message_records import SyncState
 
 
@@ -43,6 +44,10 @@ class FakeSyncStates:
     ) -> None: ...
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None: ...
+
+    async def begin_relist(self, source: DocSource, listing: ChangeListing) -> SyncState:
+        self._record_call("begin_relist", source)
+        return SyncState(source_state=str(source.state), relist_number=source.relist_number)
 
     async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None: ...
 

@@ -87,7 +87,7 @@ class Bench:
             tenant_id="acme",
             doc_source_id="s",
             attachment_id=attachment_id,
-            document_id=f"doc-{attachment_id}",
+            document_id=attachment_id,
             status=status,
         )
         await self.recorder.handle_record(

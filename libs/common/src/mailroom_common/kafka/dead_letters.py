@@ -9,7 +9,7 @@ from mailroom_common.kafka.headers import RawHeaders
 from mailroom_common.kafka.record import RawRecord
 from mailroom_common.topics import Topic
 
-_PREFIX = "dlq-"
+DEAD_LETTER_HEADER_PREFIX = "dlq-"
 _MAX_ERROR_CHARS = 300
 
 
@@ -66,8 +66,8 @@ def build_dead_letter_headers(record: RawRecord, failure: RecordFailure, service
         "service": service,
         "first-failed-at": failure.first_failed_at.isoformat(timespec="milliseconds"),
     }
-    original = [(name, value) for name, value in record.headers if not name.startswith(_PREFIX)]
-    return original + [(_PREFIX + name, text.encode()) for name, text in facts.items()]
+    original = [(name, value) for name, value in record.headers if not name.startswith(DEAD_LETTER_HEADER_PREFIX)]
+    return original + [(DEAD_LETTER_HEADER_PREFIX + name, text.encode()) for name, text in facts.items()]
 
 
 def _describe_safely(error: BaseException) -> str:

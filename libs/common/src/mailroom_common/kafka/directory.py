@@ -48,6 +48,10 @@ class DocSourceDirectory:
     def get_source(self, doc_source_id: str) -> DocSource | None:
         return self._sources.get(doc_source_id)
 
+    def list_versions(self) -> dict[str, int]:
+        """The highest version of each doc source that was read; deleted ones have that of their tombstone."""
+        return dict(self._versions)
+
     def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         """All doc sources of a mailbox, by its address or an alias of it; one mailbox can belong to several."""
         return tuple(self._by_address.get((provider, _normalize_address(address)), {}).values())

@@ -13,7 +13,7 @@ from pydantic import SecretStr
 
 from mailroom_common.locks import SessionLock, hold_session_lock
 from mailroom_common.postgres import acquire_session, open_transaction
-from mailroom_common.tokens.sealing import SealingKeys
+from mailroom_common.tokens.sealing import CannotUnseal, SealingKeys
 
 SCHEMA = "mailroom_tokens"
 
@@ -110,6 +110,18 @@ class TokenStore:
             )
         return None if row is None else _read_row(self._keys, row)
 
+    async def count_grants_by_key(self, *, limit: int) -> tuple[int, int]:
+        """Of at most `limit` grants, how many the present keys open and how many they do not. The longest unused come
+        first: those are the ones that a lost key is missed for."""
+        async with acquire_session(self._pool) as conn:
+            rows = await conn.fetch(
+                'select doc_source_id, sealed_tokens from mailroom_tokens."grant" '
+                "where sealed_tokens is not null order by token_issued_at limit $1",
+                limit,
+            )
+        opened = sum(_is_opened(self._keys, row) for row in rows)
+        return opened, len(rows) - opened
+
     async def forget_grant(self, doc_source_id: str) -> None:
         """Remove the secrets. The row and its generation stay: a later consent must not begin again at 1."""
         async with acquire_session(self._pool) as conn:
@@ -152,6 +164,14 @@ class TokenStore:
 
 def _build_purpose(doc_source_id: str) -> str:
     return f"mailroom_tokens.grant:{doc_source_id}"
+
+
+def _is_opened(keys: SealingKeys, row: Any) -> bool:  # Any: asyncpg's Record
+    try:
+        keys.unseal_secret(row["sealed_tokens"], bound_to=_build_purpose(str(row["doc_source_id"])))
+    except CannotUnseal:
+        return False
+    return True
 
 
 def _seal_tokens(keys: SealingKeys, doc_source_id: str, tokens: StoredTokens) -> str:

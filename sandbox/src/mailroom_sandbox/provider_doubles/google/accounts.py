@@ -147,6 +147,13 @@ class GmailMailboxes:
             self._store.execute_sql("delete from gmail_message where message_id = ?", message_id)
             self._record_change(account, message, "messageDeleted", labels, labels)
 
+    def has_folder(self, address: str, folder: str) -> bool:
+        account = self.require_account(address)
+        if folder.lower() in _FOLDERS or folder.upper() in SYSTEM_LABELS:
+            return True
+        select = "select label_id from label where user_id = ? and name = ?"
+        return self._store.select_row(select, account.user_id, folder) is not None
+
     def find_or_create_folder(self, address: str, folder: str) -> str:
         """Makes a label of the user's own, or finds it, and returns its id."""
         return self._find_or_create_label(self.require_account(address), folder)

@@ -100,6 +100,9 @@ class GraphMailboxes:
             self._record_change(message, "removed", message["folder_id"])
             self._announces.announce_change("deleted", message, message["folder_id"])
 
+    def has_folder(self, address: str, folder: str) -> bool:
+        return self._directory.find_folder_by_path(self._require_user(address).user_id, folder) is not None
+
     def find_or_create_folder(self, address: str, folder: str) -> str:
         """Makes what is missing of the path, and returns the id of its last folder."""
         return self._directory.find_or_create_folder(self._require_user(address).user_id, folder)

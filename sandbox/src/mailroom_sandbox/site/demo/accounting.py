@@ -13,13 +13,13 @@ Item = Mapping[str, Any]  # Any: a JSON object of the API
 class PartOutcome(StrEnum):
     DOCUMENT = "document"
     DUPLICATE = "duplicate"
-    LEFT = "left"
+    SKIPPED = "skipped"
     WAITING = "waiting"
 
 
 @dataclass(frozen=True, slots=True)
 class PartAccount:
-    """`reason` says why it was left; `document` is what it became or repeats."""
+    """`reason` says why it was skipped; `document` is what it became or repeats."""
 
     part_path: str
     filename: str | None
@@ -43,7 +43,7 @@ def build_mail_account(message_id: str, messages: Mapping[str, Item], documents:
     if message is None:
         return MailAccount(message_id, (), None, "not seen by the sync yet")
     parts = tuple(_build_part_account(part, documents) for part in message["parts"])
-    return MailAccount(message_id, parts, message["skip_reason"], _describe_missing(message, parts))
+    return MailAccount(message_id, parts, message["reason"], _describe_missing(message, parts))
 
 
 def _build_part_account(part: Item, documents: Mapping[str, Item]) -> PartAccount:
@@ -55,7 +55,7 @@ def _build_part_account(part: Item, documents: Mapping[str, Item]) -> PartAccoun
 
 def _judge_outcome(part: Item, document: Item | None) -> PartOutcome:
     if not part["stored"]:
-        return PartOutcome.LEFT
+        return PartOutcome.SKIPPED
     if document is None or document["status"] in _UNFINISHED:
         return PartOutcome.WAITING
     # A document has the id of the first attachment with its content; every further one repeats it.
@@ -69,8 +69,8 @@ def _describe_missing(message: Item, parts: Iterable[PartAccount]) -> str | None
     if waiting:
         return f"no result yet for {', '.join(waiting)}"
     unexplained = [
-        part.filename or part.part_path for part in parts if part.outcome is PartOutcome.LEFT and not part.reason
+        part.filename or part.part_path for part in parts if part.outcome is PartOutcome.SKIPPED and not part.reason
     ]
     if unexplained:
-        return f"left without a reason: {', '.join(unexplained)}"
+        return f"skipped without a reason: {', '.join(unexplained)}"
     return None if message["state"] == "closed" else f"message is {message['state']}"

@@ -132,8 +132,11 @@ class Demo:
         lines = (
             ("documents", f"curl -H 'Authorization: Bearer {endpoints.api_key}' {url}/documents"),
             ("as they come", f"curl -N -H 'Authorization: Bearer {endpoints.api_key}' {url}/documents/events"),
+            ("all calls", f"{url}/docs"),
             ("drop a mail in", f".venv/bin/mailroom-sandbox send sandbox/one-more.eml --to {MAILBOXES['outlook']}"),
             ("", f".venv/bin/mailroom-sandbox send FILE.eml --to {MAILBOXES['gmail']}"),
+            ("another mailbox", ".venv/bin/mailroom-sandbox connect outlook sales@outlook.test"),
+            ("is it working?", ".venv/bin/mailroom status"),
             ("addresses", str(self.plan.home.endpoints)),
             ("logs", f"{self.plan.home.logs}/ (make logs)"),
             ("stop", "Ctrl-C; make run resumes, make clean forgets"),
@@ -146,7 +149,11 @@ class Demo:
         """Shows what arrives from now on, until somebody stops us."""
         while True:
             async for _ in api.follow_document_events():
-                rows.show_documents(await retry_while_unavailable(partial(api.list_items, "/documents")))
+                documents = await retry_while_unavailable(partial(api.list_items, "/documents"))
+                if not all(rows.knows_mailbox_of(document) for document in documents):
+                    sources = await retry_while_unavailable(partial(api.list_items, "/doc-sources"))
+                    rows.name_mailboxes({source["id"]: source["address"] or "?" for source in sources})
+                rows.show_documents(documents)
             await asyncio.sleep(1)  # the stream broke, since its service is just being started again
 
 

@@ -64,7 +64,7 @@ def _is_same_part(expected_part: Item, part: PartAccount) -> bool:
     if expected_part["take"]:
         return part.document is not None and part.document["content_sha256"] == expected_part["sha256"]
     return (
-        part.outcome is PartOutcome.LEFT
+        part.outcome is PartOutcome.SKIPPED
         and part.reason == expected_part["reason"]
         and part.filename in (expected_part["filename"], expected_part.get("subject"))
     )

@@ -13,19 +13,19 @@ from mailroom_sandbox.site.demo.accounting import Item, MailAccount, PartOutcome
 _COLUMNS = (
     ("mailbox", 16),
     ("status", 12),
-    ("supplier", 26),
+    ("supplier or reason", 26),
     ("number", 16),
     ("date", 10),
     ("total", 14),
     ("file", 28),
 )
-_NARROWEST = {"supplier": 12, "file": 10}
+_NARROWEST = {"supplier or reason": 18, "file": 10}
 _GAP = "  "
 _STYLES = {"completed": "green", "needs_review": "yellow", "skipped": "dim", "failed": "red"}
 _OUTCOMES = {
     PartOutcome.DOCUMENT: "green",
     PartOutcome.DUPLICATE: "cyan",
-    PartOutcome.LEFT: "dim",
+    PartOutcome.SKIPPED: "dim",
     PartOutcome.WAITING: "red",
 }
 
@@ -38,6 +38,13 @@ class DocumentRows:
         self._mailboxes = mailboxes
         self._shown: dict[str, str] = {}
         self._widths = _fit_widths(console.width)
+
+    def knows_mailbox_of(self, document: Item) -> bool:
+        return document["doc_source_id"] in self._mailboxes
+
+    def name_mailboxes(self, mailboxes: Mapping[str, str]) -> None:
+        """Of doc sources that were connected meanwhile too."""
+        self._mailboxes = {**self._mailboxes, **mailboxes}
 
     def show_documents(self, documents: Iterable[Item]) -> None:
         for document in documents:

@@ -42,6 +42,11 @@ class Home:
         return self.path / "secrets.json"
 
     @property
+    def secret_files(self) -> Path:
+        """One folder a process, one file a secret."""
+        return self.path / "run" / "secrets"
+
+    @property
     def logs(self) -> Path:
         return self.path / "logs"
 
@@ -77,6 +82,11 @@ class Home:
     def deliveries(self) -> Path:
         return self.path / "deliveries.json"
 
+    def make_private(self) -> None:
+        """Mails, keys and passwords are below it: nobody else on the machine reads them."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.chmod(0o700)
+
     def read_or_create_secret(self, name: str) -> str:
         """A random value, made once and kept with the state."""
         kept: dict[str, str] = read_json(self.secrets, {})
@@ -100,7 +110,7 @@ def require_current_state(home: Home) -> None:
             f"the state in {home.path} is of another version of Mailroom ({found}, this one needs {STATE_VERSION}): "
             "`make clean` forgets it, or MAILROOM_HOME names another place"
         )
-    home.path.mkdir(parents=True, exist_ok=True)
+    home.make_private()
     home.state_version.write_text(f"{STATE_VERSION}\n")
 
 

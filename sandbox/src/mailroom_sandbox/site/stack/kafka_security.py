@@ -74,12 +74,17 @@ class BrokerSecurity:
 
 
 def prepare_broker_security(home: Home, certificates: Certificates) -> BrokerSecurity:
+    """As `find_broker_security`; the caller holds the lock, and starts the broker."""
+    security = find_broker_security(home, certificates)
+    _write_keystore(certificates.server, security.keystore)
+    return security
+
+
+def find_broker_security(home: Home, certificates: Certificates) -> BrokerSecurity:
     """A password for each process, kept with the state, and the site's certificate in the form that Kafka reads."""
     users = [BROKER, ADMIN, *(component.default_user for component in COMPONENTS)]
-    keystore = home.tls / "kafka.pem"
-    _write_keystore(certificates.server, keystore)
     passwords = {user: home.read_or_create_secret(f"kafka_password_{user}") for user in users}
-    return BrokerSecurity(keystore, certificates.bundle, passwords)
+    return BrokerSecurity(home.tls / "kafka.pem", certificates.bundle, passwords)
 
 
 def _write_keystore(server: Path, target: Path) -> None:

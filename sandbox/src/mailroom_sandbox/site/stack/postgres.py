@@ -18,22 +18,38 @@ import asyncpg
 from mailroom_common.errors import Fatal
 from mailroom_sandbox.site.stack import child
 from mailroom_sandbox.site.stack.child import Child
+from mailroom_sandbox.site.stack.postgres_security import DatabaseSecurity
 
 READY_S = 30
 STOP_S = 10
 USER = "mailroom"
 DATABASE = "mailroom"
-_NOBODY = 65534
+NOBODY = 65534
+NAMESPACE = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
 
 
 class Postgres:
-    """`folder` holds the cluster; it must be locked by the caller (`lock.hold_lock`). `durable=False` is for tests."""
+    """`folder` holds the cluster; it must be locked by the caller (`lock.hold_lock`). `durable=False` is for tests.
 
-    def __init__(self, folder: Path, *, port: int, password: str, log: Path, durable: bool = True) -> None:
-        self.server_url = f"postgresql://{USER}:{password}@127.0.0.1:{port}/postgres"
-        self.url = f"postgresql://{USER}:{password}@127.0.0.1:{port}/{DATABASE}"
+    `security` None takes connections without TLS. `url` is the owner's, which migrates.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        port: int,
+        password: str,
+        log: Path,
+        durable: bool = True,
+        security: DatabaseSecurity | None = None,
+    ) -> None:
+        server, query = f"postgresql://{USER}:{password}@127.0.0.1:{port}", security.url_query if security else ""
+        self.server_url = f"{server}/postgres{query}"
+        self.url = f"{server}/{DATABASE}{query}"
+        self.port = port
+        self.security = security
         self._folder = folder
-        self._port = port
         self._password = password
         self._log = log
         self._durable = durable
@@ -51,13 +67,19 @@ class Postgres:
         if not (self._folder / "data" / "PG_VERSION").exists():
             self._create_cluster()
         command: list[str | Path] = [*self._identity.prefix, find_binaries() / "postgres", "-D", self._folder / "data"]
-        command += ["-h", "127.0.0.1", "-p", str(self._port), "-k", "", "-c", "max_connections=300"]
+        # Secured, it is reached through `postgres_tls` alone.
+        listen = ["-h", "", "-k", self._folder] if self.security else ["-h", "127.0.0.1", "-k", ""]
+        command += [*listen, "-p", str(self.port), "-c", "max_connections=300"]
         if not self._durable:
             command += ["-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off"]
         self._child = child.spawn_process(
             "postgres", command, log=self._log, cwd=self._folder, user=self._identity.user, death_signal=signal.SIGINT
         )
         return self._child
+
+    @property
+    def socket(self) -> Path:
+        return self._folder / f".s.PGSQL.{self.port}"
 
     async def wait_until_ready(self) -> None:
         """Returns once the database `mailroom` is there; Fatal when the process ends first or takes too long."""
@@ -152,10 +174,11 @@ class _Identity:
 def _choose_identity() -> _Identity:
     if os.geteuid() != 0:
         return _Identity([], None)
-    namespace = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
-    if (
-        shutil.which("unshare")
-        and subprocess.run([*namespace, "true"], capture_output=True, check=False).returncode == 0
-    ):
-        return _Identity(namespace, None)
-    return _Identity([], _NOBODY)
+    return _Identity([*NAMESPACE], None) if has_user_namespaces() else _Identity([], NOBODY)
+
+
+def has_user_namespaces() -> bool:
+    """Whether this process may take another user's id, and give up its capabilities, in a namespace of its own."""
+    if shutil.which(NAMESPACE[0]) is None:
+        return False
+    return subprocess.run([*NAMESPACE, "true"], capture_output=True, check=False).returncode == 0

@@ -9,6 +9,7 @@ def message(*parts: dict[str, Any], state: str = "closed", **reasons: str) -> di
     return {
         "message_id": "m",
         "state": state,
+        "reason": None,
         "skip_reason": None,
         "parked_reason": None,
         "parts": list(parts),
@@ -49,7 +50,7 @@ def test_part_with_the_content_of_another_is_a_recorded_duplicate() -> None:
 def test_part_left_with_its_reason_is_accounted_for() -> None:
     account = build_mail_account("m", {"m": message(left("signature"))}, {})
     assert account.missing is None
-    assert [(each.outcome, each.reason) for each in account.parts] == [(PartOutcome.LEFT, "signature")]
+    assert [(each.outcome, each.reason) for each in account.parts] == [(PartOutcome.SKIPPED, "signature")]
 
 
 def test_mail_without_parts_is_accounted_for_once_it_is_closed() -> None:
@@ -69,7 +70,7 @@ def test_unfinished_document_is_waited_for(status: str) -> None:
         ({}, "not seen by the sync yet"),
         ({"m": message(part(document_id=None), state="open")}, "no result yet for a.pdf"),
         ({"m": message(part(document_id="gone"))}, "no result yet for a.pdf"),
-        ({"m": message(left(None))}, "left without a reason: a.pdf"),
+        ({"m": message(left(None))}, "skipped without a reason: a.pdf"),
         ({"m": message(state="parked", parked_reason="unavailable")}, "parked: unavailable"),
     ],
 )

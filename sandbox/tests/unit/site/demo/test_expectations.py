@@ -31,7 +31,7 @@ def taken(outcome: PartOutcome = PartOutcome.DOCUMENT, **changed: Any) -> PartAc
 
 
 def left(filename: str | None, reason: str) -> PartAccount:
-    return PartAccount("2", filename, PartOutcome.LEFT, reason, None)
+    return PartAccount("2", filename, PartOutcome.SKIPPED, reason, None)
 
 
 def test_what_is_as_expected_differs_in_nothing() -> None:
@@ -54,7 +54,7 @@ def test_wrong_value_is_said() -> None:
 def test_part_left_instead_of_taken_is_said_from_both_sides() -> None:
     assert judged(expected(TAKEN), left("r.pdf", "empty")) == [
         "a.eml: r.pdf must become a document",
-        "a.eml: r.pdf is left (empty) and not expected",
+        "a.eml: r.pdf is skipped (empty) and not expected",
     ]
 
 

@@ -24,7 +24,7 @@ def rows_of(*looks: list[dict[str, Any]]) -> list[str]:
 def test_document_is_shown_once_it_is_finished_and_only_once() -> None:
     lines = rows_of([document(status="pending", extraction=None)], [document()], [document()])
     assert len(lines) == 2
-    assert lines[0].split() == ["mailbox", "status", "supplier", "number", "date", "total", "file"]
+    assert lines[0].split() == ["mailbox", "status", "supplier", "or", "reason", "number", "date", "total", "file"]
     assert " ".join(lines[1].split()) == "ap@outlook.test completed Müller GmbH R-1 2026-11-01 119.00 EUR r.pdf"
 
 
@@ -43,3 +43,13 @@ def test_narrow_terminal_takes_from_file_and_supplier_only() -> None:
     lines = text.getvalue().splitlines()
     assert max(len(line) for line in lines) <= 110
     assert "2026-11-01  119.00 EUR" in lines[1]
+
+
+def test_mailbox_that_was_connected_later_is_named() -> None:
+    text = io.StringIO()
+    rows = DocumentRows(Console(file=text, width=160), {"s": "ap@outlook.test"})
+    later = document(doc_source_id="later")
+    assert not rows.knows_mailbox_of(later)
+    rows.name_mailboxes({"later": "new@gmail.test"})
+    rows.show_documents([later])
+    assert "new@gmail.test" in text.getvalue()

@@ -5,49 +5,57 @@ import binascii
 from collections.abc import AsyncIterator
 from typing import Annotated, Any
 from urllib.parse import quote
+from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import StreamingResponse
 
+from ingestion.api.examples import DOCUMENT_EXAMPLE, LIST_EXAMPLE
 from ingestion.domain.archive import sanitize_file_stem
 from ingestion.domain.transcript import EXTENSIONS
 from ingestion.ports import DocumentCatalog, DocumentFilter, StoredContent
+from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.blobs import BlobNotFound, BlobStore
 from mailroom_common.events import ResultStatus
 from mailroom_common.web import HTTPProblem, ListPage
 
 _OTHER_TYPE = "application/octet-stream"
+DocumentId = Annotated[UUID, Path(description="Id of the document.")]
 
 
 def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: APIKeys) -> APIRouter:
-    router = APIRouter()
+    router = APIRouter(tags=["Documents"], dependencies=[Depends(refuse_unknown_parameters)])
     viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
 
-    @router.get("/documents")
+    @router.get("/documents", summary="The documents, newest first", responses=LIST_EXAMPLE)
     async def list_documents(
         caller: viewer,
-        doc_source_id: str | None = None,
+        doc_source_id: DocSourceFilter = None,
         status: ResultStatus | None = None,
         content_sha256: str | None = None,
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
-        document_filter = DocumentFilter(doc_source_id=doc_source_id, status=status, content_sha256=content_sha256)
+        document_filter = DocumentFilter(
+            doc_source_id=None if doc_source_id is None else str(doc_source_id),
+            status=status,
+            content_sha256=content_sha256,
+        )
         before = None if cursor is None else decode_cursor(cursor)
         items, following = await catalog.list_documents(caller.tenant_id, document_filter, before=before, limit=limit)
         return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
 
-    @router.get("/documents/{document_id}")
-    async def get_document(caller: viewer, document_id: str) -> dict[str, Any]:
-        document = await catalog.find_document(caller.tenant_id, document_id)
+    @router.get("/documents/{document_id}", summary="One document with all its attachments", responses=DOCUMENT_EXAMPLE)
+    async def get_document(caller: viewer, document_id: DocumentId) -> dict[str, Any]:
+        document = await catalog.find_document(caller.tenant_id, str(document_id))
         if document is None:
             raise not_found()
         return document
 
-    @router.get("/documents/{document_id}/content")
-    async def get_content(caller: viewer, document_id: str) -> StreamingResponse:
-        content = await catalog.find_content(caller.tenant_id, document_id)
+    @router.get("/documents/{document_id}/content", summary="The bytes of a document, to be saved")
+    async def get_content(caller: viewer, document_id: DocumentId) -> StreamingResponse:
+        content = await catalog.find_content(caller.tenant_id, str(document_id))
         if content is None:
             raise not_found()
         chunks = blobs.read_blob(content.blob_key)

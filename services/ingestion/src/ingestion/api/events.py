@@ -10,6 +10,7 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 
 from ingestion.domain.document import format_rfc3339
 from ingestion.ports import Channel, ChannelSignals, EventLog, EventTickets
+from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
@@ -76,7 +77,7 @@ def build_events_router(
     stopping: asyncio.Event,
     heartbeat_s: float,
 ) -> APIRouter:
-    router = APIRouter()
+    router = APIRouter(tags=["Documents"], dependencies=[Depends(refuse_unknown_parameters)])
     streams = EventStreams(events, signals, stopping)
     require_viewer = require_role(keys, Role.VIEWER)
 
@@ -88,7 +89,7 @@ def build_events_router(
             raise HTTPProblem(401, "This ticket is used up, expired, or none of ours")
         return tenant_id
 
-    @router.get("/documents/events")
+    @router.get("/documents/events", summary="What becomes of documents, as server-sent events")
     async def open_stream(
         request: Request, tenant_id: Annotated[str, Depends(find_tenant)], last_event_id: str | None = None
     ) -> EventSourceResponse:
@@ -102,7 +103,11 @@ def build_events_router(
             headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"},
         )
 
-    @router.post("/documents/events/tickets", status_code=201)
+    @router.post(
+        "/documents/events/tickets",
+        status_code=201,
+        summary="A single-use ticket with which a browser opens the stream",
+    )
     async def issue_ticket(caller: Annotated[Caller, Depends(require_viewer)]) -> dict[str, Any]:
         ticket, expires_at = await tickets.issue_ticket(caller.tenant_id)
         return {"ticket": ticket, "expires_at": format_rfc3339(expires_at)}

@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstrai
 from ingestion.api.documents import decode_cursor, encode_cursor, not_found
 from ingestion.domain.reasons import parse_reason
 from ingestion.ports import DocumentCatalog, RereadFilter, Rereads
+from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.events import ResultStatus
 from mailroom_common.kafka.headers import REPLAY_ID_PATTERN
@@ -64,10 +65,10 @@ class ReprocessAnswer(BaseModel):
 
 
 def build_reprocess_router(catalog: DocumentCatalog, rereads: Rereads, keys: APIKeys) -> APIRouter:
-    router = APIRouter()
+    router = APIRouter(tags=["Documents"], dependencies=[Depends(refuse_unknown_parameters)])
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
 
-    @router.post("/documents/reprocess", status_code=202)
+    @router.post("/documents/reprocess", status_code=202, summary="Read many documents again")
     async def reprocess_documents(body: ReprocessRequest, caller: operator) -> ReprocessAnswer:
         wanted = body.to_filter()
         if body.dry_run:
@@ -81,7 +82,7 @@ def build_reprocess_router(catalog: DocumentCatalog, rereads: Rereads, keys: API
             next_cursor=None if page.next_after is None else encode_cursor(page.next_after),
         )
 
-    @router.post("/documents/{document_id}/reprocess", status_code=202)
+    @router.post("/documents/{document_id}/reprocess", status_code=202, summary="Read one document again")
     async def reprocess_document(document_id: str, caller: operator) -> dict[str, Any]:
         found = await rereads.request_document(caller.tenant_id, document_id, f"api-{uuid4()}")
         document = await catalog.find_document(caller.tenant_id, document_id) if found else None

@@ -4,6 +4,7 @@ import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -108,15 +109,16 @@ async def test_a_cursor_that_is_none_of_ours_is_refused(api: httpx.AsyncClient, 
 
 
 async def test_filters_narrow_the_list(site: Ingestion, api: httpx.AsyncClient) -> None:
-    await record_documents(site, 1, source="s1")
-    (other,) = await record_documents(site, 2, source="s2")
+    second = str(uuid4())
+    await record_documents(site, 1, source=str(uuid4()))
+    (other,) = await record_documents(site, 2, source=second)
     await site.leases.finish_document(await site.claim_document(), DONE)
 
     async def ids(**filters: str) -> list[str]:
         return [item["id"] for item in (await api.get("/documents", params=filters)).json()["items"]]
 
     sha256 = build_record(b"%PDF- 2").content_sha256
-    assert await ids(doc_source_id="s2") == [other]
+    assert await ids(doc_source_id=second) == [other]
     assert await ids(content_sha256=sha256) == [other]
     assert len(await ids(status="completed")) == 1
     assert await ids(status="failed") == []

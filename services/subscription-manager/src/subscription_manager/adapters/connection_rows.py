@@ -35,6 +35,8 @@ def parse_connection(row: asyncpg.Record) -> Connection:
         folders=tuple(row["folders"]),
         start_at=row["start_at"],
         grant_generation=row["grant_generation"],
+        relist_from=row["relist_from"],
+        relist_number=row["relist_number"],
         connection_status=None if status is None else ConnectionStatus(status),
         connection_reason=row["connection_reason"],
         current_error=row["current_error"],
@@ -88,6 +90,8 @@ def doc_source_values(connection: Connection) -> tuple[Any, ...]:
         connection.provider_ended_at,
         connection.sync_rows_deleted_at,
         connection.created_at,
+        connection.relist_from,
+        connection.relist_number,
     )
 
 

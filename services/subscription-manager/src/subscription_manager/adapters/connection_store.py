@@ -5,7 +5,6 @@ The locks over all instances are here too: session advisory locks, each on a ses
 
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -19,7 +18,7 @@ from mailroom_common.locks import SessionLock, hold_session_lock
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import acquire_session, open_transaction
 from mailroom_common.tokens.store import TokenStore
-from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS
+from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS, SYNC_REQUESTS_BACKFILL
 from subscription_manager.adapters.connection_rows import (
     doc_source_values,
     email_values,
@@ -31,7 +30,7 @@ from subscription_manager.domain.connection import (
     ConnectionState,
     build_doc_source_event,
     build_sync_request,
-    needs_new_version,
+    raise_version,
 )
 from subscription_manager.domain.subscription_schedule import WebhookURLs
 from subscription_manager.ports import LockedConnection, MailboxAlreadyConnected, PublishedVersion
@@ -56,12 +55,12 @@ _UPSERT_DOC_SOURCE = """
 insert into subscription_manager.doc_source
     (id, tenant_id, provider, profile, access, state, published_version, provider_user_id, provider_tenant, folders,
      start_at, grant_generation, client_state_hashes, next_check_at, failed_attempts, next_backstop_at,
-     provider_ended_at, sync_rows_deleted_at, created_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+     provider_ended_at, sync_rows_deleted_at, created_at, relist_from, relist_number)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 on conflict (id) do update set
     state = $6, published_version = $7, provider_user_id = $8, provider_tenant = $9, folders = $10, start_at = $11,
     grant_generation = $12, client_state_hashes = $13, next_check_at = $14, failed_attempts = $15,
-    next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18
+    next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18, relist_from = $20, relist_number = $21
 """
 
 _UPSERT_EMAIL = """
@@ -201,13 +200,15 @@ class PgConnectionStore:
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
-                # What waits in the outbox will be published anyway, and is older in the topic only for that reason.
-                "select id, published_version, state from subscription_manager.doc_source d where not exists ("
-                "select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text)",
+                "select id, published_version, state, exists ("
+                "select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text) as is_waiting "
+                "from subscription_manager.doc_source d",
                 DOC_SOURCES.name,
             )
         return [
-            PublishedVersion(str(row["id"]), row["published_version"], row["state"] == ConnectionState.DELETED)
+            PublishedVersion(
+                str(row["id"]), row["published_version"], row["state"] == ConnectionState.DELETED, row["is_waiting"]
+            )
             for row in rows
         ]
 
@@ -220,15 +221,15 @@ class PgConnectionStore:
                 await self._publish_version(conn, parse_connection(row))
 
     async def save_locked(
-        self, conn: PoolConnectionProxy, before: Connection, after: Connection, request_sync: SyncReason | None
+        self,
+        conn: PoolConnectionProxy,
+        before: Connection,
+        after: Connection,
+        request_sync: SyncReason | None,
+        above_version: int | None,
     ) -> Connection:
         """Within the transaction that holds the row's lock."""
-        # From `before` and not from `after`: the row is locked, so this is the newest version there is.
-        stored = (
-            replace(after, published_version=before.published_version + 1)
-            if needs_new_version(before, after)
-            else after
-        )
+        stored = raise_version(before, after, above_version)
         await self._upsert_rows(conn, stored)
         if stored.published_version != before.published_version:
             await self._publish_version(conn, stored)
@@ -262,7 +263,9 @@ class PgConnectionStore:
         self, conn: PoolConnectionProxy, doc_source_id: str, tenant_id: str, reason: SyncReason
     ) -> None:
         request = build_sync_request(doc_source_id, tenant_id, reason, self._clock())
-        await self._outbox.append_record(conn, SYNC_REQUESTS, doc_source_id, request, aggregate=doc_source_id)
+        # A run that may take long has a lane of its own, so that it does not delay other mailboxes.
+        topic = SYNC_REQUESTS_BACKFILL if reason is SyncReason.REPLAY else SYNC_REQUESTS
+        await self._outbox.append_record(conn, topic, doc_source_id, request, aggregate=doc_source_id)
 
 
 class _PgLockedConnection:
@@ -271,8 +274,11 @@ class _PgLockedConnection:
         self._conn = conn
         self.connection = connection
 
-    async def save_connection(self, connection: Connection, *, request_sync: SyncReason | None = None) -> Connection:
-        self.connection = await self._store.save_locked(self._conn, self.connection, connection, request_sync)
+    async def save_connection(
+        self, connection: Connection, *, request_sync: SyncReason | None = None, above_version: int | None = None
+    ) -> Connection:
+        before = self.connection
+        self.connection = await self._store.save_locked(self._conn, before, connection, request_sync, above_version)
         return self.connection
 
 

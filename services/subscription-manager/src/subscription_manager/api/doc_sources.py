@@ -1,15 +1,19 @@
 """`/doc-sources`: what the tenants' operators and programs see and do."""
 
 import binascii
+import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.config import JsonDict
 
+from mailroom_common.api_requests import DocSourceId, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.errors import ActionRequired, Rejected, Retryable
 from mailroom_common.events import Access, Profile
@@ -23,6 +27,7 @@ from subscription_manager.handlers.create_doc_source import (
     MailboxNotAllowed,
     ProviderNotSetUp,
 )
+from subscription_manager.handlers.relist_doc_source import InvalidRelist, RelistDocSource, StartNotAllowed
 from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected
 
 EmailAddress = Annotated[
@@ -31,8 +36,14 @@ EmailAddress = Annotated[
 ShortText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255)]
 
 
+_EXAMPLES: dict[str, JsonDict] = json.loads(Path(__file__).with_name("doc_source_examples.json").read_text())
+
+
 class NewDocSource(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    """Mail received before `start_at` (now, by default) is never stored. `address` is needed for application access;
+    with delegated access only this mailbox may then consent."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLES["request"]]})
 
     provider: ShortText
     profile: Profile
@@ -61,16 +72,33 @@ class NewDocSource(BaseModel):
         )
 
 
-class DocSourceCorrection(BaseModel):
-    """What is left out stays."""
+class DocSourceChange(BaseModel):
+    """What is left out stays. Either `address` and `folders` of one that is pending are corrected, or the mailbox is
+    listed again from a date, where `start_at` moves the limit itself back."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"folders": ["Inbox/Invoices"]}]})
 
     address: EmailAddress | None = None
     folders: list[ShortText] | None = Field(default=None, max_length=100)
+    relist_from: AwareDatetime | None = None
+    start_at: AwareDatetime | None = None
+
+    @property
+    def is_relist(self) -> bool:
+        return self.relist_from is not None or self.start_at is not None
+
+    @model_validator(mode="after")
+    def _require_one_kind(self) -> Self:
+        if self.is_relist and (self.address is not None or self.folders is not None):
+            raise ValueError("address and folders cannot be corrected together with relist_from or start_at")
+        return self
 
 
 class DocSourceView(BaseModel):
+    """`connection_reason` and `current_error` say what is wrong, and null means nothing is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLES["answer"]]})
+
     id: str
     tenant_id: str
     provider: str
@@ -82,8 +110,11 @@ class DocSourceView(BaseModel):
     connection_reason: str | None
     current_error: str | None
     subscription_expires_at: datetime | None
-    last_successful_sync_at: datetime | None
+    last_successful_sync_at: datetime | None = Field(
+        description="Reported by the worker at most once a minute: the newest sync may be younger (`GET /sync-runs`)."
+    )
     start_at: datetime | None
+    relist_from: datetime | None
     folders: list[str]
     created_at: datetime
 
@@ -103,6 +134,7 @@ class DocSourceView(BaseModel):
             subscription_expires_at=None if connection.subscription is None else connection.subscription.expires_at,
             last_successful_sync_at=connection.last_successful_sync_at,
             start_at=connection.start_at,
+            relist_from=connection.relist_from,
             folders=list(connection.folders),
             created_at=connection.created_at,
         )
@@ -117,12 +149,13 @@ class DocSourceHandlers:
     connections: ConnectionStore
     create: CreateDocSource
     change: ChangeConnectionState
+    relist: RelistDocSource
     public_url: str
 
 
 def build_doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRouter:
     """Every query is by the caller's tenant: another tenant's doc source is one that does not exist."""
-    routes = APIRouter(prefix="/doc-sources")
+    routes = APIRouter(prefix="/doc-sources", tags=["Doc sources"], dependencies=[Depends(refuse_unknown_parameters)])
     _add_read_routes(routes, handlers, keys)
     _add_creation_routes(routes, handlers, keys)
     _add_change_routes(routes, handlers, keys)
@@ -132,7 +165,7 @@ def build_doc_source_routes(handlers: DocSourceHandlers, keys: APIKeys) -> APIRo
 def _add_read_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKeys) -> None:
     viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
 
-    @routes.get("")
+    @routes.get("", summary="The doc sources of the tenant, oldest first")
     async def list_doc_sources(
         caller: viewer, limit: Annotated[int, Query(ge=1, le=200)] = 50, cursor: str | None = None
     ) -> ListPage[DocSourceView]:
@@ -145,24 +178,24 @@ def _add_read_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKe
             next_cursor=_encode_cursor(page[-1]) if has_more else None,
         )
 
-    @routes.get("/{doc_source_id}")
-    async def show_doc_source(doc_source_id: str, caller: viewer) -> DocSourceView:
-        return _view_or_404(await handlers.connections.find_connection(doc_source_id, tenant_id=caller.tenant_id))
+    @routes.get("/{doc_source_id}", summary="One doc source, and whether its connection works")
+    async def show_doc_source(doc_source_id: DocSourceId, caller: viewer) -> DocSourceView:
+        return _view_or_404(await handlers.connections.find_connection(str(doc_source_id), tenant_id=caller.tenant_id))
 
 
 def _add_creation_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: APIKeys) -> None:
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
 
-    @routes.post("", status_code=201)
+    @routes.post("", status_code=201, summary="Connect a mailbox: the answer has the link of the consent page")
     async def create_doc_source(body: NewDocSource, caller: operator) -> DocSourceWithLink:
         if body.access is Access.APPLICATION and caller.role < Role.ADMIN:
             raise HTTPProblem(403, "This key may not do that", "Application access needs the role admin.")
         connection, ticket = await _create_doc_source(handlers.create, body.to_request(caller.tenant_id))
         return _add_link(connection, ticket, handlers.public_url)
 
-    @routes.post("/{doc_source_id}/authorize")
-    async def create_link(doc_source_id: str, caller: operator) -> DocSourceWithLink:
-        connection = await handlers.connections.find_connection(doc_source_id, tenant_id=caller.tenant_id)
+    @routes.post("/{doc_source_id}/authorize", summary="A new link of the consent page")
+    async def create_link(doc_source_id: DocSourceId, caller: operator) -> DocSourceWithLink:
+        connection = await handlers.connections.find_connection(str(doc_source_id), tenant_id=caller.tenant_id)
         if connection is None:
             raise _not_found()
         if connection.access is not Access.DELEGATED or connection.state is ConnectionState.DELETING:
@@ -174,38 +207,40 @@ def _add_change_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: API
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
     admin = Annotated[Caller, Depends(require_role(keys, Role.ADMIN))]
 
-    @routes.patch("/{doc_source_id}")
-    async def correct_doc_source(doc_source_id: str, body: DocSourceCorrection, caller: operator) -> DocSourceView:
-        folders = None if body.folders is None else tuple(body.folders)
+    @routes.patch("/{doc_source_id}", summary="Correct one that is pending, or list the mailbox again from a date")
+    async def change_doc_source(doc_source_id: DocSourceId, body: DocSourceChange, caller: operator) -> DocSourceView:
         with _ConflictAs409():
+            if body.is_relist:
+                return _view_or_404(await _relist_doc_source(handlers.relist, str(doc_source_id), body, caller))
+            folders = None if body.folders is None else tuple(body.folders)
             return _view_or_404(
                 await handlers.change.correct_doc_source(
-                    caller.tenant_id, doc_source_id, address=body.address, folders=folders
+                    caller.tenant_id, str(doc_source_id), address=body.address, folders=folders
                 )
             )
 
-    @routes.post("/{doc_source_id}/pause")
-    async def pause_doc_source(doc_source_id: str, caller: operator) -> DocSourceView:
+    @routes.post("/{doc_source_id}/pause", summary="Stop syncing, and keep the connection")
+    async def pause_doc_source(doc_source_id: DocSourceId, caller: operator) -> DocSourceView:
         with _ConflictAs409():
-            return _view_or_404(await handlers.change.pause_doc_source(caller.tenant_id, doc_source_id))
+            return _view_or_404(await handlers.change.pause_doc_source(caller.tenant_id, str(doc_source_id)))
 
-    @routes.post("/{doc_source_id}/resume")
-    async def resume_doc_source(doc_source_id: str, caller: operator) -> DocSourceView:
+    @routes.post("/{doc_source_id}/resume", summary="Sync again; what came meanwhile is caught up")
+    async def resume_doc_source(doc_source_id: DocSourceId, caller: operator) -> DocSourceView:
         with _ConflictAs409():
-            return _view_or_404(await handlers.change.resume_doc_source(caller.tenant_id, doc_source_id))
+            return _view_or_404(await handlers.change.resume_doc_source(caller.tenant_id, str(doc_source_id)))
 
-    @routes.post("/{doc_source_id}/sync", status_code=202)
-    async def request_sync(doc_source_id: str, caller: operator) -> DocSourceView:
+    @routes.post("/{doc_source_id}/sync", status_code=202, summary="Ask for a sync of everything now")
+    async def request_sync(doc_source_id: DocSourceId, caller: operator) -> DocSourceView:
         with _ConflictAs409():
-            return _view_or_404(await handlers.change.request_sync(caller.tenant_id, doc_source_id))
+            return _view_or_404(await handlers.change.request_sync(caller.tenant_id, str(doc_source_id)))
 
-    @routes.delete("/{doc_source_id}", status_code=202)
-    async def delete_doc_source(doc_source_id: str, caller: admin, purge: bool = False) -> DocSourceView:
+    @routes.delete("/{doc_source_id}", status_code=202, summary="End the connection; documents stay")
+    async def delete_doc_source(doc_source_id: DocSourceId, caller: admin, purge: bool = False) -> DocSourceView:
         if purge:
             raise HTTPProblem(
                 501, "Purging is not there yet", "Delete without purge; documents, blobs and archive stay."
             )
-        return _view_or_404(await handlers.change.delete_doc_source(caller.tenant_id, doc_source_id))
+        return _view_or_404(await handlers.change.delete_doc_source(caller.tenant_id, str(doc_source_id)))
 
 
 async def _create_doc_source(create: CreateDocSource, request: DocSourceRequest) -> tuple[Connection, str | None]:
@@ -223,6 +258,23 @@ async def _create_doc_source(create: CreateDocSource, request: DocSourceRequest)
         raise HTTPProblem(422, "The provider refuses this mailbox", type(error).__name__) from error
     except Retryable as error:
         raise HTTPProblem(503, "The provider could not be asked for the folders") from error
+
+
+async def _relist_doc_source(
+    relist: RelistDocSource, doc_source_id: str, body: DocSourceChange, caller: Caller
+) -> Connection | None:
+    try:
+        return await relist.relist_doc_source(
+            caller.tenant_id,
+            doc_source_id,
+            relist_from=None if body.relist_from is None else body.relist_from.astimezone(UTC),
+            start_at=None if body.start_at is None else body.start_at.astimezone(UTC),
+            may_move_start=caller.role >= Role.ADMIN,
+        )
+    except StartNotAllowed as error:
+        raise HTTPProblem(403, "This key may not do that", str(error)) from error
+    except InvalidRelist as error:
+        raise HTTPProblem(422, "The mailbox cannot be listed again so", str(error)) from error
 
 
 class _ConflictAs409:

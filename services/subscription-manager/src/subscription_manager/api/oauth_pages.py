@@ -57,7 +57,7 @@ class ConsentPageSettings:
 
 
 def build_oauth_routes(connect: ConnectMailbox, settings: ConsentPageSettings) -> APIRouter:
-    routes = APIRouter(prefix="/oauth")
+    routes = APIRouter(prefix="/oauth", include_in_schema=False)
     pages = _PageRenderer()
     _add_consent_page(routes, connect, settings, pages)
     _add_consent_button(routes, connect, settings, pages)

@@ -48,6 +48,7 @@ class PendingReason(StrEnum):
     OTHER_MAILBOX = "other_mailbox"  # another mailbox signed in than its `address` names
     FOLDERS_MISSING = "folders_missing"  # the mailbox has no folder of a name in `folders`; `current_error` names it
     FOLDERS_REFUSED = "folders_refused"  # the provider does not show the folders of the mailbox
+    CONSENT_LOST = "consent_lost"  # the database was restored to a time before its consent: consent again
     ALREADY_CONNECTED = "already_connected"  # the mailbox has a doc source of this profile already
 
 
@@ -90,6 +91,8 @@ class Connection:
     folders: tuple[str, ...] = ()
     start_at: datetime | None = None
     grant_generation: int = 0
+    relist_from: datetime | None = None
+    relist_number: int = 0
     connection_status: ConnectionStatus | None = None
     connection_reason: str | None = None
     current_error: str | None = None
@@ -161,12 +164,23 @@ def build_doc_source_event(connection: Connection, occurred_at: datetime) -> Doc
         client_states=list(connection.client_states),
         subscription_id=connection.subscription_id,
         grant_generation=connection.grant_generation,
+        relist_from=connection.relist_from,
+        relist_number=connection.relist_number,
     )
 
 
 def needs_new_version(before: Connection, after: Connection) -> bool:
     """Whether what `doc-sources` says of it changes."""
     return _published_content(before) != _published_content(after)
+
+
+def raise_version(before: Connection, after: Connection, above_version: int | None) -> Connection:
+    """`after` as it is stored: published with a new version when what is published changes, or where a version that
+    the topic has already (`above_version`) is to be exceeded."""
+    if above_version is None and not needs_new_version(before, after):
+        return after
+    # From `before` and not from `after`: its row is locked, so this is the newest version that the table has.
+    return replace(after, published_version=max(before.published_version, above_version or 0) + 1)
 
 
 def _published_content(connection: Connection) -> DocSource | None:

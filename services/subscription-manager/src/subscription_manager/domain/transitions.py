@@ -200,6 +200,11 @@ def resume_connection(connection: Connection, next_backstop_at: datetime) -> Con
     return replace(connection, state=ConnectionState.ACTIVE, next_backstop_at=next_backstop_at)
 
 
+def request_relist(connection: Connection, *, relist_from: datetime, start_at: datetime | None) -> Connection:
+    """Each request is a new one, also for the same time: its number is what makes a new version of the doc source."""
+    return replace(connection, relist_from=relist_from, relist_number=connection.relist_number + 1, start_at=start_at)
+
+
 def begin_deletion(connection: Connection, now: datetime, *, has_grant: bool = False) -> Connection:
     """A connection without consent is deleted at once: nobody outside knows anything of it. `has_grant`: a consent got
     as far as storing its grant, which is to be given back first."""

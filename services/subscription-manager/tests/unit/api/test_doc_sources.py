@@ -21,8 +21,10 @@ from mailroom_common.web import build_service_app
 from subscription_manager.api.doc_sources import DocSourceHandlers, build_doc_source_routes
 from subscription_manager.domain.connection import ConnectionState, CurrentSubscription
 
-OURS = make_connection()
-THEIRS = make_connection(id="99999999-9999-4999-8999-999999999999", tenant_id="other")
+OURS = make_connection(start_at=NOW - timedelta(days=300))
+THEIRS = make_connection(
+    start_at=NOW - timedelta(days=300), id="99999999-9999-4999-8999-999999999999", tenant_id="other"
+)
 FIELDS = {
     "id",
     "tenant_id",
@@ -37,6 +39,7 @@ FIELDS = {
     "subscription_expires_at",
     "last_successful_sync_at",
     "start_at",
+    "relist_from",
     "folders",
     "created_at",
 }
@@ -55,7 +58,9 @@ class API:
         self.setup = ConsentSetup(OURS, THEIRS)
         self.connections = self.setup.connections
         self.grants = self.setup.grants
-        handlers = DocSourceHandlers(self.connections, self.setup.create, self.setup.change, PUBLIC_URL)
+        handlers = DocSourceHandlers(
+            self.connections, self.setup.create, self.setup.change, self.setup.relist, PUBLIC_URL
+        )
         keys = ",".join(
             f"{tenant}:{role}:{sha256(f'{tenant}-{role}'.encode()).hexdigest()}"
             for tenant in ("acme", "other")
@@ -89,6 +94,8 @@ ENDPOINTS: list[tuple[str, str, str, dict[str, object] | None]] = [
     ("POST", "/doc-sources/{id}/pause", "operator", None),
     ("POST", "/doc-sources/{id}/resume", "operator", None),
     ("POST", "/doc-sources/{id}/sync", "operator", None),
+    ("PATCH", "/doc-sources/{id}", "operator", {"relist_from": "2026-03-01T00:00:00Z"}),
+    ("PATCH", "/doc-sources/{id}", "admin", {"start_at": "2020-01-01T00:00:00Z"}),
     ("DELETE", "/doc-sources/{id}", "admin", None),
     ("DELETE", "/doc-sources/{id}?purge=true", "admin", None),
 ]
@@ -125,7 +132,8 @@ async def test_doc_source_of_another_tenant_is_one_that_does_not_exist(
 ) -> None:
     before = dict(api.connections.rows)
     answer = await api.call_api(method, path.format(id=unknown), json=body)
-    assert answer.status_code == (501 if "purge" in path else 404)
+    expected = 400 if unknown == "nonsense" else 501 if "purge" in path else 404
+    assert answer.status_code == expected
     assert api.connections.rows == before
     assert api.connections.sync_requests == []
 

@@ -1,32 +1,38 @@
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
-from connection_fakes import ID, NOW, FakeConnectionStore, make_connection
+from connection_fakes import ID, NOW, Clock, FakeConnectionStore, make_connection, make_subscription
 
-from mailroom_common.events import DocSource
-from subscription_manager.domain.connection import ConnectionState
-from subscription_manager.handlers.republish_doc_sources import RepublishDocSources
+from mailroom_common.events import Access, ClientState, DocSource, SyncReason
+from subscription_manager.domain.connection import (
+    Connection,
+    ConnectionState,
+    PendingReason,
+    SubscriptionStatus,
+    build_doc_source_event,
+)
+from subscription_manager.handlers.republish_doc_sources import ReconciledVersions, RepublishDocSources
 
-SUBSCRIBED = make_connection()
+LATER = ClientState(sha256="later", valid_until=NOW + timedelta(days=7))
 
 
 class Topic:
-    def __init__(self, **versions: int) -> None:
-        self._versions = versions
+    """Connections as they were published; a version alone is a tombstone."""
+
+    def __init__(self, *published: Connection, tombstones: dict[str, int] | None = None) -> None:
+        self._sources = {one.id: build_doc_source_event(one, NOW) for one in published}
+        self._versions = {one.id: one.published_version for one in published} | (tombstones or {})
 
     def get_source(self, doc_source_id: str) -> DocSource | None:
-        version = self._versions.get(doc_source_id.replace("-", ""))
-        if version is None:
-            return None
-        return DocSource(
-            event_id="e",
-            occurred_at=NOW,
-            tenant_id="acme",
-            doc_source_id=doc_source_id,
-            version=version,
-            provider="outlook",
-            profile=SUBSCRIBED.profile,
-            access=SUBSCRIBED.access,
-            state="active",  # type: ignore[arg-type]  # only the version is read
-        )
+        return self._sources.get(doc_source_id)
+
+    def list_versions(self) -> dict[str, int]:
+        return self._versions
+
+
+async def _reconcile(connections: FakeConnectionStore, topic: Topic) -> ReconciledVersions:
+    return await RepublishDocSources(connections, topic, Clock()).reconcile_with_topic()
 
 
 @pytest.mark.parametrize(
@@ -43,6 +49,110 @@ async def test_doc_source_that_is_outdated_in_the_topic_is_published_again(
     state: ConnectionState, shown: int | None, is_repeated: bool
 ) -> None:
     connections = FakeConnectionStore(make_connection(state=state, published_version=7))
-    topic = Topic() if shown is None else Topic(**{ID.replace("-", ""): shown})
-    assert await RepublishDocSources(connections, topic).republish_outdated() == int(is_repeated)
+    topic = Topic() if shown is None else Topic(make_connection(published_version=shown))
+    assert await _reconcile(connections, topic) == ReconciledVersions(republished=int(is_repeated))
     assert connections.republished == ([ID] if is_repeated else [])
+
+
+async def test_restored_version_is_raised_above_that_of_the_topic() -> None:
+    connections = FakeConnectionStore(make_connection(published_version=5))
+    found = await _reconcile(connections, Topic(make_connection(published_version=8)))
+    assert found == ReconciledVersions(lifted=1)
+    assert [(key, version) for key, version, _ in connections.published] == [(ID, 9)]
+    assert connections.sync_requests == [(ID, SyncReason.RESUME)]
+    assert connections.only_row().next_check_at == NOW
+    assert await _reconcile(connections, Topic(connections.only_row())) == ReconciledVersions()
+
+
+@pytest.mark.parametrize(
+    ("restored", "published", "adopted"),
+    [
+        (ConnectionState.ACTIVE, ConnectionState.PAUSED, ConnectionState.PAUSED),
+        (ConnectionState.PAUSED, ConnectionState.ACTIVE, ConnectionState.ACTIVE),
+        (ConnectionState.ACTIVE, ConnectionState.DELETING, ConnectionState.DELETING),
+        (ConnectionState.PENDING, ConnectionState.ACTIVE, ConnectionState.PENDING),  # the grant of its consent is lost
+    ],
+)
+async def test_last_word_of_the_operator_holds(
+    restored: ConnectionState, published: ConnectionState, adopted: ConnectionState
+) -> None:
+    connections = FakeConnectionStore(make_connection(state=restored, published_version=5))
+    await _reconcile(connections, Topic(make_connection(state=published, published_version=8, folders=("Inbox",))))
+    assert connections.only_row().state is adopted
+    assert bool(connections.sync_requests) is (adopted is ConnectionState.ACTIVE)
+
+
+async def test_doc_source_deleted_since_the_backup_is_deleted_again() -> None:
+    connections = FakeConnectionStore(make_connection(published_version=5))
+    assert await _reconcile(connections, Topic(tombstones={ID: 8})) == ReconciledVersions(lifted=1)
+    row = connections.only_row()
+    assert (row.state, row.published_version, row.next_check_at) == (ConnectionState.DELETING, 9, NOW)
+
+
+async def test_subscription_made_since_the_backup_is_made_anew_and_pushes_of_both_are_genuine() -> None:
+    known = ClientState(sha256="old", valid_until=NOW + timedelta(days=6))
+    restored = make_connection(published_version=5, subscription=make_subscription(), client_states=(known,))
+    newer = replace(
+        restored,
+        published_version=8,
+        subscription=make_subscription(subscription_id="sub-new"),
+        client_states=(known, LATER),
+    )
+    connections = FakeConnectionStore(restored)
+    await _reconcile(connections, Topic(newer))
+    row = connections.only_row()
+    assert row.subscription is not None
+    assert row.subscription.status is SubscriptionStatus.REMOVED
+    assert row.client_states == (known, LATER)
+
+
+async def test_subscription_that_is_the_same_stays() -> None:
+    restored = make_connection(published_version=5, subscription=make_subscription())
+    connections = FakeConnectionStore(restored)
+    await _reconcile(connections, Topic(replace(restored, published_version=8)))
+    assert connections.only_row().subscription == restored.subscription
+
+
+async def test_mailbox_connected_since_the_backup_waits_for_its_consent_again() -> None:
+    connections = FakeConnectionStore()
+    made = make_connection(published_version=4, client_states=(LATER,), folders=("Invoices",))
+    assert await _reconcile(connections, Topic(made)) == ReconciledVersions(rebuilt=1)
+    row = connections.only_row()
+    assert (row.state, row.connection_reason) == (ConnectionState.PENDING, PendingReason.CONSENT_LOST)
+    assert (row.address, row.folders, row.client_states) == (made.address, made.folders, made.client_states)
+    assert (row.published_version, row.provider_user_id) == (5, None)
+    assert connections.sync_requests == []
+
+
+async def test_application_access_given_since_the_backup_goes_on() -> None:
+    connections = FakeConnectionStore()
+    made = make_connection(access=Access.APPLICATION, published_version=4, provider_user_id="ada@contoso.example")
+    await _reconcile(connections, Topic(made))
+    row = connections.only_row()
+    assert (row.state, row.provider_user_id, row.next_check_at) == (ConnectionState.ACTIVE, made.provider_user_id, NOW)
+    assert connections.sync_requests == [(ID, SyncReason.CONNECT)]
+
+
+async def test_one_that_is_made_and_deleted_since_the_backup_is_only_a_tombstone() -> None:
+    connections = FakeConnectionStore()
+    await _reconcile(connections, Topic(make_connection(state=ConnectionState.DELETING, published_version=4)))
+    assert connections.only_row().state is ConnectionState.DELETED
+    assert connections.published == [(ID, 5, None)]
+    assert await _reconcile(FakeConnectionStore(), Topic(tombstones={ID: 5})) == ReconciledVersions()
+
+
+async def test_mailbox_that_another_doc_source_still_has_is_not_rebuilt() -> None:
+    held = make_connection(id="00000000-0000-4000-8000-000000000001", provider_user_id="ada@contoso.example")
+    connections = FakeConnectionStore(held)
+    made = make_connection(access=Access.APPLICATION, published_version=4, provider_user_id="ada@contoso.example")
+    assert await _reconcile(connections, Topic(held, made)) == ReconciledVersions()
+
+
+async def test_version_that_another_instance_raised_meanwhile_is_left() -> None:
+    connections = FakeConnectionStore(make_connection(published_version=5))
+
+    async def raise_first() -> None:
+        connections.rows[ID] = make_connection(published_version=9)
+
+    connections.before_lock = raise_first
+    assert await _reconcile(connections, Topic(make_connection(published_version=8))) == ReconciledVersions()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from mailroom_common.postgres import acquire_session
+from mailroom_common.postgres import DatabaseSession, acquire_session
 
 _MESSAGES = """
 select doc_source_id, tenant_id, seq, message_id, internet_message_id, state, skip_reason, parked_reason,
@@ -15,6 +15,20 @@ select doc_source_id, tenant_id, seq, message_id, internet_message_id, state, sk
 from sync_engine.message
 where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3) and ($4::text is null or state = $4)
 order by seq desc limit $5
+"""
+# A message that was never fetched has no row of its own yet: it is parked, and all that is known is why.
+_FIND_MESSAGES = """
+select doc_source_id, tenant_id, seq, message_id, internet_message_id, state, skip_reason, parked_reason,
+       folder, subject, sender_address, received_at, processed_at, closed_at
+from sync_engine.message
+where message_id = $2 and tenant_id = $1 and ($3::text is null or doc_source_id = $3)
+union all
+select p.doc_source_id, p.tenant_id, p.seq, p.message_id, null, 'parked', null, p.reason,
+       null, null, null, null, p.last_failed_at, null
+from sync_engine.parked_item p
+where p.message_id = $2 and p.tenant_id = $1 and ($3::text is null or p.doc_source_id = $3) and not exists (
+    select from sync_engine.message m where m.doc_source_id = p.doc_source_id and m.message_id = p.message_id)
+order by doc_source_id limit 20
 """
 # The parts of all messages of a page in one query.
 _PARTS = """
@@ -38,6 +52,23 @@ from sync_engine.parked_item
 where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
 order by seq desc limit $4
 """
+_SYNC_STATES = """
+select s.doc_source_id, s.tenant_id, s.source_state, s.full_due_mark is not null as is_full_run_due,
+       s.refused_generation is not null and s.refused_generation >= s.grant_generation as is_grant_refused,
+       s.not_before, s.failed_attempts, s.modified_listed_until,
+       s.last_completed_full_started_at as last_full_run_started_at,
+       r.started_at as last_run_started_at, r.outcome as last_run_outcome, s.missing_folders,
+       (select count(*) from sync_engine.message m where m.doc_source_id = s.doc_source_id and m.state = 'open')
+           as open_messages,
+       (select count(*) from sync_engine.parked_item p where p.doc_source_id = s.doc_source_id) as parked_items
+from sync_engine.sync_state s
+left join lateral (
+    select started_at, outcome from sync_engine.sync_run where doc_source_id = s.doc_source_id order by seq desc limit 1
+) r on true
+where s.tenant_id = $1 and s.forgotten_at is null and s.doc_source_id > $2
+  and ($3::text is null or s.doc_source_id = $3)
+order by s.doc_source_id limit $4
+"""
 
 
 class PgMessageQueries:
@@ -51,17 +82,19 @@ class PgMessageQueries:
     ) -> Sequence[dict[str, object]]:
         """Each message with its `parts`, in the order of the mail."""
         async with acquire_session(self._pool) as conn:
-            messages = [
-                dict(row) for row in await conn.fetch(_MESSAGES, tenant_id, before, doc_source_id, state, limit)
-            ]
-            parts: dict[tuple[object, object], list[dict[str, object]]] = {}
-            sources = [message["doc_source_id"] for message in messages]
-            for row in await conn.fetch(_PARTS, sources, [message["message_id"] for message in messages]):
-                parts.setdefault((row["doc_source_id"], row["message_id"]), []).append(dict(row))
-        return [
-            {**message, "parts": parts.get((message["doc_source_id"], message["message_id"]), [])}
-            for message in messages
-        ]
+            return await _add_parts(conn, await conn.fetch(_MESSAGES, tenant_id, before, doc_source_id, state, limit))
+
+    async def find_messages(
+        self, tenant_id: str, message_id: str, *, doc_source_id: str | None
+    ) -> Sequence[dict[str, object]]:
+        async with acquire_session(self._pool) as conn:
+            return await _add_parts(conn, await conn.fetch(_FIND_MESSAGES, tenant_id, message_id, doc_source_id))
+
+    async def list_sync_states(
+        self, tenant_id: str, *, after: str, doc_source_id: str | None, limit: int
+    ) -> Sequence[dict[str, object]]:
+        async with acquire_session(self._pool) as conn:
+            return [dict(row) for row in await conn.fetch(_SYNC_STATES, tenant_id, after, doc_source_id, limit)]
 
     async def list_runs(
         self, tenant_id: str, *, before: int, doc_source_id: str | None, limit: int
@@ -74,3 +107,13 @@ class PgMessageQueries:
     ) -> Sequence[dict[str, object]]:
         async with acquire_session(self._pool) as conn:
             return [dict(row) for row in await conn.fetch(_PARKED, tenant_id, before, doc_source_id, limit)]
+
+
+async def _add_parts(conn: DatabaseSession, messages: Sequence[asyncpg.Record]) -> list[dict[str, object]]:
+    parts: dict[tuple[object, object], list[dict[str, object]]] = {}
+    sources = [message["doc_source_id"] for message in messages]
+    for row in await conn.fetch(_PARTS, sources, [message["message_id"] for message in messages]):
+        parts.setdefault((row["doc_source_id"], row["message_id"]), []).append(dict(row))
+    return [
+        {**message, "parts": parts.get((message["doc_source_id"], message["message_id"]), [])} for message in messages
+    ]

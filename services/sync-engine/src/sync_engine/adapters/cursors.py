@@ -7,7 +7,7 @@ import asyncpg
 
 from mailroom_common.events import DocSource
 from mailroom_common.postgres import DatabaseSession, acquire_session
-from mailroom_common.providers.ports import RELIST_SCOPE
+from mailroom_common.providers.ports import RELIST_SCOPE, ChangeListing
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.run_outcomes import CursorConflict
@@ -22,11 +22,23 @@ update sync_engine.cursor
 set position = $3, page_token = $4, relist_started_at = $5, updated_at = $6, version = version + 1
 where doc_source_id = $1 and scope = $2 and version = $7 returning version
 """
-# A re-list that is under way starts again from nothing: the history was refused, so mail may be missing from both.
+# A re-list that is under way starts again from nothing: the history was refused, so mail may be missing from both. And
+# it lists no less than it was to list before.
 _START_RELIST = """
-insert into sync_engine.cursor as old (doc_source_id, scope, relist_started_at, updated_at) values ($1, $2, $3, $3)
+insert into sync_engine.cursor as old (doc_source_id, scope, relist_started_at, relist_since, updated_at)
+values ($1, $2, $3, $4, $3)
 on conflict (doc_source_id, scope) do update
-set position = null, page_token = null, relist_started_at = $3, updated_at = $3, version = old.version + 1
+set position = null, page_token = null, relist_started_at = $3, updated_at = $3, version = old.version + 1,
+    relist_since = case
+        when old.position is not null or $4::timestamptz is null then $4
+        when old.relist_since is null then null
+        else least(old.relist_since, $4)
+    end
+"""
+_RESTART_ALL = """
+update sync_engine.cursor
+set position = null, page_token = null, relist_started_at = null, updated_at = $2, version = version + 1
+where doc_source_id = $1
 """
 
 
@@ -39,7 +51,7 @@ class PgCursors:
     async def read_cursor(self, doc_source_id: str, scope: str) -> Cursor:
         async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
-                "select scope, position, page_token, relist_started_at, version from sync_engine.cursor "
+                "select scope, position, page_token, relist_started_at, relist_since, version from sync_engine.cursor "
                 "where doc_source_id = $1 and scope = $2",
                 doc_source_id,
                 scope,
@@ -67,7 +79,18 @@ async def move_cursor(conn: DatabaseSession, source: DocSource, update: PageUpda
     if update.read_cursor is not None and update.next_cursor is not None:
         await _compare_and_swap(conn, source, update.read_cursor, update.next_cursor, now)
     if update.starts_relist:
-        await conn.execute(_START_RELIST, source.doc_source_id, RELIST_SCOPE, now)
+        await conn.execute(_START_RELIST, source.doc_source_id, RELIST_SCOPE, now, None)
+
+
+async def restart_cursors(
+    conn: DatabaseSession, doc_source_id: str, listing: ChangeListing, since: datetime | None, now: datetime
+) -> None:
+    """List again what the mailbox holds. A page that is being committed meanwhile finds another version."""
+    if listing is ChangeListing.MAILBOX_HISTORY:
+        await conn.execute(_START_RELIST, doc_source_id, RELIST_SCOPE, now, since)
+    else:
+        # By folder there is no list from a date whose position goes on afterwards: each folder from nothing.
+        await conn.execute(_RESTART_ALL, doc_source_id, now)
 
 
 async def _compare_and_swap(

@@ -8,7 +8,7 @@ import asyncpg
 from mailroom_common.events import DocSource, DocSourceState, Profile
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
-from mailroom_common.topics import ATTACHMENTS, MAIL_EVENTS
+from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, MAIL_EVENTS
 from sync_engine.adapters.cursors import move_cursor
 from sync_engine.adapters.messages import insert_parts, mark_listed, upsert_messages
 from sync_engine.adapters.parked_items import park_messages, resolve_items
@@ -33,7 +33,7 @@ class PgPages:
             written = [message for message in update.messages if message.message_id in new_ids]
             await insert_parts(conn, source, written)
             await delete_upload_records(conn, update.messages)
-            await self._append_events(conn, source, written, now)
+            await self._append_events(conn, source, update, written, now)
             await resolve_items(conn, source, update)
             await park_messages(conn, source, update.failed, now)
             await mark_listed(conn, source, update.seen_message_ids, now)
@@ -45,13 +45,19 @@ class PgPages:
         return CommittedPage(new_ids, sum(len(message.stored_parts) for message in written))
 
     async def _append_events(
-        self, conn: DatabaseSession, source: DocSource, messages: Sequence[ProcessedMessage], now: datetime
+        self,
+        conn: DatabaseSession,
+        source: DocSource,
+        update: PageUpdate,
+        messages: Sequence[ProcessedMessage],
+        now: datetime,
     ) -> None:
         for message in messages:
             key = f"{source.doc_source_id}:{message.message_id}"
+            topic = ATTACHMENTS_BACKFILL if update.is_backfill(message, now) else ATTACHMENTS
             for part in message.stored_parts:
                 event = map_attachment_event(source, message, part, now)
-                await self._outbox.append_record(conn, ATTACHMENTS, key, event, aggregate=key)
+                await self._outbox.append_record(conn, topic, key, event, aggregate=key)
             for mail_event in message.mail_events:
                 await self._outbox.append_record(
                     conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id

@@ -10,7 +10,9 @@ from mailroom_common.errors import Fatal
 from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derive_event_id
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+from mailroom_common.providers.ports import ChangeListing
 from mailroom_common.topics import CONNECTION_EVENTS
+from sync_engine.adapters.cursors import restart_cursors
 from sync_engine.domain.message_records import SyncState
 
 _FIRST_PAUSE_S = 2.0
@@ -18,7 +20,7 @@ _MAX_PAUSE_S = 900.0
 
 _SELECT = """
 select source_state, source_version, grant_generation, not_before, failed_attempts, refused_generation,
-       modified_listed_until, last_completed_full_started_at, full_due_mark, forgotten_at
+       modified_listed_until, last_completed_full_started_at, full_due_mark, relist_number, forgotten_at
 from sync_engine.sync_state where doc_source_id = $1
 """
 # Version, state and generation only rise; the failures of an older grant do not count for a newer one.
@@ -65,6 +67,13 @@ update sync_engine.sync_state set
     full_due_mark = case when $3::timestamptz is not null and full_due_mark = $4 then null else full_due_mark end
 where doc_source_id = $1 and grant_generation <= $2
   and (failed_attempts > 0 or not_before is not null or $3::timestamptz is not null)
+"""
+# The mark makes the next run a full one, and one after a failure too.
+_RAISE_RELIST_NUMBER = """
+update sync_engine.sync_state
+set relist_number = $2, full_due_mark = nextval('sync_engine.full_due_mark_number')
+where doc_source_id = $1 and relist_number < $2 and source_state = 'active' and forgotten_at is null
+returning doc_source_id
 """
 # Uploads of parts only: a blob that no part names is the sweeper's to remove.
 _DELETE_ROWS = (
@@ -150,6 +159,13 @@ class PgSyncStates:
                 until,
             )
 
+    async def begin_relist(self, source: DocSource, listing: ChangeListing) -> SyncState:
+        async with open_transaction(self._pool) as conn:
+            # The number and the cursors together: a crash between them would lose the re-list or begin it twice.
+            if await conn.fetchval(_RAISE_RELIST_NUMBER, source.doc_source_id, source.relist_number) is not None:
+                await restart_cursors(conn, source.doc_source_id, listing, source.relist_from, self._clock())
+            return await _raise_and_read(conn, source)
+
     async def forget_source(self, source: DocSource) -> None:
         async with open_transaction(self._pool) as conn:
             await _raise_and_read(conn, source)
@@ -199,4 +215,5 @@ async def _raise_and_read(conn: DatabaseSession, source: DocSource) -> SyncState
         modified_listed_until=row["modified_listed_until"],
         last_completed_full_started_at=row["last_completed_full_started_at"],
         full_due_mark=row["full_due_mark"],
+        relist_number=row["relist_number"],
     )

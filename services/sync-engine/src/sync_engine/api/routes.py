@@ -1,15 +1,24 @@
-"""`GET /messages`, `/sync-runs`, `/parked-items`: what became of each mail and each sync run."""
+"""`GET /messages`, `/sync-runs`, `/sync-states`, `/parked-items`: what became of each mail, and how the syncs go."""
 
 import base64
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Annotated, Literal, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
+from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Path, Query
 
+from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.web import HTTPProblem, ListPage
+from sync_engine.api.responses import (
+    APIResponse,
+    MessageResponse,
+    ParkedItemResponse,
+    SyncRunResponse,
+    SyncStateResponse,
+)
+from sync_engine.domain.message_outcome import PartResult, judge_outcome
+from sync_engine.domain.message_records import MessageState
 
 # The largest bigint of Postgres.
 _ABOVE_THE_NEWEST = 2**63 - 1
@@ -30,123 +39,128 @@ class MessageQueries(Protocol):
         self, tenant_id: str, *, before: int, doc_source_id: str | None, limit: int
     ) -> Sequence[dict[str, object]]: ...
 
+    async def list_sync_states(
+        self, tenant_id: str, *, after: str, doc_source_id: str | None, limit: int
+    ) -> Sequence[dict[str, object]]:
+        """In the order of their doc sources, those behind `after`."""
+        ...
 
-class _Response(BaseModel):
-    model_config = ConfigDict(extra="ignore", populate_by_name=True)
-
-
-class PartResponse(_Response):
-    """`skip_reason` says why a part was not stored; `document_id`, `result_status` and `result_reason` are ingestion's.
-
-    `parked_reason` is null as long as parts are parked with their whole message only.
-    """
-
-    part_path: str
-    filename: str | None
-    content_type: str | None
-    size_bytes: int | None
-    content_sha256: str | None
-    stored: bool
-    skip_reason: str | None
-    parked_reason: str | None = None
-    attachment_id: str | None
-    document_id: str | None
-    result_status: str | None
-    result_reason: str | None
-
-
-class MessageResponse(_Response):
-    doc_source_id: str
-    tenant_id: str
-    message_id: str
-    internet_message_id: str | None
-    state: str
-    skip_reason: str | None
-    parked_reason: str | None
-    folder: str | None
-    subject: str | None
-    sender: str | None = Field(validation_alias="sender_address", serialization_alias="from")
-    received_at: datetime | None
-    processed_at: datetime
-    closed_at: datetime | None
-    parts: list[PartResponse]
-
-
-class SyncRunResponse(_Response):
-    run_id: str
-    doc_source_id: str
-    tenant_id: str
-    kind: str
-    reasons: list[str]
-    started_at: datetime
-    finished_at: datetime | None
-    outcome: str | None
-    detail: str | None
-    new_messages: int
-    unannounced_messages: int
-    stored_parts: int
-    parked_items: int
-
-
-class ParkedItemResponse(_Response):
-    doc_source_id: str
-    tenant_id: str
-    message_id: str
-    reason: str
-    detail: str | None
-    attempts: int
-    first_failed_at: datetime
-    last_failed_at: datetime
-    next_attempt_at: datetime | None
+    async def find_messages(
+        self, tenant_id: str, message_id: str, *, doc_source_id: str | None
+    ) -> Sequence[dict[str, object]]:
+        """The message in each doc source that has it: several may read one mailbox."""
+        ...
 
 
 MessageStateName = Literal["open", "closed", "parked", "observed", "removed"]
-Limit = Annotated[int, Query(ge=1, le=200)]
-A = TypeVar("A", bound=_Response)
+Limit = Annotated[int, Query(ge=1, le=200, description="How many items a page has.")]
+Cursor = Annotated[str | None, Query(description="`next_cursor` of the page before, unchanged.")]
+MessageId = Annotated[str, Path(max_length=1000, description="The provider's id of the message.")]
+A = TypeVar("A", bound=APIResponse)
 
 
 def build_router(queries: MessageQueries, keys: APIKeys) -> APIRouter:
-    router = APIRouter()
-    viewer = Depends(require_role(keys, Role.VIEWER))
+    router = APIRouter(tags=["Mail and syncs"], dependencies=[Depends(refuse_unknown_parameters)])
+    viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
+    _add_message_routes(router, queries, viewer)
+    _add_sync_routes(router, queries, viewer)
+    return router
 
-    @router.get("/messages")
+
+def _add_message_routes(router: APIRouter, queries: MessageQueries, viewer: Any) -> None:  # Any: an annotated Caller
+    @router.get("/messages", summary="What became of each mail, newest first")
     async def list_messages(
-        caller: Annotated[Caller, viewer],
-        doc_source_id: str | None = None,
+        caller: viewer,
+        doc_source_id: DocSourceFilter = None,
         state: MessageStateName | None = None,
         limit: Limit = 50,
-        cursor: str | None = None,
+        cursor: Cursor = None,
     ) -> ListPage[MessageResponse]:
+        """`outcome` and `reason` of a message say it in a word; its parts say it of each part."""
         rows = await queries.list_messages(
-            caller.tenant_id, before=_decode_cursor(cursor), doc_source_id=doc_source_id, state=state, limit=limit + 1
+            caller.tenant_id,
+            before=_decode_cursor(cursor),
+            doc_source_id=_as_text(doc_source_id),
+            state=state,
+            limit=limit + 1,
         )
-        return _build_page(MessageResponse, rows, limit)
+        return _build_page(MessageResponse, [_judge_message(row) for row in rows], limit)
 
-    @router.get("/sync-runs")
+    @router.get("/messages/{message_id}", summary="What became of one mail, and why it was not filed")
+    async def show_message(
+        caller: viewer, message_id: MessageId, doc_source_id: DocSourceFilter = None
+    ) -> MessageResponse:
+        """By the provider's id of the message; where several doc sources read the mailbox, with `doc_source_id`."""
+        rows = await queries.find_messages(caller.tenant_id, message_id, doc_source_id=_as_text(doc_source_id))
+        if not rows:
+            raise HTTPProblem(404, "There is no such message", "No sync of this tenant has seen it, or it was not due.")
+        if len(rows) > 1:
+            sources = [str(row["doc_source_id"]) for row in rows]
+            raise HTTPProblem(
+                409, "Several doc sources have this message", "Give one as doc_source_id.", doc_source_ids=sources
+            )
+        return MessageResponse.model_validate(_judge_message(rows[0]))
+
+
+def _add_sync_routes(router: APIRouter, queries: MessageQueries, viewer: Any) -> None:  # Any: an annotated Caller
+    @router.get("/sync-runs", summary="The sync runs, newest first")
     async def list_sync_runs(
-        caller: Annotated[Caller, viewer],
-        doc_source_id: str | None = None,
-        limit: Limit = 50,
-        cursor: str | None = None,
+        caller: viewer, doc_source_id: DocSourceFilter = None, limit: Limit = 50, cursor: Cursor = None
     ) -> ListPage[SyncRunResponse]:
+        """Uneventful ones are deleted after a while."""
         rows = await queries.list_runs(
-            caller.tenant_id, before=_decode_cursor(cursor), doc_source_id=doc_source_id, limit=limit + 1
+            caller.tenant_id, before=_decode_cursor(cursor), doc_source_id=_as_text(doc_source_id), limit=limit + 1
         )
         return _build_page(SyncRunResponse, rows, limit)
 
-    @router.get("/parked-items")
+    @router.get("/sync-states", summary="How far the sync of each mailbox is, and when it is tried next")
+    async def list_sync_states(
+        caller: viewer, doc_source_id: DocSourceFilter = None, limit: Limit = 50, cursor: Cursor = None
+    ) -> ListPage[SyncStateResponse]:
+        """A doc source is here once the worker has read it from `doc-sources`."""
+        rows = await queries.list_sync_states(
+            caller.tenant_id, after=cursor or "", doc_source_id=_as_text(doc_source_id), limit=limit + 1
+        )
+        page = [SyncStateResponse.model_validate(row) for row in rows[:limit]]
+        return ListPage(items=page, next_cursor=page[-1].doc_source_id if len(rows) > limit else None)
+
+    @router.get("/parked-items", summary="Mails that could not be fetched or stored, newest first")
     async def list_parked_items(
-        caller: Annotated[Caller, viewer],
-        doc_source_id: str | None = None,
-        limit: Limit = 50,
-        cursor: str | None = None,
+        caller: viewer, doc_source_id: DocSourceFilter = None, limit: Limit = 50, cursor: Cursor = None
     ) -> ListPage[ParkedItemResponse]:
+        """They are tried again at `next_attempt_at`; null: by the next run that somebody asks for."""
         rows = await queries.list_parked_items(
-            caller.tenant_id, before=_decode_cursor(cursor), doc_source_id=doc_source_id, limit=limit + 1
+            caller.tenant_id, before=_decode_cursor(cursor), doc_source_id=_as_text(doc_source_id), limit=limit + 1
         )
         return _build_page(ParkedItemResponse, rows, limit)
 
-    return router
+
+def _judge_message(row: dict[str, object]) -> dict[str, object]:
+    """The row with its outcome."""
+    parts: Any = row["parts"]  # Any: rows of `message_part`, as the query names their columns
+    outcome, reason = judge_outcome(
+        MessageState(str(row["state"])),
+        [
+            PartResult(
+                skip_reason=part["skip_reason"],
+                result_status=part["result_status"],
+                result_reason=part["result_reason"],
+                is_duplicate=part["document_id"] is not None and part["document_id"] != part["attachment_id"],
+            )
+            for part in parts
+        ],
+        skip_reason=_text_or_none(row["skip_reason"]),
+        parked_reason=_text_or_none(row["parked_reason"]),
+    )
+    return {**row, "outcome": outcome, "reason": reason}
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
+def _as_text(doc_source_id: UUID | None) -> str | None:
+    return None if doc_source_id is None else str(doc_source_id)
 
 
 def _build_page(response_type: type[A], rows: Sequence[dict[str, object]], limit: int) -> ListPage[A]:

@@ -11,13 +11,14 @@ class Cursor:
     `scope` is a folder id, or one of the two scopes of a mailbox with a history: `HISTORY_SCOPE`, `RELIST_SCOPE`.
 
     `relist_started_at` is set while a round from nothing (a first sync, or one after a refused position) is under
-    way.
+    way. `relist_since` is from when a mailbox with a history is listed again, None: from the start of the doc source.
     """
 
     scope: str
     position: str | None = None
     page_token: str | None = None
     relist_started_at: datetime | None = None
+    relist_since: datetime | None = None
     version: int = 0
 
     @property

@@ -1,12 +1,15 @@
 """What a sync run knows of messages and writes of them, and the update that one transaction commits."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from mailroom_common.events import MailEvent
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.cursor import Cursor
+
+# A first sync meets mail that has just arrived as well: what is younger than this is read like any new mail.
+_NEW_MAIL_AGE = timedelta(hours=1)
 
 
 class MessageState(StrEnum):
@@ -108,6 +111,12 @@ class PageUpdate:
     starts_relist: bool = False  # the position starts at now: what the mailbox holds already has to be listed
     resets_back_off: bool = False  # if a message is new: failures before it count no more
 
+    def is_backfill(self, message: ProcessedMessage, now: datetime) -> bool:
+        """Whether the message is old mail that a first sync or a re-list found: reading it must delay no new mail."""
+        received_at = message.summary.received_at
+        is_round_from_nothing = self.read_cursor is not None and self.read_cursor.has_no_position
+        return is_round_from_nothing and received_at is not None and received_at < now - _NEW_MAIL_AGE
+
     @property
     def is_empty(self) -> bool:
         return not (self.messages or self.failed or self.resolved_item_ids)
@@ -147,3 +156,4 @@ class SyncState:
     modified_listed_until: datetime | None = None
     last_completed_full_started_at: datetime | None = None
     full_due_mark: int | None = None
+    relist_number: int = 0  # of the newest re-list that was begun

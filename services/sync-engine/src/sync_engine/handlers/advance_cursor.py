@@ -62,8 +62,9 @@ class AdvanceCursor:
         refusals = 0
         while True:
             try:
+                since = max(run.start_at, cursor.relist_since or run.start_at)
                 page = await run.provider.list_changes(
-                    run.mailbox, scope, run.start_at, position=cursor.position, page_token=cursor.page_token
+                    run.mailbox, scope, since, position=cursor.position, page_token=cursor.page_token
                 )
             except (CursorRefused, PageTokenRefused) as error:
                 refusals += 1

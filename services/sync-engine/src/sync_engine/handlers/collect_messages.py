@@ -106,7 +106,9 @@ def _build_closed_message(
     rejection: MailRejection | None,
     parts: Sequence[StoredPart | SkippedPart] = (),
 ) -> ProcessedMessage:
-    """No part is stored, so there is no result to wait for."""
+    """No part is stored, so there is no result to wait for. The mail says why, or each of its parts does."""
+    if rejection is None and not parts:
+        rejection = MailRejection.NO_PARTS
     return ProcessedMessage(
         summary=clean_summary(summary),
         state=MessageState.CLOSED,

@@ -116,6 +116,9 @@ class RunSync:
         provider = self._providers.get(source.provider)
         if provider is None:
             return await self._defer_run(source, ProviderUnavailable(f"{source.provider} is not set up"))
+        if source.relist_number > state.relist_number:
+            state = await self._states.begin_relist(source, provider.traits.change_listing)
+            log.info("relist_started", doc_source_id=source.doc_source_id, relist_number=source.relist_number)
         run = SyncRun(
             source=source,
             mailbox=build_mailbox(source),

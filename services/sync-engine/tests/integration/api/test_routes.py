@@ -47,7 +47,7 @@ async def test_messages_show_every_part_collected_or_left_and_why(bench: Bench, 
     await bench.result(a)
     answer = await client.get("/messages", params={"doc_source_id": s.doc_source_id}, headers=key("t1"))
     (message,) = answer.json()["items"]
-    assert message["state"] == "closed"
+    assert (message["state"], message["outcome"], message["reason"]) == ("closed", "filed", None)
     assert message["from"] == "billing@supplier.example"
     taken, left = message["parts"]
     assert taken == {
@@ -60,7 +60,7 @@ async def test_messages_show_every_part_collected_or_left_and_why(bench: Bench, 
         "skip_reason": None,
         "parked_reason": None,
         "attachment_id": a,
-        "document_id": f"doc-{a}",
+        "document_id": a,
         "result_status": "completed",
         "result_reason": None,
     }
@@ -94,7 +94,7 @@ async def test_messages_are_filtered_by_state(bench: Bench, client: httpx.AsyncC
     assert [message["message_id"] for message in items] == ["open"]
 
 
-@pytest.mark.parametrize("path", ["/messages", "/sync-runs", "/parked-items"])
+@pytest.mark.parametrize("path", ["/messages", "/sync-runs", "/parked-items", "/sync-states"])
 async def test_a_tenant_sees_its_own_and_nothing_else(bench: Bench, client: httpx.AsyncClient, path: str) -> None:
     s = await known(bench, tenant_id="t1")
     await bench.message(s, "m")
@@ -125,3 +125,71 @@ async def test_what_is_asked_for_wrongly_is_a_problem_document(
     answer = await client.get("/messages", params=params, headers=key("t1"))
     assert answer.status_code == 422
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+async def test_one_message_says_why_it_was_not_filed(bench: Bench, client: httpx.AsyncClient) -> None:
+    s = await known(bench, tenant_id="t1")
+    await bench.message(s, "logo-only", skipped=2)
+    answer = await client.get("/messages/logo-only", params={"doc_source_id": s.doc_source_id}, headers=key("t1"))
+    body = answer.json()
+    assert (body["state"], body["outcome"], body["reason"]) == ("closed", "not_filed", "inline_picture")
+    assert len(body["parts"]) == 2
+    assert (await client.get("/messages/logo-only", headers=key("t2"))).status_code == 404
+
+
+async def test_message_that_was_never_fetched_is_parked_with_its_reason(
+    bench: Bench, client: httpx.AsyncClient
+) -> None:
+    s = await known(bench, tenant_id="t1")
+    await bench.pool.execute(
+        "insert into sync_engine.parked_item (doc_source_id, message_id, tenant_id, reason, first_failed_at, "
+        "last_failed_at) values ($1, 'unfetched', 't1', 'rejected', now(), now())",
+        s.doc_source_id,
+    )
+    body = (await client.get("/messages/unfetched", headers=key("t1"))).json()
+    assert (body["outcome"], body["reason"], body["parts"]) == ("parked", "rejected", [])
+
+
+async def test_message_of_two_doc_sources_is_asked_for_by_one(bench: Bench, client: httpx.AsyncClient) -> None:
+    sources = [await known(bench, tenant_id="t1") for _ in range(2)]
+    for s in sources:
+        await bench.message(s, "shared")
+    answer = await client.get("/messages/shared", headers=key("t1"))
+    assert answer.status_code == 409
+    assert answer.json()["doc_source_ids"] == sorted(s.doc_source_id for s in sources)
+    one = await client.get("/messages/shared", params={"doc_source_id": sources[0].doc_source_id}, headers=key("t1"))
+    assert one.json()["doc_source_id"] == sources[0].doc_source_id
+
+
+async def test_sync_state_says_what_is_open_parked_and_when_it_goes_on(bench: Bench, client: httpx.AsyncClient) -> None:
+    s = await known(bench, tenant_id="t1")
+    await bench.message(s, "m", str(uuid4()))
+    await bench.pool.execute(
+        "update sync_engine.sync_state set failed_attempts = 3, not_before = '2026-03-02T12:05:00Z' "
+        "where doc_source_id = $1",
+        s.doc_source_id,
+    )
+    answer = await client.get("/sync-states", params={"doc_source_id": s.doc_source_id}, headers=key("t1"))
+    (state,) = answer.json()["items"]
+    assert (state["open_messages"], state["parked_items"], state["failed_attempts"]) == (1, 0, 3)
+    assert (state["not_before"], state["is_grant_refused"]) == ("2026-03-02T12:05:00Z", False)
+
+
+async def test_sync_states_are_paged(bench: Bench, client: httpx.AsyncClient) -> None:
+    ids = sorted([(await known(bench, tenant_id="t1")).doc_source_id for _ in range(3)])
+    seen: list[str] = []
+    cursor: str | None = None
+    while True:
+        params = {"limit": "2", **({"cursor": cursor} if cursor else {})}
+        page = (await client.get("/sync-states", params=params, headers=key("t1"))).json()
+        seen += [state["doc_source_id"] for state in page["items"]]
+        if (cursor := page["next_cursor"]) is None:
+            break
+    assert seen == sorted(seen)
+    assert set(ids) <= set(seen)
+
+
+@pytest.mark.parametrize("params", [{"doc_source_id": "nonsense"}, {"docsource": "x"}])
+async def test_malformed_id_and_unknown_parameter_are_400(client: httpx.AsyncClient, params: dict[str, str]) -> None:
+    answer = await client.get("/messages", params=params, headers=key("t1"))
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.errors import (
     AccessDenied,
@@ -19,7 +19,8 @@ from mailroom_common.errors import (
     TokenRefused,
     Unavailable,
 )
-from mailroom_common.events import ConnectionKind, SyncReason
+from mailroom_common.events import AttachmentStored, ConnectionKind, DocSourceState, SyncReason
+from mailroom_common.topics import ATTACHMENTS_BACKFILL
 from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred
 
 
@@ -145,3 +146,44 @@ async def test_the_cursor_of_a_folder_that_is_gone_goes_too(engine: Engine, outl
     engine.clock.pass_by(minutes=11)
     await engine.complete_run(SyncReason.BACKSTOP)
     assert "f-invoices" not in {row["scope"] for row in await engine.read_rows("cursor")}
+
+
+async def test_a_re_list_that_was_asked_for_reads_each_folder_from_nothing_and_stores_nothing_twice(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("known", File())
+    await engine.complete_run(SyncReason.CONNECT)
+    before = await engine.read_rows("message")
+    await engine.pool.execute(
+        "delete from sync_engine.message where doc_source_id = $1", engine.source.doc_source_id
+    )  # as after a restore from a backup
+    await engine.change_source(relist_from=START, relist_number=1)
+    await engine.complete_run(SyncReason.REPLAY)
+    after = await engine.read_rows("message")
+    assert [row["message_id"] for row in after] == [row["message_id"] for row in before]
+    attachments = await engine.read_attachments()
+    assert len({event.attachment_id for event in attachments}) == 1
+
+    await engine.change_source(relist_from=START, relist_number=2)
+    await engine.complete_run(SyncReason.REPLAY)
+    assert len(await engine.read_attachments()) == len(attachments)
+
+
+async def test_old_mail_that_a_re_list_finds_goes_to_the_backfill_topic(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.change_source(start_at=START - timedelta(days=2))
+    outlook.deliver("old", File(), received_at=START - timedelta(days=1))
+    outlook.deliver("new", File())
+    await engine.complete_run(SyncReason.CONNECT)
+    assert await engine.collected_mails() == ["new"]
+    backfill = await engine.read_outbox(ATTACHMENTS_BACKFILL)
+    assert [event.message_id for event in backfill if isinstance(event, AttachmentStored)] == ["old"]
+
+
+async def test_a_re_list_of_a_paused_source_waits_until_it_is_resumed(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.complete_run(SyncReason.CONNECT)
+    await engine.change_source(state=DocSourceState.PAUSED, relist_from=START, relist_number=1)
+    assert isinstance(await engine.run_sync(), NotSyncable)
+    assert (await engine.read_row("sync_state"))["relist_number"] == 0
+    await engine.change_source(state=DocSourceState.ACTIVE)
+    await engine.complete_run(SyncReason.RESUME)
+    assert (await engine.read_row("sync_state"))["relist_number"] == 1

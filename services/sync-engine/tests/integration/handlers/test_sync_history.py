@@ -203,3 +203,31 @@ async def test_a_backlog_drains_at_the_pace_of_the_quota(engine: Engine, gmail: 
         assert engine.clock.now - began_at < timedelta(minutes=5), await engine.collected_mails()
     assert await engine.collected_mails() == mails
     assert gmail.units_spent < 450 * 40 * 1.15, "what was fetched is kept"
+
+
+async def test_a_re_list_that_was_asked_for_takes_what_is_not_stored_and_nothing_else(
+    engine: Engine, gmail: FakeGmail
+) -> None:
+    gmail.deliver("known", File())
+    await engine.complete_run(SyncReason.CONNECT)
+    gmail.deliver("missed", File(), in_history=False)
+    gmail.deliver("older", File(), received_at=START + timedelta(minutes=1), in_history=False)
+    gmail.calls.clear()
+    await engine.change_source(relist_from=START + timedelta(minutes=5), relist_number=1)
+    await engine.complete_run(SyncReason.REPLAY)
+    assert await engine.collected_mails() == ["known", "missed"]
+
+    await engine.complete_run()
+    assert gmail.calls["relist"] == 1, "once for each number"
+
+
+async def test_a_re_list_from_the_start_that_is_under_way_is_not_cut_short(engine: Engine, gmail: FakeGmail) -> None:
+    for number in range(3):
+        gmail.deliver(f"m{number}", File(), received_at=START + timedelta(minutes=10 + number), in_history=False)
+    gmail.errors["relist"] = [ProviderUnavailable("500")]
+    first = await engine.run_sync(SyncReason.CONNECT)
+    assert isinstance(first, RunDeferred)
+    engine.clock.now = first.not_before
+    await engine.change_source(relist_from=START + timedelta(minutes=12), relist_number=1)
+    await engine.complete_run(SyncReason.REPLAY)
+    assert await engine.collected_mails() == ["m0", "m1", "m2"]

@@ -1,0 +1,316 @@
+"""`mailroom replay`: backfills, on a lane of their own, so that live mail does not wait for them."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from mailroom_cli import options
+from mailroom_cli.api_client import APIClientSettings, open_api
+from mailroom_cli.kafka_access import list_partitions, load_schemas, open_consumer, open_producer
+from mailroom_cli.options import AsJSON, DocSources, DryRun, FromOffset, Partition, Rate, Since, Tenant, ToOffset, Until
+from mailroom_cli.pacing import Pacer, Progress
+from mailroom_cli.record_ranges import RecordSelection, find_ranges
+from mailroom_cli.replay_documents import DocumentSelection, count_documents, replay_documents
+from mailroom_cli.replay_mailboxes import MailboxReplay, describe_mailboxes, relist_mailboxes
+from mailroom_cli.replay_positions import ReplayPositions, compute_digest, replay_group
+from mailroom_cli.replay_topics import (
+    AttachmentsReplay,
+    NotificationsReplay,
+    RecordFilter,
+    RecordSorter,
+    ReplayedTopic,
+    SourceLookup,
+    count_records,
+    replay_records,
+)
+from mailroom_common.errors import Rejected
+from mailroom_common.events import ResultStatus
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.directory import DocSourceDirectory
+from mailroom_common.kafka.headers import REPLAY_ID_PATTERN
+from mailroom_common.settings import KafkaSettings, load_settings
+
+app = typer.Typer(
+    name="replay",
+    no_args_is_help=True,
+    help="Backfills: sync, list or read again. Nothing is filed twice. docs/replay.md says which one to take.",
+)
+
+ReplayId = Annotated[
+    str | None,
+    typer.Option("--replay-id", help="Names the replay; the same name goes on where it ended. Default: a new one."),
+]
+BuildReplay = Callable[[str, RecordFilter, SourceLookup], ReplayedTopic]
+
+_EXAMPLES = """Examples:
+
+  mailroom replay {name} --since 2h --dry-run
+
+  mailroom replay {name} --since 2026-11-28T09:00Z --until 2026-11-28T12:00Z --tenant acme
+
+  mailroom replay {name} --all --rate 200 --replay-id after-restore
+
+  mailroom replay {name} --partition 7 --from-offset 1200 --to-offset 1300
+"""
+
+
+@app.command("notifications", epilog=_EXAMPLES.format(name="notifications"))
+def replay_notifications(
+    since: Since = None,
+    until: Until = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that Kafka still has.")] = False,
+    partition: Partition = None,
+    from_offset: FromOffset = None,
+    to_offset: ToOffset = None,
+    tenant: Tenant = None,
+    doc_source: DocSources = [],  # noqa: B006  # typer reads it and never writes it
+    rate: Rate = 20,
+    replay_id: ReplayId = None,
+    dry_run: DryRun = False,
+    as_json: AsJSON = False,
+) -> None:
+    """Sync the mailboxes again that providers notified us of: one full run for each doc source.
+
+    Takes mail that was missed since; what is stored stays. Reads `notifications`, writes `sync-requests-backfill`.
+    """
+    selection = _select(since, until, everything, partition, from_offset, to_offset)
+    wanted = RecordFilter(tenant, frozenset(doc_source))
+    request = _TopicRequest(NotificationsReplay, selection, wanted, rate, _check_id(replay_id), dry_run, as_json)
+    options.run(request.run())
+
+
+@app.command("attachments", epilog=_EXAMPLES.format(name="attachments"))
+def replay_attachments(
+    since: Since = None,
+    until: Until = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that Kafka still has.")] = False,
+    partition: Partition = None,
+    from_offset: FromOffset = None,
+    to_offset: ToOffset = None,
+    tenant: Tenant = None,
+    doc_source: DocSources = [],  # noqa: B006  # typer reads it and never writes it
+    rate: Rate = 50,
+    replay_id: ReplayId = None,
+    dry_run: DryRun = False,
+    as_json: AsJSON = False,
+) -> None:
+    """Have stored attachments read again by the readers that run now; a former result stands until that ends.
+
+    An attachment that ingestion never recorded is recorded. Reads `attachments` and `attachments-backfill`, writes
+    `attachments-backfill`.
+    """
+    selection = _select(since, until, everything, partition, from_offset, to_offset)
+    wanted = RecordFilter(tenant, frozenset(doc_source))
+    request = _TopicRequest(AttachmentsReplay, selection, wanted, rate, _check_id(replay_id), dry_run, as_json)
+    options.run(request.run())
+
+
+_MAILBOX_EXAMPLES = """Examples:
+
+  mailroom replay mailbox 5d1cbe51-… --from 2026-11-01 --dry-run
+
+  mailroom replay mailbox 5d1cbe51-… --from 2026-11-01 --wait
+
+  mailroom replay mailbox 5d1cbe51-… --from 2026-01-01 --start-at 2026-01-01      # a key of the role admin
+"""
+
+
+@app.command("mailbox", epilog=_MAILBOX_EXAMPLES)
+def replay_mailbox(
+    doc_source_ids: Annotated[list[str], typer.Argument(metavar="DOC_SOURCE…", help="Ids of doc sources.")],
+    relist_from: Annotated[datetime, typer.Option("--from", help="Mail received since then.", **options.MOMENT)],
+    start_at: Annotated[
+        datetime | None,
+        typer.Option("--start-at", help="Move the doc source's own limit back to this time.", **options.MOMENT),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Until each mailbox was listed, at most --timeout.")] = False,
+    timeout_s: Annotated[float, typer.Option("--timeout", min=1, help="Seconds to wait.")] = 3600,
+    rate: Rate = 1,
+    dry_run: DryRun = False,
+    as_json: AsJSON = False,
+) -> None:
+    """List mailboxes again from a date at the provider, and take what is not stored.
+
+    Calls the API: MAILROOM_API_URL (default MAILROOM_PUBLIC_URL) and MAILROOM_API_KEY, of the role operator.
+    """
+    settings = load_settings(APIClientSettings)
+    request = MailboxReplay(tuple(doc_source_ids), relist_from, start_at, timeout_s if wait else None)
+
+    async def work() -> list[dict[str, Any]]:
+        async with open_api(settings) as api:
+            return await (describe_mailboxes(api, request) if dry_run else relist_mailboxes(api, request, Pacer(rate)))
+
+    found = options.run(work())
+    if as_json:
+        options.print_json(found)
+    else:
+        for mailbox in found:
+            typer.echo("  ".join(f"{name}: {value}" for name, value in mailbox.items() if value is not None))
+        verb = "would be listed" if dry_run else "asked for"
+        typer.echo(f"{len(found)} {'mailbox' if len(found) == 1 else 'mailboxes'} {verb}")
+
+
+_DOCUMENT_EXAMPLES = """Examples:
+
+  mailroom replay documents --reader layout/1 --dry-run
+
+  mailroom replay documents --status needs_review --reason no_text_layer
+
+  mailroom replay documents --except-reader layout/2 --doc-source 5d1cbe51-… --rate 5
+"""
+
+
+@app.command("documents", epilog=_DOCUMENT_EXAMPLES)
+def replay_documents_command(
+    status: Annotated[ResultStatus | None, typer.Option("--status", help="Only in this final status.")] = None,
+    reason: Annotated[str | None, typer.Option("--reason", help="Only with this skip or review reason.")] = None,
+    reader: Annotated[str | None, typer.Option("--reader", help="Only read by this reader and version.")] = None,
+    except_reader: Annotated[str | None, typer.Option("--except-reader", help="Only not read by this one.")] = None,
+    doc_source: Annotated[str | None, typer.Option("--doc-source", help="Only of this doc source.")] = None,
+    since: Since = None,
+    until: Until = None,
+    everything: Annotated[bool, typer.Option("--all", help="All documents of the tenant.")] = False,
+    rate: Rate = 20,
+    replay_id: ReplayId = None,
+    dry_run: DryRun = False,
+    as_json: AsJSON = False,
+) -> None:
+    """Have documents of the key's tenant read again, by status, reason or reader; results stand until that ends.
+
+    Calls the API: MAILROOM_API_URL (default MAILROOM_PUBLIC_URL) and MAILROOM_API_KEY, of the role operator.
+    """
+    selection = DocumentSelection(
+        status=status,
+        reason=reason,
+        reader=reader,
+        except_reader=except_reader,
+        doc_source_id=doc_source,
+        created_since=since,
+        created_before=until,
+    )
+    if selection.is_empty and not everything:
+        raise typer.BadParameter("say which: --status, --reason, --reader, --since, …; or --all")
+    settings = load_settings(APIClientSettings)
+    name = _check_id(replay_id)
+
+    async def work() -> dict[str, Any]:
+        async with open_api(settings) as api:
+            matching = await count_documents(api, selection, name)
+            if dry_run:
+                return {"replay_id": name, "matching": matching, "requested": 0}
+            _announce(name)
+            progress = Progress(matching, "documents")
+            return {"replay_id": name, **await replay_documents(api, selection, name, Pacer(rate), progress)}
+
+    found = options.run(work())
+    if as_json:
+        options.print_json(found)
+    elif dry_run:
+        typer.echo(f"{found['matching']} documents match; nothing was done")
+    else:
+        typer.echo(f"{found['requested']} of {found['matching']} documents are read again ({name})")
+
+
+def _select(
+    since: datetime | None,
+    until: datetime | None,
+    everything: bool,
+    partition: int | None,
+    from_offset: int | None,
+    to_offset: int | None,
+) -> RecordSelection:
+    if not everything and since is None and until is None and partition is None:
+        raise typer.BadParameter("say which records: --since, --until, --partition with offsets, or --all")
+    return RecordSelection(since=since, until=until, partition=partition, from_offset=from_offset, to_offset=to_offset)
+
+
+def _check_id(replay_id: str | None) -> str:
+    name = replay_id or f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    if re.fullmatch(REPLAY_ID_PATTERN, name) is None:
+        raise typer.BadParameter("a replay id has letters, digits, dots, dashes and underscores, at most 64")
+    return name
+
+
+def _announce(name: str) -> None:
+    typer.echo(f"replay {name}: if it is interrupted, the same command with --replay-id {name} goes on", err=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _TopicRequest:
+    """A replay from topic to topic as it was asked for."""
+
+    build: BuildReplay
+    selection: RecordSelection
+    wanted: RecordFilter
+    rate: float
+    replay_id: str
+    is_dry_run: bool
+    as_json: bool
+
+    async def run(self) -> None:
+        settings = load_settings(KafkaSettings)
+        codec = Codec()
+        await load_schemas(settings, codec)
+        sources = DocSourceDirectory(settings, codec, client_id="mailroom-cli")
+        try:
+            await sources.load_sources()
+            await self._replay_with(settings, codec, sources)
+        finally:
+            await sources.close()
+
+    async def _replay_with(self, settings: KafkaSettings, codec: Codec, sources: DocSourceDirectory) -> None:
+        replay = self.build(self.replay_id, self.wanted, sources)
+        positions = ReplayPositions(settings, self.replay_id, self._compute_digest(replay))
+        group = None if self.is_dry_run else replay_group(settings.topic_prefix, self.replay_id)
+        left = {} if self.is_dry_run else await positions.read_positions()
+        async with open_consumer(settings, group=group) as consumer:
+            if not left:
+                for topic in replay.topics:
+                    partitions = await list_partitions(settings, settings.topic_prefix + topic.name)
+                    left |= await find_ranges(consumer, partitions, self.selection)
+            progress = Progress(sum(place.count for place in left.values()), "records")
+            sorter = RecordSorter(replay, codec, settings.topic_prefix, progress)
+            if self.is_dry_run:
+                await count_records(consumer, left, sorter, progress)
+            else:
+                _announce(self.replay_id)
+                async with open_producer(settings, codec) as producer:
+                    await replay_records(
+                        consumer,
+                        producer,
+                        replay,
+                        left,
+                        positions=positions,
+                        sorter=sorter,
+                        pacer=Pacer(self.rate),
+                        progress=progress,
+                    )
+        self._report(replay, progress, sorter.unreadable)
+
+    def _compute_digest(self, replay: ReplayedTopic) -> str:
+        topics: Sequence[object] = [topic.name for topic in replay.topics]
+        return compute_digest([*topics, self.wanted.tenant_id, *sorted(self.wanted.doc_source_ids)])
+
+    def _report(self, replay: ReplayedTopic, progress: Progress, unreadable: Sequence[str]) -> None:
+        if self.as_json:
+            options.print_json(
+                {
+                    "replay_id": self.replay_id,
+                    "dry_run": self.is_dry_run,
+                    "target": replay.target.name,
+                    "records": progress.done,
+                    "counts": dict(progress.counts),
+                    "unreadable": list(unreadable),
+                }
+            )
+        else:
+            typer.echo(progress.describe())
+            verb = "would be sent" if self.is_dry_run else "were sent"
+            typer.echo(f"{progress.counts['sent']:,} records {verb} to {replay.target.name} ({self.replay_id})")
+        if unreadable:
+            shown = ", ".join(unreadable[:10])
+            raise Rejected(f"{len(unreadable)} records cannot be read and were left out: {shown}")

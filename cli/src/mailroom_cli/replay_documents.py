@@ -1,0 +1,63 @@
+"""Has documents read again through the API, page by page: a page that is sent again asks for nothing twice."""
+
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from mailroom_cli.api_client import APIClient
+from mailroom_cli.pacing import Pacer, Progress
+
+_PATH = "/documents/reprocess"
+_MAX_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentSelection:
+    """The filters of `POST /documents/reprocess`; None matches any document."""
+
+    status: str | None
+    reason: str | None
+    reader: str | None
+    except_reader: str | None
+    doc_source_id: str | None
+    created_since: datetime | None
+    created_before: datetime | None
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.build_body()
+
+    def build_body(self) -> dict[str, Any]:
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {
+            name: value.isoformat() if isinstance(value, datetime) else value
+            for name, value in values.items()
+            if value is not None
+        }
+
+
+async def count_documents(api: APIClient, selection: DocumentSelection, replay_id: str) -> int:
+    """Those that this replay has not asked for yet."""
+    body = {**selection.build_body(), "replay_id": replay_id, "dry_run": True}
+    answer = await api.call("POST", _PATH, body=body)
+    return int(answer["matching"])
+
+
+async def replay_documents(
+    api: APIClient, selection: DocumentSelection, replay_id: str, pacer: Pacer, progress: Progress
+) -> dict[str, int]:
+    """Until no page is left. Where it ended needs no memory: ingestion knows which it has asked for."""
+    matching = requested = 0
+    cursor: str | None = None
+    page_size = min(_MAX_PAGE, pacer.turns_a_second)
+    while True:
+        await pacer.wait_turn(page_size)
+        body = {**selection.build_body(), "replay_id": replay_id, "limit": page_size}
+        page = await api.call("POST", _PATH, body=body if cursor is None else {**body, "cursor": cursor})
+        matching += page["matching"]
+        requested += page["requested"]
+        progress.counts["read again"] += page["requested"]
+        progress.counts["waiting to be read already"] += page["matching"] - page["requested"]
+        progress.advance(page["matching"])
+        if (cursor := page["next_cursor"]) is None:
+            return {"matching": matching, "requested": requested}

@@ -1,0 +1,110 @@
+"""Has mailboxes listed again from a date, through the API, and waits for the runs that do it."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+import typer
+
+from mailroom_cli.api_client import APIClient
+from mailroom_cli.pacing import Pacer
+from mailroom_common.errors import Rejected, Unavailable
+
+_POLL_S = 2.0
+_PAGE = 200
+_COUNTED_PAGES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxReplay:
+    """`wait_s` None does not wait for the runs."""
+
+    doc_source_ids: tuple[str, ...]
+    relist_from: datetime
+    start_at: datetime | None
+    wait_s: float | None
+
+
+async def describe_mailboxes(api: APIClient, request: MailboxReplay) -> list[dict[str, Any]]:
+    """A dry run. How much would be taken only the provider knows; what is wrong with the request shows here."""
+    return [await _describe_mailbox(api, request, doc_source_id) for doc_source_id in request.doc_source_ids]
+
+
+async def _describe_mailbox(api: APIClient, request: MailboxReplay, doc_source_id: str) -> dict[str, Any]:
+    source = await api.call("GET", f"/doc-sources/{quote(doc_source_id, safe='')}")
+    current = None if source["start_at"] is None else datetime.fromisoformat(source["start_at"])
+    start_at = request.start_at or current
+    problem = None
+    if source["state"] not in ("active", "paused"):
+        problem = f"it is {source['state']}"
+    elif start_at is not None and request.relist_from < start_at:
+        problem = f"mail before start_at ({start_at:%Y-%m-%dT%H:%MZ}) is never taken: give --start-at too"
+    return {
+        "id": source["id"],
+        "address": source["address"],
+        "state": source["state"],
+        "start_at": source["start_at"],
+        "messages_known": await _count_messages(api, doc_source_id),
+        "problem": problem,
+    }
+
+
+async def _count_messages(api: APIClient, doc_source_id: str) -> str:
+    """As many as a few calls show: of a large mailbox, at least so many."""
+    count, cursor = 0, None
+    for _ in range(_COUNTED_PAGES):
+        query = {"doc_source_id": doc_source_id, "limit": _PAGE} | ({} if cursor is None else {"cursor": cursor})
+        page = await api.call("GET", "/messages", query=query)
+        count += len(page["items"])
+        if (cursor := page["next_cursor"]) is None:
+            return str(count)
+    return f"more than {count}"
+
+
+async def relist_mailboxes(api: APIClient, request: MailboxReplay, pacer: Pacer) -> list[dict[str, Any]]:
+    found = []
+    for doc_source_id in request.doc_source_ids:
+        await pacer.wait_turn()
+        last_run = await _find_last_run(api, doc_source_id)
+        body = {"relist_from": request.relist_from.isoformat()}
+        if request.start_at is not None:
+            body["start_at"] = request.start_at.isoformat()
+        source = await api.call("PATCH", f"/doc-sources/{quote(doc_source_id, safe='')}", body=body)
+        typer.echo(f"{source['id']} {source['address']}: asked for", err=True)
+        found.append((source, last_run))
+    deadline = None if request.wait_s is None else time.monotonic() + request.wait_s
+    return [await _describe_relist(api, source, last_run, deadline) for source, last_run in found]
+
+
+async def _describe_relist(
+    api: APIClient, source: dict[str, Any], last_run: str | None, deadline: float | None
+) -> dict[str, Any]:
+    about = {name: source[name] for name in ("id", "address", "state", "relist_from", "start_at")}
+    if deadline is None:
+        return about
+    if source["state"] != "active":
+        raise Rejected(f"{source['id']} is {source['state']}: it is listed again when it is resumed")
+    run = await _wait_for_run(api, source["id"], last_run, deadline)
+    return {**about, "new_messages": run["new_messages"], "stored_parts": run["stored_parts"]}
+
+
+async def _find_last_run(api: APIClient, doc_source_id: str) -> str | None:
+    runs = (await api.call("GET", "/sync-runs", query={"doc_source_id": doc_source_id, "limit": 1}))["items"]
+    return None if not runs else runs[0]["started_at"]
+
+
+async def _wait_for_run(api: APIClient, doc_source_id: str, after: str | None, deadline: float) -> dict[str, Any]:
+    """The first full run that began after `after` and ended well; those that failed are repeated by themselves."""
+    while True:
+        page = await api.call("GET", "/sync-runs", query={"doc_source_id": doc_source_id, "limit": 50})
+        for run in page["items"]:
+            is_later = after is None or run["started_at"] > after
+            if is_later and run["kind"] == "all_cursors" and run["outcome"] == "done":
+                found: dict[str, Any] = run
+                return found
+        if time.monotonic() > deadline:
+            raise Unavailable(f"{doc_source_id} is still being listed: GET /sync-runs shows how far it is")
+        await asyncio.sleep(_POLL_S)

@@ -1,0 +1,155 @@
+"""The services' HTTP APIs as the commands call them: found by the environment, else as a site that runs here.
+
+MAILROOM_API_URL (MAILROOM_PUBLIC_URL where it is not set) and MAILROOM_API_KEY say which site and whose tenant. Without
+them the `.mailroom/run/endpoints.json` of a site that `make up` or `make run` started is taken.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+from urllib.parse import quote
+
+import httpx
+
+from mailroom_cli.settings import CommandsSettings
+from mailroom_common.errors import Rejected, SettingsError, Unavailable
+from mailroom_common.providers.http import build_ssl_context
+from mailroom_common.settings import load_settings
+
+_TIMEOUT_S = 30.0
+_PAGE_ITEMS = "200"
+# Of a site on this machine each service is called itself: its public address may be out of reach from here.
+_SERVICE_OF_PATH = {
+    "/doc-sources": "subscription_manager",
+    "/documents": "ingestion",
+    "/messages": "sync_engine",
+    "/sync-runs": "sync_engine",
+    "/sync-states": "sync_engine",
+    "/parked-items": "sync_engine",
+}
+
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SiteAddress:
+    """`services` has the addresses of single services, where they are known; everything else is at `url`."""
+
+    url: str
+    key: str = field(repr=False)
+    services: Mapping[str, str] = field(default_factory=dict)
+
+    def locate_path(self, path: str) -> str:
+        prefix = "/" + path.split("/")[1]
+        return self.services.get(_SERVICE_OF_PATH.get(prefix, ""), self.url) + path
+
+
+class SiteAPI:
+    """
+    Its calls raise:
+        Unavailable: no answer, or one that says to try again later.
+        Rejected: the request is refused; the sentence has the service's own words.
+    """
+
+    def __init__(self, site: SiteAddress, http: httpx.Client) -> None:
+        self._site = site
+        self._http = http
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.close()
+
+    @property
+    def url(self) -> str:
+        return self._site.url
+
+    def call(self, method: str, path: str, *, body: JSON | None = None, query: Mapping[str, str] | None = None) -> JSON:
+        url = self._site.locate_path(path)
+        headers = {"Authorization": f"Bearer {self._site.key}"}
+        try:
+            answer = self._http.request(method, url, json=body, params=query, headers=headers)
+        except httpx.HTTPError as error:
+            raise Unavailable(
+                f"{url.removesuffix(path)} does not answer ({type(error).__name__}): "
+                "is the site running, and is MAILROOM_API_URL its address?"
+            ) from error
+        if answer.is_error:
+            sentence = f"{method} {path} answers {answer.status_code}: {_describe_problem(answer)}"
+            raise (
+                Unavailable(sentence) if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR else Rejected(sentence)
+            )
+        content: JSON = answer.json()
+        return content
+
+    def list_items(self, path: str, query: Mapping[str, str] | None = None, *, most: int | None = None) -> list[JSON]:
+        """All items over the pages, or the first `most`."""
+        parameters = {"limit": _PAGE_ITEMS if most is None else str(most), **(query or {})}
+        found: list[JSON] = []
+        while True:
+            page = self.call("GET", path, query=parameters)
+            found += page["items"]
+            if not page["next_cursor"] or (most is not None and len(found) >= most):
+                return found[:most]
+            parameters["cursor"] = page["next_cursor"]
+
+
+def open_site_api() -> SiteAPI:
+    """
+    Raises:
+        SettingsError: neither the environment nor a site that runs here says where the API is, and the key to it.
+    """
+    settings = load_settings(CommandsSettings)
+    http = httpx.Client(
+        timeout=_TIMEOUT_S, verify=build_ssl_context(settings), proxy=settings.https_proxy, trust_env=False
+    )
+    return SiteAPI(find_site(settings), http)
+
+
+def find_site(settings: CommandsSettings) -> SiteAddress:
+    file = find_endpoints_file()
+    here: JSON = json.loads(file.read_text()) if file is not None else {}
+    key = settings.api_key.get_secret_value() if settings.api_key else here.get("api_key")
+    if url := settings.api_url or (settings.public_url if not here else None):
+        if key is None:
+            raise SettingsError("MAILROOM_API_KEY is not set: the key of your tenant for the API.")
+        return SiteAddress(url.rstrip("/"), key)
+    if not here:
+        raise SettingsError(
+            "MAILROOM_API_URL is not set, and no site runs here (.mailroom/run/endpoints.json): "
+            "set it with MAILROOM_API_KEY, or start a site by `make up`."
+        )
+    if key is None:
+        raise SettingsError(
+            "MAILROOM_API_KEY is not set: this site has the MAILROOM_API_KEYS of its environment, which are digests."
+        )
+    services = {name: here[name] for name in set(_SERVICE_OF_PATH.values())}
+    return SiteAddress(here["public"].rstrip("/"), key, services)
+
+
+def find_endpoints_file() -> Path | None:
+    """Of MAILROOM_HOME, else of the current folder or the nearest one above it that has a site."""
+    if home := os.environ.get("MAILROOM_HOME"):
+        candidates = [Path(home)]
+    else:
+        candidates = [folder / ".mailroom" for folder in (Path.cwd(), *Path.cwd().parents)]
+    files = (candidate / "run" / "endpoints.json" for candidate in candidates)
+    return next((file for file in files if file.is_file()), None)
+
+
+def quote_segment(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _describe_problem(answer: httpx.Response) -> str:
+    try:
+        problem = answer.json()
+        said = [str(problem[name]).rstrip(".") for name in ("title", "detail") if problem.get(name)]
+        said += [f"{'.'.join(wrong['loc'][1:])}: {wrong['msg']}" for wrong in problem.get("errors", [])]
+    except (ValueError, AttributeError, TypeError, KeyError):
+        return "this is none of Mailroom's services: check MAILROOM_API_URL"
+    return ". ".join(said) + "."

@@ -1,0 +1,127 @@
+"""What the commands print of doc sources: columns for people, JSON for scripts."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import typer
+
+from mailroom_cli.site_api import JSON, SiteAPI
+from mailroom_cli.source_health import SourceHealth, format_age, judge_source
+from mailroom_common.errors import Rejected
+
+_SHOWN_RUNS = 5
+_SHORT_ID = 8
+
+
+def find_source(api: SiteAPI, name: str) -> JSON:
+    """By id, by the beginning of one, or by address.
+
+    Raises:
+        Rejected: there is none, or several.
+    """
+    sources = api.list_items("/doc-sources")
+    wanted = name.strip().lower()
+    found = [
+        source
+        for source in sources
+        if str(source["id"]).startswith(wanted) or str(source["address"] or "").lower() == wanted
+    ]
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        known = ", ".join(str(source["address"] or source["id"]) for source in sources[:10]) or "none yet"
+        raise Rejected(f"no doc source is named {name}; there are: {known}")
+    ids = ", ".join(f"{source['id']} ({source['profile']}, {source['state']})" for source in found)
+    raise Rejected(f"several doc sources are named {name}: {ids}. Give the id.")
+
+
+def look_at_source(api: SiteAPI, source: JSON) -> tuple[SourceHealth, JSON]:
+    """Its health, and all that it was judged by."""
+    query = {"doc_source_id": str(source["id"])}
+    states = api.list_items("/sync-states", query, most=1)
+    runs = api.list_items("/sync-runs", query, most=_SHOWN_RUNS)
+    parked = api.list_items("/parked-items", query, most=_SHOWN_RUNS)
+    state = states[0] if states else None
+    health = judge_source(source, state, runs, parked, datetime.now(UTC))
+    return health, {"sync_state": state, "sync_runs": runs, "parked_items": parked}
+
+
+def build_health_json(source: JSON, health: SourceHealth, facts: JSON) -> JSON:
+    judged = {"is_working": health.is_working, "troubles": list(health.troubles), "notes": list(health.notes)}
+    return {**source, **facts, **judged}
+
+
+def print_json(value: Any) -> None:  # Any: JSON
+    typer.echo(json.dumps(value, ensure_ascii=False))
+
+
+def print_columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """As wide as their longest cell, the last one as long as it is."""
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
+    for line in lines:
+        cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
+        typer.echo("  ".join([*cells, line[-1]]))
+
+
+def build_row(source: JSON, text: str) -> list[str]:
+    return [
+        str(source["id"])[:_SHORT_ID],
+        source["provider"],
+        source["profile"],
+        source["address"] or "-",
+        source["state"],
+        _format_time(source["last_successful_sync_at"]),
+        text,
+    ]
+
+
+ROW_HEAD = ("id", "provider", "profile", "address", "state", "last sync", "")
+
+
+def print_source(source: JSON, health: SourceHealth, facts: JSON) -> None:
+    """Everything of one doc source: its fields, its health, its last runs and its parked mails."""
+    hidden = {"authorize_url"}
+    for name, value in source.items():
+        if value not in (None, [], "") and name not in hidden:
+            typer.echo(f"{name:26}{', '.join(value) if isinstance(value, list) else value}")
+    typer.echo("")
+    for sentence in health.troubles or ("works",):
+        typer.echo(f"{'!' if health.troubles else '✓'} {sentence}")
+    for sentence in health.notes:
+        typer.echo(f"· {sentence}")
+    if facts["sync_runs"]:
+        typer.echo("\nlast runs")
+        print_columns(
+            ("started", "kind", "asked for by", "outcome", "new mails", ""), map(_run_row, facts["sync_runs"])
+        )
+    if facts["parked_items"]:
+        typer.echo("\nparked")
+        print_columns(("message", "reason", "attempts", "next attempt", ""), map(_parked_row, facts["parked_items"]))
+
+
+def _run_row(run: JSON) -> list[str]:
+    outcome = run["outcome"] or "under way"
+    reasons = ", ".join(run["reasons"])
+    return [
+        _format_time(run["started_at"]),
+        run["kind"],
+        reasons,
+        outcome,
+        str(run["new_messages"]),
+        run["detail"] or "",
+    ]
+
+
+def _parked_row(item: JSON) -> list[str]:
+    when = _format_time(item["next_attempt_at"])
+    return [item["message_id"][:24], item["reason"], str(item["attempts"]), when, item["detail"] or ""]
+
+
+def _format_time(text: str | None) -> str:
+    if text is None:
+        return "-"
+    age = datetime.now(UTC) - datetime.fromisoformat(text)
+    return f"in {format_age(-age)}" if age.total_seconds() < 0 else f"{format_age(age)} ago"

@@ -1,0 +1,104 @@
+import json
+from pathlib import Path
+
+import httpx
+import pytest
+
+from mailroom_cli.settings import CommandsSettings
+from mailroom_cli.site_api import SiteAddress, SiteAPI, find_site
+from mailroom_common.errors import Rejected, SettingsError, Unavailable
+from mailroom_common.settings import load_settings
+
+HERE = {
+    "public": "https://mail.example",
+    "subscription_manager": "http://127.0.0.1:1",
+    "sync_engine": "http://127.0.0.1:2",
+    "ingestion": "http://127.0.0.1:3",
+    "api_key": "here-canary",
+}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("API_URL", "API_KEY", "PUBLIC_URL", "HOME"):
+        monkeypatch.delenv(f"MAILROOM_{name}", raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / ".mailroom"
+
+
+def run_site_here(home: Path, **changed: object) -> None:
+    (home / "run").mkdir(parents=True)
+    (home / "run" / "endpoints.json").write_text(json.dumps({**HERE, **changed}))
+
+
+def test_site_that_runs_here_is_found_from_a_folder_below(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_site_here(home)
+    (home.parent / "a/b").mkdir(parents=True)
+    monkeypatch.chdir(home.parent / "a/b")
+    site = find_site(load_settings(CommandsSettings))
+    assert site.locate_path("/doc-sources/x") == "http://127.0.0.1:1/doc-sources/x"
+    assert site.locate_path("/sync-runs") == "http://127.0.0.1:2/sync-runs"
+    assert site.key == "here-canary"
+    assert "canary" not in repr(site)
+
+
+def test_environment_goes_before_a_site_that_runs_here(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_site_here(home)
+    monkeypatch.setenv("MAILROOM_API_URL", "https://elsewhere.example/")
+    monkeypatch.setenv("MAILROOM_API_KEY", "key-canary")
+    site = find_site(load_settings(CommandsSettings))
+    assert (site.locate_path("/messages"), site.key) == ("https://elsewhere.example/messages", "key-canary")
+
+
+def test_public_url_stands_for_the_api_where_no_site_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_PUBLIC_URL", "https://mail.example")
+    monkeypatch.setenv("MAILROOM_API_KEY", "key-canary")
+    assert find_site(load_settings(CommandsSettings)).url == "https://mail.example"
+
+
+def test_nothing_to_go_by_names_the_variables() -> None:
+    with pytest.raises(SettingsError, match=r"MAILROOM_API_URL is not set.*MAILROOM_API_KEY"):
+        find_site(load_settings(CommandsSettings))
+
+
+def test_site_with_keys_of_its_environment_needs_one_of_them(home: Path) -> None:
+    run_site_here(home, api_key=None)
+    with pytest.raises(SettingsError, match="MAILROOM_API_KEY is not set"):
+        find_site(load_settings(CommandsSettings))
+
+
+def open_api(*answers: httpx.Response) -> tuple[SiteAPI, list[httpx.Request]]:
+    waiting, seen = list(answers), list[httpx.Request]()
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return waiting.pop(0)
+
+    http = httpx.Client(transport=httpx.MockTransport(answer))
+    return SiteAPI(SiteAddress("http://site", "key-canary"), http), seen
+
+
+def test_list_is_read_over_its_pages() -> None:
+    api, seen = open_api(
+        httpx.Response(200, json={"items": [{"id": 1}], "next_cursor": "c"}),
+        httpx.Response(200, json={"items": [{"id": 2}], "next_cursor": None}),
+    )
+    assert api.list_items("/doc-sources", {"state": "x"}) == [{"id": 1}, {"id": 2}]
+    assert [dict(request.url.params) for request in seen] == [
+        {"limit": "200", "state": "x"},
+        {"limit": "200", "state": "x", "cursor": "c"},
+    ]
+    assert seen[0].headers["authorization"] == "Bearer key-canary"
+
+
+def test_refusal_has_the_services_own_words() -> None:
+    problem = {"title": "The request is not valid", "errors": [{"loc": ["body", "address"], "msg": "no address"}]}
+    api, _ = open_api(httpx.Response(422, json=problem))
+    with pytest.raises(Rejected, match=r"answers 422: The request is not valid\. address: no address\."):
+        api.call("POST", "/doc-sources")
+
+
+def test_service_that_is_away_is_no_refusal() -> None:
+    api, _ = open_api(httpx.Response(503, text="<html>"))
+    with pytest.raises(Unavailable, match="503"):
+        api.call("GET", "/doc-sources")

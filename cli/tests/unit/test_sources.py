@@ -1,0 +1,174 @@
+import json
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner, Result
+
+from mailroom_cli import source_views, sources, status
+from mailroom_cli.__main__ import app
+from mailroom_cli.site_api import SiteAddress, SiteAPI
+from mailroom_common.errors import Rejected
+
+ID = "0b8f0f4e-6a7c-4a53-9d53-0f6f2c1f9c11"
+STATE: dict[str, Any] = {
+    "is_grant_refused": False,
+    "failed_attempts": 0,
+    "not_before": None,
+    "missing_folders": [],
+    "open_messages": 0,
+    "parked_items": 0,
+}
+
+
+class FakeSite:
+    """The APIs, in memory: doc sources by id, and each call that was made."""
+
+    def __init__(self) -> None:
+        self.sources: dict[str, dict[str, Any]] = {}
+        self.calls: list[tuple[str, str, Any]] = []
+        self.on_get: Callable[[], None] = lambda: None
+
+    def add_source(self, source_id: str = ID, **changed: Any) -> dict[str, Any]:
+        self.sources[source_id] = {
+            "id": source_id,
+            "provider": "outlook",
+            "profile": "invoice",
+            "address": "ap@company.example",
+            "state": "active",
+            "connection_status": "active",
+            "connection_reason": None,
+            "current_error": None,
+            "subscription_expires_at": "2099-12-04T09:12:44+00:00",
+            "last_successful_sync_at": "2099-11-28T11:59:00+00:00",
+            "start_at": "2026-11-27T09:10:02+00:00",
+            "folders": [],
+            "created_at": "2026-11-27T09:10:02+00:00",
+            **changed,
+        }
+        return self.sources[source_id]
+
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content) if request.content else None
+        self.calls.append((request.method, request.url.path, body))
+        path = request.url.path.split("/")
+        if path[1] != "doc-sources":
+            items = [STATE] if path[1] == "sync-states" else []
+            return httpx.Response(200, json={"items": items, "next_cursor": None})
+        if len(path) == 2 and request.method == "GET":
+            return httpx.Response(200, json={"items": list(self.sources.values()), "next_cursor": None})
+        if len(path) == 2:
+            assert body is not None
+            made = self.add_source(**{"state": "pending", "connection_reason": "authorization_pending", **body})
+            return httpx.Response(201, json={**made, "authorize_url": "https://site/oauth/outlook/authorize?ticket=t"})
+        self.on_get()
+        return httpx.Response(200, json=self.sources[path[2]])
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> FakeSite:
+    fake = FakeSite()
+
+    def open_api() -> SiteAPI:
+        http = httpx.Client(transport=httpx.MockTransport(fake.answer))
+        return SiteAPI(SiteAddress("http://site", "key"), http)
+
+    for module in (sources, status):
+        monkeypatch.setattr(module, "open_site_api", open_api)
+    monkeypatch.setattr(sources, "_POLL_S", 0)
+    return fake
+
+
+def typed(*words: str, exit_code: int = 0) -> Result:
+    result = CliRunner().invoke(app, list(words))
+    assert result.exit_code == exit_code, result.output
+    return result
+
+
+def test_connect_prints_the_link_and_ends_once_it_is_connected(site: FakeSite) -> None:
+    def consent() -> None:
+        site.sources[ID] |= {"state": "active", "connection_reason": None}
+
+    site.on_get = consent
+    said = typed("sources", "connect", "outlook", "--address", "ap@company.example", "--folder", "Bills").output
+    assert "https://site/oauth/outlook/authorize?ticket=t" in said
+    assert "ap@company.example is connected" in said
+    _, _, body = site.calls[0]
+    assert body == {
+        "provider": "outlook",
+        "profile": "invoice",
+        "access": "delegated",
+        "folders": ["Bills"],
+        "address": "ap@company.example",
+    }
+
+
+def test_connect_says_why_a_consent_was_refused_and_ends_with_1(site: FakeSite) -> None:
+    def refuse() -> None:
+        site.sources[ID] |= {"connection_status": None, "connection_reason": "other_mailbox"}
+
+    site.on_get = refuse
+    said = typed("sources", "connect", "outlook", "--wait", "0.05", exit_code=1).output
+    assert f"other_mailbox; `mailroom sources authorize {ID}`" in said
+
+
+def test_connect_without_waiting_gives_the_answer_as_json(site: FakeSite) -> None:
+    said = typed("sources", "connect", "outlook", "--no-wait", "--json").output
+    assert json.loads(said)["authorize_url"].endswith("ticket=t")
+
+
+@pytest.mark.parametrize("name", [ID, ID[:8], "AP@company.example"])
+def test_source_is_named_by_id_by_its_beginning_or_by_address(site: FakeSite, name: str) -> None:
+    site.add_source()
+    typed("sources", "pause", name)
+    assert site.calls[-1][:2] == ("POST", f"/doc-sources/{ID}/pause")
+
+
+def test_name_of_two_or_of_none_is_refused_with_what_there_is(site: FakeSite) -> None:
+    site.add_source()
+    site.add_source("1" * 36, profile="observation")
+    for name, sentence in (("ap@company.example", "several doc sources"), ("nobody", "there are: ap@company.example")):
+        result = CliRunner().invoke(app, ["sources", "show", name])
+        assert isinstance(result.exception, Rejected)
+        assert sentence in str(result.exception)
+
+
+def test_delete_asks_first(site: FakeSite) -> None:
+    site.add_source()
+    assert CliRunner().invoke(app, ["sources", "delete", ID], input="n\n").exit_code == 1
+    assert site.calls[-1][0] == "GET"
+    typed("sources", "delete", ID, "--yes")
+    assert site.calls[-1][:2] == ("DELETE", f"/doc-sources/{ID}")
+
+
+def test_status_is_0_while_every_mailbox_works_and_1_otherwise(site: FakeSite) -> None:
+    site.add_source()
+    assert "works" in typed("status").output
+    site.add_source("1" * 36, state="paused", address="b@company.example")
+    said = typed("status", exit_code=1).output
+    assert "is paused" in said
+    assert "1 of 2 mailboxes do not work" in said
+
+
+def test_status_as_json_has_what_each_was_judged_by(site: FakeSite) -> None:
+    site.add_source()
+    (shown,) = json.loads(typed("status", "--json").output)
+    assert (shown["is_working"], shown["troubles"], shown["sync_state"]) == (True, [], STATE)
+
+
+def test_empty_site_says_how_to_connect_the_first_mailbox(site: FakeSite) -> None:
+    assert "mailroom sources connect" in typed("status").output
+    assert "mailroom sources connect" in typed("sources", "list").output
+
+
+def test_show_has_fields_and_health(site: FakeSite) -> None:
+    site.add_source(current_error=None)
+    said = typed("sources", "show", ID).output
+    assert "✓ works" in said
+    assert "provider" in said
+
+
+def test_columns_are_as_wide_as_their_longest_cell(capsys: pytest.CaptureFixture[str]) -> None:
+    source_views.print_columns(("a", "b"), [("long", "x")])
+    assert capsys.readouterr().out == "a     b\nlong  x\n"

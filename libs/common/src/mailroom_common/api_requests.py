@@ -1,0 +1,43 @@
+"""What the routes of our APIs refuse alike: parameters that they do not have, and ids that are none."""
+
+from collections.abc import Iterator
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import Path, Query, Request
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from mailroom_common.web import HTTPProblem
+
+DocSourceId = Annotated[UUID, Path(description="Id of the doc source.")]
+DocSourceFilter = Annotated[UUID | None, Query(description="Only of this doc source.")]
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """A router's dependency. A filter whose name is misspelt would otherwise be one that was never given.
+
+    Raises:
+        HTTPProblem: 400, which names the parameters and those that there are.
+    """
+    route = request.scope.get("route")
+    if not isinstance(route, APIRoute):
+        return
+    known = set(_list_query_parameters(route.dependant))
+    unknown = sorted(set(request.query_params) - known)
+    if unknown:
+        there_are = f"It takes {', '.join(sorted(known))}." if known else "It takes none."
+        raise HTTPProblem(
+            400,
+            "Unknown query parameter",
+            # Names come from outside: they are cut, and `repr` leaves nothing of theirs unescaped.
+            f"{', '.join(repr(name[:50]) for name in unknown[:10])} is no parameter of this call. {there_are}",
+            parameters=[name[:50] for name in unknown[:10]],
+        )
+
+
+def _list_query_parameters(dependant: Dependant) -> Iterator[str]:
+    """Those of the call itself and of what it depends on."""
+    yield from (parameter.alias for parameter in dependant.query_params)
+    for needed in dependant.dependencies:
+        yield from _list_query_parameters(needed)

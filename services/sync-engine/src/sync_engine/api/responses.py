@@ -1,0 +1,137 @@
+"""What the API answers: the shapes of its JSON, each with an example."""
+
+from datetime import datetime
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
+
+from sync_engine.domain.message_outcome import MessageOutcome
+
+_PART: JsonDict = {
+    "part_path": "1",
+    "filename": "terms.docx",
+    "content_type": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    "size_bytes": 18311,
+    "content_sha256": None,
+    "stored": False,
+    "skip_reason": "not_a_document",
+    "parked_reason": None,
+    "attachment_id": None,
+    "document_id": None,
+    "result_status": None,
+    "result_reason": None,
+}
+_MESSAGE: JsonDict = {
+    "doc_source_id": "0b8f0f4e-6a7c-4a53-9d53-0f6f2c1f9c11",
+    "tenant_id": "acme",
+    "message_id": "AAkALgAAAAAAHYQDEapmEc2byACqAC-EWg0A",
+    "internet_message_id": "<4711@supplier.example>",
+    "state": "closed",
+    "outcome": "not_filed",
+    "reason": "not_a_document",
+    "skip_reason": None,
+    "parked_reason": None,
+    "folder": "Inbox",
+    "subject": "Our terms",
+    "from": "sales@supplier.example",
+    "received_at": "2026-11-28T12:00:01Z",
+    "processed_at": "2026-11-28T12:00:03Z",
+    "closed_at": "2026-11-28T12:00:03Z",
+    "parts": [_PART],
+}
+
+
+class APIResponse(BaseModel):
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+
+class PartResponse(APIResponse):
+    """`skip_reason` says why a part was not stored; `document_id`, `result_status` and `result_reason` are ingestion's.
+
+    `parked_reason` is null as long as parts are parked with their whole message only.
+    """
+
+    part_path: str
+    filename: str | None
+    content_type: str | None
+    size_bytes: int | None
+    content_sha256: str | None
+    stored: bool
+    skip_reason: str | None
+    parked_reason: str | None = None
+    attachment_id: str | None
+    document_id: str | None
+    result_status: str | None
+    result_reason: str | None
+
+
+class MessageResponse(APIResponse):
+    """`closed` is a state and says that nothing more is awaited; whether it was filed is the `outcome`."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_MESSAGE]})
+
+    doc_source_id: str
+    tenant_id: str
+    message_id: str
+    internet_message_id: str | None
+    state: str
+    outcome: MessageOutcome
+    reason: str | None = Field(
+        description="Why nothing was filed, or why a person is needed; explained in the reference."
+    )
+    skip_reason: str | None
+    parked_reason: str | None
+    folder: str | None
+    subject: str | None
+    sender: str | None = Field(validation_alias="sender_address", serialization_alias="from")
+    received_at: datetime | None
+    processed_at: datetime
+    closed_at: datetime | None
+    parts: list[PartResponse]
+
+
+class SyncRunResponse(APIResponse):
+    run_id: str
+    doc_source_id: str
+    tenant_id: str
+    kind: str
+    reasons: list[str]
+    started_at: datetime
+    finished_at: datetime | None
+    outcome: str | None
+    detail: str | None
+    new_messages: int
+    unannounced_messages: int
+    stored_parts: int
+    parked_items: int
+
+
+class ParkedItemResponse(APIResponse):
+    doc_source_id: str
+    tenant_id: str
+    message_id: str
+    reason: str
+    detail: str | None
+    attempts: int
+    first_failed_at: datetime
+    last_failed_at: datetime
+    next_attempt_at: datetime | None
+
+
+class SyncStateResponse(APIResponse):
+    """`not_before`: no run before then, because the last ones failed or the provider throttles us."""
+
+    doc_source_id: str
+    tenant_id: str
+    source_state: str
+    is_full_run_due: bool
+    is_grant_refused: bool = Field(description="No run before somebody consents anew.")
+    not_before: datetime | None
+    failed_attempts: int = Field(description="Failed runs in a row.")
+    modified_listed_until: datetime | None
+    last_full_run_started_at: datetime | None
+    last_run_started_at: datetime | None
+    last_run_outcome: str | None
+    open_messages: int = Field(description="Stored, and not every part has its result yet.")
+    parked_items: int
+    missing_folders: list[str]
