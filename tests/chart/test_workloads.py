@@ -10,6 +10,7 @@ from chart.rendering import SCENARIOS, Manifest, render
 from chart_source.components import COMPONENTS
 
 from mailroom_common.process import STOP_DEADLINE_S
+from mailroom_common.topic_access import list_access_rules
 from mailroom_common.topics import list_deployed_topics
 
 WORKLOADS = ("Deployment", "StatefulSet")
@@ -140,6 +141,25 @@ def test_topics_are_those_of_the_code_and_stay_when_the_chart_goes() -> None:
         for each in objects
     } == {(each.name, each.partitions, str(sorted(each.config.items()))) for each in list_deployed_topics("prod.", 3)}
     assert {each["metadata"]["annotations"]["helm.sh/resource-policy"] for each in objects} == {"keep"}
+
+
+def test_a_kafka_user_may_do_what_its_component_does_and_no_more() -> None:
+    users = {each["metadata"]["name"]: each["spec"] for each in render("strimzi") if each["kind"] == "KafkaUser"}
+    rules = {
+        (f"User:{name}", acl["resource"]["type"], acl["resource"]["name"], operation.lower())
+        for name, spec in users.items()
+        for acl in spec["authorization"]["acls"]
+        for operation in acl["operations"]
+    }
+    assert rules == {(rule.principal, rule.resource, rule.name, rule.operation) for rule in list_access_rules("")}
+
+
+def test_a_kafka_user_is_who_its_component_says_that_it_is() -> None:
+    manifests = render("strimzi", {"migrations": {"topics": True}})
+    users = {each["metadata"]["name"] for each in manifests if each["kind"] == "KafkaUser"}
+    configs = [each["data"] for each in manifests if each["kind"] == "ConfigMap" and "data" in each]
+    named = {data["MAILROOM_KAFKA_USERNAME"] for data in configs if "MAILROOM_KAFKA_USERNAME" in data}
+    assert named | {"mailroom-topics"} == users
 
 
 @pytest.mark.parametrize(("scenario", "is_hook"), [("minimal", True), ("client-certificates", False)])

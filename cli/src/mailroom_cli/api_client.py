@@ -10,6 +10,7 @@ from pydantic import SecretStr, model_validator
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.providers.http import build_ssl_context
 from mailroom_common.settings import TLSSettings
+from mailroom_common.transport_security import HTTPSAddress
 
 _TIMEOUT_S = 30.0
 
@@ -18,11 +19,11 @@ class APIClientSettings(TLSSettings):
     """`api_url` is where a reverse proxy routes by path to the services; MAILROOM_PUBLIC_URL where it is not set."""
 
     # Where the commands reach the APIs; `MAILROOM_PUBLIC_URL` where it is not set.
-    api_url: str
+    api_url: HTTPSAddress
     # Key of the caller: it says whose tenant the commands act for, and what they may do.
     api_key: SecretStr
     # Where providers and browsers reach this site.
-    public_url: str | None = None
+    public_url: HTTPSAddress | None = None
 
     @model_validator(mode="before")
     @classmethod

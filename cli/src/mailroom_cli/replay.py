@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 from mailroom_cli import options
-from mailroom_cli.api_client import APIClientSettings, open_api
 from mailroom_cli.kafka_access import list_partitions, load_schemas, open_consumer, open_producer
 from mailroom_cli.options import AsJSON, DocSources, DryRun, FromOffset, Partition, Rate, Since, Tenant, ToOffset, Until
 from mailroom_cli.pacing import Pacer, Progress
@@ -27,6 +26,7 @@ from mailroom_cli.replay_topics import (
     count_records,
     replay_records,
 )
+from mailroom_cli.site_api import open_site_api
 from mailroom_common.errors import Rejected
 from mailroom_common.events import ResultStatus
 from mailroom_common.kafka.codec import Codec
@@ -137,12 +137,11 @@ def replay_mailbox(
 
     Calls the API: MAILROOM_API_URL (default MAILROOM_PUBLIC_URL) and MAILROOM_API_KEY, of the role operator.
     """
-    settings = load_settings(APIClientSettings)
     request = MailboxReplay(tuple(doc_source_ids), relist_from, start_at, timeout_s if wait else None)
 
     async def work() -> list[dict[str, Any]]:
-        async with open_api(settings) as api:
-            return await (describe_mailboxes(api, request) if dry_run else relist_mailboxes(api, request, Pacer(rate)))
+        with open_site_api() as api:
+            return describe_mailboxes(api, request) if dry_run else await relist_mailboxes(api, request, Pacer(rate))
 
     found = options.run(work())
     if as_json:
@@ -194,12 +193,11 @@ def replay_documents_command(
     )
     if selection.is_empty and not everything:
         raise typer.BadParameter("say which: --status, --reason, --reader, --since, …; or --all")
-    settings = load_settings(APIClientSettings)
     name = _check_id(replay_id)
 
     async def work() -> dict[str, Any]:
-        async with open_api(settings) as api:
-            matching = await count_documents(api, selection, name)
+        with open_site_api() as api:
+            matching = count_documents(api, selection, name)
             if dry_run:
                 return {"replay_id": name, "matching": matching, "requested": 0}
             _announce(name)

@@ -4,8 +4,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from mailroom_cli.api_client import APIClient
 from mailroom_cli.pacing import Pacer, Progress
+from mailroom_cli.site_api import SiteAPI
 
 _PATH = "/documents/reprocess"
 _MAX_PAGE = 50
@@ -36,15 +36,15 @@ class DocumentSelection:
         }
 
 
-async def count_documents(api: APIClient, selection: DocumentSelection, replay_id: str) -> int:
+def count_documents(api: SiteAPI, selection: DocumentSelection, replay_id: str) -> int:
     """Those that this replay has not asked for yet."""
     body = {**selection.build_body(), "replay_id": replay_id, "dry_run": True}
-    answer = await api.call("POST", _PATH, body=body)
+    answer = api.call("POST", _PATH, body=body)
     return int(answer["matching"])
 
 
 async def replay_documents(
-    api: APIClient, selection: DocumentSelection, replay_id: str, pacer: Pacer, progress: Progress
+    api: SiteAPI, selection: DocumentSelection, replay_id: str, pacer: Pacer, progress: Progress
 ) -> dict[str, int]:
     """Until no page is left. Where it ended needs no memory: ingestion knows which it has asked for."""
     matching = requested = 0
@@ -53,7 +53,7 @@ async def replay_documents(
     while True:
         await pacer.wait_turn(page_size)
         body = {**selection.build_body(), "replay_id": replay_id, "limit": page_size}
-        page = await api.call("POST", _PATH, body=body if cursor is None else {**body, "cursor": cursor})
+        page = api.call("POST", _PATH, body=body if cursor is None else {**body, "cursor": cursor})
         matching += page["matching"]
         requested += page["requested"]
         progress.counts["read again"] += page["requested"]

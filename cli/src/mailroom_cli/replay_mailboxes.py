@@ -5,17 +5,15 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import quote
 
 import typer
 
-from mailroom_cli.api_client import APIClient
 from mailroom_cli.pacing import Pacer
+from mailroom_cli.site_api import SiteAPI, quote_segment
 from mailroom_common.errors import Rejected, Unavailable
 
 _POLL_S = 2.0
-_PAGE = 200
-_COUNTED_PAGES = 50
+_MAX_COUNTED = 200  # one page of the API
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +26,13 @@ class MailboxReplay:
     wait_s: float | None
 
 
-async def describe_mailboxes(api: APIClient, request: MailboxReplay) -> list[dict[str, Any]]:
+def describe_mailboxes(api: SiteAPI, request: MailboxReplay) -> list[dict[str, Any]]:
     """A dry run. How much would be taken only the provider knows; what is wrong with the request shows here."""
-    return [await _describe_mailbox(api, request, doc_source_id) for doc_source_id in request.doc_source_ids]
+    return [_describe_mailbox(api, request, doc_source_id) for doc_source_id in request.doc_source_ids]
 
 
-async def _describe_mailbox(api: APIClient, request: MailboxReplay, doc_source_id: str) -> dict[str, Any]:
-    source = await api.call("GET", f"/doc-sources/{quote(doc_source_id, safe='')}")
+def _describe_mailbox(api: SiteAPI, request: MailboxReplay, doc_source_id: str) -> dict[str, Any]:
+    source = api.call("GET", f"/doc-sources/{quote_segment(doc_source_id)}")
     current = None if source["start_at"] is None else datetime.fromisoformat(source["start_at"])
     start_at = request.start_at or current
     problem = None
@@ -47,32 +45,26 @@ async def _describe_mailbox(api: APIClient, request: MailboxReplay, doc_source_i
         "address": source["address"],
         "state": source["state"],
         "start_at": source["start_at"],
-        "messages_known": await _count_messages(api, doc_source_id),
+        "messages_known": _count_messages(api, doc_source_id),
         "problem": problem,
     }
 
 
-async def _count_messages(api: APIClient, doc_source_id: str) -> str:
+def _count_messages(api: SiteAPI, doc_source_id: str) -> str:
     """As many as a few calls show: of a large mailbox, at least so many."""
-    count, cursor = 0, None
-    for _ in range(_COUNTED_PAGES):
-        query = {"doc_source_id": doc_source_id, "limit": _PAGE} | ({} if cursor is None else {"cursor": cursor})
-        page = await api.call("GET", "/messages", query=query)
-        count += len(page["items"])
-        if (cursor := page["next_cursor"]) is None:
-            return str(count)
-    return f"more than {count}"
+    count = len(api.list_items("/messages", {"doc_source_id": doc_source_id}, most=_MAX_COUNTED))
+    return f"{count} or more" if count == _MAX_COUNTED else str(count)
 
 
-async def relist_mailboxes(api: APIClient, request: MailboxReplay, pacer: Pacer) -> list[dict[str, Any]]:
+async def relist_mailboxes(api: SiteAPI, request: MailboxReplay, pacer: Pacer) -> list[dict[str, Any]]:
     found = []
     for doc_source_id in request.doc_source_ids:
         await pacer.wait_turn()
-        last_run = await _find_last_run(api, doc_source_id)
+        last_run = _find_last_run(api, doc_source_id)
         body = {"relist_from": request.relist_from.isoformat()}
         if request.start_at is not None:
             body["start_at"] = request.start_at.isoformat()
-        source = await api.call("PATCH", f"/doc-sources/{quote(doc_source_id, safe='')}", body=body)
+        source = api.call("PATCH", f"/doc-sources/{quote_segment(doc_source_id)}", body=body)
         typer.echo(f"{source['id']} {source['address']}: asked for", err=True)
         found.append((source, last_run))
     deadline = None if request.wait_s is None else time.monotonic() + request.wait_s
@@ -80,7 +72,7 @@ async def relist_mailboxes(api: APIClient, request: MailboxReplay, pacer: Pacer)
 
 
 async def _describe_relist(
-    api: APIClient, source: dict[str, Any], last_run: str | None, deadline: float | None
+    api: SiteAPI, source: dict[str, Any], last_run: str | None, deadline: float | None
 ) -> dict[str, Any]:
     about = {name: source[name] for name in ("id", "address", "state", "relist_from", "start_at")}
     if deadline is None:
@@ -91,15 +83,15 @@ async def _describe_relist(
     return {**about, "new_messages": run["new_messages"], "stored_parts": run["stored_parts"]}
 
 
-async def _find_last_run(api: APIClient, doc_source_id: str) -> str | None:
-    runs = (await api.call("GET", "/sync-runs", query={"doc_source_id": doc_source_id, "limit": 1}))["items"]
+def _find_last_run(api: SiteAPI, doc_source_id: str) -> str | None:
+    runs = (api.call("GET", "/sync-runs", query={"doc_source_id": doc_source_id, "limit": "1"}))["items"]
     return None if not runs else runs[0]["started_at"]
 
 
-async def _wait_for_run(api: APIClient, doc_source_id: str, after: str | None, deadline: float) -> dict[str, Any]:
+async def _wait_for_run(api: SiteAPI, doc_source_id: str, after: str | None, deadline: float) -> dict[str, Any]:
     """The first full run that began after `after` and ended well; those that failed are repeated by themselves."""
     while True:
-        page = await api.call("GET", "/sync-runs", query={"doc_source_id": doc_source_id, "limit": 50})
+        page = api.call("GET", "/sync-runs", query={"doc_source_id": doc_source_id, "limit": "50"})
         for run in page["items"]:
             is_later = after is None or run["started_at"] > after
             if is_later and run["kind"] == "all_cursors" and run["outcome"] == "done":

@@ -5,6 +5,7 @@ import re
 from pydantic import SecretStr, field_validator
 
 from mailroom_common.settings import DatabaseSettings, TLSSettings
+from mailroom_common.transport_security import HTTPSAddress
 
 _ROLE_NAME = re.compile(r"[a-z_][a-z0-9_$-]{0,62}")
 
@@ -65,8 +66,8 @@ class CommandsSettings(TLSSettings):
     """Of the commands that act through the services' APIs."""
 
     # Where the commands reach the APIs; `MAILROOM_PUBLIC_URL` where it is not set, else the site that runs here.
-    api_url: str | None = None
+    api_url: HTTPSAddress | None = None
     # Key with which the commands call the APIs: it says for which tenant, and what they may do.
     api_key: SecretStr | None = None
     # Where providers and browsers reach this site.
-    public_url: str | None = None
+    public_url: HTTPSAddress | None = None

@@ -12,6 +12,8 @@ import subscription_manager.settings
 import sync_engine.settings
 import webhook_gateway.settings
 from mailroom_common.settings import PREFIX, KafkaSettings
+from mailroom_common.topic_access import INTAKE_GROUP, SYNC_WORKER_GROUP
+from mailroom_common.topics import ATTACHMENTS, COALESCER_APP_ID, NOTIFICATIONS, SYNC_REQUESTS
 from mailroom_gmail.settings import GmailSettings
 from mailroom_outlook.settings import OutlookSettings
 
@@ -102,7 +104,7 @@ COMPONENTS = (
         ("python", "-m", "sync_engine", "coalescer"),
         (sync_engine.settings.CoalescerSettings,),
         replaces_in_place=True,
-        scaling=ScalingSignal("mailroom.sync-engine.coalescer", "notifications", ""),
+        scaling=ScalingSignal(COALESCER_APP_ID, NOTIFICATIONS.name, ""),
     ),
     Component(
         "syncEngineWorker",
@@ -112,7 +114,7 @@ COMPONENTS = (
         is_static_member=True,
         calls_providers=True,
         scaling=ScalingSignal(
-            "mailroom.sync-engine.worker", "sync-requests", 'sum(mailroom_sync_requests_pending{namespace="%s"})'
+            SYNC_WORKER_GROUP, SYNC_REQUESTS.name, 'sum(mailroom_sync_requests_pending{namespace="%s"})'
         ),
     ),
     Component(
@@ -121,7 +123,7 @@ COMPONENTS = (
         ("python", "-m", "ingestion", "worker"),
         (ingestion.settings.WorkerSettings,),
         is_static_member=True,
-        scaling=ScalingSignal("mailroom.ingestion.intake", "attachments", ""),
+        scaling=ScalingSignal(INTAKE_GROUP, ATTACHMENTS.name, ""),
     ),
     Component(
         "syncEngineApi",

@@ -1,4 +1,4 @@
-"""The files that the templates read: components, topics, and later what else is derived from the code."""
+"""The files that the templates read: components and jobs, topics, and who may do what at Kafka."""
 
 from typing import Any
 
@@ -6,6 +6,8 @@ import yaml
 
 from chart_source.components import COMPONENTS, JOBS, Component
 from chart_source.variables import CONFIG, FILES, SECRETS, SecretSource
+from mailroom_common.topic_access import COMPONENTS as KAFKA_COMPONENTS
+from mailroom_common.topic_access import list_access_rules
 from mailroom_common.topics import list_deployed_topics
 
 Block = dict[str, Any]  # Any: YAML
@@ -66,6 +68,15 @@ def render_topics() -> str:
         for topic in list_deployed_topics("", 3)
     ]
     return _dump({"topics": topics})
+
+
+def render_kafka_users() -> str:
+    """By component the ACLs of its user, without the prefix of topics and groups."""
+    users: Block = {component.name: [] for component in KAFKA_COMPONENTS}
+    for rule in list_access_rules("", {name: name for name in users}):
+        acl = {"type": rule.resource.value, "name": rule.name, "operation": rule.operation.value.title()}
+        users[rule.principal].append(acl)
+    return _dump(users)
 
 
 def _dump(value: Block) -> str:

@@ -263,7 +263,10 @@ class StrimziUsers(Values):
 
 class Strimzi(Values):
     cluster: str = Field(default="", description="Name of the Kafka cluster that topics and users belong to.")
-    namespace: str = Field(default="", description="Namespace of that cluster; empty: the release's.")
+    namespace: str = Field(
+        default="",
+        description="Namespace of that cluster; empty: the release's. Users' Secrets appear there: copy them.",
+    )
     topics: StrimziTopics = Field(default=StrimziTopics(), description="Topics as objects.")
     users: StrimziUsers = Field(default=StrimziUsers(), description="Users as objects.")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from jsonschema import Draft202012Validator
-from referencing import Registry, Resource
+from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from chart.rendering import Manifest, find_tool
@@ -46,14 +46,16 @@ def _core_validator(kubernetes: str, api: str, kind: str) -> Draft202012Validato
 
 @cache
 def _registry(kubernetes: str) -> Registry[Any]:
-    def retrieve(uri: str) -> Resource[Any]:
-        return DRAFT202012.create_resource(_read_schema(kubernetes, uri.rpartition("/")[2]))
+    definitions = DRAFT202012.create_resource(_read_schema(kubernetes, "_definitions.json"))
+    registry: Registry[Any] = Registry().with_resource("/api/_definitions.json", definitions)
+    return registry.crawl()
 
-    return Registry(retrieve=retrieve)  # type: ignore[call-arg]  # attrs' alias
+
+def _read_schema(kubernetes: str, file: str) -> Any:  # Any: JSON
+    folder = f"kubernetes_validate/kubernetes-json-schema/v{kubernetes}-local-strict"
+    return json.loads(_open_wheel().read(f"{folder}/{file}"))
 
 
 @cache
-def _read_schema(kubernetes: str, file: str) -> Any:  # Any: JSON
-    folder = f"kubernetes_validate/kubernetes-json-schema/v{kubernetes}-local-strict"
-    with zipfile.ZipFile(find_tool("kubernetes_validate.whl")) as wheel:
-        return json.loads(wheel.read(f"{folder}/{file}"))
+def _open_wheel() -> zipfile.ZipFile:
+    return zipfile.ZipFile(find_tool("kubernetes_validate.whl"))

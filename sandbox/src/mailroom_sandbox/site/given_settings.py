@@ -37,7 +37,7 @@ def _read_env_file(path: Path) -> tuple[dict[str, str], dict[str, str], list[str
     values: dict[str, str] = {}
     lines: dict[str, str] = {}
     mistakes: list[str] = []
-    if not path.is_file():
+    if not path.exists() or path.is_dir():
         is_named = bool(os.environ.get("MAILROOM_ENV_FILE"))
         return values, lines, [f"MAILROOM_ENV_FILE is wrong: there is no file {path}."] if is_named else []
     with path.open(encoding="utf-8") as file:

@@ -135,6 +135,18 @@ async def test_all_events_of_a_push_share_a_new_trace(gateway: GatewayHarness) -
     assert trace not in gateway.writer.traceparents  # an untrusted client does not choose it
 
 
+async def test_the_time_to_a_response_is_measured_whatever_it_is() -> None:
+    gateway = build_gateway(make_source())
+
+    def read_count() -> float:
+        return REGISTRY.get_sample_value("mailroom_gateway_response_seconds_count", {"provider": "outlook"}) or 0.0
+
+    before = read_count()
+    await gateway.post_items(make_change())
+    await gateway.post_items(make_change("ds-1:wrong"))
+    assert read_count() - before == 2
+
+
 async def test_responses_and_items_are_counted() -> None:
     gateway = build_gateway(make_source(), make_source("ds-2", state=DocSourceState.PAUSED), make_gmail_source("ds-3"))
 
