@@ -28,7 +28,7 @@ IMAGES := webhook-gateway subscription-manager sync-engine ingestion cli sandbox
 package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
-.PHONY: known-package help setup run up down logs test lint types fmt check reference chart mutate bench lock \
+.PHONY: known-package help setup run up down logs test restore-test lint types fmt check reference chart mutate bench lock \
 	images container-test stand-ins clean
 
 help: ## this page
@@ -70,6 +70,9 @@ test: known-package setup ## every test, real Kafka and Postgres included, with 
 		echo "no test of $(or $(s),any package) is selected$(if $(k), by k=$$k)" >&2; exit $$code; }
 	@$(BIN)/coverage combine -q
 	@$(BIN)/coverage report $(if $(s)$(k),,--fail-under=85)
+
+restore-test: setup ## a whole site whose Postgres is set back to a backup (3 minutes; not part of make test)
+	@$(BIN)/python -m pytest -q tests/restore/restored_site.py
 
 lint: known-package setup ## ruff: rules and format
 	@$(BIN)/ruff check $(FOLDERS)

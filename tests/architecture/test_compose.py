@@ -53,6 +53,13 @@ def test_every_process_of_a_site_has_its_container() -> None:
     assert PROCESSES.keys() <= CONTAINERS.keys()
 
 
+def test_the_proxy_routes_by_path_as_the_sandboxs_does() -> None:
+    proxy = (ROOT / "deploy/compose/nginx.conf").read_text()
+    locations = re.findall(r"location ~ \^/\(?([a-z/|-]+)\)?\(/\S* \{\s+set \$upstream ([a-z-]+);", proxy)
+    routed = {f"/{path}": PROCESSES[container] for paths, container in locations for path in paths.split("|")}
+    assert routed == {route: service.name for service in SERVICES for route in service.routes}
+
+
 def test_nobody_runs_insecurely() -> None:
     assert "MAILROOM_INSECURE" not in (ROOT / "docker-compose.yml").read_text()
     for name in PROCESSES:

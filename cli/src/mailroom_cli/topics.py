@@ -2,6 +2,7 @@
 
 import asyncio
 import dataclasses
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -10,6 +11,7 @@ from mailroom_cli.apply_acls import AppliedRules, apply_access_rules, describe_r
 from mailroom_cli.apply_topics import AppliedTopics, apply_topics
 from mailroom_cli.consumer_lag import read_lags
 from mailroom_cli.options import AsJSON, print_json
+from mailroom_cli.rewind_groups import rewind_groups
 from mailroom_common.errors import SettingsError
 from mailroom_common.settings import KafkaSettings, load_settings
 from mailroom_common.topic_access import COMPONENTS, list_access_rules
@@ -85,6 +87,43 @@ def _report_rules(report: AppliedRules, *, is_dry_run: bool) -> None:
     for surplus in report.surplus:
         typer.echo(f"not needed: {surplus}")
     typer.echo(f"{len(report.created)} ACLs {would}created, {len(report.unchanged)} as they were")
+
+
+_REWIND_EXAMPLES = """Examples:
+
+  mailroom topics rewind --since 2026-11-27T12:00:00Z --dry-run
+
+  mailroom topics rewind --since 2026-11-27T12:00:00+01:00
+"""
+
+
+@app.command("rewind", epilog=_REWIND_EXAMPLES)
+def set_groups_back(
+    since: Annotated[str, typer.Option(metavar="TIME", help="ISO 8601 with its zone: 2026-11-27T12:00:00Z.")],
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be read again, and change nothing.")
+    ] = False,
+) -> None:
+    """Have the services read again what they have read since a time, after their database was restored.
+
+    The services have to be stopped. A time long before the backup is as right as one just before it: what is read twice
+    changes nothing. The whole procedure is in docs/operations.md, "Restore".
+    """
+    settings = load_settings(KafkaSettings)
+    groups = asyncio.run(rewind_groups(settings, _parse_time(since), is_dry_run=dry_run))
+    for group in groups:
+        typer.echo(f"{group.name:60} {group.partitions:4} partitions {group.records:10} records")
+    typer.echo("nothing was changed" if dry_run else "these are read again when the services start")
+
+
+def _parse_time(text: str) -> datetime:
+    try:
+        parsed = datetime.fromisoformat(text)
+    except ValueError:
+        parsed = None
+    if parsed is None or parsed.tzinfo is None:
+        raise SettingsError("--since is wrong: a time with its zone is needed, as 2026-11-27T12:00:00Z")
+    return parsed
 
 
 @app.command("list", epilog="Example:\n\n  mailroom topics list")

@@ -187,7 +187,7 @@ class KafkaSettings(MailroomSettings):
 class CABundleSettings(MailroomSettings):
     """Given to every client as an explicit context; the environment's own variables are not trusted."""
 
-    # File with the certificate authorities that provider calls and Postgres connections trust, instead of certifi's.
+    # File with the certificate authorities of providers, Postgres and S3, instead of certifi's.
     ca_bundle: Path | None = None
 
     @field_validator("ca_bundle")
@@ -239,7 +239,7 @@ class TokenSettings(DatabaseSettings):
         return value
 
 
-class BlobSettings(MailroomSettings):
+class BlobSettings(CABundleSettings):
     """`file:///folder` or `s3://bucket/prefix`."""
 
     # Where attachments and the archive are kept: `file:///folder` or `s3://bucket/prefix`.

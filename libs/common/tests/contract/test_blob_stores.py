@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import ssl
 import tracemalloc
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from hashlib import sha256
@@ -11,6 +12,7 @@ from typing import Any
 
 import aioboto3
 import pytest
+import trustme
 from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
@@ -69,6 +71,29 @@ async def _pieces(content: bytes, size: int) -> AsyncIterator[bytes]:
 
 async def _read(store: BlobStore, key: str) -> bytes:
     return b"".join([chunk async for chunk in store.read_blob(key)])
+
+
+async def _answer_not_found(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await reader.readuntil(b"\r\n\r\n")
+    writer.write(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    writer.close()
+
+
+@pytest.mark.usefixtures("aws")
+async def test_s3_is_checked_against_the_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority, bundle = trustme.CA(), tmp_path / "ca.pem"
+    authority.cert_pem.write_to_path(bundle)
+    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert("127.0.0.1").configure_cert(tls)
+    server = await asyncio.start_server(_answer_not_found, "127.0.0.1", 0, ssl=tls)
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    async with open_blob_store(BlobSettings(blob_url=f"s3://{BUCKET}", ca_bundle=bundle)) as store:
+        assert not await store.has_blob("documents/a")
+    async with open_blob_store(BlobSettings(blob_url=f"s3://{BUCKET}")) as store:
+        with pytest.raises(Unavailable):
+            await store.has_blob("documents/a")
+    server.close()
 
 
 @pytest.mark.parametrize(

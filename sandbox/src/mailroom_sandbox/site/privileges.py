@@ -45,6 +45,8 @@ def drop_root(home: Home, console: Console, *, needed: Iterable[Path] = ()) -> N
     if can_use(user, [home.path.parent, *list_settings_files(), *needed]):
         _give_to(home.path, user)
         start_as(home, user)
+    # Without capabilities root reads only what is its own: an earlier run may have given the state away.
+    _give_to(home.path, 0)
     if has_user_namespaces():
         start_as(home, None)
     console.print("[yellow]this runs as root: no ordinary user can read the checkout, and no namespace is allowed[/]")

@@ -25,7 +25,7 @@ def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobS
     if url.scheme == "s3" and url.netloc:
         from mailroom_common.blobs.s3 import open_s3
 
-        return open_s3(url.netloc, url.path.strip("/"))
+        return open_s3(url.netloc, url.path.strip("/"), ca_bundle=settings.ca_bundle)
     raise SettingsError(
         "MAILROOM_BLOB_URL is wrong: file:///folder or s3://bucket/prefix is needed (gs:// is not there yet)."
     )

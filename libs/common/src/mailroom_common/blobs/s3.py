@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import aioboto3
@@ -29,9 +30,10 @@ _CONFIG = AioConfig(connect_timeout=5, read_timeout=30, retries={"max_attempts":
 
 
 @asynccontextmanager
-async def open_s3(bucket: str, prefix: str) -> AsyncIterator[BlobStore]:
-    """The client honours AWS's own standard variables, `AWS_ENDPOINT_URL` among them."""
-    async with aioboto3.Session().client("s3", config=_CONFIG) as client:
+async def open_s3(bucket: str, prefix: str, *, ca_bundle: Path | None = None) -> AsyncIterator[BlobStore]:
+    """The client honours AWS's own standard variables, `AWS_ENDPOINT_URL` among them, after `ca_bundle`."""
+    verify = None if ca_bundle is None else str(ca_bundle)
+    async with aioboto3.Session().client("s3", config=_CONFIG, verify=verify) as client:
         yield S3BlobStore(client, bucket, prefix)
 
 
