@@ -6,6 +6,7 @@ reach the changed statement run, the quickest first, up to the first failure. Wh
 one by one in docs/mutation.md. Servers that session fixtures start, such as Postgres, are shared by all mutants.
 
     tests/mutation/mutate.py [NAME…]       NAME as in targets.py, e.g. `outbox`; all of them without one
+    tests/mutation/mutate.py NAME:FILE,…   only these of its files, e.g. `sync_domain:cursor,parts`
     tests/mutation/mutate.py NAME:FILE:12  only the mutants of one file's lines, e.g. `sync_domain:cursor:12,34`
 """
 
@@ -88,7 +89,7 @@ class MutationRun:
 
     name: str
     target: Target
-    file: str
+    files: set[str]
     lines: set[int]
     out: TextIO
     score: Score = field(default_factory=Score)
@@ -109,7 +110,9 @@ class MutationRun:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         # Read now, as it was imported: who works on a module meanwhile does not disturb.
-        sources = {path: path.read_text() for path in self.target.list_sources() if self.file in ("", path.stem)}
+        sources = {
+            path: path.read_text() for path in self.target.list_sources() if not self.files or path.stem in self.files
+        }
         tests = self._measure_tests(session, list(sources))
         if session.testsfailed or session.testscollected == 0:
             self.is_broken = True
@@ -216,8 +219,14 @@ def _list_codes(code: CodeType) -> Iterator[tuple[_Key, CodeType]]:
 
 def _mutate_target(argument: str, out: TextIO) -> bool:
     """In a process of its own, since pytest reads each test module once per process. True when no test was broken."""
-    name, file, lines = (*argument.split(":"), "", "")[:3]
-    run = MutationRun(name, TARGETS[name], file, {int(line) for line in lines.split(",") if line}, out)
+    name, files, lines = (*argument.split(":"), "", "")[:3]
+    run = MutationRun(
+        name,
+        TARGETS[name],
+        {file for file in files.split(",") if file},
+        {int(line) for line in lines.split(",") if line},
+        out,
+    )
     options = ["-s", "-q", "-n0", "-p", "no:cacheprovider", "--timeout", "0"]
     with tempfile.TemporaryFile() as log:
         os.dup2(log.fileno(), 1)

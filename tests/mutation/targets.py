@@ -70,7 +70,8 @@ TARGETS = {
         (
             f"{_SYNC}/tests/integration/adapters/test_cursors.py",
             f"{_SYNC}/tests/integration/adapters/test_pages.py",
-            f"{_SYNC}/tests/integration/handlers",
+            f"{_SYNC}/tests/integration/handlers/test_advance_cursor.py",
+            f"{_SYNC}/tests/integration/handlers/test_sync_history.py",
         ),
     ),
     "ingestion_domain": Target(
@@ -79,6 +80,9 @@ TARGETS = {
     ),
     "leases": Target(
         (f"{_INGESTION}/src/ingestion/adapters/leases.py",),
-        (f"{_INGESTION}/tests/integration/adapters/test_leases.py",),
+        (
+            f"{_INGESTION}/tests/integration/adapters/test_leases.py",
+            f"{_INGESTION}/tests/integration/adapters/test_rereads.py",
+        ),
     ),
 }

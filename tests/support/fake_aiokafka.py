@@ -61,6 +61,7 @@ class FakeAiokafka:
         self.is_stopped = False
         self.joins = 0
         self.failed_commits = 0
+        self.commits: list[dict[int, int]] = []  # offsets by partition number, of each commit that succeeded
         self.compacted = 0  # offsets at the end of each partition whose records are gone
         self.is_forgotten = False  # the session has run out, and this member does not know yet
         self.forgets_after_join: int | None = None
@@ -160,6 +161,7 @@ class FakeAiokafka:
             raise self.failure
         if not self.is_forgotten:
             self.committed.update(offsets)
+            self.commits.append({partition.partition: offset for partition, offset in offsets.items()})
             return
         if self.who_notices == "commit":
             self._request_rejoin()

@@ -327,8 +327,8 @@ async def test_a_row_that_an_operator_deleted_blocks_no_longer(database: FakeDat
     kafka.failures[large] = [Rejected("too large")] * 9
     async with run_relay(kafka, blocked_retry_s=0.05):
         await wait_until(lambda: metric("mailroom_outbox_blocked_aggregates") == 1)
+        await asyncio.sleep(0.06)  # until its time to be sent again
         del database.rows[1]
-        await asyncio.sleep(0.06)
         database.notify()
         await wait_until(lambda: kafka.sent == [behind])
         await wait_until(lambda: metric("mailroom_outbox_blocked_aggregates") == 0)
@@ -341,8 +341,8 @@ async def test_a_blocked_aggregate_whose_only_row_was_deleted_is_reported_no_lon
     kafka.failures[large] = [Rejected("too large")]
     async with run_relay(kafka, blocked_retry_s=0.01):
         await wait_until(lambda: metric("mailroom_outbox_blocked_aggregates") == 1)
-        database.rows.clear()
         await asyncio.sleep(0.02)  # until its time to be sent again
+        database.rows.clear()
         database.notify()
         await wait_until(lambda: metric("mailroom_outbox_blocked_aggregates") == 0)
 

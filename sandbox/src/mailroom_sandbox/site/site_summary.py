@@ -33,10 +33,12 @@ def describe_site(plan: SitePlan, endpoints: Endpoints) -> Lines:
             yield package.traits.display_name, f"is set up; register the redirect URI {url}/oauth/{name}/callback"
         else:
             yield package.traits.display_name, f"is not set up: {missing} See {page}"
-    yield "webhooks", _describe_webhooks(url, settings)
+    has_doubles = plan.companion is not None
+    yield "webhooks", "come from the provider doubles" if has_doubles else _describe_webhooks(url, settings)
     yield "API key", _locate_key(plan, endpoints)
     example = ready[0] if ready else "outlook"
-    yield "connect", f".venv/bin/mailroom sources connect {example} --address ap@company.example"
+    command = f"mailroom sources connect {example} --address ap@company.example"
+    yield "connect", f".venv/bin/{'mailroom-sandbox connect outlook ap@outlook.test' if has_doubles else command}"
     yield "look", ".venv/bin/mailroom status, make logs; every address is in " + str(plan.home.endpoints)
     yield "stop", "Ctrl-C; make up resumes"
 

@@ -154,6 +154,7 @@ async def test_who_is_cancelled_while_the_provider_answers_does_not_lose_the_rot
         await asking
     refresher.hold.set()
     await tokens.aclose()
+    assert not tokens._running
     grant = await store.read_grant(mailbox.doc_source_id)
     assert grant is not None
     assert grant.tokens.refresh_token == "refresh-1"
@@ -358,6 +359,19 @@ async def test_a_process_that_waited_for_the_lock_believes_the_refusal_that_anot
     for outcome in await asyncio.gather(*asking, return_exceptions=True):
         assert isinstance(outcome, TokenRefused)
         assert outcome.grant_generation == mailbox.grant_generation
+    assert refresher.presented == ["refresh-0"]
+
+
+async def test_a_process_that_waited_for_the_lock_uses_the_token_that_another_was_given(
+    store: TokenStore, tokens: AccessTokens, refresher: Refresher, mailbox: Mailbox
+) -> None:
+    refresher.hold.clear()
+    elsewhere = AccessTokens(store, {"outlook": refresher}, {}, clock=Clock())
+    asking = [asyncio.create_task(one.get_access_token(mailbox)) for one in (tokens, elsewhere)]
+    await refresher.asked.wait()
+    await asyncio.sleep(0.2)  # the second one waits in Postgres, which gives no sign of it
+    refresher.hold.set()
+    assert await asyncio.gather(*asking) == ["access-1", "access-1"]
     assert refresher.presented == ["refresh-0"]
 
 

@@ -178,3 +178,19 @@ async def test_records_of_a_lost_partition_that_still_come_are_ignored_until_the
         rejoin()
         await wait_until(lambda: bench.kafka.committed_offsets() == {2})
     assert dict(bench.handled) == {number: [0, 0, 1] for number in PARTITIONS}
+
+
+async def test_an_offset_is_committed_once_however_many_rounds_follow(bench: Bench) -> None:
+    bench.kafka.write_requests(3)
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: bench.kafka.committed_offsets() == {3})
+        count = len(bench.kafka.commits)
+        await asyncio.sleep(0.2)  # several rounds of commits
+        assert len(bench.kafka.commits) == count
+
+
+async def test_a_process_that_has_stopped_counts_no_partition_that_waits_for_a_schema(bench: Bench) -> None:
+    bench.kafka.write_of_unknown_schema()
+    async with run_consumer(bench.consumer):
+        await wait_until(lambda: (bench.consumer.check_readiness() or "").endswith("(2 partitions wait)"))
+    assert REGISTRY.get_sample_value("mailroom_kafka_partitions_awaiting_schema", {"group": "g"}) == 0

@@ -144,6 +144,23 @@ async def test_a_rejected_record_whose_dead_letter_is_not_acknowledged_is_not_co
     assert bench.kafka.committed_offsets() == {1}
 
 
+async def test_the_pauses_of_a_dead_letter_that_is_not_acknowledged_grow(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[tuple[int, float]] = []
+
+    def record_pause(attempt: int, *, initial_s: float, max_s: float) -> float:
+        pauses.append((attempt, initial_s))
+        return 0.001
+
+    monkeypatch.setattr(partition_consumer, "backoff_s", record_pause)
+    bench.letters.is_away = True
+    bench.kafka.write_undecodable()
+    async with run_consumer(bench.create_consumer()):
+        await wait_until(lambda: len(pauses) >= 3)
+    assert pauses[:3] == [(1, 0.5), (2, 0.5), (3, 0.5)]
+
+
 async def test_a_record_is_retried_until_it_succeeds_and_committed_only_then(bench: Bench) -> None:
     bench.failures[0] = Unavailable("not yet", retry_after_s=0.005)
     bench.kafka.write_requests(1)

@@ -9,6 +9,7 @@ from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
 
 from ingestion.adapters.intakes import build_attachment
 from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
 from ingestion.ports import Channel
 from mailroom_common.errors import Unavailable
@@ -135,6 +136,21 @@ async def test_the_document_that_waits_longest_is_claimed_first(site: Ingestion)
         )
     claimed = [(await site.claim_document()).document_id for _ in records]
     assert claimed == [records[index].attachment_id for index in (1, 2, 0)]
+
+
+async def test_a_lane_gives_out_its_own_documents_and_says_when_its_next_one_is_due(site: Ingestion) -> None:
+    record = build_record()
+    await site.intakes.record_attachment(record)
+    for is_backfill, lane, other in ((True, Lane.BACKFILL, Lane.LIVE), (False, Lane.LIVE, Lane.BACKFILL)):
+        await site.pool.execute(
+            "update ingestion.document set is_backfill = $1, status = 'pending', lease_token = null, "
+            "next_attempt_at = now()",
+            is_backfill,
+        )
+        assert await site.leases.read_seconds_until_due([other]) is None
+        assert await site.leases.read_seconds_until_due([lane]) is not None
+        assert await site.leases.claim_document([other]) is None
+        assert await site.leases.claim_document([lane]) is not None
 
 
 async def test_a_finish_sees_the_attachment_whose_intake_is_under_way(site: Ingestion) -> None:

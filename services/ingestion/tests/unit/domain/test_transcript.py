@@ -1,6 +1,6 @@
 import pytest
 
-from ingestion.domain.transcript import detect_content_type
+from ingestion.domain.transcript import TextCell, TextLine, Transcript, detect_content_type
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,17 @@ from ingestion.domain.transcript import detect_content_type
 )
 def test_bytes_are_known_by_their_beginning(head: bytes, content_type: str | None) -> None:
     assert detect_content_type(head) == content_type
+
+
+def test_a_plain_row_has_a_cell_for_each_piece_between_two_blanks_where_it_stands() -> None:
+    transcript = Transcript.from_rows(["ab  cd ef", "", "  ab  ab"])
+    assert transcript == Transcript(
+        "text/plain",
+        1,
+        (
+            TextLine(0, 0.0, 10.0, (TextCell("ab", 0.0, 10.0), TextCell("cd ef", 20.0, 45.0))),
+            TextLine(0, 24.0, 10.0, (TextCell("ab", 10.0, 20.0), TextCell("ab", 30.0, 40.0))),
+        ),
+    )
+    assert transcript.text == "ab cd ef\nab ab"
+    assert Transcript.from_json(transcript.to_json()) == transcript

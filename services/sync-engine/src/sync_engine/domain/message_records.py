@@ -20,6 +20,16 @@ class MessageState(StrEnum):
     REMOVED = "removed"  # an observed mail that was deleted
 
 
+class ParkedReason(StrEnum):
+    """Why a message could not be stored for now."""
+
+    GONE = "gone"  # it was listed, and the provider no longer has it
+    ACCESS_DENIED = "access_denied"  # the provider refuses this message, though not the mailbox
+    REJECTED = "rejected"  # the provider's answer for it can be read by no retry
+    PROVIDER_UNAVAILABLE = "provider_unavailable"  # the provider failed over it, perhaps only for a while
+    CRASHED = "crashed"  # our own code failed over it
+
+
 @dataclass(frozen=True, slots=True)
 class KnownMessage:
     """Our record of a message that a page shows. An observed message may be parked beside its state."""

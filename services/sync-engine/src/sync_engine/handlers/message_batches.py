@@ -9,7 +9,7 @@ from datetime import datetime
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
-from sync_engine.domain.message_records import FailedMessage, PageUpdate, ProcessedMessage
+from sync_engine.domain.message_records import FailedMessage, PageUpdate, ParkedReason, ProcessedMessage
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Pages
 
@@ -101,21 +101,25 @@ async def _process_alone(
     try:
         return await process_message(ref)
     except ItemGone:
-        return None if ref.may_be_gone else FailedMessage(ref.message_id, "gone", "it was listed and cannot be fetched")
+        return (
+            None
+            if ref.may_be_gone
+            else FailedMessage(ref.message_id, ParkedReason.GONE, "it was listed and cannot be fetched")
+        )
     except AccessDenied as error:
         # The mailbox as a whole is readable: a page of it listed this message a moment ago.
-        return FailedMessage(ref.message_id, "access_denied", str(error))
+        return FailedMessage(ref.message_id, ParkedReason.ACCESS_DENIED, str(error))
     except Rejected as error:
-        return FailedMessage(ref.message_id, "rejected", str(error))
+        return FailedMessage(ref.message_id, ParkedReason.REJECTED, str(error))
     except ProviderUnavailable as error:
-        failed = FailedMessage(ref.message_id, "provider_unavailable", str(error))
+        failed = FailedMessage(ref.message_id, ParkedReason.PROVIDER_UNAVAILABLE, str(error))
         raise MessageUnavailable(failed, retry_after_s=error.retry_after_s) from error
     except MailroomError:
         raise
     except Exception as error:
         # Untrusted input finds every bug: one mail that crashes us must not keep the others from being processed.
         log.exception("message_crashed", doc_source_id=run.doc_source_id, message_id=ref.message_id)
-        return FailedMessage(ref.message_id, "crashed", type(error).__name__)
+        return FailedMessage(ref.message_id, ParkedReason.CRASHED, type(error).__name__)
 
 
 class CommitUpdates:

@@ -161,6 +161,17 @@ async def test_a_bug_in_dead_lettering_ends_the_consumer(bench: Bench) -> None:
     assert bench.kafka.committed_offsets() <= {0, None}
 
 
+async def test_a_bug_in_closing_a_fold_is_not_swallowed(bench: Bench) -> None:
+    async def crash(_: Partition) -> None:
+        raise RuntimeError("a bug")
+
+    bench.consumer._close_fold = crash
+    bench.kafka.write_requests(1)
+    with pytest.raises(RuntimeError, match="a bug"):
+        async with run_consumer(bench.consumer):
+            await wait_until(lambda: bench.has_read({0}))
+
+
 @pytest.mark.parametrize("who_notices", ["commit", "heartbeat", "heartbeat after the commit"])
 async def test_partitions_that_come_back_after_a_refused_commit_are_read_again_and_their_folds_opened_once(
     bench: Bench, who_notices: str

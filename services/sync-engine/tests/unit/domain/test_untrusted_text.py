@@ -36,6 +36,17 @@ def test_a_long_name_keeps_its_ending() -> None:
     assert name.endswith("x.pdf")
 
 
+def test_a_name_that_is_just_short_enough_stays_as_it_is() -> None:
+    name = "x" * 196 + ".PDF"
+    assert clean_filename(name) == name
+    assert clean_filename(f"x{name}") == "x" * 196 + ".pdf"
+
+
+def test_an_ending_has_ten_characters_at_most() -> None:
+    assert file_extension("a." + "x" * 10) == "x" * 10
+    assert file_extension("a." + "x" * 11) == ""
+
+
 @given(st.text())
 def test_no_name_can_leave_a_folder_or_hide_characters(raw: str) -> None:
     name = clean_filename(raw)

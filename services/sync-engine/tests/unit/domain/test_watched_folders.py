@@ -59,7 +59,13 @@ def test_a_message_lies_in_a_watched_folder_or_is_not_ours() -> None:
     assert location is not None
     assert location.name == "Posteingang/Rechnungen"
     assert watch.locate_message(MessageSummary(message_id="m", folder_id="junk")) is None
+    assert watch.knows_location(MessageSummary(message_id="m", folder_id="rechnungen"))
     assert not watch.knows_location(MessageSummary(message_id="m"))
+
+
+def test_which_labels_are_on_a_message_now_is_never_known_from_a_history() -> None:
+    watch = LabelWatch(Profile.INVOICE, (), {})
+    assert not watch.knows_location(MessageSummary(message_id="m", labels=frozenset({"INBOX"})))
 
 
 @pytest.mark.parametrize(

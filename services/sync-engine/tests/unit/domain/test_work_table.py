@@ -44,6 +44,17 @@ def test_a_request_for_all_holds_the_offset_until_it_is_durable() -> None:
     assert table.committable_offset() == 4, "only the newest request is still needed"
 
 
+def test_a_request_for_all_that_is_being_recorded_is_not_taken_a_second_time() -> None:
+    table = WorkTable()
+    read(table, 3, "a", SyncReason.MANUAL)
+    keys = table.take_full_sync_keys()
+    assert table.take_full_sync_keys() == []
+    table.advance_position(9)
+    assert table.committable_offset() == 3
+    table.release_full_sync_keys(keys)
+    assert table.take_full_sync_keys() == ["a"]
+
+
 def test_a_request_for_all_that_could_not_be_recorded_is_asked_for_again_from_its_own_offset() -> None:
     table = WorkTable()
     read(table, 3, "a", SyncReason.MANUAL)
@@ -204,6 +215,7 @@ def test_a_claim_that_another_owner_answered_meanwhile_is_put_back_without_its_r
     claim = claimed(table)
     table.read_tombstone(4, "a", 3)
     table.release_claim(claim, not_before=NOON)
+    assert table._rows == {}
     table.wake_due_keys(NOON)
     read(table, 5)
     assert claimed(table).reasons == {SyncReason.NOTIFICATION}

@@ -75,6 +75,39 @@ async def test_the_pause_between_failed_fetches_doubles_up_to_a_minute(monkeypat
     assert pauses == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
 
 
+async def test_the_next_fetch_is_made_when_the_keys_are_fresh_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+
+    async def record_pause(_event: asyncio.Event, timeout_s: float) -> None:
+        pauses.append(timeout_s)
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(google_public_keys, "_wait_for_event", record_pause)
+    async with httpx.AsyncClient(transport=httpx.MockTransport(FakeGoogle().respond)) as client:
+        with pytest.raises(asyncio.CancelledError):
+            await google_public_keys.GooglePublicKeys(client, "https://certs.test/certs").refresh_keys()
+
+    assert pauses == [20_000]
+
+
+async def test_keys_in_an_answer_that_says_it_failed_are_not_taken() -> None:
+    served = FakeGoogle()
+
+    def fail(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(500, content=served.respond(request).content)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(fail)) as client:
+        keys = google_public_keys.GooglePublicKeys(client, "https://certs.test/certs")
+        with pytest.raises(httpx.HTTPStatusError):
+            await keys._fetch_keys()
+
+
+async def test_a_key_of_another_kind_is_not_kept() -> None:
+    async with open_verifier(FakeGoogle(served_key_ids=["k1", "elliptic"])) as verifier:
+        assert await verifier.keys.find_key("k1", timeout_s=1) is not None
+        assert await verifier.keys.find_key("elliptic", timeout_s=1) is None
+
+
 @pytest.mark.parametrize(
     ("cache_control", "fresh_s"),
     [
