@@ -125,7 +125,7 @@ def test_only_who_calls_providers_reaches_the_internet() -> None:
 
 def test_an_ingress_sends_every_path_where_the_sandboxs_reverse_proxy_sends_it() -> None:
     of_chart = {path: component.command for component in COMPONENTS for path in component.routes}
-    of_sandbox = {path: tuple(["python", *service.command[1:]]) for service in SERVICES for path in service.routes}
+    of_sandbox = {path: ("python", *service.command[1:]) for service in SERVICES for path in service.routes}
     assert of_chart == of_sandbox
 
 
