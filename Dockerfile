@@ -47,7 +47,7 @@ RUN case ${SERVICE} in cli) package="mailroom-cli[services]" ;; *) package=mailr
 
 FROM ${PYTHON_IMAGE} AS runtime
 # What installs packages goes: the public base brings pip, Debian's Python the wheel to make one.
-RUN rm -rf /usr/local/bin/pip* /usr/local/lib/python3*/site-packages/pip* /usr/local/lib/python3*/ensurepip \
+RUN rm -rf /usr/local/bin/pip* /usr/bin/pip* /usr/local/lib/python3*/site-packages/pip* /usr/local/lib/python3*/ensurepip \
         /usr/lib/python3*/ensurepip /usr/share/python-wheels && \
     echo 'mailroom:x:10001:10001::/nonexistent:/usr/sbin/nologin' >> /etc/passwd && \
     echo 'mailroom:x:10001:' >> /etc/group
@@ -77,7 +77,9 @@ FROM runtime AS cli
 ENTRYPOINT ["mailroom"]
 
 FROM runtime AS sandbox
-COPY sandbox/mails /opt/mailroom/mails
+# The demo's mails, where a package that is no checkout looks for them.
+WORKDIR /opt/mailroom
+COPY sandbox/mails sandbox/mails
 ENTRYPOINT ["mailroom-sandbox"]
 
 

@@ -29,7 +29,7 @@ package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
 .PHONY: known-package help setup run up down logs test restore-test lint types fmt check reference chart mutate bench lock \
-	images stand-ins clean
+	images container-test stand-ins clean
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1mmake %-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -109,8 +109,27 @@ lock: $(STAMP) ## compiles requirements*.txt, and what each image installs of th
 images: ## container images, by Docker or podman, one per service; i=sync-engine for one
 	@deploy/images/build-images.sh $(i)
 
+container-test: setup images ## what images hold, and the parser's confinement in one, by podman; not part of make test
+	@$(BIN)/python -m pytest -q -n0 tests/containers/check_images.py
+
 stand-ins: ## what replaces the public base images where no registry is reached (podman; root)
 	@deploy/images/make-stand-ins.sh
+
+# Modules of the tests' own, which no package brings.
+CLUSTER = PYTHONPATH=tests/cluster:tests/support $(BIN)/python -m mailroom_cluster
+.PHONY: cluster-build cluster-test cluster-up cluster-exec
+
+cluster-build: setup ## what the two below need: Kubernetes' programs and the images (root, Go; not in make test)
+	@$(CLUSTER) build
+
+cluster-test: setup ## the chart on a real Kubernetes, faults while mail flows (SEED=7; see tests/cluster/README.md, State)
+	@$(CLUSTER) test $(if $(SEED),--seed $(SEED))
+
+cluster-up: setup ## the same site without faults, until Ctrl-C
+	@$(CLUSTER) up
+
+cluster-exec: ## a command inside of a running one: make cluster-exec c='kubectl get pods -A'
+	@$(CLUSTER) exec $(c)
 
 clean: ## forgets the state under .mailroom; the environment in .venv stays
 	@if [ -x $(SANDBOX) ]; then $(SANDBOX) clean; else rm -rf '$(or $(MAILROOM_HOME),.mailroom)'; fi

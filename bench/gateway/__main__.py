@@ -32,10 +32,11 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import httpx
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import NewTopic
 from wrk import Measured, Wrk, is_installed
 
 from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Profile
+from mailroom_common.kafka.client import create_admin_client
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
@@ -180,7 +181,7 @@ async def _open_site(folder: Path, partitions: int) -> AsyncIterator[Site]:
         bootstrap = await stack.enter_async_context(_run_kafka(folder)) if given is None else given
         site = Site(bootstrap, f"bench{secrets.token_hex(4)}.")
         names = [site.topic_prefix + topic.name for topic in (DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS)]
-        admin = AIOKafkaAdminClient(bootstrap_servers=bootstrap)
+        admin = create_admin_client(site)
         await admin.start()
         stack.push_async_callback(admin.close)
         await admin.create_topics([NewTopic(name, partitions, 1) for name in names])

@@ -13,9 +13,9 @@ from io import BytesIO
 
 import fastavro
 import orjson
-from aiokafka import AIOKafkaProducer
 from starlette.types import Receive, Scope, Send
 
+from mailroom_common.kafka.client import create_producer
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.schema_files import load_packaged_schemas
@@ -61,9 +61,7 @@ async def run(settings: Settings, process: Process) -> None:
         await send({"type": "http.response.start", "status": 202, "headers": [(b"content-length", b"0")]})
         await send({"type": "http.response.body", "body": b""})
 
-    async with AIOKafkaProducer(
-        bootstrap_servers=settings.kafka_bootstrap, acks="all", enable_idempotence=True
-    ) as producer:
+    async with create_producer(settings, acks="all", enable_idempotence=True) as producer:
         await producer.partitions_for(topic)
         freeze_heap()
         await serve_app(receive_push, host=settings.http_host, port=settings.http_port, stopping=process.stopping)

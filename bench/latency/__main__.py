@@ -27,10 +27,11 @@ from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer
 from reportlab.pdfgen.canvas import Canvas
 
 from mailroom_common.events import IngestionResult
+from mailroom_common.kafka.client import create_consumer, create_producer
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.topics import INGESTION_RESULTS, LIFECYCLE_EVENTS
 from mailroom_sandbox.provider_doubles.client import ControlClient
@@ -38,6 +39,7 @@ from mailroom_sandbox.site.demo.api import MailroomAPI
 from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import read_json
+from mailroom_sandbox.site.stack.kafka_security import ClusterAccess
 from mailroom_sandbox.testkit.site_harness import site_harness
 
 PROVIDERS = ("outlook", "gmail")
@@ -100,8 +102,8 @@ class Results:
 
 async def measured(site: Site, mails: int, known: set[str]) -> dict[str, list[float]]:
     """Milliseconds from the hand-over to the result, by provider."""
-    consumer = AIOKafkaConsumer(
-        INGESTION_RESULTS.name, bootstrap_servers=site.kafka, auto_offset_reset="latest", fetch_max_wait_ms=20
+    consumer = create_consumer(
+        ClusterAccess(site.kafka), INGESTION_RESULTS.name, auto_offset_reset="latest", fetch_max_wait_ms=20
     )
     await consumer.start()
     found: dict[str, list[float]] = {provider: [] for provider in PROVIDERS}
@@ -123,8 +125,8 @@ async def measured(site: Site, mails: int, known: set[str]) -> dict[str, list[fl
 async def bare_trips(kafka: str, count: int) -> list[float]:
     """Milliseconds of one record to a topic and back, `acks=all`: what five of them cost before anything is done."""
     topic = LIFECYCLE_EVENTS.dead_letter_topic
-    consumer = AIOKafkaConsumer(topic, bootstrap_servers=kafka, auto_offset_reset="latest", fetch_max_wait_ms=100)
-    producer = AIOKafkaProducer(bootstrap_servers=kafka, acks="all", enable_idempotence=True)
+    consumer = create_consumer(ClusterAccess(kafka), topic, auto_offset_reset="latest", fetch_max_wait_ms=100)
+    producer = create_producer(ClusterAccess(kafka), acks="all", enable_idempotence=True)
     await producer.start()
     await consumer.start()
     try:
@@ -164,7 +166,7 @@ def row(name: str, found: list[float], base: float) -> str:
 
 async def fill_mailboxes(site: Site, mails: int, known: set[str]) -> None:
     """The history that is replayed: delivered at once, and waited for."""
-    consumer = AIOKafkaConsumer(INGESTION_RESULTS.name, bootstrap_servers=site.kafka, auto_offset_reset="latest")
+    consumer = create_consumer(ClusterAccess(site.kafka), INGESTION_RESULTS.name, auto_offset_reset="latest")
     await consumer.start()
     try:
         await consumer.seek_to_end()

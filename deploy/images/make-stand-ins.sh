@@ -2,7 +2,10 @@
 # Makes stand-ins of the public images that our own are built from, for a machine that reaches Debian's packages but no
 # registry: deploy/images/make-stand-ins.sh [NAME…], all of them by default. Needs root, debootstrap, podman and runc.
 #
-#   python   Debian's minimal system with its Python, under the name and tag of the Dockerfile's PYTHON_IMAGE
+#   python     Debian's minimal system with its Python, under the name and tag of the Dockerfile's PYTHON_IMAGE
+#   kafka, postgres, nginx, versitygw
+#              the servers of docker-compose.yml: Debian's Java with the jars that the sandbox runs; Debian's Postgres and
+#              nginx; versitygw built by Go from its module
 #
 # A stand-in proves what is built on it, not the public image. Each has the label `mailroom.stand-in`.
 set -euo pipefail
@@ -47,9 +50,38 @@ make_python() {
         'CMD ["python3"]'
 }
 
-for name in "${@:-python}"; do
+# make_server NAME OPTION…: the image of docker-compose.yml whose name ends so.
+make_server() {
+    local name=$1 image
+    shift
+    image=localhost/$(sed -n "s/.*:-\(.*\b$name:[^}]*\)}.*/\1/p" docker-compose.yml)
+    podman build --quiet --network host "$@" --target "$name" --tag "$image" deploy/images/stand-ins > /dev/null
+    echo "made $image"
+}
+
+make_kafka() {
+    local jars
+    jars=$(.venv/bin/python -c '
+import asyncio
+from mailroom_sandbox.site.stack import home, jars
+print(asyncio.run(jars.provide_jars(home.find_home().jars)))')
+    make_server kafka --build-context "jars=$jars"
+}
+
+make_versitygw() {
+    local version
+    version=$(sed -n 's/.*versitygw:\(v[^}]*\)}.*/\1/p' docker-compose.yml)
+    if [ ! -x "$cache/versitygw-$version/versitygw" ]; then
+        GOBIN=$cache/versitygw-$version CGO_ENABLED=0 go install "github.com/versity/versitygw/cmd/versitygw@$version"
+    fi
+    make_server versitygw --build-context "programs=$cache/versitygw-$version"
+}
+
+all=(python kafka postgres nginx versitygw)
+for name in "${@:-${all[@]}}"; do
     case $name in
-    python) "make_$name" ;;
-    *) echo "$name: there is no such stand-in; there is python" >&2; exit 2 ;;
+    python | kafka | versitygw) "make_$name" ;;
+    postgres | nginx) make_server "$name" ;;
+    *) echo "$name: there is no such stand-in; there are ${all[*]}" >&2; exit 2 ;;
     esac
 done

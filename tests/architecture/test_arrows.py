@@ -1,5 +1,6 @@
 """Who may import whom (docs/architecture.md): services apart, domain without I/O, adapters behind their ports."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -109,3 +110,12 @@ def test_the_gateway_loads_no_database_driver() -> None:
     loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert "aiokafka" in loaded.stdout.split()
     assert "asyncpg" not in loaded.stdout.split()
+
+
+def test_kafka_clients_are_made_in_one_place() -> None:
+    """There they get TLS, password and certificate; one that is made elsewhere works only where nothing is asked."""
+    made = re.compile(r"\bAIOKafka(Consumer|Producer|AdminClient)\(")
+    root = Path(__file__).parents[2]
+    folders = [*(folder for kind in ("libs/*/src", "services/*/src", "*/src", "bench") for folder in root.glob(kind))]
+    makers = {path.name for folder in folders for path in folder.rglob("*.py") if made.search(path.read_text())}
+    assert makers == {"client.py"}

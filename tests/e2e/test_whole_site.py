@@ -1,7 +1,8 @@
 """The whole site with the sandbox's providers: from a mail to documents, through whatever a mailbox goes through.
 
-One site serves the module. Each test has mailboxes of its own, so that they can be read in any order; the last one
-looks at everything the site has written for what must not be there.
+One site serves the module. It is secured: Kafka lets each process do what `topic_access` lists, and no more. Each test
+has mailboxes of its own, so that they can be read in any order; the last one looks at everything the site has written
+for what must not be there.
 """
 
 import asyncio
@@ -10,22 +11,30 @@ import hashlib
 import uuid
 from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka import TopicPartition
+from aiokafka.admin import NewTopic
+from aiokafka.errors import KafkaError, for_code
+from kafka_rights import Rights, find_rights
+from pydantic import SecretStr
 from typer.testing import CliRunner
 from whole_site import PROVIDERS, Site, eventually, mail, pdf, whole_site
 
 from mailroom_cli.__main__ import app as mailroom
 from mailroom_common.events import IngestionResult
+from mailroom_common.kafka.client import KafkaCluster, create_admin_client, create_consumer
 from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.security import UNSECURED
 from mailroom_common.postgres import open_pool
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
+from mailroom_common.topic_access import COMPONENTS
 from mailroom_common.topics import INGESTION_RESULTS, list_deployed_topics
 from mailroom_sandbox.site.demo.browser import Browser
 from mailroom_sandbox.site.stack.home import read_json
@@ -35,7 +44,7 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def site(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Site]:
-    async with whole_site(tmp_path_factory.mktemp("whole") / "home") as running:
+    async with whole_site(tmp_path_factory.mktemp("whole") / "home", "--secure") as running:
         yield running
 
 
@@ -164,6 +173,33 @@ async def test_deleted_connection_ends_at_the_provider_and_its_documents_stay(si
     assert len(await site.documents(source)) == 1
 
 
+async def test_kafka_refuses_each_process_what_is_not_listed(site: Site) -> None:
+    topics = [topic.name for topic in list_deployed_topics("", replication=1)]
+    groups = [group for component in COMPONENTS for group in component.groups]
+    for component in COMPONENTS:
+        listed = Rights(frozenset(component.reads), frozenset(component.writes), frozenset(component.groups))
+        assert await find_rights(site.kafka_access(component.default_user), topics, groups) == listed, component.name
+
+
+async def test_kafka_lets_nobody_in_who_does_not_prove_who_they_are(site: Site) -> None:
+    given = site.kafka_access(COMPONENTS[0].default_user)
+    wrong = SecretStr("not the password")
+    for security in (replace(given.kafka_security, password=wrong), replace(given.kafka_security, ca=None), UNSECURED):
+        admin = create_admin_client(replace(given, kafka_security=security), request_timeout_ms=2_000)
+        with pytest.raises(KafkaError):
+            await admin.start()
+        await admin.close()
+
+
+async def test_no_process_creates_topics(site: Site) -> None:
+    for component in COMPONENTS:
+        admin = create_admin_client(site.kafka_access(component.default_user))
+        await admin.start()
+        answer = await admin.create_topics([NewTopic("one-more", 1, 1)], validate_only=True)
+        await admin.close()
+        assert [for_code(code).__name__ for _, code, *_ in answer.topic_errors] == ["TopicAuthorizationFailedError"]
+
+
 async def reconsent(site: Site, link: str, address: str) -> None:
     async with Browser(site.trusted) as browser:
         providers = await browser.submit_form(await browser.open_page(link))
@@ -193,7 +229,7 @@ async def describe_everything(site: Site, source: str) -> dict[str, object]:
     """Documents, messages, blobs and the ids of results: all that a user or a program downstream could see change."""
     documents = await site.documents(source)
     found = [await site.api.get_json(f"/documents/{document['id']}") for document in documents]
-    events = await read_results(site.running.endpoints.kafka, source)
+    events = await read_results(site.kafka_access(), source)
     async with open_pool(site.running.endpoints.database, application_name="e2e", max_size=2) as pool:
         numbers = await pool.fetch(
             "select document_id, result_number from ingestion.document where doc_source_id = $1", source
@@ -212,9 +248,9 @@ async def describe_everything(site: Site, source: str) -> dict[str, object]:
     }
 
 
-async def read_results(bootstrap: str, source: str) -> list[IngestionResult]:
+async def read_results(kafka: KafkaCluster, source: str) -> list[IngestionResult]:
     codec = Codec()
-    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
+    consumer = create_consumer(kafka, auto_offset_reset="earliest")
     await consumer.start()
     try:
         every = [TopicPartition(INGESTION_RESULTS.name, number) for number in range(INGESTION_RESULTS.partitions)]
@@ -251,7 +287,7 @@ async def replay_everything(site: Site, sources: list[str], replay_id: str) -> N
 async def run_command(site: Site, *words: str) -> None:
     """In a thread, since a command has an event loop of its own."""
     environment = {
-        "MAILROOM_KAFKA_BOOTSTRAP": site.running.endpoints.kafka,
+        **site.admin_environment(),
         "MAILROOM_API_URL": site.running.endpoints.public,
         "MAILROOM_API_KEY": str(site.running.endpoints.api_key),
     }
@@ -289,7 +325,7 @@ async def test_no_token_key_or_secret_is_in_a_log_a_record_or_an_answer(site: Si
     secrets = await known_secrets(site)
     assert len(secrets) > 8
     assert await leaks_in_logs(site.running.home.logs, secrets) == []
-    assert await leaks_in_records(site.running.endpoints.kafka, secrets) == []
+    assert await leaks_in_records(site.kafka_access(), secrets) == []
     answers = [await site.api.list_items(path) for path in ("/doc-sources", "/messages", "/documents", "/sync-runs")]
     assert not [secret for secret in secrets if secret in repr(answers).encode()]
 
@@ -316,9 +352,9 @@ async def leaks_in_logs(folder: Path, secrets: list[bytes]) -> list[str]:
     return [name for name, text in texts.items() for secret in secrets if secret in text]
 
 
-async def leaks_in_records(bootstrap: str, secrets: list[bytes]) -> list[str]:
+async def leaks_in_records(kafka: KafkaCluster, secrets: list[bytes]) -> list[str]:
     """Of every topic, dead letters and changelog too, each record that was ever written."""
-    consumer = AIOKafkaConsumer(bootstrap_servers=bootstrap, auto_offset_reset="earliest")
+    consumer = create_consumer(kafka, auto_offset_reset="earliest")
     await consumer.start()
     try:
         known = await consumer.topics()

@@ -21,6 +21,12 @@ from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.demo.mails import SAMPLES
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import read_json
+from mailroom_sandbox.site.stack.kafka_security import (
+    ADMIN,
+    BrokerSecurity,
+    ClusterAccess,
+    find_broker_security,
+)
 from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
 
 PROVIDERS = ("outlook", "gmail")
@@ -36,6 +42,22 @@ class Site:
     control: ControlClient
     trusted: ssl.SSLContext
     http: httpx.AsyncClient
+
+    def kafka_access(self, user: str = ADMIN) -> ClusterAccess:
+        """Of a secured site."""
+        return ClusterAccess(self.running.endpoints.kafka, self._broker_security.build_client_security(user))
+
+    def admin_environment(self) -> dict[str, str]:
+        """What `mailroom` commands need at the Kafka of a secured site."""
+        return {
+            "MAILROOM_KAFKA_BOOTSTRAP": self.running.endpoints.kafka,
+            **self._broker_security.build_client_environment(ADMIN),
+        }
+
+    @property
+    def _broker_security(self) -> BrokerSecurity:
+        home = self.running.home
+        return find_broker_security(home, ca.load_or_create_certificates(home.tls))
 
     async def connect(self, provider: str, address: str | None = None) -> tuple[str, str]:
         """A mailbox, connected through its pages: (address, doc source). A new one unless an address is given."""
@@ -65,8 +87,9 @@ class Site:
 
 
 @asynccontextmanager
-async def whole_site(home: Path) -> AsyncIterator[Site]:
-    async with site_harness(home, "up", environment={}) as running:
+async def whole_site(home: Path, *options: str) -> AsyncIterator[Site]:
+    """`options` are those of `mailroom-sandbox up`."""
+    async with site_harness(home, "up", *options, environment={}) as running:
         trusted = ca.load_or_create_certificates(running.home.tls).client_context()
         control = f"http://127.0.0.1:{read_json(running.home.ports, {})['sandbox_control']}"
         endpoints = running.endpoints

@@ -19,7 +19,8 @@ _RESOURCES = {Resource.TOPIC: 2, Resource.GROUP: 3}
 _OPERATIONS = {Operation.READ: 3, Operation.WRITE: 4}
 _ANY, _LITERAL, _ALLOW = 1, 3, 3
 _EVERY_HOST = "*"
-_VISIBLE_WITHIN_S = 30.0
+# A broker learns of them after whatever came before, the partitions of another site for instance.
+_VISIBLE_WITHIN_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,10 +54,11 @@ def create_or_correct_topics(
     """
     principals = _parse_principals(principal or [])
     settings = load_settings(KafkaSettings)
-    _report_topics(asyncio.run(apply_topics(settings, is_dry_run=dry_run)), is_dry_run=dry_run)
     if acls:
+        # First: a broker that makes a thousand partitions learns of nothing else meanwhile.
         rules = list_access_rules(settings.topic_prefix, principals)
         _report_rules(asyncio.run(apply_access_rules(settings, rules, is_dry_run=dry_run)), is_dry_run=dry_run)
+    _report_topics(asyncio.run(apply_topics(settings, is_dry_run=dry_run)), is_dry_run=dry_run)
 
 
 def _parse_principals(given: list[str]) -> dict[str, str]:

@@ -117,3 +117,12 @@ async def test_two_runs_at_once_agree(kafka_bootstrap: str, prefix: str) -> None
 async def test_a_kafka_that_is_away_is_said_so() -> None:
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1 does not answer"):
         await apply_topics(settings_of("127.0.0.1:1", ""))
+
+
+async def test_a_dry_run_says_what_would_be_done_and_does_nothing(
+    kafka_bootstrap: str, prefix: str, admin: AIOKafkaAdminClient
+) -> None:
+    planned = await apply_topics(settings_of(kafka_bootstrap, prefix), is_dry_run=True)
+
+    assert planned.created == [topic.name for topic in list_deployed_topics(prefix, 1)]
+    assert not [name for name in await admin.list_topics() if name.startswith(prefix)]

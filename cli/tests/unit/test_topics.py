@@ -22,3 +22,10 @@ def test_a_missing_setting_ends_with_a_sentence_instead_of_a_traceback(
         main()
     assert exit_info.value.code == 78
     assert capsys.readouterr().err == "mailroom: MAILROOM_KAFKA_BOOTSTRAP is not set.\n"
+
+
+@pytest.mark.parametrize("given", ["ingestion-worker", "ingestion-worker=nobody", "ingestion=User:x"])
+def test_a_principal_that_cannot_be_meant_is_refused_before_kafka_is_asked(given: str) -> None:
+    result = CliRunner().invoke(app, ["topics", "apply", "--acls", "--principal", given])
+    assert "--principal is wrong" in str(result.exception)
+    assert "ingestion-worker, " in f"{result.exception}, "

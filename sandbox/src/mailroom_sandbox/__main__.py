@@ -21,6 +21,7 @@ from mailroom_common.events import Profile
 from mailroom_sandbox.provider_doubles.cli import Provider, add_commands
 from mailroom_sandbox.provider_doubles.client import ControlError
 from mailroom_sandbox.site import lifecycle, sandbox_providers
+from mailroom_sandbox.site.demo import demo_command
 from mailroom_sandbox.site.demo.connect_command import connect_sandbox_mailbox
 from mailroom_sandbox.site.demo.demo import Demo
 from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
@@ -49,6 +50,7 @@ Secure = Annotated[
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, pretty_exceptions_enable=False)
 add_commands(app)
+app.command("demo", epilog=demo_command.EXAMPLES)(demo_command.run_demo)
 
 
 @app.command()
@@ -72,7 +74,9 @@ def run(
     with lock.hold_lock(find_home().lock):
         plan = _sandbox_plan(is_secure=secure)
         found = find_mails(mails.expanduser().resolve() if mails else SAMPLES)
-        sys.exit(_serve_site(plan, console, Demo(plan, console, found, of_the_repository=mails is None, once=once)))
+        control = sandbox_providers.control_url(plan)
+        demo = Demo(plan, control, console, found, of_the_repository=mails is None, once=once)
+        sys.exit(_serve_site(plan, console, demo))
 
 
 @app.command()

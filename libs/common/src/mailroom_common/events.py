@@ -177,6 +177,11 @@ def derive_attachment_id(doc_source_id: str, message_id: str, part_path: str) ->
     return str(uuid5(_ATTACHMENT_NAMESPACE, "\x1f".join((doc_source_id, message_id, part_path))))
 
 
+def derive_blob_key(attachment_id: str, file_extension: str) -> str:
+    """Where the content of an attachment is stored."""
+    return f"documents/{attachment_id}.{file_extension}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttachmentStored(Event):
     """An eligible part was stored in the blob store. `from_` is `from` on the wire."""

@@ -17,7 +17,7 @@ from mailroom_sandbox.site.stack import child, jars
 from mailroom_sandbox.site.stack.child import Child
 from mailroom_sandbox.site.stack.home import Home, find_checkout, find_home, read_json
 
-READY_S = 150
+READY_S = 240
 STOP_S = 20
 SANDBOX_COMMAND = (sys.executable, "-m", "mailroom_sandbox")
 

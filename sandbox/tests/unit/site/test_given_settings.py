@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,8 @@ def test_variable_that_is_set_twice_is_named(env_file: Path) -> None:
 
 def test_file_that_is_named_must_be_there(env_file: Path) -> None:
     assert read_given_settings().mistakes == (f"MAILROOM_ENV_FILE is wrong: there is no file {env_file}.",)
+
+
+def test_the_null_device_is_an_empty_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_ENV_FILE", os.devnull)
+    assert read_given_settings().mistakes == ()

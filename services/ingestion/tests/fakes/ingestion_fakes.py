@@ -164,8 +164,11 @@ class FakeBlobs:
     async def write_archive_copy(self, file: FetchedFile, path: str, *, metadata: Mapping[str, str]) -> None:
         self.archived[path] = dict(metadata)
 
-    async def delete_blob(self, key: str) -> None:
+    async def delete_blob_of_content(self, key: str, content_sha256: str) -> bool:
+        if key in self.blobs and sha256(self.blobs[key]).hexdigest() != content_sha256:
+            return False
         self.blobs.pop(key, None)
+        return True
 
     async def has_blob(self, key: str) -> bool:
         return key in self.blobs

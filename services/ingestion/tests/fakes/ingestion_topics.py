@@ -30,7 +30,8 @@ class Topics:
             await self.producer.send_event(topic, f"{record.doc_source_id}:{record.message_id}", record)
 
     async def results(self) -> list[IngestionResult]:
-        return [self.codec.decode(INGESTION_RESULTS, record.value) for record in await self._read(INGESTION_RESULTS)]  # type: ignore[misc]
+        records = await self._read(self.producer.topic_name(INGESTION_RESULTS))
+        return [self.codec.decode(INGESTION_RESULTS, record.value) for record in records]  # type: ignore[misc]
 
     async def results_when(
         self, enough: Callable[[list[IngestionResult]], bool], *, within_s: float = 60
@@ -41,11 +42,13 @@ class Topics:
                 await asyncio.sleep(0.2)
             return found
 
-    async def _read(self, topic: Topic) -> list[Any]:  # Any: aiokafka's records have no types
+    async def dead_letters(self, topic: Topic) -> list[Any]:  # Any: aiokafka's records have no types
+        return await self._read(self.settings.topic_prefix + topic.dead_letter_topic)
+
+    async def _read(self, name: str) -> list[Any]:
         consumer = AIOKafkaConsumer(bootstrap_servers=self.settings.kafka_bootstrap)
         await consumer.start()
         try:
-            name = self.producer.topic_name(topic)
             partitions = [TopicPartition(name, number) for number in range(PARTITIONS)]
             consumer.assign(partitions)
             await consumer.seek_to_beginning()

@@ -286,4 +286,8 @@ class GroupMember(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka 
 
     async def _require_topics(self) -> None:
         if missing := self._topics.keys() - await self._consumer.topics():
-            raise Unavailable(f"Kafka has no topic {', '.join(sorted(missing))}: run `mailroom topics apply`")
+            # What a user may not read is not shown to it either.
+            raise Unavailable(
+                f"Kafka has no topic {', '.join(sorted(missing))}, or does not show it to us: "
+                "run `mailroom topics apply`, with --acls where Kafka has an authorizer"
+            )

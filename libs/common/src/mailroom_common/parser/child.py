@@ -10,8 +10,6 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import closing
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from mailroom_common.parser import confinement
@@ -68,14 +66,11 @@ def _send_message(answers: BinaryIO, message: JSON) -> None:
 
 def _answer_request(request: Mapping[str, Any], requests: BinaryIO) -> dict[str, JSON]:
     limits = ParserLimits(**request["limits"])
-    try:
-        source = _open_source(request, requests)
-    except OSError as error:  # the machine's trouble: nothing of the file was read
-        return {"unopened": type(error).__name__}
+    # By value: this process can open no document.
+    content = requests.read(request["size_bytes"])
     set_soft_limits(limits)
     try:
-        with closing(source) as file:
-            value = _find_reader(request["function"])(file, request["arguments"])
+        value = _find_reader(request["function"])(io.BytesIO(content), request["arguments"])
         answer = {"value": value}
         return answer if len(encode_message(answer)) <= limits.output_bytes else {"limit": "output"}
     except UnreadableFile as error:
@@ -86,12 +81,6 @@ def _answer_request(request: Mapping[str, Any], requests: BinaryIO) -> dict[str,
         return {"limit": "depth"}
     except Exception as error:  # noqa: BLE001  # the edge of the process; the message may quote the file
         return {"raised": type(error).__name__}
-
-
-def _open_source(request: Mapping[str, Any], requests: BinaryIO) -> BinaryIO:
-    if request["path"] is not None:
-        return Path(request["path"]).open("rb")
-    return io.BytesIO(requests.read(request["size_bytes"]))
 
 
 def _find_reader(function: str) -> Reader:

@@ -1,25 +1,23 @@
-"""What a parser process may not do: reach the network, start programs, touch other processes, rearrange files.
+"""What a parser process may not do: reach the network, start programs, touch other processes or other documents.
 
 Layers, each by itself enough for the ordinary case. A worker needs those of `REQUIRED_LAYERS`; the others are used
 where the kernel lets us, and reported:
 
-- a seccomp filter (Linux on x86-64 and arm64) refuses sockets, fork and exec, signals and ptrace to others, io_uring
-  (which would get round the rest), and the calls that remove or rename files. It holds against native code too, needs
-  no privilege, and works in containers;
+- a seccomp filter (Linux on x86-64 and arm64) allows what a reader needs and refuses the rest (`seccomp.py`). It holds
+  against native code too, needs no privilege, and works in containers;
 - hard limits of the kernel on memory, processor time, files and core dumps (`limits.py`);
 - no inherited descriptors: an open socket or file of the service could be used without opening one;
 - a parent that cannot be dumped: its memory and its environment in /proc, where the tokens are, cannot be opened;
+- Landlock: no file but Python's own can be opened (`landlock.py`);
 - a user and network namespace of its own: no interface to send over, and no place in our user namespace;
 - an audit hook: the Python ways to all this raise PermissionError. Alone (no Linux, an odd kernel) it stops what a
   document makes a reader do, not one that has taken over the interpreter.
 
-Sources: seccomp(2), prctl(2) on PR_SET_DUMPABLE, Linux `include/uapi/linux/{seccomp,filter,audit}.h`, both tables of
-system calls.
+Source: prctl(2) on PR_SET_DUMPABLE.
 """
 
 import ctypes
 import os
-import platform
 import signal
 import struct
 import sys
@@ -28,59 +26,21 @@ from enum import StrEnum
 from pathlib import Path
 
 from mailroom_common.errors import SettingsError
+from mailroom_common.parser import landlock, seccomp
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
-_PR_SET_NO_NEW_PRIVS = 38
-_SET_MODE_FILTER = 1
-_EVERY_THREAD = 1  # SECCOMP_FILTER_FLAG_TSYNC: libraries may have started some
 _CAPABILITY_VERSION_3 = 0x20080522
 _CLONE_NEWUSER = 0x10000000
 _CLONE_NEWNET = 0x40000000
-_CLONE_THREAD = 0x00010000
-
-_EPERM = 1
-_ENOSYS = 38
-
-_ALLOW = 0x7FFF0000
-_REFUSE = 0x00050000 | _EPERM
-_UNKNOWN = 0x00050000 | _ENOSYS
-_KILL = 0x80000000
-
-# Byte offsets in struct seccomp_data.
-_NUMBER, _ARCH, _FIRST_ARGUMENT = 0, 4, 16
-_LOAD, _JUMP_EQUAL, _JUMP_SET, _RETURN = 0x20, 0x15, 0x45, 0x06
-
-# Same names for both, so that one list can be compared with the other.
-_REFUSED = {
-    "x86_64": {
-        "socket": 41, "connect": 42, "bind": 49, "listen": 50, "socketpair": 53, "fork": 57, "vfork": 58, "execve": 59,
-        "execveat": 322, "kill": 62, "tkill": 200, "tgkill": 234, "rt_sigqueueinfo": 129, "pidfd_open": 434,
-        "pidfd_send_signal": 424, "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311,
-        "io_uring_setup": 425, "bpf": 321, "perf_event_open": 298, "userfaultfd": 323, "keyctl": 250, "add_key": 248,
-        "request_key": 249, "mount": 165, "umount2": 166, "setns": 308, "unshare": 272, "unlink": 87, "unlinkat": 263,
-        "rmdir": 84, "rename": 82, "renameat": 264, "renameat2": 316, "truncate": 76, "mknod": 133, "mknodat": 259,
-    },
-    "aarch64": {
-        "socket": 198, "connect": 203, "bind": 200, "listen": 201, "socketpair": 199, "execve": 221, "execveat": 281,
-        "kill": 129, "tkill": 130, "tgkill": 131, "rt_sigqueueinfo": 138, "pidfd_open": 434, "pidfd_send_signal": 424,
-        "ptrace": 117, "process_vm_readv": 270, "process_vm_writev": 271, "io_uring_setup": 425, "bpf": 280,
-        "perf_event_open": 241, "userfaultfd": 282, "keyctl": 219, "add_key": 217, "request_key": 218, "mount": 40,
-        "umount2": 39, "setns": 268, "unshare": 97, "unlinkat": 35, "renameat": 38, "renameat2": 276, "truncate": 45,
-        "mknodat": 33,
-    },
-}  # fmt: skip
-_AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-_CLONE = {"x86_64": 56, "aarch64": 220}
-_CLONE3 = 435
-_SECCOMP = {"x86_64": 317, "aarch64": 277}
 
 
 class ConfinementLayer(StrEnum):
-    SECCOMP_FILTER = "seccomp_filter"  # the kernel refuses network, other processes and their memory
+    SECCOMP_FILTER = "seccomp_filter"  # the kernel refuses every call that a reader has no use for
     HARD_LIMITS = "hard_limits"  # on memory, processor time and files; the child cannot raise them
     NO_INHERITED_DESCRIPTORS = "no_inherited_descriptors"  # no file or connection of the worker is open in the child
     UNREADABLE_PARENT = "unreadable_parent"  # the worker's memory and environment cannot be opened
+    LANDLOCK = "landlock"  # no file but Python's own can be opened; only where the kernel has it
     NAMESPACES = "namespaces"  # a network of its own without interfaces; only where the kernel allows it
     AUDIT_HOOK = "audit_hook"  # Python itself refuses what a reader has no use for
 
@@ -156,11 +116,16 @@ def confine_process(parent: int) -> list[str]:
             layers.append(ConfinementLayer.NAMESPACES)
         # Once more: a user namespace of its own gives a process all capabilities in there.
         _set_no_capabilities(libc)
-        if _install_seccomp_filter(libc):
-            layers.append(ConfinementLayer.SECCOMP_FILTER)
-    # Tried, and last: a capability of the superuser, had it been kept, would open what cannot be dumped all the same.
+    # Tried, and without capabilities: the superuser's would open what cannot be dumped all the same. Before Landlock,
+    # which would refuse the file whatever the parent is.
     if _is_unreadable(parent):
         layers.append(ConfinementLayer.UNREADABLE_PARENT)
+    if sys.platform == "linux":
+        if landlock.restrict_files(libc, landlock.find_readable_paths()):
+            layers.append(ConfinementLayer.LANDLOCK)
+        # Last: it refuses the calls that all the others need.
+        if seccomp.install_filter(libc):
+            layers.append(ConfinementLayer.SECCOMP_FILTER)
     sys.addaudithook(_refuse_audit_event)
     return [layer.value for layer in layers]
 
@@ -202,45 +167,6 @@ def _enter_namespaces(libc: ctypes.CDLL) -> bool:
 def _set_no_capabilities(libc: ctypes.CDLL) -> None:
     header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
     libc.capset(header, bytes(24))
-
-
-class _Program(ctypes.Structure):
-    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
-
-
-def _install_seccomp_filter(libc: ctypes.CDLL) -> bool:
-    machine = platform.machine()
-    if machine not in _REFUSED:
-        return False
-    code = _build_filter(machine)
-    program = _Program(len(code) // 8, code)
-    # Without new privileges a filter needs none: exec of a setuid program can then gain nothing either.
-    if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        return False
-    return bool(libc.syscall(_SECCOMP[machine], _SET_MODE_FILTER, _EVERY_THREAD, ctypes.byref(program)) == 0)
-
-
-def _build_filter(machine: str) -> bytes:
-    """The filter as classic BPF. Calls of a foreign architecture (32-bit on x86-64) kill: they have other numbers."""
-    program = [
-        (_LOAD, 0, 0, _ARCH),
-        (_JUMP_EQUAL, 1, 0, _AUDIT_ARCH[machine]),
-        (_RETURN, 0, 0, _KILL),
-        (_LOAD, 0, 0, _NUMBER),
-    ]
-    for number in sorted(_REFUSED[machine].values()):
-        program += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _REFUSE)]
-    program += [
-        # The flags of clone3 lie behind a pointer; glibc falls back to clone when there is no such call.
-        (_JUMP_EQUAL, 0, 1, _CLONE3),
-        (_RETURN, 0, 0, _UNKNOWN),
-        (_JUMP_EQUAL, 0, 3, _CLONE[machine]),
-        (_LOAD, 0, 0, _FIRST_ARGUMENT),
-        (_JUMP_SET, 1, 0, _CLONE_THREAD),  # a thread of ours is no new process
-        (_RETURN, 0, 0, _REFUSE),
-        (_RETURN, 0, 0, _ALLOW),
-    ]
-    return b"".join(struct.pack("=HBBI", *instruction) for instruction in program)
 
 
 _REFUSED_EVENTS = ("socket.", "subprocess.", "os.fork", "os.exec", "os.posix_spawn", "os.spawn", "os.system", "os.kill",

@@ -116,13 +116,14 @@ class ParserPool:
         Raises:
             UnreadableFile: the reader's own judgement.
             ParserLimitReached, ParserCrashed: the file broke the process.
-            Unavailable: no process could be started, or it could not open the file, of which nothing was read.
+            Unavailable: no process could be started, or the file could not be opened, of which nothing was read.
             ParserUnconfined: as `check_confinement`.
         """
+        content = source if isinstance(source, bytes) else await asyncio.to_thread(_read_file, source)
         slot = await self._free_slots.get()
         try:
             process = await slot.get_process()
-            value = await process.run_reader(function, source, arguments or {}, limits or self._limits)
+            value = await process.run_reader(function, content, arguments or {}, limits or self._limits)
             PARSER_FILES.labels("read").inc()
             return value
         except Rejected as error:
@@ -249,14 +250,12 @@ class _ParserProcess:
         await self._process.wait()
 
     async def run_reader(
-        self, function: str, source: Path | bytes, arguments: Mapping[str, JSON], limits: ParserLimits
+        self, function: str, content: bytes, arguments: Mapping[str, JSON], limits: ParserLimits
     ) -> JSON:
         self._files_read += 1
-        content = source if isinstance(source, bytes) else b""
         request: JSON = {
             "function": function,
             "arguments": arguments,
-            "path": None if isinstance(source, bytes) else str(source),
             "size_bytes": len(content),
             "limits": asdict(limits),
         }
@@ -293,8 +292,6 @@ class _ParserProcess:
             case {"limit": str(limit)}:
                 self._is_broken = True
                 raise ParserLimitReached(limit)
-            case {"unopened": str(error)}:
-                raise Unavailable(f"the parser process could not open the file: {error}")
             case {"raised": str(error)}:
                 raise ParserCrashed(f"the reader raised {error}")
             case _:
@@ -312,3 +309,10 @@ class _ParserProcess:
             raise ParserLimitReached("cpu") from cause
         how = "it closed its pipe" if code is None else f"signal {-code}" if code < 0 else f"exit code {code}"
         raise ParserCrashed(how, killed=code == -signal.SIGKILL) from cause
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:  # the machine's trouble
+        raise Unavailable(f"the file to parse could not be opened: {type(error).__name__}") from error

@@ -5,6 +5,7 @@ import ctypes
 import os
 import resource
 import socket
+import stat
 import subprocess
 import sys
 import time
@@ -109,6 +110,15 @@ def try_forbidden_calls(file: BinaryIO, arguments: Arguments) -> JSON:
         if libc.unlink(str(arguments["victim"]).encode()) < 0:
             raise OSError(ctypes.get_errno(), "unlink")
 
+    def native_signal_by_ownership() -> None:
+        # F_SETOWN: the kernel would send the signal for us.
+        if libc.fcntl(0, 8, os.getppid()) < 0:
+            raise OSError(ctypes.get_errno(), "fcntl")
+
+    def native_truncate() -> None:
+        if libc.open(str(arguments["victim"]).encode(), os.O_RDONLY | os.O_TRUNC) < 0:
+            raise OSError(ctypes.get_errno(), "open")
+
     return {
         "socket": _try_call(socket.socket),
         "fork": _try_call(os.fork),
@@ -119,6 +129,8 @@ def try_forbidden_calls(file: BinaryIO, arguments: Arguments) -> JSON:
         "native_fork": _try_call(native_fork),
         "native_kill": _try_call(native_kill),
         "native_unlink": _try_call(native_unlink),
+        "native_truncate": _try_call(native_truncate),
+        "native_signal_by_ownership": _try_call(native_signal_by_ownership),
     }
 
 
@@ -138,9 +150,31 @@ def try_to_raise_hard_limits(file: BinaryIO, arguments: Arguments) -> JSON:
 
 
 def list_descriptors(file: BinaryIO, arguments: Arguments) -> JSON:
-    """What each open descriptor is, in their order."""
-    entries = sorted(Path("/proc/self/fd").iterdir(), key=lambda entry: int(entry.name))
-    return [str(entry.readlink()) for entry in entries if entry.is_symlink()]
+    """What each open descriptor is, in their order; /proc cannot be asked."""
+    null_device = os.makedev(1, 3)
+    found = []
+    for descriptor in range(64):
+        with contextlib.suppress(OSError):
+            status = os.fstat(descriptor)
+            kind = "pipe" if stat.S_ISFIFO(status.st_mode) else "other"
+            found.append("null device" if status.st_rdev == null_device else f"{kind} {status.st_ino}")
+    return found
+
+
+def open_document(file: BinaryIO, arguments: Arguments) -> JSON:
+    """Once by Python and once by the library's own call."""
+    path = str(arguments["path"])
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def native_open() -> None:
+        if libc.open(path.encode(), os.O_RDONLY) < 0:
+            raise OSError(ctypes.get_errno(), "open")
+
+    return {"python": _try_call(Path(path).read_bytes), "native": _try_call(native_open)}
+
+
+def call_by_x32_number(file: BinaryIO, arguments: Arguments) -> JSON:
+    return int(ctypes.CDLL(None).syscall(0x40000000 + 39))  # getpid
 
 
 def show_capabilities_of_preload(file: BinaryIO, arguments: Arguments) -> JSON:

@@ -1,6 +1,7 @@
 import asyncio
 import errno
 import os
+import platform
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -104,7 +105,25 @@ async def test_no_network_no_programs_no_signals_and_no_files_changed(pool: Pars
     outcomes = await call(pool, "try_forbidden_calls", victim=str(victim))
 
     assert "allowed" not in outcomes.values(), outcomes
-    assert victim.exists()
+    assert victim.read_bytes() == b"untouched, all of it"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Landlock is Linux's")
+async def test_no_document_but_the_one_that_was_given_can_be_read(pool: ParserPool, tmp_path: Path) -> None:
+    if not (await pool.check_confinement())["landlock"]:
+        pytest.skip("this kernel has no Landlock")
+    other = tmp_path / "another tenant's"
+    other.write_bytes(b"not yours")
+    assert await call(pool, "open_document", path=str(other)) == {
+        "python": "PermissionError",
+        "native": "PermissionError",
+    }
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="only x86-64 has a second set of numbers")
+async def test_a_call_by_an_x32_number_ends_the_process(pool: ParserPool) -> None:
+    with pytest.raises(ParserCrashed, match=f"signal {int(signal.SIGSYS)}"):
+        await call(pool, "call_by_x32_number")
 
 
 async def test_no_token_is_within_reach_in_the_environment(pool: ParserPool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,6 @@ from mailroom_sandbox.site.demo.mails import SAMPLES, Mail, deliver_mails
 from mailroom_sandbox.site.demo.tables import DocumentRows, build_account_table, show_documents
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.lifecycle import SitePlan
-from mailroom_sandbox.site.sandbox_providers import control_url
 
 MAILBOXES = {"outlook": "ap@outlook.test", "gmail": "ap@gmail.test"}
 _POLL_S = 0.4
@@ -53,6 +52,7 @@ class Demo:
     """`mails` are delivered to both mailboxes; those `of_the_repository` have documents that are known beforehand."""
 
     plan: SitePlan
+    control_url: str
     console: Console
     mails: Sequence[Mail]
     of_the_repository: bool
@@ -63,7 +63,7 @@ class Demo:
         trusted = self.plan.certificates.client_context()
         async with (
             MailroomAPI(endpoints.public, endpoints.api_key, trusted) as api,
-            ControlClient(control_url(self.plan)) as control,
+            ControlClient(self.control_url) as control,
         ):
             connected = [await self._connect_mailbox(api, control, provider) for provider in MAILBOXES]
             rows = DocumentRows(self.console, {mailbox.doc_source_id: mailbox.address for mailbox in connected})

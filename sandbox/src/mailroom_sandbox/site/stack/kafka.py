@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -39,7 +39,8 @@ QUICK_CLEANING: Mapping[str, str] = MappingProxyType(
 class Kafka:
     """`folder` holds data and settings; it must be locked by the caller (`lock.hold_lock`).
 
-    `security` None leaves it open to whoever reaches loopback. `extra_settings` go behind those of `server.properties`.
+    `security` None leaves it open to whoever reaches loopback. `format_options` are Kafka's own for a new folder, and
+    `extra_settings` go behind those of `server.properties`.
     `starts_fast`: the first compiler tier only, which is half the CPU of a start. A broker that is to be measured needs
     both tiers, as one in production has them.
     """
@@ -54,6 +55,7 @@ class Kafka:
         log: Path,
         starts_fast: bool = True,
         security: BrokerSecurity | None = None,
+        format_options: Sequence[str] = (),
         extra_settings: Mapping[str, str] = NO_SETTINGS,
     ) -> None:
         self.bootstrap = f"127.0.0.1:{port}"
@@ -64,6 +66,7 @@ class Kafka:
         self._controller_port = controller_port
         self._log = log
         self._starts_fast = starts_fast
+        self._format_options = format_options
         self._extra_settings = extra_settings
         self._child: Child | None = None
 
@@ -131,6 +134,7 @@ class Kafka:
             "-c",
             settings,
             "--standalone",
+            *self._format_options,
         ]
         formatted = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, check=False)
         if formatted.returncode != 0:

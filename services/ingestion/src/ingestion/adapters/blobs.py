@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ingestion.domain.transcript import HEAD_BYTES, PDF, detect_content_type
 from ingestion.ports import FetchedFile
-from mailroom_common.blobs import BlobStore
+from mailroom_common.blobs import BlobNotFound, BlobStore
 from mailroom_common.errors import Unavailable
 
 _CHUNK_BYTES = 256 * 1024
@@ -44,8 +44,17 @@ class StoredDocumentBlobs:
     async def has_blob(self, key: str) -> bool:
         return await self._store.has_blob(key)
 
-    async def delete_blob(self, key: str) -> None:
+    async def delete_blob_of_content(self, key: str, content_sha256: str) -> bool:
+        digest = sha256()
+        try:
+            async for chunk in self._store.read_blob(key):
+                digest.update(chunk)
+        except BlobNotFound:
+            return True
+        if digest.hexdigest() != content_sha256:
+            return False
         await self._store.delete_blob(key)
+        return True
 
 
 async def _read_chunks(path: Path) -> AsyncIterator[bytes]:

@@ -18,6 +18,7 @@ from ingestion.domain.reasons import parse_reason
 from ingestion.domain.result import build_result
 from ingestion.domain.views import build_document_view
 from ingestion.ports import Channel
+from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, ResultStatus
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
@@ -41,9 +42,13 @@ _INSERT_INTAKE = """
     returning attachment_id
 """
 _FIND_INTAKE = """
-    select intake.uploaded_blob_key, document.blob_key as kept_key
-    from ingestion.intake join ingestion.document using (document_id)
-    where attachment_id = $1
+    select owner.tenant_id, known.uploaded_blob_key, known.kept_key
+    from (select (select tenant_id from ingestion.document where doc_source_id = $2 limit 1) as tenant_id) as owner
+    left join (
+        select intake.uploaded_blob_key, document.blob_key as kept_key
+        from ingestion.intake join ingestion.document using (document_id)
+        where attachment_id = $1
+    ) as known on true
 """
 _INSERT_EVENT = "insert into ingestion.document_event (tenant_id, document_id, document) values ($1, $2, $3)"
 
@@ -57,7 +62,11 @@ class PgIntakeStore:
     async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> str | None:
         attachment = build_attachment(stored)
         async with open_transaction(self._pool) as conn:
-            if (known := await conn.fetchrow(_FIND_INTAKE, attachment.attachment_id)) is not None:
+            known = await conn.fetchrow(_FIND_INTAKE, attachment.attachment_id, stored.doc_source_id)
+            assert known is not None  # noqa: S101  # it answers with one row, of nulls where nothing is known
+            if known["tenant_id"] not in (None, stored.tenant_id):
+                raise Rejected(f"doc source {stored.doc_source_id} belongs to another tenant than its record says")
+            if known["kept_key"] is not None:
                 # It came before, and all was done but perhaps the removal of its blob, which follows the commit.
                 return _superfluous_blob(known["uploaded_blob_key"], known["kept_key"])
             created = await self._insert_document(conn, stored, attachment, lane)

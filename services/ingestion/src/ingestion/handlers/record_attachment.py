@@ -5,7 +5,7 @@ import re
 from ingestion.domain.lanes import Lane
 from ingestion.ports import DocumentBlobs, IntakeStore, Rereads
 from mailroom_common.errors import Rejected
-from mailroom_common.events import AttachmentStored
+from mailroom_common.events import AttachmentStored, derive_attachment_id, derive_blob_key
 from mailroom_common.kafka.headers import REPLAY_ID, REPLAY_ID_PATTERN
 from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.logs import get_logger
@@ -13,6 +13,8 @@ from mailroom_common.metrics import INGESTION_ATTACHMENTS_RECORDED
 from mailroom_common.topics import ATTACHMENTS_BACKFILL
 
 log = get_logger()
+
+_FILE_EXTENSION = "[a-z0-9]{1,8}"
 
 
 class AttachmentRecorder:
@@ -28,6 +30,7 @@ class AttachmentRecorder:
             return  # a tombstone: these topics have none, and it would mean nothing
         if not isinstance(record.event, AttachmentStored):
             raise Rejected(f"a record of {record.topic.name} is no attachment")
+        _require_own_blob(record.event)
         if (replay_id := record.headers.get(REPLAY_ID)) is not None and await self._replay(record.event, replay_id):
             return
         lane = Lane.BACKFILL if record.topic is ATTACHMENTS_BACKFILL else Lane.LIVE
@@ -36,8 +39,15 @@ class AttachmentRecorder:
         if superfluous_blob is not None:
             # After the commit: until then no row says that the first attachment's blob is kept instead. A crash in
             # between leaves it to the record that comes again, which names the same blob.
-            await self._blobs.delete_blob(superfluous_blob)
+            await self._delete_duplicate(superfluous_blob, record.event)
             log.info("duplicate_recorded", attachment_id=record.event.attachment_id)
+
+    async def _delete_duplicate(self, blob_key: str, stored: AttachmentStored) -> None:
+        """Only what is kept elsewhere may go: a record may be wrong about the content of its own blob, too."""
+        if not await self._blobs.delete_blob_of_content(blob_key, stored.content_sha256):
+            raise Rejected(
+                f"the blob of attachment {stored.attachment_id} has other content than its record says; it is kept"
+            )
 
     async def _replay(self, stored: AttachmentStored, replay_id: str) -> bool:
         """Has the document read again. False for an attachment that has to be recorded first: it came after the backup
@@ -55,3 +65,19 @@ class AttachmentRecorder:
         INGESTION_ATTACHMENTS_RECORDED.labels("blob_gone").inc()
         log.info("attachment_replay_skipped", attachment_id=stored.attachment_id, replay_id=replay_id)
         return True
+
+
+def _require_own_blob(stored: AttachmentStored) -> None:
+    """Whoever can write a record must not reach the blob of another one by naming it: attachment and blob follow from
+    doc source, message and part.
+
+    Raises:
+        Rejected: they do not.
+    """
+    if stored.attachment_id != derive_attachment_id(stored.doc_source_id, stored.message_id, stored.part_path):
+        raise Rejected(f"attachment {stored.attachment_id} does not belong to the message of its record")
+    extension = stored.blob_key.rpartition(".")[2]
+    if not re.fullmatch(_FILE_EXTENSION, extension) or stored.blob_key != derive_blob_key(
+        stored.attachment_id, extension
+    ):
+        raise Rejected(f"the record of attachment {stored.attachment_id} names a blob that is not its own")

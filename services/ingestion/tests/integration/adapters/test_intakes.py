@@ -10,7 +10,7 @@ from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
 from ingestion.ports import Channel
-from mailroom_common.errors import Unavailable
+from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox
 
@@ -84,6 +84,14 @@ async def test_the_same_content_in_another_source_is_another_document(site: Inge
     await site.intakes.record_attachment(build_record(source="s1"))
     assert await site.intakes.record_attachment(build_record(source="s2")) is None
     assert await site.pool.fetchval("select count(*) from ingestion.document") == 2
+
+
+async def test_a_record_of_another_tenant_than_its_doc_source_is_refused(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record(message="m1", tenant="acme"))
+    for forged in (build_record(message="m1", tenant="globex"), build_record(message="m2", tenant="globex")):
+        with pytest.raises(Rejected, match="another tenant"):
+            await site.intakes.record_attachment(forged)
+    assert await site.pool.fetchval("select count(*) from ingestion.intake") == 1
 
 
 async def test_an_attachment_whose_content_changed_stays_what_it_was(site: Ingestion) -> None:

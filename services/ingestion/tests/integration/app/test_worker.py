@@ -9,6 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from mailroom_common.events import AttachmentStored, IngestionResult, Profile, R
 from mailroom_common.parser import ParserUnconfined
 from mailroom_common.parser.confinement import REQUIRED_LAYERS
 from mailroom_common.process import Process
-from mailroom_common.topics import ATTACHMENTS_BACKFILL
+from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 
 pytestmark = pytest.mark.stack
 
@@ -80,10 +81,20 @@ async def test_every_kind_of_file_ends_with_its_result(
     settings = worker_settings(
         postgres_url, tmp_path / "blobs", topics.settings.kafka_bootstrap, topics.settings.topic_prefix
     )
+    # Names the blob of a content that is filed already, as its own: it would be removed as that of a duplicate.
+    victim = records["e-invoice"]
+    forged = replace(victim, doc_source_id="other", tenant_id="globex")
     async with running_worker(settings):
-        await topics.publish(records.values())
+        await topics.publish([*records.values(), forged])
         results = await topics.results_when(lambda found: all_have_results(list(records.values()), found))
+        async with asyncio.timeout(30):
+            # Kafka tells nobody what it holds.
+            while not (refused := await topics.dead_letters(ATTACHMENTS)):  # noqa: ASYNC110
+                await asyncio.sleep(0.2)
 
+    assert [record.key.decode() for record in refused] == [f"other:{victim.message_id}"]
+    assert "does not belong to the message of its record" in str(refused[0].headers)
+    assert await site.blobs.has_blob(victim.blob_key)
     by_attachment = {result.attachment_id: result for result in results}
     ends = {name: by_attachment[record.attachment_id] for name, record in records.items()}
     assert {name: (result.status.value, result.reason) for name, result in ends.items()} == {

@@ -1,6 +1,7 @@
 import errno
 import tempfile
 from collections.abc import AsyncIterator, Mapping
+from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ class OneBlob:
 
     def __init__(self) -> None:
         self.written = b""
+        self.deleted: list[str] = []
 
     async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
@@ -29,7 +31,8 @@ class OneBlob:
     async def read_blob(self, key: str) -> AsyncIterator[bytes]:
         yield PDF
 
-    async def delete_blob(self, key: str) -> None: ...
+    async def delete_blob(self, key: str) -> None:
+        self.deleted.append(key)
 
     async def has_blob(self, key: str) -> bool:
         return True
@@ -57,6 +60,15 @@ async def test_a_document_is_read_through_a_file_that_is_removed_afterwards() ->
     file = await fetch_and_archive(store)
     assert (store.written, file.content_type) == (PDF, "application/pdf")
     assert not file.path.parent.exists()
+
+
+async def test_a_blob_is_deleted_only_where_its_content_is_the_one_named() -> None:
+    store = OneBlob()
+    documents = StoredDocumentBlobs(store, scratch=Path(tempfile.gettempdir()))
+    assert not await documents.delete_blob_of_content("documents/1.pdf", sha256(PDF + b" ").hexdigest())
+    assert store.deleted == []
+    assert await documents.delete_blob_of_content("documents/1.pdf", sha256(PDF).hexdigest())
+    assert store.deleted == ["documents/1.pdf"]
 
 
 async def test_no_place_for_files_is_the_machines_trouble(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

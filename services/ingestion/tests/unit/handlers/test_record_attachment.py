@@ -1,9 +1,10 @@
 from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from ingestion_fakes import FakeBlobs, build_record
+from ingestion_fakes import PDF, FakeBlobs, build_record
 
 from ingestion.domain.lanes import Lane
 from ingestion.handlers.record_attachment import AttachmentRecorder
@@ -64,12 +65,50 @@ def record(event: Event | None, *, topic: Topic = ATTACHMENTS, replay_id: str | 
 async def test_the_blob_of_a_duplicate_is_deleted_after_its_row_is_committed(tmp_path: Path) -> None:
     intakes, blobs = (
         FakeIntakeStore("documents/2.pdf"),
-        FakeBlobs(tmp_path, {"documents/2.pdf": b"", "documents/1.pdf": b""}),
+        FakeBlobs(tmp_path, {"documents/2.pdf": PDF, "documents/1.pdf": PDF}),
     )
     event = build_record()
     await AttachmentRecorder(intakes, FakeRereads(), blobs)(record(event))
     assert intakes.taken == [event]
     assert list(blobs.blobs) == ["documents/1.pdf"]
+
+
+async def test_a_blob_with_other_content_than_its_record_says_is_kept_and_the_record_dead_lettered(
+    tmp_path: Path,
+) -> None:
+    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": b"%PDF- the only copy"})
+    with pytest.raises(Rejected, match="it is kept"):
+        await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), FakeRereads(), blobs)(record(build_record()))
+    assert list(blobs.blobs) == ["documents/2.pdf"]
+
+
+async def test_a_duplicate_whose_blob_is_gone_already_is_done(tmp_path: Path) -> None:
+    blobs = FakeBlobs(tmp_path)
+    await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), FakeRereads(), blobs)(record(build_record()))
+
+
+OTHER = build_record(source="source-of-another-tenant", tenant="globex")
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"blob_key": OTHER.blob_key}, "not its own"),
+        ({"blob_key": f"archive/{build_record().attachment_id}.pdf"}, "not its own"),
+        ({"blob_key": f"documents/{build_record().attachment_id}.pdf/../x.pdf"}, "not its own"),
+        ({"blob_key": f"documents/{build_record().attachment_id}"}, "not its own"),
+        ({"blob_key": OTHER.blob_key, "attachment_id": OTHER.attachment_id}, "does not belong"),
+    ],
+)
+@pytest.mark.parametrize("replay_id", [None, "r1"])
+async def test_a_record_that_names_the_blob_of_another_attachment_is_dead_lettered_before_anything_is_done(
+    tmp_path: Path, changed: dict[str, Any], said: str, replay_id: str | None
+) -> None:
+    intakes, rereads = FakeIntakeStore(OTHER.blob_key), FakeRereads(OTHER.attachment_id)
+    blobs = FakeBlobs(tmp_path, {OTHER.blob_key: PDF})
+    with pytest.raises(Rejected, match=said):
+        await AttachmentRecorder(intakes, rereads, blobs)(record(build_record(**changed), replay_id=replay_id))
+    assert (intakes.taken, rereads.requests, list(blobs.blobs)) == ([], [], [OTHER.blob_key])
 
 
 async def test_the_blob_of_a_document_stays(tmp_path: Path) -> None:

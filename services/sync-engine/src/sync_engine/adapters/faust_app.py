@@ -36,7 +36,7 @@ def build_faust_app(settings: KafkaSettings) -> faust.App:
     return _App(
         settings.topic_prefix + COALESCER_APP_ID,
         broker=[f"kafka://{broker.strip()}" for broker in brokers],
-        broker_credentials=_build_credentials(settings.kafka_security),
+        broker_credentials=build_credentials(settings.kafka_security),
         store="memory://",
         datadir=tempfile.gettempdir(),  # named, but a memory store writes nothing there
         autodiscover=False,
@@ -58,7 +58,7 @@ def build_faust_app(settings: KafkaSettings) -> faust.App:
     )
 
 
-def _build_credentials(security: KafkaSecurity) -> Credentials | None:
+def build_credentials(security: KafkaSecurity) -> Credentials | None:
     """What our other clients are given by `kafka/client.py`, in Faust's types."""
     context = security.build_ssl_context()
     if security.has_sasl:

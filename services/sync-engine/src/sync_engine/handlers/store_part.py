@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import ItemGone
-from mailroom_common.events import derive_attachment_id
+from mailroom_common.events import derive_attachment_id, derive_blob_key
 from mailroom_common.providers.types import Message, Part
 from sync_engine.domain.content import HEAD_BYTES, ContentKind, detect_content_kind
 from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON, MailRejection
@@ -49,7 +49,7 @@ class StorePart:
     ) -> StoredPart:
         # Derived, so that a repeat after a crash writes the same blob again instead of a second one.
         attachment_id = derive_attachment_id(run.doc_source_id, message_id, part.part_path)
-        key = f"documents/{attachment_id}.{kind.file_extension}"
+        key = derive_blob_key(attachment_id, kind.file_extension)
         # Before the first byte: a crash in between leaves a blob that the sweeper finds by this row.
         await self._uploads.record_upload_start(run.doc_source_id, attachment_id, key)
         try:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from mailroom_common.parser import JSON, confinement
+from mailroom_common.parser import JSON, seccomp
 
-confinement._install_seccomp_filter = lambda libc: False  # noqa: ARG005  # the signature of what it replaces
+seccomp.install_filter = lambda libc: False  # noqa: ARG005  # the signature of what it replaces
 
 
 def read_file(file: BinaryIO, _arguments: Mapping[str, JSON]) -> JSON:

@@ -1,0 +1,135 @@
+"""`docker-compose.yml`: as the compose specification has it, and as secure as the README says.
+
+`compose-spec.json` is the schema of the specification, unchanged: `schema/compose-spec.json` of the Go module
+`github.com/compose-spec/compose-go/v2` v2.16.2, Apache License 2.0.
+"""
+
+import importlib.util
+import json
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from mailroom_common.topic_access import COMPONENTS
+from mailroom_sandbox.site.services import SERVICES
+
+ROOT = Path(__file__).parents[2]
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+CONTAINERS: dict[str, dict[str, Any]] = COMPOSE["services"]
+PROCESSES = {
+    "webhook-gateway": "webhook_gateway",
+    "subscription-manager": "subscription_manager",
+    "ingestion-api": "ingestion_api",
+    "coalescer": "sync_engine_coalescer",
+    "sync-worker": "sync_engine_worker",
+    "ingestion-worker": "ingestion_worker",
+    "sync-api": "sync_engine_api",
+}
+
+
+@pytest.fixture(scope="module")
+def identities() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_identities", ROOT / "deploy/compose/make_identities.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_file_is_as_the_compose_specification_has_it() -> None:
+    schema = json.loads((Path(__file__).parent / "compose-spec.json").read_text())
+    errors = jsonschema.Draft202012Validator(schema).iter_errors(COMPOSE)
+    assert [f"{'/'.join(map(str, error.path))}: {error.message[:200]}" for error in errors] == []
+
+
+def test_every_process_of_a_site_has_its_container() -> None:
+    assert set(PROCESSES.values()) == {service.name for service in SERVICES}
+    assert PROCESSES.keys() <= CONTAINERS.keys()
+
+
+def test_the_proxy_routes_by_path_as_the_sandboxs_does() -> None:
+    proxy = (ROOT / "deploy/compose/nginx.conf").read_text()
+    locations = re.findall(r"location ~ \^/\(?([a-z/|-]+)\)?\(/\S* \{\s+set \$upstream ([a-z-]+);", proxy)
+    routed = {f"/{path}": PROCESSES[container] for paths, container in locations for path in paths.split("|")}
+    assert routed == {route: service.name for service in SERVICES for route in service.routes}
+
+
+def test_nobody_runs_insecurely() -> None:
+    assert "MAILROOM_INSECURE" not in (ROOT / "docker-compose.yml").read_text()
+    for name in PROCESSES:
+        environment = CONTAINERS[name]["environment"]
+        assert environment.get("MAILROOM_KAFKA_SECURITY_PROTOCOL", "SSL") == "SSL"
+        assert ("MAILROOM_DATABASE_URL_FILE" in environment) == (name not in {"webhook-gateway", "coalescer"})
+
+
+@pytest.mark.parametrize("name", sorted(CONTAINERS))
+def test_a_container_has_few_rights_and_listens_on_this_machine_only(name: str) -> None:
+    container = CONTAINERS[name]
+    assert container["cap_drop"] == ["ALL"]
+    assert container["security_opt"] == ["no-new-privileges:true"]
+    assert container.get("read_only", False) or name == "kafka"
+    assert all(port.startswith("127.0.0.1:") for port in container.get("ports", []))
+    assert "privileged" not in container
+
+
+@pytest.mark.parametrize("name", sorted(PROCESSES))
+def test_a_process_has_a_health_check_and_the_time_to_stop(name: str) -> None:
+    assert "/readyz" in CONTAINERS[name]["healthcheck"]["test"][-1]
+    assert CONTAINERS[name]["stop_grace_period"] == "10s"
+    assert CONTAINERS[name]["restart"] == "unless-stopped"
+
+
+def test_a_container_mounts_its_own_identity_and_no_other() -> None:
+    shared = {"topics": "jobs", "migrate": "jobs", "api-key": "jobs"}
+    for name, container in CONTAINERS.items():
+        mounted = [volume for volume in container.get("volumes", []) if volume.startswith(("identity-", "vault"))]
+        if name != "identities" and mounted:
+            assert mounted == [f"identity-{shared.get(name, name)}:/identity:ro"]
+
+
+def test_each_volume_that_is_mounted_is_declared_and_each_folder_exists() -> None:
+    mounted = {volume.split(":")[0] for container in CONTAINERS.values() for volume in container.get("volumes", [])}
+    files = {source for source in mounted if source.startswith(".")}
+    assert mounted - files == COMPOSE["volumes"].keys()
+    assert [source for source in files if not (ROOT / source).exists()] == []
+
+
+def test_each_identity_has_a_volume_and_is_who_the_acls_say(identities: ModuleType) -> None:
+    made = {identity.name: identity for identity in identities.IDENTITIES}
+    volumes = {name.removeprefix("identity-") for name in COMPOSE["volumes"] if name.startswith("identity-")}
+    assert made.keys() == volumes
+    principals = {component.default_user for component in COMPONENTS}
+    at_kafka = {name for name in PROCESSES if "MAILROOM_KAFKA_BOOTSTRAP" in CONTAINERS[name]["environment"]}
+    assert {made[name].common_name for name in at_kafka} <= principals
+
+
+def test_a_file_that_a_setting_names_is_one_that_its_identity_has(identities: ModuleType, tmp_path: Path) -> None:
+    made = {identity.name: identity for identity in identities.IDENTITIES}
+    (tmp_path / "vault").mkdir()
+    certificates = {"ca.pem", "bundle.pem", "tls.crt", "tls.key", "tls.pem"}
+    for name, container in CONTAINERS.items():
+        identity = next((v.split(":")[0][9:] for v in container.get("volumes", []) if v.startswith("identity-")), None)
+        if identity is None or name == "identities":
+            continue
+        has = certificates | identities.list_secrets(made[identity], tmp_path / "vault").keys()
+        named = set(re.findall(r"/identity/([a-z0-9_.-]+)", json.dumps(container)))
+        assert named <= has, name
+
+
+def test_identities_are_made_once_and_stay(
+    identities: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.chown", lambda *_arguments: None)
+    for name in ("vault", *(identity.name for identity in identities.IDENTITIES)):
+        (tmp_path / name).mkdir()
+    identities.main(tmp_path)
+    first = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    identities.main(tmp_path)
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == first
+    assert {file.stat().st_mode & 0o777 for file in first} == {0o400}
