@@ -12,6 +12,7 @@ from chart_source.components import COMPONENTS
 from mailroom_common.process import STOP_DEADLINE_S
 from mailroom_common.topic_access import list_access_rules
 from mailroom_common.topics import list_deployed_topics
+from mailroom_sandbox.site.services import SERVICES
 
 WORKLOADS = ("Deployment", "StatefulSet")
 IMMUTABLE = Path(__file__).with_name("immutable_fields.json")
@@ -120,6 +121,12 @@ def test_only_who_calls_providers_reaches_the_internet() -> None:
         internet = [block for block in blocks if block["cidr"] == "0.0.0.0/0"]
         assert bool(internet) is component.calls_providers, component.name
         assert all("169.254.0.0/16" in block["except"] for block in internet)
+
+
+def test_an_ingress_sends_every_path_where_the_sandboxs_reverse_proxy_sends_it() -> None:
+    of_chart = {path: component.command for component in COMPONENTS for path in component.routes}
+    of_sandbox = {path: ("python", *service.command[1:]) for service in SERVICES for path in service.routes}
+    assert of_chart == of_sandbox
 
 
 @pytest.mark.parametrize(("scenario", "kind"), [("outlook", "Ingress"), ("gmail", "HTTPRoute")])

@@ -55,6 +55,8 @@ async def test_ledger_and_documents_agree_and_the_operators_last_word_holds(home
         await rewind_groups(settings, backup_at - timedelta(hours=1), is_dry_run=False)
 
     async with whole_site(home.path) as site:
+        # The backstop would, within 15 minutes.
+        await site.api.post_json(f"/doc-sources/{kept[1]}/sync")
         await site.settled(kept[1], documents=3, messages=2, within_s=180)
         assert await _list_document_ids(site, kept[1]) == filed
 

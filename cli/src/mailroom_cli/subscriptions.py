@@ -1,6 +1,6 @@
 """`mailroom subscriptions`: the push subscription of one mailbox, made or found from a command line."""
 
-import asyncio
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -9,10 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mailroom_cli.api_client import APIClient, APIClientSettings, open_api
 from mailroom_cli.check_report import to_json_object
+from mailroom_cli.site_api import JSON, SiteAPI, open_site_api
 from mailroom_common.errors import Rejected
-from mailroom_common.settings import load_settings
 
 app = typer.Typer(name="subscriptions", no_args_is_help=True, help="Push subscriptions at the providers.")
 
@@ -73,7 +72,8 @@ def bootstrap_subscription(
     wanted = {"provider": provider, "profile": profile, "access": access, "address": mailbox}
     if provider_tenant is not None:
         wanted["provider_tenant"] = provider_tenant
-    result = asyncio.run(_bootstrap(load_settings(APIClientSettings), wanted, timeout_s))
+    with open_site_api() as api:
+        result = _bootstrap(api, wanted, timeout_s)
     typer.echo(to_json_object(asdict(result)) if as_json else _describe(result, mailbox))
     if result.outcome is Bootstrapped.CONSENT_REQUIRED:
         raise typer.Exit(_EXIT_CONSENT)
@@ -81,36 +81,32 @@ def bootstrap_subscription(
         raise typer.Exit(_EXIT_LATE)
 
 
-async def _bootstrap(settings: APIClientSettings, wanted: Mapping[str, str], timeout_s: float) -> BootstrapResult:
-    async with open_api(settings) as api:
-        source = await find_source(api, wanted)
-        if source is not None and is_live(source, datetime.now(UTC)):
-            return BootstrapResult(Bootstrapped.LIVE, source["id"], source["subscription_expires_at"])
-        if source is None:
-            source = await api.call("POST", "/doc-sources", body=wanted)
-        elif source["state"] == "pending" and wanted["access"] == "delegated":
-            source = await api.call("POST", f"/doc-sources/{source['id']}/authorize")
-        if (url := source.get("authorize_url")) is not None:
-            return BootstrapResult(Bootstrapped.CONSENT_REQUIRED, source["id"], authorize_url=url)
-        return await _wait_for_subscription(api, source["id"], timeout_s)
+def _bootstrap(api: SiteAPI, wanted: Mapping[str, str], timeout_s: float) -> BootstrapResult:
+    source = find_source(api, wanted)
+    if source is not None and is_live(source, datetime.now(UTC)):
+        return BootstrapResult(Bootstrapped.LIVE, source["id"], source["subscription_expires_at"])
+    if source is None:
+        source = api.call("POST", "/doc-sources", body=dict(wanted))
+    elif source["state"] == "pending" and wanted["access"] == "delegated":
+        source = api.call("POST", f"/doc-sources/{source['id']}/authorize")
+    if (url := source.get("authorize_url")) is not None:
+        return BootstrapResult(Bootstrapped.CONSENT_REQUIRED, source["id"], authorize_url=url)
+    return _wait_for_subscription(api, source["id"], timeout_s)
 
 
-async def find_source(api: APIClient, wanted: Mapping[str, str]) -> dict[str, Any] | None:
-    """The doc source of this mailbox, provider and profile, whatever its state but deleted."""
-    query: dict[str, Any] = {"limit": 200}
-    while True:
-        page = await api.call("GET", "/doc-sources", query=query)
-        for source in page["items"]:
-            same = all(source[name] == wanted[name] for name in ("provider", "profile"))
-            if same and (source["address"] or "").casefold() == wanted["address"].casefold():
-                if source["state"] == "deleting":
-                    raise Rejected(
-                        f"doc source {source['id']} of this mailbox is being deleted: try again once it is gone"
-                    )
-                return dict(source)
-        if page["next_cursor"] is None:
-            return None
-        query["cursor"] = page["next_cursor"]
+def find_source(api: SiteAPI, wanted: Mapping[str, str]) -> JSON | None:
+    """The doc source of this mailbox, provider and profile.
+
+    Raises:
+        Rejected: it is being deleted.
+    """
+    for source in api.list_items("/doc-sources"):
+        is_same = all(source[name] == wanted[name] for name in ("provider", "profile"))
+        if is_same and (source["address"] or "").casefold() == wanted["address"].casefold():
+            if source["state"] == "deleting":
+                raise Rejected(f"doc source {source['id']} of this mailbox is being deleted: try again once it is gone")
+            return source
+    return None
 
 
 def is_live(source: Mapping[str, Any], now: datetime) -> bool:
@@ -118,19 +114,19 @@ def is_live(source: Mapping[str, Any], now: datetime) -> bool:
     return source["state"] == "active" and expires_at is not None and datetime.fromisoformat(expires_at) > now
 
 
-async def _wait_for_subscription(api: APIClient, doc_source_id: str, timeout_s: float) -> BootstrapResult:
+def _wait_for_subscription(api: SiteAPI, doc_source_id: str, timeout_s: float) -> BootstrapResult:
     """Asks until it is there: the API has no call that waits, and subscription-manager makes it by itself."""
-    deadline_s = asyncio.get_running_loop().time() + timeout_s
+    deadline_s = time.monotonic() + timeout_s
     while True:
-        source = await api.call("GET", f"/doc-sources/{doc_source_id}")
+        source = api.call("GET", f"/doc-sources/{doc_source_id}")
         if is_live(source, datetime.now(UTC)):
             return BootstrapResult(Bootstrapped.CREATED, doc_source_id, source["subscription_expires_at"])
         if source["state"] == "paused":
             raise Rejected(f"doc source {doc_source_id} is paused: resume it first")
-        if asyncio.get_running_loop().time() > deadline_s:
+        if time.monotonic() > deadline_s:
             reason = source["connection_reason"] or source["connection_status"]
             return BootstrapResult(Bootstrapped.POLLED, doc_source_id, reason=reason)
-        await asyncio.sleep(_POLL_S)
+        time.sleep(_POLL_S)
 
 
 def _describe(result: BootstrapResult, mailbox: str) -> str:

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from mailroom_cli import subscriptions
 from mailroom_cli.__main__ import app
+from mailroom_cli.site_api import SiteAddress, SiteAPI
 
-ENVIRONMENT = {"MAILROOM_API_URL": "https://mail.example", "MAILROOM_API_KEY": "key"}
 FUTURE = "2099-01-01T00:00:00Z"
 
 
@@ -51,15 +51,11 @@ def bootstrap(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(subscriptions, "_POLL_S", 0.01)
 
     def bootstrap(api: FakeAPI, *arguments: str) -> tuple[int, dict[str, Any]]:
-        transport = httpx.MockTransport(api.answer)
-
-        class Client(httpx.AsyncClient):
-            def __init__(self, **options: Any) -> None:
-                super().__init__(base_url=options["base_url"], headers=options["headers"], transport=transport)
-
-        monkeypatch.setattr("mailroom_cli.api_client.httpx.AsyncClient", Client)
+        http = httpx.Client(transport=httpx.MockTransport(api.answer))
+        site = SiteAPI(SiteAddress("https://mail.example", "key"), http)
+        monkeypatch.setattr(subscriptions, "open_site_api", lambda: site)
         command = ["subscriptions", "bootstrap", "--mailbox", "AP@example.com", "--json", *arguments]
-        result = CliRunner().invoke(app, command, env=ENVIRONMENT)
+        result = CliRunner().invoke(app, command)
         return result.exit_code, json.loads(result.stdout)
 
     return bootstrap
