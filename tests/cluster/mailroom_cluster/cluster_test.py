@@ -30,6 +30,7 @@ _DROP_SETTLE_S = 90.0
 _DROP_MAILS = 24
 _SHOWN = 20
 _SECONDS_PER_FLOW_CHECK = 2.0
+_LONGEST_FLOW_S = 1500.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +161,19 @@ class _ConnectedRun:
             for fault in faults:
                 await asyncio.sleep(_QUIET_S)
                 played.append(await self._play(fault, injector, started_s))
-            while len(read_pushes(self._site.outside.pushes)) < self._least_pushes and not flowing.done():  # noqa: ASYNC110
-                await asyncio.sleep(_SECONDS_PER_FLOW_CHECK)  # the ingress writes them in a process of its own
+            await self._wait_for_pushes(flowing, started_s + _LONGEST_FLOW_S)
         except RuntimeError as error:
             mistakes.append(str(error))
         finally:
             ending.set()
             await flowing
         return played, mistakes
+
+    async def _wait_for_pushes(self, flowing: "asyncio.Task[None]", deadline: float) -> None:
+        """Until there are enough to judge; that there are too few is found then."""
+        pushes = self._site.outside.pushes
+        while len(read_pushes(pushes)) < self._least_pushes and not flowing.done() and time.monotonic() < deadline:  # noqa: ASYNC110
+            await asyncio.sleep(_SECONDS_PER_FLOW_CHECK)  # the ingress writes them in a process of its own
 
     async def _play(self, fault: Fault, injector: FaultInjector, started_s: float) -> PlayedFault:
         before_s = time.monotonic()

@@ -59,8 +59,9 @@ class FaultInjector:
 
     def _kill_containers(self, pod: Object) -> None:
         """By SIGKILL and at once: a deletion alone would let the process end in order."""
-        for container in pod["status"]["containerStatuses"]:
-            self.kubernetes.kill_container(container["containerID"].removeprefix("containerd://"))
+        for container in pod["status"].get("containerStatuses", []):
+            if "containerID" in container:  # one that is just being made has none, and goes with its pod
+                self.kubernetes.kill_container(container["containerID"].removeprefix("containerd://"))
 
     def _delete_pod(self, namespace: str, name: str) -> None:
         self.kubernetes.kubectl("delete", "pod", "-n", namespace, name, "--grace-period=0", "--force")
