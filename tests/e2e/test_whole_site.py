@@ -290,6 +290,7 @@ async def run_command(site: Site, *words: str) -> None:
         **site.admin_environment(),
         "MAILROOM_API_URL": site.running.endpoints.public,
         "MAILROOM_API_KEY": str(site.running.endpoints.api_key),
+        "MAILROOM_CA_BUNDLE": str(site.running.home.tls / "ca.pem"),
     }
     result = await asyncio.to_thread(lambda: CliRunner().invoke(mailroom, list(words), env=environment))
     assert result.exit_code == 0, (words, result.output, result.exception)
