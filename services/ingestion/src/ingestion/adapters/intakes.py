@@ -33,6 +33,7 @@ _INSERT_DOCUMENT = """
 """
 # The lock: either a finisher holds it, and then we see the final state; or it comes after us and reads our intake.
 _LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for update"
+_LOCK_KNOWN_DOCUMENT = "select * from ingestion.document where document_id = $1 for update"
 _INSERT_INTAKE = """
     insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id,
                                   internet_message_id, part_path, filename, detected_content_type, size_bytes,
@@ -42,10 +43,10 @@ _INSERT_INTAKE = """
     returning attachment_id
 """
 _FIND_INTAKE = """
-    select owner.tenant_id, known.uploaded_blob_key, known.kept_key
+    select owner.tenant_id, known.uploaded_blob_key, known.kept_key, known.document_id
     from (select (select tenant_id from ingestion.document where doc_source_id = $2 limit 1) as tenant_id) as owner
     left join (
-        select intake.uploaded_blob_key, document.blob_key as kept_key
+        select intake.uploaded_blob_key, document.blob_key as kept_key, document_id
         from ingestion.intake join ingestion.document using (document_id)
         where attachment_id = $1
     ) as known on true
@@ -67,7 +68,12 @@ class PgIntakeStore:
             if known["tenant_id"] not in (None, stored.tenant_id):
                 raise Rejected(f"doc source {stored.doc_source_id} belongs to another tenant than its record says")
             if known["kept_key"] is not None:
-                # It came before, and all was done but perhaps the removal of its blob, which follows the commit.
+                # It came before, and all was done but perhaps the removal of its blob, which follows the commit. Its
+                # result is told again: where the database was restored, the earlier one may have come to sync-engine
+                # before the message that it is for.
+                document = await conn.fetchrow(_LOCK_KNOWN_DOCUMENT, known["document_id"])
+                if document is not None and ResultStatus(document["status"]) in FINAL_STATUSES:
+                    await self._append_result(conn, document, attachment)
                 return _superfluous_blob(known["uploaded_blob_key"], known["kept_key"])
             created = await self._insert_document(conn, stored, attachment, lane)
             document = created or await conn.fetchrow(_LOCK_DOCUMENT, stored.doc_source_id, stored.content_sha256)
