@@ -1,6 +1,6 @@
 """What the cluster is made of: Debian packages, and Kubernetes' own programs built once from Go modules.
 
-Each folder of `programs/` has a `go.sum` by which every module is checked, and either a program or tools in its `go.mod`.
+Each folder of `programs/` has a `go.sum` that every module is checked by, and a program or tools in its `go.mod`.
 """
 
 import os
