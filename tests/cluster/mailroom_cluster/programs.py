@@ -1,6 +1,6 @@
 """What the cluster is made of: Debian packages, and Kubernetes' own programs built once from Go modules.
 
-Each folder of `programs/` has a `go.mod` that lists programs as tools, and a `go.sum` by which every module is checked.
+Each folder of `programs/` has a `go.sum` that every module is checked by, and a program or tools in its `go.mod`.
 """
 
 import os
@@ -81,7 +81,8 @@ def _build_programs(folder: Path, binaries: Path) -> None:
     fresh = binaries / f"{folder.name}.new"
     shutil.rmtree(fresh, ignore_errors=True)
     environment = {**os.environ, "GOBIN": str(fresh), "GOFLAGS": "-mod=readonly"}
-    subprocess.run([go, "install", "-ldflags", _linker_flags(), "tool"], cwd=folder, env=environment, check=True)
+    built = "." if (folder / "main.go").exists() else "tool"
+    subprocess.run([go, "install", "-ldflags", _linker_flags(), built], cwd=folder, env=environment, check=True)
     for program in fresh.iterdir():
         program.replace(binaries / program.name)
     fresh.rmdir()
