@@ -36,7 +36,6 @@ help: ## this page
 	@printf '\nexamples\n'
 	@printf '  make run                           everything on this machine; Ctrl-C stops it, make run resumes it\n'
 	@printf '  make run ONCE=1                    ends with 0 when every sample mail has become its documents\n'
-	@printf '  make run SECURE=1                  the same with TLS, passwords and access rules at Kafka\n'
 	@printf '  make run MAILS=~/mails             the .eml files of a folder instead of the sample mails; ends\n'
 	@printf '  make test s=ingestion k=e_invoice  the tests of one package whose names match\n'
 	@printf '  MAILROOM_HOME=~/m make run         state elsewhere than in .mailroom\n'
@@ -51,7 +50,7 @@ $(STAMP): sandbox/set-up.sh requirements-dev.txt requirements-uv.txt deploy/helm
 	@./sandbox/set-up.sh
 	@touch $@
 
-run: setup ## the sandbox: mailboxes connected, mails delivered, documents shown as they appear
+run: setup ## the sandbox: mailboxes connected, mails delivered, documents shown as they appear; SECURE=1: with TLS, passwords and access rules
 	@exec $(SANDBOX) run $(if $(ONCE),--once) $(if $(MAILS),--mails "$$MAILS") $(if $(SECURE),--secure)
 
 up: setup ## Kafka, Postgres, services and reverse proxy on the settings of the environment or .env

@@ -43,9 +43,9 @@ async def test_one_address_may_be_a_mailbox_of_both(providers: RunningProviders)
 
 
 async def test_mail_to_nobody_is_refused(providers: RunningProviders) -> None:
-    with pytest.raises(ControlError, match="404"):
+    with pytest.raises(ControlError, match="no mailbox nobody@"):
         await providers.control.deliver_mail(build_mail(), "nobody@company.example")
-    with pytest.raises(ControlError, match="404"):
+    with pytest.raises(ControlError, match="no such message"):
         await providers.control.delete_message(OUTLOOK, "nothing")
 
 
@@ -55,7 +55,7 @@ async def test_mailbox_is_created_once(providers: RunningProviders) -> None:
     assert len(await providers.control.list_messages(OUTLOOK)) == 1
     addresses = [one["address"] for one in await providers.control.list_mailboxes()]
     assert sorted(addresses) == sorted([OUTLOOK, GMAIL])
-    with pytest.raises(ControlError, match="422"):
+    with pytest.raises(ControlError, match="outlook' or 'gmail"):
         await providers.control.find_or_create_mailbox("pigeon", OUTLOOK)
 
 

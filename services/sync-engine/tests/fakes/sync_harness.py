@@ -29,7 +29,7 @@ from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.providers.ports import MailReader
-from mailroom_common.topics import ATTACHMENTS, CONNECTION_EVENTS, MAIL_EVENTS, Topic
+from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, CONNECTION_EVENTS, MAIL_EVENTS, Topic
 from sync_engine.adapters.repositories import open_repositories
 from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome
 from sync_engine.domain.run_planning import SyncTimings
@@ -126,7 +126,9 @@ class Engine:
         return [self.codec.decode(topic, row["value"]) for row in rows]
 
     async def read_attachments(self) -> list[AttachmentStored]:
-        return [event for event in await self.read_outbox(ATTACHMENTS) if isinstance(event, AttachmentStored)]
+        """Of both lanes: mail of before the doc source, which a first sync or re-list finds, is on the second one."""
+        events = [*await self.read_outbox(ATTACHMENTS), *await self.read_outbox(ATTACHMENTS_BACKFILL)]
+        return [event for event in events if isinstance(event, AttachmentStored)]
 
     async def collected_mails(self) -> list[str]:
         return sorted(event.message_id for event in await self.read_attachments())
