@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 
@@ -18,6 +18,7 @@ from mailroom_cli.settings import CommandsSettings
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 from mailroom_common.providers.http import build_ssl_context
 from mailroom_common.settings import load_settings
+from mailroom_common.transport_security import is_loopback
 
 _TIMEOUT_S = 30.0
 _PAGE_ITEMS = "200"
@@ -111,24 +112,37 @@ def open_site_api() -> SiteAPI:
 
 
 def find_site(settings: CommandsSettings) -> SiteAddress:
-    file = find_endpoints_file()
-    here: JSON = json.loads(file.read_text()) if file is not None else {}
-    key = settings.api_key.get_secret_value() if settings.api_key else here.get("api_key")
-    if url := settings.api_url or (settings.public_url if not here else None):
+    """The environment's key goes to the environment's address only, or to a site that this user runs here: a file in
+    some folder above must not say where a key is sent."""
+    key = settings.api_key.get_secret_value() if settings.api_key else None
+    if url := settings.api_url or (settings.public_url if key is not None else None):
         if key is None:
             raise SettingsError("MAILROOM_API_KEY is not set: the key of your tenant for the API.")
         return SiteAddress(url.rstrip("/"), key)
-    if not here:
+    file = find_endpoints_file()
+    if file is None:
         raise SettingsError(
             "MAILROOM_API_URL is not set, and no site runs here (.mailroom/run/endpoints.json): "
             "set it with MAILROOM_API_KEY, or start a site by `make up`."
         )
+    here: JSON = json.loads(file.read_text())
+    key = key if key is not None and _is_of_this_user(file, here) else here.get("api_key")
     if key is None:
         raise SettingsError(
-            "MAILROOM_API_KEY is not set: this site has the MAILROOM_API_KEYS of its environment, which are digests."
+            "MAILROOM_API_KEY is not set: this site has the MAILROOM_API_KEYS of its environment, which are digests. "
+            "(It is not sent to a site that another user runs: name that one by MAILROOM_API_URL.)"
         )
-    services = {name: here[name] for name in set(_SERVICE_OF_PATH.values())}
-    return SiteAddress(here["public"].rstrip("/"), key, services)
+    return SiteAddress(here["public"].rstrip("/"), key, _list_services(here))
+
+
+def _is_of_this_user(file: Path, here: JSON) -> bool:
+    is_named = bool(os.environ.get("MAILROOM_HOME"))
+    hosts = [urlsplit(url).hostname or "" for url in _list_services(here).values()]
+    return (is_named or file.stat().st_uid == os.getuid()) and all(is_loopback(host) for host in hosts)
+
+
+def _list_services(here: JSON) -> dict[str, str]:
+    return {name: here[name] for name in set(_SERVICE_OF_PATH.values())}
 
 
 def find_endpoints_file() -> Path | None:

@@ -67,6 +67,26 @@ def test_site_with_keys_of_its_environment_needs_one_of_them(home: Path) -> None
         find_site(load_settings(CommandsSettings))
 
 
+def test_key_of_the_environment_is_not_sent_where_a_file_says(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_site_here(home)
+    monkeypatch.setenv("MAILROOM_API_KEY", "key-canary")
+    monkeypatch.setenv("MAILROOM_PUBLIC_URL", "https://mail.example")
+    site = find_site(load_settings(CommandsSettings))
+    assert site.locate_path("/messages") == "https://mail.example/messages"
+
+
+@pytest.mark.parametrize("service", ["http://127.0.0.1:1", "http://attacker.example"])
+def test_key_of_the_environment_goes_to_a_site_of_this_user_on_this_machine_only(
+    home: Path, monkeypatch: pytest.MonkeyPatch, service: str
+) -> None:
+    run_site_here(home, subscription_manager=service)
+    monkeypatch.setenv("MAILROOM_API_KEY", "key-canary")
+    is_sent = find_site(load_settings(CommandsSettings)).key == "key-canary"
+    assert is_sent == (service == "http://127.0.0.1:1")
+    monkeypatch.setattr("os.getuid", lambda: 12345)
+    assert find_site(load_settings(CommandsSettings)).key == "here-canary"
+
+
 def open_api(*answers: httpx.Response) -> tuple[SiteAPI, list[httpx.Request]]:
     waiting, seen = list(answers), list[httpx.Request]()
 

@@ -368,3 +368,13 @@ async def test_missing_bucket_is_unavailable_and_no_missing_blob(aws: str) -> No
 def test_url_of_no_known_kind_is_refused_with_the_setting(url: str) -> None:
     with pytest.raises(SettingsError, match="MAILROOM_BLOB_URL is wrong"):
         open_blob_store(BlobSettings(blob_url=url))
+
+
+async def test_s3_without_tls_is_for_this_machine_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://store.example:9000")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
+    with pytest.raises(SettingsError, match="AWS_ENDPOINT_URL"):
+        async with open_blob_store(BlobSettings(blob_url="s3://bucket")):
+            pass
+    async with open_blob_store(BlobSettings(blob_url="s3://bucket", insecure=True)):
+        pass

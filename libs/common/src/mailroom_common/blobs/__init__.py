@@ -14,7 +14,7 @@ def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobS
     """The store that MAILROOM_BLOB_URL names; it is closed with the block.
 
     Raises:
-        SettingsError: MAILROOM_BLOB_URL is of no kind that there is.
+        SettingsError: MAILROOM_BLOB_URL is of no kind that there is, or its store has no TLS.
     """
     # Imported here: a service with a folder does not pay for the AWS client.
     url = urlsplit(settings.blob_url)
@@ -25,7 +25,7 @@ def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobS
     if url.scheme == "s3" and url.netloc:
         from mailroom_common.blobs.s3 import open_s3
 
-        return open_s3(url.netloc, url.path.strip("/"), ca_bundle=settings.ca_bundle)
+        return open_s3(url.netloc, url.path.strip("/"), ca_bundle=settings.ca_bundle, is_insecure=settings.insecure)
     raise SettingsError(
         "MAILROOM_BLOB_URL is wrong: file:///folder or s3://bucket/prefix is needed (gs:// is not there yet)."
     )

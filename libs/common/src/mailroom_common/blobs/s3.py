@@ -10,13 +10,15 @@ from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import aioboto3
 from aiobotocore.config import AioConfig
 from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
 
 from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob, validate_key
-from mailroom_common.errors import Rejected, Unavailable
+from mailroom_common.errors import Rejected, SettingsError, Unavailable
+from mailroom_common.transport_security import is_loopback
 
 if TYPE_CHECKING:
     from types_aiobotocore_s3 import S3Client
@@ -30,11 +32,27 @@ _CONFIG = AioConfig(connect_timeout=5, read_timeout=30, retries={"max_attempts":
 
 
 @asynccontextmanager
-async def open_s3(bucket: str, prefix: str, *, ca_bundle: Path | None = None) -> AsyncIterator[BlobStore]:
-    """The client honours AWS's own standard variables, `AWS_ENDPOINT_URL` among them, after `ca_bundle`."""
+async def open_s3(
+    bucket: str, prefix: str, *, ca_bundle: Path | None = None, is_insecure: bool = False
+) -> AsyncIterator[BlobStore]:
+    """The client honours AWS's own standard variables, `AWS_ENDPOINT_URL` among them, after `ca_bundle`.
+
+    Raises:
+        SettingsError: the store would be spoken to without TLS beyond this machine.
+    """
     verify = None if ca_bundle is None else str(ca_bundle)
     async with aioboto3.Session().client("s3", config=_CONFIG, verify=verify) as client:
+        _require_tls(client.meta.endpoint_url, is_insecure)
         yield S3BlobStore(client, bucket, prefix)
+
+
+def _require_tls(endpoint_url: str, is_insecure: bool) -> None:
+    endpoint = urlsplit(endpoint_url)
+    if endpoint.scheme != "https" and not is_loopback(endpoint.hostname or "") and not is_insecure:
+        raise SettingsError(
+            f"AWS_ENDPOINT_URL is wrong: {endpoint.scheme}:// is for loopback addresses only: use https://, "
+            "or set MAILROOM_INSECURE=1 on a site without real mail."
+        )
 
 
 class S3BlobStore:

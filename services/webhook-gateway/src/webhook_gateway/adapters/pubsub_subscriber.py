@@ -20,9 +20,11 @@ from google.cloud.pubsub_v1.subscriber.message import Message
 from google.cloud.pubsub_v1.types import FlowControl
 from google.pubsub_v1.services.subscriber.transports import SubscriberGrpcTransport
 
+from mailroom_common.errors import SettingsError
 from mailroom_common.logs import get_logger
 from mailroom_common.retries import retry_forever
 from mailroom_common.settings import TLSSettings
+from mailroom_common.transport_security import is_loopback
 
 log = get_logger()
 
@@ -43,8 +45,14 @@ def open_subscriber(settings: TLSSettings) -> SubscriberClient:
 
     Raises:
         GoogleAuthError: no credentials were found by Google's standard variables and places.
+        SettingsError: an emulator beyond this machine, to which there is neither TLS nor a proof of who it is.
     """
-    if os.environ.get(_EMULATOR):
+    if emulator := os.environ.get(_EMULATOR):
+        if not is_loopback(emulator.rpartition(":")[0]) and not settings.insecure:
+            raise SettingsError(
+                f"{_EMULATOR} names a host that is not this machine: unset it, or set MAILROOM_INSECURE=1 on a site "
+                "without real mail."
+            )
         return SubscriberClient()  # which reads the variable itself, and sends no credentials
     credentials, _ = google.auth.default(scopes=[_SCOPE])
     roots = None if settings.ca_bundle is None else settings.ca_bundle.read_bytes()

@@ -11,6 +11,7 @@ from gateway_fakes import SUBSCRIPTION
 from google.auth.exceptions import DefaultCredentialsError
 from pubsub_server import PubSubServer, start_pubsub_server
 
+from mailroom_common.errors import SettingsError
 from mailroom_common.settings import TLSSettings
 from webhook_gateway.adapters.pubsub_subscriber import PubSubSubscriber, ReceiveMessage, open_subscriber
 
@@ -127,6 +128,13 @@ async def test_missing_right_is_tried_again_and_goes_on_once_it_is_given(pubsub:
         message_id = await pubsub.publish(b"data")
         await pubsub.wait_until(lambda: pubsub.acknowledged == [message_id])
         assert not task.done()
+
+
+def test_emulator_beyond_this_machine_is_refused_unless_the_site_is_insecure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", "emulator.example:8085")
+    with pytest.raises(SettingsError, match="PUBSUB_EMULATOR_HOST"):
+        open_subscriber(TLSSettings())
+    open_subscriber(TLSSettings(insecure=True)).close()
 
 
 def test_missing_credentials_are_googles_error_and_not_a_pull_without_any(
