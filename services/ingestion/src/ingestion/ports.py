@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.lanes import Lane
@@ -15,12 +15,19 @@ from ingestion.domain.transcript import Transcript
 from mailroom_common.events import AttachmentStored
 
 
+class SuperfluousBlob(NamedTuple):
+    """A duplicate's blob: the same bytes are kept at `kept_key`, as far as the rows know."""
+
+    key: str
+    kept_key: str
+
+
 class IntakeStore(Protocol):
-    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> str | None:
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> SuperfluousBlob | None:
         """Record an attachment and its document, in one transaction; a record that comes again changes nothing.
 
         Returns:
-            the key of a blob that nobody needs any more: that of a duplicate.
+            the blob that nobody needs any more, where this is a duplicate.
         """
         ...
 

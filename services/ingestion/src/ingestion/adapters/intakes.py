@@ -17,7 +17,7 @@ from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import parse_reason
 from ingestion.domain.result import build_result
 from ingestion.domain.views import build_document_view
-from ingestion.ports import Channel
+from ingestion.ports import Channel, SuperfluousBlob
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, ResultStatus
 from mailroom_common.outbox import Outbox
@@ -60,7 +60,7 @@ class PgIntakeStore:
         self._outbox = outbox
         self._clock = clock
 
-    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> str | None:
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> SuperfluousBlob | None:
         attachment = build_attachment(stored)
         async with open_transaction(self._pool) as conn:
             known = await conn.fetchrow(_FIND_INTAKE, attachment.attachment_id, stored.doc_source_id)
@@ -189,5 +189,5 @@ async def _insert_intake(conn: DatabaseSession, attachment: DocumentAttachment, 
     return inserted is not None
 
 
-def _superfluous_blob(blob_key: str, kept_key: str) -> str | None:
-    return None if blob_key == kept_key else blob_key
+def _superfluous_blob(blob_key: str, kept_key: str) -> SuperfluousBlob | None:
+    return None if blob_key == kept_key else SuperfluousBlob(blob_key, kept_key)

@@ -3,7 +3,7 @@
 import re
 
 from ingestion.domain.lanes import Lane
-from ingestion.ports import DocumentBlobs, IntakeStore, Rereads
+from ingestion.ports import DocumentBlobs, IntakeStore, Rereads, SuperfluousBlob
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, derive_attachment_id, derive_blob_key
 from mailroom_common.kafka.headers import REPLAY_ID, REPLAY_ID_PATTERN
@@ -42,9 +42,15 @@ class AttachmentRecorder:
             await self._delete_duplicate(superfluous_blob, record.event)
             log.info("duplicate_recorded", attachment_id=record.event.attachment_id)
 
-    async def _delete_duplicate(self, blob_key: str, stored: AttachmentStored) -> None:
+    async def _delete_duplicate(self, blob: SuperfluousBlob, stored: AttachmentStored) -> None:
         """Only what is kept elsewhere may go: a record may be wrong about the content of its own blob, too."""
-        if not await self._blobs.delete_blob_of_content(blob_key, stored.content_sha256):
+        if not await self._blobs.has_blob(blob.kept_key):
+            # After a restore the attachments of one content may come in another order than before: then the document
+            # names the blob of what was a duplicate, which is gone, and these bytes are the only ones left.
+            # The blob that a document names is gone; the copy of its duplicate is kept, under the key that is named.
+            log.error("kept_blob_missing", kept_key=blob.kept_key, copy_key=blob.key)
+            return
+        if not await self._blobs.delete_blob_of_content(blob.key, stored.content_sha256):
             raise Rejected(
                 f"the blob of attachment {stored.attachment_id} has other content than its record says; it is kept"
             )

@@ -9,7 +9,7 @@ from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
 
 from ingestion.domain.document import DocumentLease, DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
-from ingestion.ports import Channel
+from ingestion.ports import Channel, SuperfluousBlob
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.stack
 async def test_the_first_attachment_gives_the_document_its_id(site: Ingestion) -> None:
     first, second = build_record(message="m1"), build_record(message="m2")
     assert await site.intakes.record_attachment(first) is None
-    assert await site.intakes.record_attachment(second) == second.blob_key
+    assert await site.intakes.record_attachment(second) == SuperfluousBlob(second.blob_key, first.blob_key)
 
     row = await site.document(first.attachment_id)
     assert (row["status"], row["attempts"], row["blob_key"]) == ("pending", 0, first.blob_key)
@@ -58,7 +58,7 @@ async def test_a_duplicate_of_a_finished_document_has_its_result_at_once(site: I
     review = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.NO_TEXT_LAYER)
     await site.leases.finish_document(await site.claim_document(), review)
 
-    assert await site.intakes.record_attachment(late) == late.blob_key
+    assert await site.intakes.record_attachment(late) == SuperfluousBlob(late.blob_key, first.blob_key)
 
     result = (await site.results())[1]
     assert (result.attachment_id, result.duplicate_of) == (late.attachment_id, first.attachment_id)
@@ -70,7 +70,7 @@ async def test_a_record_that_comes_again_changes_nothing(site: Ingestion) -> Non
     for _ in range(2):
         assert await site.intakes.record_attachment(first) is None
         # The blob that nobody needs is named again: the worker may have died before it removed it.
-        assert await site.intakes.record_attachment(duplicate) == duplicate.blob_key
+        assert await site.intakes.record_attachment(duplicate) == SuperfluousBlob(duplicate.blob_key, first.blob_key)
     await site.leases.finish_document(await site.claim_document(), DONE)
     before = await site.results()
     for again in (first, duplicate):
@@ -128,7 +128,7 @@ async def test_a_duplicate_that_meets_a_finish_under_way_waits_for_it_and_emits_
         )
         taking_in = asyncio.create_task(site.intakes.record_attachment(late))
         await wait_for_blocked_statement(site.pool, "ingestion.document")
-    assert await taking_in == late.blob_key
+    assert await taking_in == SuperfluousBlob(late.blob_key, first.blob_key)
     (result,) = await site.results()
     assert (result.attachment_id, result.reason) == (late.attachment_id, "encrypted")
 

@@ -8,21 +8,23 @@ from ingestion_fakes import PDF, FakeBlobs, build_record
 
 from ingestion.domain.lanes import Lane
 from ingestion.handlers.record_attachment import AttachmentRecorder
-from ingestion.ports import RereadFilter, RereadPage
+from ingestion.ports import RereadFilter, RereadPage, SuperfluousBlob
 from mailroom_common.errors import Rejected
 from mailroom_common.events import AttachmentStored, Event, IngestionResult, ResultStatus
 from mailroom_common.kafka.headers import REPLAY_ID
 from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, Topic
 
+KEPT_KEY = "documents/1.pdf"
+
 
 class FakeIntakeStore:
     def __init__(self, unneeded: str | None) -> None:
-        self.unneeded = unneeded
+        self.unneeded = None if unneeded is None else SuperfluousBlob(unneeded, KEPT_KEY)
         self.taken: list[AttachmentStored] = []
         self.lanes: list[Lane] = []
 
-    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> str | None:
+    async def record_attachment(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> SuperfluousBlob | None:
         self.taken.append(stored)
         self.lanes.append(lane)
         return self.unneeded
@@ -76,14 +78,20 @@ async def test_the_blob_of_a_duplicate_is_deleted_after_its_row_is_committed(tmp
 async def test_a_blob_with_other_content_than_its_record_says_is_kept_and_the_record_dead_lettered(
     tmp_path: Path,
 ) -> None:
-    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": b"%PDF- the only copy"})
+    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": b"%PDF- the only copy", KEPT_KEY: PDF})
     with pytest.raises(Rejected, match="it is kept"):
         await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), FakeRereads(), blobs)(record(build_record()))
+    assert list(blobs.blobs) == ["documents/2.pdf", KEPT_KEY]
+
+
+async def test_the_only_copy_that_is_left_is_never_deleted(tmp_path: Path) -> None:
+    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": PDF})
+    await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), FakeRereads(), blobs)(record(build_record()))
     assert list(blobs.blobs) == ["documents/2.pdf"]
 
 
 async def test_a_duplicate_whose_blob_is_gone_already_is_done(tmp_path: Path) -> None:
-    blobs = FakeBlobs(tmp_path)
+    blobs = FakeBlobs(tmp_path, {KEPT_KEY: PDF})
     await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), FakeRereads(), blobs)(record(build_record()))
 
 
