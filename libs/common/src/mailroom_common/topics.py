@@ -52,8 +52,11 @@ class Topic:
 NOTIFICATIONS = Topic("notifications", "doc source id", "notifications", _deleted_after(14))
 # What a provider says about a subscription itself: removed, to be reauthorized, hints missed.
 LIFECYCLE_EVENTS = Topic("lifecycle-events", "doc source id", "lifecycle-events", _deleted_after(14))
-# The newest version of every doc source; a tombstone once it is gone.
-DOC_SOURCES = Topic("doc-sources", "doc source id", "doc-sources", _COMPACTED)
+# The newest version of every doc source; a tombstone once it is gone, which lives longer than the oldest backup that a
+# site restores (35 days): it alone says that a restored row was deleted.
+DOC_SOURCES = Topic(
+    "doc-sources", "doc source id", "doc-sources", {**_COMPACTED, "delete.retention.ms": str(35 * _DAY_MS)}
+)
 # The work table of the sync-engine: one pending request per doc source, a tombstone when it is served.
 SYNC_REQUESTS = Topic("sync-requests", "doc source id", "sync-requests", _COMPACTED)
 # What syncs find out about a mailbox connection: it works, or why it does not.
