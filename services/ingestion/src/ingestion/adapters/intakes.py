@@ -33,6 +33,7 @@ _INSERT_DOCUMENT = """
 """
 # The lock: either a finisher holds it, and then we see the final state; or it comes after us and reads our intake.
 _LOCK_DOCUMENT = "select * from ingestion.document where doc_source_id = $1 and content_sha256 = $2 for update"
+_MOVE_TO_LIVE_LANE = "update ingestion.document set is_backfill = false where document_id = $1"
 _LOCK_KNOWN_DOCUMENT = "select * from ingestion.document where document_id = $1 for update"
 _INSERT_INTAKE = """
     insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id,
@@ -85,6 +86,10 @@ class PgIntakeStore:
                 return None
             if ResultStatus(document["status"]) in FINAL_STATUSES:
                 await self._append_result(conn, document, attachment)
+            elif lane is Lane.LIVE and document["is_backfill"]:
+                # New mail waits for this document now, and not behind the rest of a first sync.
+                await conn.execute(_MOVE_TO_LIVE_LANE, document["document_id"])
+                await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
             return _superfluous_blob(attachment.uploaded_blob_key, document["blob_key"])
 
     async def _insert_document(

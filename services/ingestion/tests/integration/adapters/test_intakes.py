@@ -8,6 +8,7 @@ from ingestion_fakes import build_record
 from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
 
 from ingestion.domain.document import DocumentLease, DocumentOutcome
+from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
 from ingestion.ports import Channel, SuperfluousBlob
 from mailroom_common.errors import Rejected, Unavailable
@@ -115,6 +116,16 @@ async def test_a_character_that_postgres_cannot_store_is_replaced(site: Ingestio
     assert row["source_metadata"]["subject"] == "a\ufffdb"
     (intake,) = await site.pool.fetch("select * from ingestion.intake")
     assert (intake["internet_message_id"], intake["folder"]) == ("<\ufffd@y.example>", "In\ufffdbox")
+
+
+@pytest.mark.parametrize(("lane", "is_backfill"), [(Lane.LIVE, False), (Lane.BACKFILL, True)])
+async def test_new_mail_does_not_wait_behind_the_backfill_that_its_content_is_queued_in(
+    site: Ingestion, lane: Lane, is_backfill: bool
+) -> None:
+    first, late = build_record(message="m1"), build_record(message="m2")
+    await site.intakes.record_attachment(first, Lane.BACKFILL)
+    await site.intakes.record_attachment(late, lane)
+    assert (await site.document(first.attachment_id))["is_backfill"] is is_backfill
 
 
 async def test_a_duplicate_that_meets_a_finish_under_way_waits_for_it_and_emits_its_own_result(site: Ingestion) -> None:
