@@ -34,11 +34,10 @@ package-of = $(or $(wildcard services/$1),$1)
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1mmake %-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@printf '\nexamples\n'
-	@printf '  make run                           everything on this machine; Ctrl-C stops it, make run resumes it\n'
 	@printf '  make run ONCE=1                    ends with 0 when every sample mail has become its documents\n'
 	@printf '  make run MAILS=~/mails             the .eml files of a folder instead of the sample mails; ends\n'
 	@printf '  make test s=ingestion k=e_invoice  the tests of one package whose names match\n'
-	@printf '  MAILROOM_HOME=~/m make run         state elsewhere than in .mailroom\n'
+	@printf '  MAILROOM_HOME=~/m make run         state elsewhere than in .mailroom; Ctrl-C stops it, the same line resumes it\n'
 
 known-package:
 	@$(if $(s),$(if $(FOLDERS),:,echo "s=$(s) names no package; there are $(notdir $(PACKAGES))" >&2; exit 2),:)
