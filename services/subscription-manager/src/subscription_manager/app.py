@@ -284,7 +284,7 @@ async def _schedule_checks_of_misdirected(parts: Parts) -> None:
 
 async def _follow_own_topic(parts: Parts, directory: DocSourceDirectory, stopping: asyncio.Event) -> None:
     await directory.load_sources()
-    versions = await RepublishDocSources(parts.connections, directory, parts.clock).reconcile_with_topic()
+    versions = await RepublishDocSources(parts.connections, parts.tokens, directory, parts.clock).reconcile_with_topic()
     if versions.lifted or versions.rebuilt:
         parts.wake.set()
     log.info(

@@ -145,8 +145,17 @@ class GrantStore(Protocol):
     """`TokenStore` of mailroom_common."""
 
     async def put_grant(
-        self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
+        self,
+        doc_source_id: str,
+        provider: str,
+        provider_user_id: str,
+        tokens: StoredTokens,
+        scopes: frozenset[str],
+        *,
+        above_generation: int = 0,
     ) -> int: ...
+
+    async def raise_generation(self, doc_source_id: str, *, above: int) -> int: ...
 
     async def read_grant(self, doc_source_id: str) -> StoredGrant | None: ...
 

@@ -334,13 +334,28 @@ class FakeGrantStore:
         self._generations: dict[str, int] = defaultdict(int)
 
     async def put_grant(
-        self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
+        self,
+        doc_source_id: str,
+        provider: str,
+        provider_user_id: str,
+        tokens: StoredTokens,
+        scopes: frozenset[str],
+        *,
+        above_generation: int = 0,
     ) -> int:
-        self._generations[doc_source_id] += 1
-        generation = self._generations[doc_source_id]
+        generation = max(self._generations[doc_source_id], above_generation) + 1
+        self._generations[doc_source_id] = generation
         self.stored[doc_source_id] = StoredGrant(
             doc_source_id, provider, provider_user_id, tokens, generation, scopes, NOW, None
         )
+        return generation
+
+    async def raise_generation(self, doc_source_id: str, *, above: int) -> int:
+        if doc_source_id not in self.stored:
+            return above
+        generation = max(self._generations[doc_source_id], above + 1)
+        self._generations[doc_source_id] = generation
+        self.stored[doc_source_id] = replace(self.stored[doc_source_id], grant_generation=generation)
         return generation
 
     async def read_grant(self, doc_source_id: str) -> StoredGrant | None:

@@ -25,6 +25,14 @@ def adopt_newer_record(connection: Connection, record: DocSource | None, now: da
         start_at=record.start_at or connection.start_at,
         client_states=tuple(client_states.values()),
     )
+    if record.relist_number > connection.relist_number:
+        # Asked for since: what sync-engine's restored tables have not begun is still to be done.
+        adopted = replace(
+            adopted,
+            relist_from=record.relist_from,
+            relist_number=record.relist_number,
+            earlier_relists=tuple(record.earlier_relists),
+        )
     if adopted.state is ConnectionState.PENDING:
         return adopted
     # What happened at the provider since is found by a check and a sync.
@@ -56,6 +64,9 @@ def rebuild_from_record(record: DocSource, now: datetime) -> Connection:
         folders=tuple(record.folders),
         start_at=record.start_at,
         grant_generation=record.grant_generation,
+        relist_from=record.relist_from,
+        relist_number=record.relist_number,
+        earlier_relists=tuple(record.earlier_relists),
         connection_status=ConnectionStatus.ACTIVE if is_application else None,
         connection_reason=None if is_application else PendingReason.CONSENT_LOST.value,
         client_states=tuple(record.client_states),

@@ -296,7 +296,12 @@ class ConnectMailbox:
         # pending one is found by the next consent or by the delete.
         tokens = StoredTokens(grant.access_token, grant.refresh_token, grant.expires_at)
         generation = await self._grants.put_grant(
-            connection.id, connection.provider, account.user_id, tokens, grant.scopes
+            connection.id,
+            connection.provider,
+            account.user_id,
+            tokens,
+            grant.scopes,
+            above_generation=newest.grant_generation,
         )
         return await self._activate_connection(connection, account, generation)
 
@@ -355,6 +360,11 @@ class ConnectMailbox:
                 # It may have been deleted between the check of the user and this lock.
                 if locked is None or locked.connection.state is ConnectionState.DELETING:
                     raise _refuse_deleted(None if locked is None else locked.connection)
+                published = locked.connection.grant_generation
+                if generation <= published:
+                    # Another consent came in between, or the table is restored and was raised above the topic: of an
+                    # older generation than the readers know this grant would be refused with the other.
+                    generation = await self._grants.raise_generation(connection.id, above=published)
                 consented = transitions.record_consent(
                     locked.connection,
                     account,

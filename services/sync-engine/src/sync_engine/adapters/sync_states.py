@@ -14,6 +14,7 @@ from mailroom_common.providers.ports import ChangeListing
 from mailroom_common.topics import CONNECTION_EVENTS
 from sync_engine.adapters.cursors import restart_cursors
 from sync_engine.domain.message_records import SyncState
+from sync_engine.domain.run_planning import choose_relist_start
 
 _FIRST_PAUSE_S = 2.0
 _MAX_PAUSE_S = 900.0
@@ -68,12 +69,15 @@ update sync_engine.sync_state set
 where doc_source_id = $1 and grant_generation <= $2
   and (failed_attempts > 0 or not_before is not null or $3::timestamptz is not null)
 """
+_LOCK_RELIST_NUMBER = """
+select relist_number from sync_engine.sync_state
+where doc_source_id = $1 and relist_number < $2 and source_state = 'active' and forgotten_at is null
+for no key update
+"""
 # The mark makes the next run a full one, and one after a failure too.
 _RAISE_RELIST_NUMBER = """
 update sync_engine.sync_state
-set relist_number = $2, full_due_mark = nextval('sync_engine.full_due_mark_number')
-where doc_source_id = $1 and relist_number < $2 and source_state = 'active' and forgotten_at is null
-returning doc_source_id
+set relist_number = $2, full_due_mark = nextval('sync_engine.full_due_mark_number') where doc_source_id = $1
 """
 # Uploads of parts only: a blob that no part names is the sweeper's to remove.
 _DELETE_ROWS = (
@@ -162,8 +166,11 @@ class PgSyncStates:
     async def begin_relist(self, source: DocSource, listing: ChangeListing) -> SyncState:
         async with open_transaction(self._pool) as conn:
             # The number and the cursors together: a crash between them would lose the re-list or begin it twice.
-            if await conn.fetchval(_RAISE_RELIST_NUMBER, source.doc_source_id, source.relist_number) is not None:
-                await restart_cursors(conn, source.doc_source_id, listing, source.relist_from, self._clock())
+            begun_number = await conn.fetchval(_LOCK_RELIST_NUMBER, source.doc_source_id, source.relist_number)
+            if begun_number is not None:
+                await conn.execute(_RAISE_RELIST_NUMBER, source.doc_source_id, source.relist_number)
+                since = choose_relist_start(source, begun_number)
+                await restart_cursors(conn, source.doc_source_id, listing, since, self._clock())
             return await _raise_and_read(conn, source)
 
     async def forget_source(self, source: DocSource) -> None:

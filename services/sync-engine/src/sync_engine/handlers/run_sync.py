@@ -233,6 +233,8 @@ def _find_refusal(source: DocSource, state: SyncState) -> NotSyncable | None:
         return NotSyncable(f"the source is {state.source_state}")
     if state.refused_generation is not None and state.refused_generation >= source.grant_generation:
         return NotSyncable("the grant was refused", ConnectionKind.TOKEN_REFUSED)
+    if state.relist_number > source.relist_number:
+        return NotSyncable("a re-list has begun that a newer version of the source asks for")  # no page would be taken
     return None
 
 
