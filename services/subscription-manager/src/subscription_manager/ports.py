@@ -145,14 +145,7 @@ class GrantStore(Protocol):
     """`TokenStore` of mailroom_common."""
 
     async def put_grant(
-        self,
-        doc_source_id: str,
-        provider: str,
-        provider_user_id: str,
-        tokens: StoredTokens,
-        scopes: frozenset[str],
-        *,
-        above_generation: int = 0,
+        self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int: ...
 
     async def raise_generation(self, doc_source_id: str, *, above: int) -> int: ...

@@ -334,17 +334,10 @@ class FakeGrantStore:
         self._generations: dict[str, int] = defaultdict(int)
 
     async def put_grant(
-        self,
-        doc_source_id: str,
-        provider: str,
-        provider_user_id: str,
-        tokens: StoredTokens,
-        scopes: frozenset[str],
-        *,
-        above_generation: int = 0,
+        self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int:
-        generation = max(self._generations[doc_source_id], above_generation) + 1
-        self._generations[doc_source_id] = generation
+        self._generations[doc_source_id] += 1
+        generation = self._generations[doc_source_id]
         self.stored[doc_source_id] = StoredGrant(
             doc_source_id, provider, provider_user_id, tokens, generation, scopes, NOW, None
         )

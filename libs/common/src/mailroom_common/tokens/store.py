@@ -80,28 +80,17 @@ class TokenStore:
         self._url = url
 
     async def put_grant(
-        self,
-        doc_source_id: str,
-        provider: str,
-        provider_user_id: str,
-        tokens: StoredTokens,
-        scopes: frozenset[str],
-        *,
-        above_generation: int = 0,
+        self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int:
-        """Store a new consent over whatever was there, and return its generation, greater than any before.
-
-        `above_generation` was published, of a grant that a restored database may not have: it is exceeded too.
-        """
+        """Store a new consent over whatever was there, and return its generation, greater than any before it here."""
         async with acquire_session(self._pool) as conn:
             grant_generation: int = await conn.fetchval(
                 'insert into mailroom_tokens."grant" '
                 "(doc_source_id, provider, provider_user_id, sealed_tokens, grant_generation, scopes, "
                 "access_expires_at, token_issued_at) "
-                "values ($1, $2, $3, $4, $7::bigint + 1, $5, $6, now()) on conflict (doc_source_id) do update set "
+                "values ($1, $2, $3, $4, 1, $5, $6, now()) on conflict (doc_source_id) do update set "
                 "provider = $2, provider_user_id = $3, sealed_tokens = $4, scopes = $5, access_expires_at = $6, "
-                "token_issued_at = now(), refused_at = null, "
-                'grant_generation = greatest("grant".grant_generation, $7) + 1 '
+                'token_issued_at = now(), refused_at = null, grant_generation = "grant".grant_generation + 1 '
                 "returning grant_generation",
                 doc_source_id,
                 provider,
@@ -109,14 +98,13 @@ class TokenStore:
                 _seal_tokens(self._keys, doc_source_id, tokens),
                 sorted(scopes),
                 tokens.expires_at,
-                above_generation,
             )
         return grant_generation
 
     async def raise_generation(self, doc_source_id: str, *, above: int) -> int:
         """Have the stored grant be of a later generation than `above`, and return it; `above` where there is none.
 
-        A restored grant is told so from the newer one that was lost: what was refused to that one is not refused to it.
+        For a restored database, which has lost a newer grant: what was refused to that one is not refused to this.
         """
         async with acquire_session(self._pool) as conn:
             raised: int | None = await conn.fetchval(

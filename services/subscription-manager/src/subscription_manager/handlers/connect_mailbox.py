@@ -296,12 +296,7 @@ class ConnectMailbox:
         # pending one is found by the next consent or by the delete.
         tokens = StoredTokens(grant.access_token, grant.refresh_token, grant.expires_at)
         generation = await self._grants.put_grant(
-            connection.id,
-            connection.provider,
-            account.user_id,
-            tokens,
-            grant.scopes,
-            above_generation=newest.grant_generation,
+            connection.id, connection.provider, account.user_id, tokens, grant.scopes
         )
         return await self._activate_connection(connection, account, generation)
 
@@ -362,8 +357,8 @@ class ConnectMailbox:
                     raise _refuse_deleted(None if locked is None else locked.connection)
                 published = locked.connection.grant_generation
                 if generation <= published:
-                    # Another consent came in between, or the table is restored and was raised above the topic: of an
-                    # older generation than the readers know this grant would be refused with the other.
+                    # Readers of the topic know a later grant: one that a restored database has lost, or of a consent
+                    # that came in between. They would refuse this one with that.
                     generation = await self._grants.raise_generation(connection.id, above=published)
                 consented = transitions.record_consent(
                     locked.connection,
