@@ -170,12 +170,16 @@ class ConnectionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionEvent(Event):
-    """What sync-engine learned about a connection. `unannounced` counts messages that no notification announced."""
+    """What sync-engine learned about a connection. `unannounced` counts messages that no notification announced.
+
+    `source_version` is that of the doc source as sync-engine had it: `forgotten` names the deletion that it answers.
+    """
 
     kind: ConnectionKind
     detail: str | None = None
     grant_generation: int
     unannounced: int = 0
+    source_version: int = 0
 
 
 def derive_attachment_id(doc_source_id: str, message_id: str, part_path: str) -> str:

@@ -48,6 +48,7 @@ FULL = replace(
     failed_attempts=2,
     relist_from=NOW,
     relist_number=2,
+    version_before_deletion=3,
     earlier_relists=(Relist(number=1, relist_from=NOW - timedelta(days=3)),),
 )
 

@@ -74,7 +74,8 @@ class SyncStates(Protocol):
     async def forget_source(self, source: DocSource) -> None:
         """Remove all rows of a `deleting` source but a soft-deleted one, and report `forgotten`, in one transaction.
 
-        Documents and their blobs are ingestion's and stay. A source that was forgotten before is not reported again.
+        Documents and their blobs are ingestion's and stay. A source that was forgotten before is reported again only in
+        a later version.
         """
         ...
 

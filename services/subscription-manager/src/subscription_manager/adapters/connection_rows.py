@@ -55,6 +55,7 @@ def parse_connection(row: asyncpg.Record) -> Connection:
         next_backstop_at=row["next_backstop_at"],
         provider_ended_at=row["provider_ended_at"],
         sync_rows_deleted_at=row["sync_rows_deleted_at"],
+        version_before_deletion=row["version_before_deletion"],
     )
 
 
@@ -100,6 +101,7 @@ def doc_source_values(connection: Connection) -> tuple[Any, ...]:
             {"number": relist.number, "relist_from": relist.relist_from.isoformat()}
             for relist in connection.earlier_relists
         ],
+        connection.version_before_deletion,
     )
 
 

@@ -106,6 +106,7 @@ class Connection:
     next_backstop_at: datetime | None = None
     provider_ended_at: datetime | None = None
     sync_rows_deleted_at: datetime | None = None
+    version_before_deletion: int = 0
 
     def build_mailbox(self) -> Mailbox:
         """Whom a call to the provider is for. Only a connection that was consented to has a mailbox."""

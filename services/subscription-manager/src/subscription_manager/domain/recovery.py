@@ -11,11 +11,15 @@ from subscription_manager.domain.connection import Connection, ConnectionState, 
 from subscription_manager.domain.transitions import begin_deletion, mark_subscription_removed
 
 
-def adopt_newer_record(connection: Connection, record: DocSource | None, now: datetime) -> Connection:
-    """The restored connection with what was changed since; None is the tombstone of one that was deleted."""
+def adopt_newer_record(
+    connection: Connection, record: DocSource | None, published_version: int, now: datetime
+) -> Connection:
+    """The restored connection with what was changed since; None is the tombstone of one that was deleted.
+    `published_version` is that of the record or tombstone."""
     if record is None or record.state is DocSourceState.DELETING:
-        is_ended = connection.state in (ConnectionState.DELETING, ConnectionState.DELETED)
-        return connection if is_ended else begin_deletion(connection, now)
+        deleting = connection if connection.state is ConnectionState.DELETING else begin_deletion(connection, now)
+        # `forgotten` may be read again which answered the first deletion, of rows that were restored too.
+        return replace(deleting, version_before_deletion=published_version)
     # Of both: pushes of a subscription that only one of them knows are genuine all the same.
     client_states = {known.sha256: known for known in (*connection.client_states, *record.client_states)}
     adopted = replace(

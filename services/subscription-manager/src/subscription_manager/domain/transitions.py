@@ -235,7 +235,12 @@ def begin_deletion(connection: Connection, now: datetime, *, has_grant: bool = F
         # The address is spelled as it was asked for, perhaps as an alias. sync-engine has no rows of it.
         connection = replace(connection, address=None, sync_rows_deleted_at=now)
     return replace(
-        connection, state=ConnectionState.DELETING, next_check_at=now, failed_attempts=0, next_backstop_at=None
+        connection,
+        state=ConnectionState.DELETING,
+        next_check_at=now,
+        failed_attempts=0,
+        next_backstop_at=None,
+        version_before_deletion=connection.published_version,
     )
 
 
@@ -244,9 +249,13 @@ def record_provider_end(connection: Connection, now: datetime) -> Connection:
     return replace(connection, subscription=None, provider_ended_at=now, next_check_at=None, failed_attempts=0)
 
 
-def record_forgotten(connection: Connection, now: datetime) -> Connection:
-    """sync-engine has removed its rows, or never had any."""
-    return connection if connection.sync_rows_deleted_at is not None else replace(connection, sync_rows_deleted_at=now)
+def record_forgotten(connection: Connection, source_version: int, now: datetime) -> Connection:
+    """sync-engine has removed its rows, or never had any. Of a version before this deletion it is the answer to an
+    earlier one, which a restore has undone."""
+    is_answered = connection.sync_rows_deleted_at is not None
+    if is_answered or source_version <= connection.version_before_deletion:
+        return connection
+    return replace(connection, sync_rows_deleted_at=now)
 
 
 def erase_to_tombstone_if_finished(connection: Connection, now: datetime) -> Connection:

@@ -79,7 +79,7 @@ class RepublishDocSources:
             # The table is of a backup: its version is raised above the topic's.
             log.warning("doc_source_version_lifted", doc_source_id=published.doc_source_id, above_version=version)
             record = self._topic.get_source(published.doc_source_id)
-            adopted = adopt_newer_record(locked.connection, record, self._clock())
+            adopted = adopt_newer_record(locked.connection, record, version, self._clock())
             if record is not None and record.grant_generation > adopted.grant_generation:
                 # Given since the backup, and lost with it. What became of that grant must not condemn the restored one,
                 # nor the next consent. Raised before it is published: a crash between the two is made good by the next

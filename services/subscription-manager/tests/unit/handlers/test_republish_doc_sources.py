@@ -89,6 +89,14 @@ async def test_doc_source_deleted_since_the_backup_is_deleted_again() -> None:
     assert await _reconcile(connections, Topic(tombstones={ID: 8})) == ReconciledVersions(lifted=1)
     row = connections.only_row()
     assert (row.state, row.published_version, row.next_check_at) == (ConnectionState.DELETING, 9, NOW)
+    assert row.version_before_deletion == 8, "what sync-engine said of the first deletion is no answer to this one"
+
+
+async def test_deletion_that_the_backup_has_begun_is_answered_anew() -> None:
+    begun = make_connection(state=ConnectionState.DELETING, published_version=5, version_before_deletion=4)
+    connections = FakeConnectionStore(begun)
+    await _reconcile(connections, Topic(tombstones={ID: 8}))
+    assert connections.only_row().version_before_deletion == 8
 
 
 async def test_subscription_made_since_the_backup_is_made_anew_and_pushes_of_both_are_genuine() -> None:

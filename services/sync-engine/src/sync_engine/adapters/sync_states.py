@@ -89,11 +89,14 @@ _DELETE_ROWS = (
     "delete from sync_engine.parked_item where doc_source_id = $1",
     "delete from sync_engine.sync_run where doc_source_id = $1",
 )
+# Once for each version: where the tables were restored to a time before a deletion it is done again, and what was
+# reported of the first is no answer to the second.
 _SOFT_DELETE = """
 update sync_engine.sync_state
-set forgotten_at = $2, modified_listed_until = null, last_completed_full_started_at = null, full_due_mark = null,
+set forgotten_at = coalesce(forgotten_at, $2), forgotten_version = $3, modified_listed_until = null,
+    last_completed_full_started_at = null, full_due_mark = null,
     not_before = null, failed_attempts = 0, missing_folders = '{}'
-where doc_source_id = $1 and forgotten_at is null
+where doc_source_id = $1 and (forgotten_at is null or forgotten_version is null or forgotten_version < $3)
 returning doc_source_id
 """
 
@@ -179,7 +182,7 @@ class PgSyncStates:
             # The row is locked before anything is deleted: pages under way are committed first and then deleted too,
             # and those that come later find a source that is forgotten.
             now = self._clock()
-            if await conn.fetchval(_SOFT_DELETE, source.doc_source_id, now) is None:
+            if await conn.fetchval(_SOFT_DELETE, source.doc_source_id, now, source.version) is None:
                 return
             for statement in _DELETE_ROWS:
                 await conn.execute(statement, source.doc_source_id)
@@ -187,12 +190,13 @@ class PgSyncStates:
 
     async def _report_forgotten(self, conn: DatabaseSession, source: DocSource, now: datetime) -> None:
         event = ConnectionEvent(
-            event_id=derive_event_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN),
+            event_id=derive_event_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN, source.version),
             occurred_at=now,
             tenant_id=source.tenant_id,
             doc_source_id=source.doc_source_id,
             kind=ConnectionKind.FORGOTTEN,
             grant_generation=source.grant_generation,
+            source_version=source.version,
         )
         await self._outbox.append_record(
             conn, CONNECTION_EVENTS, source.doc_source_id, event, aggregate=f"connection:{source.doc_source_id}"
