@@ -132,7 +132,9 @@ class RunSync:
 
     async def _run_recorded(self, run: SyncRun, kind: RunKind) -> RunOutcome:
         # Stored before the first provider call, so that a run that is killed is seen too.
-        run_id = await self._runs.start_run(run.source, kind, sorted(run.reasons), run.started_at)
+        run_id = await self._runs.start_run(
+            run.source, kind, sorted(run.reasons), run.started_at, relist_number=run.state.relist_number
+        )
         try:
             outcome = await self._sync_to_outcome(run, kind)
         except Exception as error:

@@ -230,6 +230,8 @@ async def test_two_re_lists_before_a_run_take_what_the_wider_one_takes(engine: E
     )
     await engine.complete_run(SyncReason.REPLAY)
     assert await engine.collected_mails() == ["missed"]
+    runs = sorted(await engine.read_rows("sync_run"), key=lambda run: run["seq"])
+    assert [(run["kind"], run["relist_number"]) for run in runs] == [("all_cursors", 0), ("all_cursors", 2)]
 
 
 async def test_a_run_of_before_a_wider_re_list_does_not_end_it(engine: Engine, gmail: FakeGmail) -> None:
