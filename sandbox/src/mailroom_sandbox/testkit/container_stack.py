@@ -21,6 +21,14 @@ from mailroom_sandbox.site.stack.ports import free_port
 
 READY_S = 180
 S3_KEY = "mailroom-test"  # access key and secret key alike
+# Nothing of it has to survive the container.
+_POSTGRES_SETTINGS = (
+    "listen_addresses=*",
+    "max_connections=300",
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+)
 _KAFKA_PORT, _POSTGRES_PORT, _S3_PORT = 9092, 5432, 7070
 
 
@@ -57,7 +65,7 @@ def postgres_container() -> Iterator[str]:
         .with_env("POSTGRES_USER", postgres.USER)
         .with_env("POSTGRES_PASSWORD", password)
         .with_env("POSTGRES_DB", "postgres")
-        .with_command("postgres -c max_connections=300 -c fsync=off -c synchronous_commit=off -c full_page_writes=off")
+        .with_command(["postgres", *(f"--{setting}" for setting in _POSTGRES_SETTINGS)])
     )
 
     def build_url() -> str:
