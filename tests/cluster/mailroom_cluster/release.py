@@ -179,7 +179,7 @@ class Release:
             "migrations": {"args": ["migrate", "--grant-roles"], "topicsArgs": ["topics", "apply", "--acls"]},
             "defaults": {
                 "replicas": 1,
-                # One small node: requests decide who waits when it is full.
+                # One node of two processors: all requests have to fit into them, with four workers of each kind.
                 "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
                 "probes": {"startup": {"failureThreshold": 150}},
                 "extraEnv": [
@@ -190,7 +190,7 @@ class Release:
                 "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/mailroom/authorities"}],
             },
             "components": {
-                "webhookGateway": {"replicas": 2, "resources": {"requests": {"cpu": "300m", "memory": "64Mi"}}},
+                "webhookGateway": {"replicas": 2, "resources": {"requests": {"cpu": "200m", "memory": "64Mi"}}},
                 "syncEngineWorker": {**workers, "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}},
                 "ingestionWorker": {**workers, "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}},
             },
