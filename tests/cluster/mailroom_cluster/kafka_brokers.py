@@ -65,7 +65,7 @@ class KafkaBrokers:
                     "command": ["/bin/sh", "/files/start.sh"],
                     "ports": [{"containerPort": PORT}],
                     "volumeMounts": mounts,
-                    "resources": {"requests": {"cpu": "100m", "memory": "400Mi"}, "limits": {"memory": "1200Mi"}},
+                    "resources": {"requests": {"cpu": "150m", "memory": "400Mi"}, "limits": {"memory": "1200Mi"}},
                     "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 2},
                 }
             ],

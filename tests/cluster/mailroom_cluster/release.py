@@ -179,8 +179,9 @@ class Release:
             "migrations": {"args": ["migrate", "--grant-roles"], "topicsArgs": ["topics", "apply", "--acls"]},
             "defaults": {
                 "replicas": 1,
-                # One node of two processors: all requests have to fit into them, with four workers of each kind.
-                "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+                # All requests have to fit into two processors, with four workers of each kind. They decide who waits:
+                # the gateway last, since providers count its late answers.
+                "resources": {"requests": {"cpu": "25m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
                 "probes": {"startup": {"failureThreshold": 150}},
                 "extraEnv": [
                     *({"name": name, "value": variables[name]} for name in names),
@@ -190,9 +191,9 @@ class Release:
                 "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/mailroom/authorities"}],
             },
             "components": {
-                "webhookGateway": {"replicas": 2, "resources": {"requests": {"cpu": "200m", "memory": "64Mi"}}},
-                "syncEngineWorker": {**workers, "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}},
-                "ingestionWorker": {**workers, "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}},
+                "webhookGateway": {"replicas": 2, "resources": {"requests": {"cpu": "400m", "memory": "64Mi"}}},
+                "syncEngineWorker": {**workers, "resources": {"requests": {"cpu": "25m", "memory": "64Mi"}}},
+                "ingestionWorker": {**workers, "resources": {"requests": {"cpu": "25m", "memory": "64Mi"}}},
             },
         }
 
