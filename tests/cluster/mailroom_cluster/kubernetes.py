@@ -21,8 +21,8 @@ DNS_IP = "10.96.0.10"
 _START_S = 300
 # In the older cgroups, and in the newer ones.
 _WEIGHT_OF_PODS = {
-    Path("/sys/fs/cgroup/cpu/kubepods/cpu.shares"): "131072",
-    Path("/sys/fs/cgroup/kubepods/cpu.weight"): "10000",
+    Path("/sys/fs/cgroup/cpu/kubepods/cpu.shares"): "49152",
+    Path("/sys/fs/cgroup/kubepods/cpu.weight"): "4800",
 }
 _PAUSE_IMAGE = "localhost/pause:1"
 
