@@ -25,7 +25,7 @@ from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo.api import MailroomAPI
 
 _QUIET_S = 5.0
-_SETTLE_S = 420.0
+_SETTLE_S = 900.0
 _DROP_SETTLE_S = 90.0
 _DROP_MAILS = 24
 _SHOWN = 20
