@@ -8,7 +8,9 @@ import secrets
 import signal
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +21,7 @@ NODE = "node-1"
 DNS_IP = "10.96.0.10"
 # Generous, as all patience here: a machine that builds something else beside it is ten times as slow.
 _START_S = 300
-# In the older cgroups, and in the newer ones.
-_WEIGHT_OF_PODS = {
-    Path("/sys/fs/cgroup/cpu/kubepods/cpu.shares"): "49152",
-    Path("/sys/fs/cgroup/kubepods/cpu.weight"): "4800",
-}
+_KUBELET_HEALTH = "http://127.0.0.1:10248/healthz"
 _PAUSE_IMAGE = "localhost/pause:1"
 
 
@@ -46,9 +44,10 @@ class Kubernetes:
         self.wait_until_node_ready()
 
     def wait_until_node_ready(self) -> None:
+        # For a while the API server takes a node for ready whose kubelet is gone: this one says itself that it works.
+        _wait_for(_is_kubelet_healthy, "the kubelet is not healthy")
         _wait_for(lambda: NODE in self.kubectl("get", "nodes", "-o", "name", check=False), "the node is not registered")
         self.kubectl("wait", "--for=condition=Ready", f"node/{NODE}", f"--timeout={_START_S}s")
-        _give_precedence_to_pods()
 
     def start_kubelet(self) -> None:
         folders = [f"--root-dir={self._state}/kubelet", f"--cert-dir={self._state}/kubelet-certs"]
@@ -190,14 +189,12 @@ def _wait_for(holds: Callable[[], bool], otherwise: str) -> None:
         time.sleep(0.2)
 
 
-def _give_precedence_to_pods() -> None:
-    """All pods together otherwise weigh as much as two processes of the machine, and answer late when it builds.
-
-    A node of its own has nothing beside them. Each start of a kubelet sets the weight back.
-    """
-    for file, weight in _WEIGHT_OF_PODS.items():
-        if file.exists():
-            file.write_text(weight)
+def _is_kubelet_healthy() -> bool:
+    try:
+        with urllib.request.urlopen(_KUBELET_HEALTH, timeout=5) as answer:
+            return bool(answer.status == HTTPStatus.OK)
+    except OSError:
+        return False
 
 
 def _build_dns_service() -> list[dict[str, Any]]:  # Any: objects of Kubernetes' API

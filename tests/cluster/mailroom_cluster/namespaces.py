@@ -34,8 +34,6 @@ def run_in_new_namespaces(places: Places, arguments: list[str]) -> int:
     process = subprocess.Popen([*command, sys.executable, "-m", "mailroom_cluster", *arguments])
     file = places.state / _PID_FILE
     file.write_text(str(process.pid))
-    # The ingress measures and the providers deliver: they must not wait for what else the machine does.
-    _set_precedence("-20")
     signal.signal(signal.SIGTERM, lambda *_: process.kill())  # or the cluster would outlive the one who started it
     try:
         while True:
@@ -45,7 +43,6 @@ def run_in_new_namespaces(places: Places, arguments: list[str]) -> int:
                 continue  # the program inside got it too, and ends by itself
     finally:
         process.kill()
-        _set_precedence("0")
         file.unlink(missing_ok=True)
         _remove_empty_cgroups()
 
@@ -67,13 +64,6 @@ def build_entering_command(places: Places) -> list[str]:
     outer = int((places.state / _PID_FILE).read_text())
     (inner,) = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()
     return ["nsenter", "--target", inner, "--net", "--mount", "--pid"]
-
-
-def _set_precedence(niceness: str) -> None:
-    """Of this session: where Linux groups processes by session, a niceness of their own counts among these only."""
-    group = Path("/proc/self/autogroup")
-    if group.exists():
-        group.write_text(niceness)
 
 
 def _remove_empty_cgroups() -> None:
