@@ -405,7 +405,11 @@ class FakeProvider:
     client_states: dict[str, str] = field(default_factory=dict)
     errors: dict[str, Exception] = field(default_factory=dict)
     during: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
-    account: Account = field(default_factory=lambda: Account("user-1", "ada@contoso.example"))
+    account: Account = field(
+        default_factory=lambda: Account(
+            "user-1", "ada@contoso.example", verified_addresses=("ada@contoso.example", "A.Lovelace@contoso.example")
+        )
+    )
     refresh_token: str | None = "refresh-canary"
     exchanged: list[dict[str, str | None]] = field(default_factory=list)
     consent_arguments: list[tuple[str | None, str | None]] = field(default_factory=list)  # tenant and login hint
@@ -476,7 +480,7 @@ class FakeProvider:
         self.exchanged.append({"code": code, "verifier": code_verifier, "nonce": nonce, "redirect": redirect_uri})
         return Grant("access-canary", self.refresh_token, self.clock() + timedelta(hours=1), frozenset({"Mail.Read"}))
 
-    async def identify_account(self, grant: Grant) -> Account:
+    async def identify_account(self, tenant: str | None, grant: Grant) -> Account:
         await self._record_call("identify", "")
         return self.account
 
