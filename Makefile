@@ -11,7 +11,8 @@ STAMP := .venv/.set-up
 PYPROJECTS := $(wildcard libs/*/pyproject.toml services/*/pyproject.toml cli/pyproject.toml sandbox/pyproject.toml)
 
 # Two run side by side, each file whole in one of them: three starve each other of two cores, and take as long.
-jobs := 2
+# What `k` selects is mostly little: one process then, since each further one collects all tests by itself.
+jobs := $(if $(k),0,2)
 
 # `s=sync-engine` narrows test, lint, types and fmt to one package; a name that is none is refused, not ignored.
 PACKAGES := $(patsubst %/pyproject.toml,%,$(PYPROJECTS)) tests bench deploy

@@ -30,9 +30,12 @@ T = TypeVar("T")
 settings.register_profile("mailroom", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mailroom")
 
-# Only the tests' own processes are measured: coverage adds two fifths to the CPU of starting a service as a process.
-if "PYTEST_XDIST_WORKER" in os.environ:
-    os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Only the tests' own processes are measured: coverage adds two fifths to the CPU of starting a service as one."""
+    starts_workers = config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ
+    if not starts_workers:
+        os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
 
 
 @pytest.fixture(scope="session")
