@@ -7,6 +7,7 @@ certificate is made anew a month before it ends. `python make_identities.py FOLD
 
 import base64
 import hashlib
+import json
 import os
 import secrets
 import sys
@@ -46,6 +47,7 @@ IDENTITIES = (
     Identity("postgres", 999, "postgres", ("postgres",)),
     Identity("s3", 0, "s3", ("s3",)),
     Identity("proxy", 101, "proxy", ("mailroom.localhost", "proxy", "localhost")),
+    Identity("blob-access", MAILROOM, "blob-access"),
     Identity("jobs", MAILROOM, "mailroom-admin", database_role="mailroom_owner"),
     _process("webhook-gateway"),
     _process("subscription-manager", "mailroom_subscription_manager"),
@@ -60,7 +62,7 @@ IDENTITIES = (
 ROLES = sorted({identity.database_role for identity in IDENTITIES if identity.database_role})
 # Who reads mailboxes, and so encrypts and decrypts their tokens; who stores documents; who answers the API.
 WITH_TOKENS = {"subscription-manager", "sync-worker"}
-WITH_BLOBS = {"s3", "sync-worker", "ingestion-worker", "ingestion-api"}
+WITH_BLOBS = ("sync-worker", "ingestion-worker", "ingestion-api")
 WITH_API = {"subscription-manager", "sync-api", "ingestion-api"}
 
 
@@ -181,17 +183,36 @@ def list_secrets(identity: Identity, vault: Path) -> dict[str, str]:
     if identity.name in WITH_TOKENS:
         key = hashlib.sha256(read_or_create_secret(vault, "token-key").encode()).digest()
         found["token-keys"] = f"first:{base64.b64encode(key).decode()}"
-    if identity.name in WITH_BLOBS:
-        access, secret = (read_or_create_secret(vault, f"s3-{part}") for part in ("access-key", "secret-key"))
-        found["s3-credentials"] = f"[default]\naws_access_key_id = {access}\naws_secret_access_key = {secret}\n"
-    if identity.name == "s3":
-        found |= {f"s3-{part}": read_or_create_secret(vault, f"s3-{part}") for part in ("access-key", "secret-key")}
+    found |= _list_blob_secrets(identity, vault)
     api_key = read_or_create_secret(vault, "api-key")
     if identity.name in WITH_API:
         found["api-keys"] = f"{TENANT}:admin:{hashlib.sha256(api_key.encode()).hexdigest()}"
     if identity.name in {"demo", "jobs"}:
         found["api-key"] = api_key
     return found
+
+
+def _list_blob_secrets(identity: Identity, vault: Path) -> dict[str, str]:
+    """The root user's key is the store's and the job's that says what each process may do (`allow_blobs.py`)."""
+    root = [read_or_create_secret(vault, f"s3-{part}") for part in ("access-key", "secret-key")]
+    if identity.name == "s3":
+        users = {name: read_or_create_secret(vault, f"s3-secret-key-{name}") for name in WITH_BLOBS}
+        accounts = {name: {"access": name, "secret": secret, "role": "user"} for name, secret in users.items()}
+        return {
+            "s3-access-key": root[0],
+            "s3-secret-key": root[1],
+            "users.json": json.dumps({"accessAccounts": accounts}),
+        }
+    if identity.name == "blob-access":
+        return {"s3-credentials": _format_credentials(*root)}
+    if identity.name in WITH_BLOBS:
+        secret = read_or_create_secret(vault, f"s3-secret-key-{identity.name}")
+        return {"s3-credentials": _format_credentials(identity.name, secret)}
+    return {}
+
+
+def _format_credentials(access: str, secret: str) -> str:
+    return f"[default]\naws_access_key_id = {access}\naws_secret_access_key = {secret}\n"
 
 
 def make_identity(identity: Identity, authority: Authority, folder: Path, vault: Path) -> None:

@@ -17,6 +17,7 @@ import yaml
 
 from mailroom_common.topic_access import COMPONENTS
 from mailroom_sandbox.site.services import SERVICES
+from mailroom_sandbox.site.settings_classes import list_all_classes, list_variables
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -34,7 +35,11 @@ PROCESSES = {
 
 @pytest.fixture(scope="module")
 def identities() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make_identities", ROOT / "deploy/compose/make_identities.py")
+    return _load_program("make_identities")
+
+
+def _load_program(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, ROOT / f"deploy/compose/{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -54,10 +59,26 @@ def test_every_process_of_a_site_has_its_container() -> None:
 
 
 def test_the_proxy_routes_by_path_as_the_sandboxs_does() -> None:
-    proxy = (ROOT / "deploy/compose/nginx.conf").read_text()
-    locations = re.findall(r"location ~ \^/\(?([a-z/|-]+)\)?\(/\S* \{\s+set \$upstream ([a-z-]+);", proxy)
+    locations = re.findall(r"location ~ \^/\(?([a-z/|-]+)\)?\(/\S* \{\s+set \$upstream ([a-z-]+);", _read_proxy())
     routed = {f"/{path}": PROCESSES[container] for paths, container in locations for path in paths.split("|")}
     assert routed == {route: service.name for service in SERVICES for route in service.routes}
+
+
+def test_the_apis_pages_are_those_of_every_service_with_an_api() -> None:
+    described = dict(argument.split("=") for argument in CONTAINERS["api-pages"]["command"])
+    with_key = {name for name in PROCESSES if "MAILROOM_API_KEYS_FILE" in CONTAINERS[name]["environment"]}
+    assert described == {PROCESSES[name]: f"http://{name}:8080" for name in with_key}
+    location = re.search(r"location ~ (\S+) \{\s+set \$upstream api-pages;", _read_proxy())
+    assert location is not None
+    assert [path for path in ("/", "/docs", "/openapi.json", "/docs/x", "/open") if re.match(location[1], path)] == [
+        "/",
+        "/docs",
+        "/openapi.json",
+    ]
+
+
+def _read_proxy() -> str:
+    return (ROOT / "deploy/compose/nginx.conf").read_text()
 
 
 def test_nobody_runs_insecurely() -> None:
@@ -66,6 +87,21 @@ def test_nobody_runs_insecurely() -> None:
         environment = CONTAINERS[name]["environment"]
         assert environment.get("MAILROOM_KAFKA_SECURITY_PROTOCOL", "SSL") == "SSL"
         assert ("MAILROOM_DATABASE_URL_FILE" in environment) == (name not in {"webhook-gateway", "coalescer"})
+
+
+@pytest.mark.parametrize("name", sorted(PROCESSES))
+def test_a_process_gets_its_own_settings_and_no_other(name: str) -> None:
+    service = next(service for service in SERVICES if service.name == PROCESSES[name])
+    given = CONTAINERS[name]["environment"].keys() | _read_variables(CONTAINERS[name].get("env_file", []))
+    ours = {variable for variable in given if variable.startswith("MAILROOM_")}
+    assert sorted(ours - list_variables(list_all_classes(service))) == []
+
+
+def _read_variables(files: list[str]) -> set[str]:
+    """Those of the demo's files: a site's own have the same."""
+    paths = [re.sub(r"\$\{MAILROOM_PROVIDERS:-(.*?)\}", r"\1", file) for file in files]
+    lines = [line for path in paths for line in (ROOT / path).read_text().splitlines()]
+    return {line.partition("=")[0] for line in lines if not line.startswith("#")}
 
 
 @pytest.mark.parametrize("name", sorted(CONTAINERS))
@@ -120,6 +156,20 @@ def test_a_file_that_a_setting_names_is_one_that_its_identity_has(identities: Mo
         has = certificates | identities.list_secrets(made[identity], tmp_path / "vault").keys()
         named = set(re.findall(r"/identity/([a-z0-9_.-]+)", json.dumps(container)))
         assert named <= has, name
+
+
+def test_each_process_that_uses_blobs_has_a_key_and_rights_of_its_own(identities: ModuleType, tmp_path: Path) -> None:
+    made = {identity.name: identity for identity in identities.IDENTITIES}
+    (tmp_path / "vault").mkdir()
+    secrets = {name: identities.list_secrets(identity, tmp_path / "vault") for name, identity in made.items()}
+    with_blobs = {name for name in PROCESSES if "MAILROOM_BLOB_URL" in CONTAINERS[name]["environment"]}
+    users = json.loads(secrets["s3"]["users.json"])["accessAccounts"]
+    assert with_blobs == users.keys() == {process for process, _, _ in _load_program("allow_blobs").RIGHTS}
+    keys = {name: found["s3-credentials"] for name, found in secrets.items() if "s3-credentials" in found}
+    assert keys.keys() == {*with_blobs, "blob-access"}
+    assert len(set(keys.values())) == len(keys)
+    assert all(users[name]["secret"] in keys[name] for name in with_blobs)
+    assert {user["role"] for user in users.values()} == {"user"}
 
 
 def test_identities_are_made_once_and_stay(

@@ -83,3 +83,8 @@ def test_the_release_test_asks_every_process_and_pushes() -> None:
         "mailroom-sync-engine-api",
     }
     assert pod["metadata"]["annotations"]["helm.sh/hook"] == "test"
+
+
+def test_the_pod_of_the_release_test_stays_for_its_logs_to_be_read() -> None:
+    (pod,) = [each for each in render("minimal") if each["kind"] == "Pod"]
+    assert pod["metadata"]["annotations"]["helm.sh/hook-delete-policy"] == "before-hook-creation"

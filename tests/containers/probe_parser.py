@@ -9,18 +9,21 @@ import os
 import sys
 from pathlib import Path
 
-from mailroom_common.parser import ParserCrashed, ParserPool
+from mailroom_common.parser import ParserCrashed
+from mailroom_common.parser.pool import ParserPool
 
 
 async def probe_parser(readers: Path, victim: Path) -> dict[str, object]:
     there = {"victim": str(victim), "path": str(victim)}
-    async with ParserPool(preload=["hostile_readers"], search_path=[readers]) as pool:
+    async with ParserPool(preload=["hostile_readers"], search_path=[readers], private_paths=[victim]) as pool:
         report: dict[str, object] = {
             "user": os.getuid(),
             "layers": await pool.check_confinement(),
             "read": await pool.run_reader("hostile_readers:count_bytes", victim),
             "calls": await pool.run_reader("hostile_readers:try_forbidden_calls", b"", arguments=there),
-            "environments": await pool.run_reader("hostile_readers:read_environments", b""),
+            "environments": await pool.run_reader(
+                "hostile_readers:read_environments", b"", arguments={"service": str(os.getpid())}
+            ),
             "document": await pool.run_reader("hostile_readers:open_document", b"", arguments=there),
         }
         try:

@@ -95,7 +95,7 @@ def connect(sandbox: RunningProviders, providers: Providers, store: TokenStore) 
             code_verifier=verifier,
             nonce=nonce,
         )
-        account = await side.identify_account(grant)
+        account = await side.identify_account(None, grant)
         tokens = StoredTokens(grant.access_token, grant.refresh_token, grant.expires_at)
         generation = await store.put_grant(doc_source_id, provider, account.user_id, tokens, grant.scopes)
         return Mailbox(

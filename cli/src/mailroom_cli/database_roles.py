@@ -29,6 +29,15 @@ CLAIM = "select, insert, update"  # what the contract with the outside job needs
 SHARED_SCHEMA = "bo_airflow"
 SHARED_TABLE = "email_ingestion_state"
 _SCRAM_ITERATIONS = 4096
+# Managed Postgres lets members of these sign in by the cloud's own identities; they give nothing else.
+_SIGN_IN_ROLES = ["rds_iam"]
+_NOT_ORDINARY = {
+    "rolsuper": "is a superuser",
+    "rolcreaterole": "may create roles",
+    "rolbypassrls": "bypasses row-level security",
+    "rolreplication": "may replicate the whole server",
+    "is_owner": "can act as the owner of the tables",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,16 +137,24 @@ def _require_roles(missing: list[RoleRights], settings: MigrateSettings, create:
 
 
 async def _require_ordinary(conn: asyncpg.Connection, name: str) -> None:
-    """Rights mean nothing for a superuser, nor for a role that can act as the owner of the tables."""
+    """What we grant says all that a role reaches only where it has no other way to anything."""
     row = await conn.fetchrow(
-        "select rolsuper or rolbypassrls or rolcreaterole or pg_has_role(oid, current_user, 'member') as is_mighty"
-        " from pg_roles where rolname = $1",
+        "select rolsuper, rolcreaterole, rolbypassrls, rolreplication,"
+        " pg_has_role(oid, current_user, 'member') as is_owner,"
+        " array(select g.rolname::text from pg_auth_members m join pg_roles g on g.oid = m.roleid"
+        "   where m.member = r.oid and g.rolname <> all($2) order by 1) as memberships"
+        " from pg_roles r where rolname = $1",
         name,
+        _SIGN_IN_ROLES,
     )
-    if row is not None and row["is_mighty"]:
+    if row is None:
+        return
+    found = [sentence for column, sentence in _NOT_ORDINARY.items() if row[column]]
+    found += [f"is a member of {parent}" for parent in row["memberships"] if not row["is_owner"]]
+    if found:
         raise Fatal(
-            f"the role {name} is a superuser, may create roles, or is the owner of the tables: a service's role has to "
-            "be an ordinary one"
+            f"the role {name} {', '.join(found)}: a service's role has to be an ordinary one that is a member of no "
+            "other, so that it reaches what is granted to it here and no more (`revoke … from`, `alter role …`)"
         )
 
 

@@ -50,7 +50,8 @@ async def check_webhook() -> list[CheckResult]:
     if settings is None:
         return skipped or []
     url = settings.webhook_base_url + _HANDSHAKE_PATH
-    if is_loopback(urlsplit(url).hostname or ""):
+    host = urlsplit(url).hostname or ""
+    if is_loopback(host) or host.endswith(".localhost"):
         step = "docs/tunnels.md: give this machine a public address, or leave it to the backstop and Pub/Sub pull"
         return [CheckResult("webhook", url, Outcome.FAILED, "no provider can call a loopback address", step)]
     token = f"doctor {secrets.token_hex(8)}"

@@ -13,6 +13,7 @@ _PENDING_SENTENCES = {
     "consent_declined": "the owner did not give access",
     "consent_rejected": "the provider's answer was not as required",
     "other_mailbox": "another mailbox signed in",
+    "address_unverified": "the provider does not prove the address: name its tenant, or the sign-in name",
     "folders_missing": "a folder is missing",
     "folders_refused": "the provider does not show the folders",
     "already_connected": "this mailbox is connected for this profile already",

@@ -47,10 +47,13 @@ def connect_source(
     profile: Annotated[Profile, typer.Option(help="What it is read for.")] = Profile.INVOICE,
     folder: Folders = None,
     start_at: Annotated[
-        datetime | None, typer.Option(help="Take mail received from then on, UTC; now otherwise.")
+        datetime | None,
+        typer.Option(help="Take mail received from then on, UTC; now otherwise. Earlier needs an admin's key."),
     ] = None,
     application: Annotated[bool, typer.Option("--application", help="By the application's own access.")] = False,
-    provider_tenant: Annotated[str | None, typer.Option(help="Entra tenant id, for --application.")] = None,
+    provider_tenant: Annotated[
+        str | None, typer.Option(help="Entra tenant: for --application, and where the address is no sign-in name.")
+    ] = None,
     wait_s: Annotated[float, typer.Option("--wait", help="Seconds to wait for the consent.")] = 600,
     no_wait: Annotated[bool, typer.Option("--no-wait", help="Print the link and end.")] = False,
     as_json: AsJSON = False,

@@ -210,6 +210,28 @@ def test_roles_that_a_database_administrator_made_are_only_granted(postgres_url:
         _drop_roles(own)
 
 
+@pytest.mark.parametrize(
+    ("change", "undo", "reason"),
+    [
+        ("grant {sync_engine} to {ingestion}", "revoke {sync_engine} from {ingestion}", "is a member of sync_engine_"),
+        ("grant pg_read_all_data to {ingestion}", "revoke pg_read_all_data from {ingestion}", "of pg_read_all_data"),
+        ("alter role {ingestion} replication", "alter role {ingestion} noreplication", "may replicate"),
+        ("alter role {ingestion} bypassrls", "alter role {ingestion} nobypassrls", "bypasses row-level security"),
+    ],
+)
+def test_a_role_with_another_way_to_rows_is_refused(site: Site, change: str, undo: str, reason: str) -> None:
+    names = {name: site.role(name) for name in ROLES}
+    site.fetch(change.format(**names))
+    try:
+        refused = site.migrate("--grant-roles")
+        assert refused.exit_code != 0
+        assert f"the role {site.role('ingestion')} " in str(refused.exception)
+        assert reason in str(refused.exception)
+    finally:
+        site.fetch(undo.format(**names))
+    assert site.migrate("--grant-roles").exit_code == 0
+
+
 def test_missing_passwords_are_named(postgres_url: str) -> None:
     refused = _new_site(postgres_url, passwords=False).migrate("--create-roles")
     for name in ("SUBSCRIPTION_MANAGER", "SYNC_ENGINE", "INGESTION"):

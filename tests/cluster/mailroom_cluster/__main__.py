@@ -15,9 +15,12 @@ from mailroom_cluster.standins import provide_backends_image
 
 _EXAMPLES = """examples:
   python -m mailroom_cluster test --seed 7         the order of faults that a run with this seed had
+  python -m mailroom_cluster test --built --least-pushes 300 --most-faults 2
+                                                   a short run, to see a change of the chart or of the test
   python -m mailroom_cluster up                    a site without faults, until Ctrl-C
   python -m mailroom_cluster exec kubectl get pods -A
 """
+_KINDS = ("backends", "site")
 # Set for the program inside, which finds its images by it.
 _ARCHIVES = "MAILROOM_CLUSTER_ARCHIVES"
 
@@ -31,7 +34,7 @@ def main() -> int:
         if arguments.inside:
             archives = [Path(name) for name in os.environ[_ARCHIVES].split(":")]
             return cluster_test.run_inside(places, archives, arguments)
-        archives = _build(places)
+        archives = _find_built(places) if arguments.built else _build(places)
         if arguments.command == "build":
             return 0
         os.environ[_ARCHIVES] = ":".join(str(archive) for archive in archives)
@@ -56,8 +59,10 @@ def _parse_arguments() -> argparse.Namespace:
         added.add_argument("--seed", type=int, default=random.randrange(10_000), help="decides the order of the faults")
         added.add_argument("--mails-per-second", type=float, default=5.0, help="default: %(default)s")
         added.add_argument("--least-pushes", type=int, default=3000, help="default: %(default)s")
+        added.add_argument("--most-faults", type=int, help="plays the first so many; default: all")
+        added.add_argument("--built", action="store_true", help="with the images that there are, older code or not")
         added.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    parser.set_defaults(inside=False, seed=0)
+    parser.set_defaults(inside=False, seed=0, built=False)
     return parser.parse_args()
 
 
@@ -66,6 +71,14 @@ def _build(places: Places) -> list[Path]:
     backends = provide_backends_image(places.images, places.reports.parents[1] / "kafka" / "jars")
     print("· building Mailroom's images", flush=True)
     return [backends, SiteImages(places.images).build()]
+
+
+def _find_built(places: Places) -> list[Path]:
+    """The newest archive of each kind."""
+    found = [sorted(places.images.glob(f"{kind}-*.tar"), key=lambda file: file.stat().st_mtime) for kind in _KINDS]
+    if not all(found):
+        raise FileNotFoundError(f"{places.images} has no images yet: run without --built")
+    return [archives[-1] for archives in found]
 
 
 def _execute(places: Places, words: list[str]) -> int:

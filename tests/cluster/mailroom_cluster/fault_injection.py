@@ -42,20 +42,31 @@ class FaultInjector:
                 self._kill_broker(int(fault.target))
 
     def _kill_pod(self, component: str) -> None:
-        label = f"app.kubernetes.io/component={component}"
-        pod = self.kubernetes.get_json("pods", "-n", NAMESPACE, "-l", label)["items"][0]
+        pods = self._list_pods(component)
+        pod = pods[0]
         if component == release.GATEWAY:
             self.gateway_killed_at.append(time.time())
         self._kill_containers(pod)
         self._delete_pod(NAMESPACE, pod["metadata"]["name"])
-        self.release.wait_until_rolled_out(component)
+        killed = pod["metadata"]["uid"]
+        self._wait_until(
+            lambda: self._count_ready(component, without=killed) == len(pods), f"{component} did not come back"
+        )
+
+    def _list_pods(self, component: str) -> list[Object]:
+        label = f"app.kubernetes.io/component={component}"
+        pods: list[Object] = self.kubernetes.get_json("pods", "-n", NAMESPACE, "-l", label)["items"]
+        return pods
+
+    def _count_ready(self, component: str, without: str) -> int:
+        return sum(_is_ready(pod) for pod in self._list_pods(component) if pod["metadata"]["uid"] != without)
 
     def _kill_broker(self, number: int) -> None:
         name = f"{kafka_brokers.NAME}-{number}"
         pod = self.kubernetes.get_json("pod", "-n", kafka_brokers.NAMESPACE, name)
         self._kill_containers(pod)
         self._delete_pod(kafka_brokers.NAMESPACE, name)
-        self._wait_until(lambda: self._is_ready(kafka_brokers.NAMESPACE, name), f"{name} did not come back")
+        self._wait_until(lambda: self._has_ready_pod(kafka_brokers.NAMESPACE, name), f"{name} did not come back")
 
     def _kill_containers(self, pod: Object) -> None:
         """By SIGKILL and at once: a deletion alone would let the process end in order."""
@@ -85,13 +96,11 @@ class FaultInjector:
         status = self.kubernetes.get_json("statefulset", "-n", NAMESPACE, release.object_name(worker))["status"]
         return bool(status.get("readyReplicas", 0) == number == status.get("replicas", 0))
 
-    def _is_ready(self, namespace: str, name: str) -> bool:
+    def _has_ready_pod(self, namespace: str, name: str) -> bool:
         try:
-            pod = self.kubernetes.get_json("pod", "-n", namespace, name)
+            return _is_ready(self.kubernetes.get_json("pod", "-n", namespace, name))
         except RuntimeError:
             return False  # deleted, and not made again yet
-        conditions = pod["status"].get("conditions", [])
-        return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
     def _wait_until(self, holds: Callable[[], bool], otherwise: str) -> None:
         deadline = time.monotonic() + _RECOVERY_S
@@ -99,3 +108,8 @@ class FaultInjector:
             if time.monotonic() > deadline:
                 raise RuntimeError(f"{otherwise} within {_RECOVERY_S} s")
             time.sleep(0.5)
+
+
+def _is_ready(pod: Object) -> bool:
+    conditions = pod["status"].get("conditions", [])
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

@@ -5,13 +5,17 @@ needs no cleaning up, and two checkouts can run theirs side by side.
 """
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 from mailroom_cluster.places import Places
 
 _PID_FILE = "namespaces.pid"
+# A killed process is gone from its cgroup only when its memory is, which takes a busy machine seconds.
+_LAST_PROCESS_S = 30
 # Daemons keep lists of what is their own here; they must neither meet the host's nor outlive the run.
 _PRIVATE_FOLDERS = (
     "/run/containerd",
@@ -30,6 +34,7 @@ def run_in_new_namespaces(places: Places, arguments: list[str]) -> int:
     process = subprocess.Popen([*command, sys.executable, "-m", "mailroom_cluster", *arguments])
     file = places.state / _PID_FILE
     file.write_text(str(process.pid))
+    signal.signal(signal.SIGTERM, lambda *_: process.kill())  # or the cluster would outlive the one who started it
     try:
         while True:
             try:
@@ -62,10 +67,19 @@ def build_entering_command(places: Places) -> list[str]:
 
 
 def _remove_empty_cgroups() -> None:
-    """The kubelet's, which no process is in any more. Cgroups belong to no namespace."""
-    for pods in Path("/sys/fs/cgroup").glob("*/kubepods"):
-        for folder, _, _ in os.walk(pods, topdown=False):
-            try:
-                Path(folder).rmdir()
-            except OSError:  # somebody else's, who still uses it
-                return
+    """The kubelet's, once the last process has left them. Cgroups belong to no namespace; somebody else's stay."""
+    deadline = time.monotonic() + _LAST_PROCESS_S
+    while not all(_remove_folders(pods) for pods in Path("/sys/fs/cgroup").glob("*/kubepods")):
+        if time.monotonic() > deadline:
+            return
+        time.sleep(0.5)
+
+
+def _remove_folders(top: Path) -> bool:
+    """Whether nothing is left."""
+    for folder, _, _ in os.walk(top, topdown=False):
+        try:
+            Path(folder).rmdir()
+        except OSError:  # still in use
+            return False
+    return True

@@ -41,6 +41,7 @@ KAFKA_USERS = (*(f"mailroom-{component}" for component in _CALLED_BY_KAFKA), _TO
 KAFKA_SUPERUSERS = (_TOPICS_USER,)
 DATABASE_ROLES = ("subscription-manager", "sync-engine", "ingestion")
 _INSTALL_S = 900
+_TEST_S = 300
 
 
 class Release:
@@ -100,6 +101,14 @@ class Release:
             "upgrade", "--install", RELEASE, str(CHART), "-f", str(values), "--wait", f"--timeout={_INSTALL_S}s"
         )
 
+    def test(self) -> None:
+        """A handshake and a synthetic notification, by the chart's own pod.
+
+        Raises:
+            RuntimeError: a check failed; the text names it.
+        """
+        self.run_helm("test", RELEASE, "--logs", f"--timeout={_TEST_S}s")
+
     def roll_back(self, revision: int) -> None:
         self.run_helm("rollback", RELEASE, str(revision), "--wait", f"--timeout={_INSTALL_S}s")
 
@@ -111,7 +120,7 @@ class Release:
         command = [str(_HELM), "-n", NAMESPACE, *arguments]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"helm {' '.join(arguments[:2])}: {done.stderr.strip()}")
+            raise RuntimeError(f"helm {' '.join(arguments[:2])}: {done.stderr.strip()}\n{done.stdout.strip()[-2000:]}")
         return done.stdout
 
     def read_routes(self) -> dict[str, str]:
@@ -170,8 +179,9 @@ class Release:
             "migrations": {"args": ["migrate", "--grant-roles"], "topicsArgs": ["topics", "apply", "--acls"]},
             "defaults": {
                 "replicas": 1,
-                # One small node: requests decide who waits when it is full.
-                "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+                # All requests have to fit into two processors, with four workers of each kind. They decide who waits:
+                # the gateway last, since providers count its late answers.
+                "resources": {"requests": {"cpu": "25m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
                 "probes": {"startup": {"failureThreshold": 150}},
                 "extraEnv": [
                     *({"name": name, "value": variables[name]} for name in names),
@@ -182,8 +192,8 @@ class Release:
             },
             "components": {
                 "webhookGateway": {"replicas": 2, "resources": {"requests": {"cpu": "300m", "memory": "64Mi"}}},
-                "syncEngineWorker": {**workers, "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}},
-                "ingestionWorker": {**workers, "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}},
+                "syncEngineWorker": {**workers, "resources": {"requests": {"cpu": "25m", "memory": "64Mi"}}},
+                "ingestionWorker": {**workers, "resources": {"requests": {"cpu": "75m", "memory": "64Mi"}}},
             },
         }
 

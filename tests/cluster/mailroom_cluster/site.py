@@ -58,6 +58,8 @@ class ClusterSite:
             self._start_servers()
         with self._step("helm install"):
             self.release.apply(site_images.TAG)
+        with self._step("helm test"):
+            self.release.test()
         self.outside.start_ingress(self.release.read_routes())
 
     async def connect_mailboxes(self, control: ControlClient, api: MailroomAPI) -> list[Mailbox]:
@@ -135,9 +137,11 @@ def _retry(action: Callable[[], None], times: int = 20) -> None:
     return None
 
 
-async def wait_until_equal(find: Callable[[], Awaitable[list[Difference]]], within_s: float) -> list[Difference]:
-    """Looks again until there is no difference any more; what is left when the time is over."""
+async def wait_until(
+    holds: Callable[[list[Difference]], bool], find: Callable[[], Awaitable[list[Difference]]], within_s: float
+) -> list[Difference]:
+    """Looks again until the differences are as they should be; those at the end, also where the time is over."""
     deadline = time.monotonic() + within_s
-    while (differences := await find()) and time.monotonic() < deadline:  # noqa: ASYNC110
-        await asyncio.sleep(5)  # what it waits for happens in pods
+    while not holds(differences := await find()) and time.monotonic() < deadline:  # noqa: ASYNC110
+        await asyncio.sleep(10)  # what it waits for happens in pods, and looking costs them
     return differences

@@ -1,7 +1,13 @@
 """The comparison finds each way in which mails and documents can differ; a checker that cannot fail proves nothing."""
 
 import pytest
-from mailroom_cluster.comparison import DeliveredMail, FiledDocument, RecordedMessage, compare_ledger
+from mailroom_cluster.comparison import (
+    DeliveredMail,
+    FiledDocument,
+    RecordedMessage,
+    compare_ledger,
+    looks_like_dropped_page,
+)
 
 LEDGER = [DeliveredMail("s1", "m1", ("a", "b")), DeliveredMail("s1", "m2", ("a",)), DeliveredMail("s2", "m3", ("a",))]
 MESSAGES = [RecordedMessage(mail.doc_source_id, mail.message_id, "closed") for mail in LEDGER]
@@ -26,6 +32,13 @@ def test_same_content_in_one_mailbox_is_one_document_and_in_two_mailboxes_two() 
 
 def test_a_page_that_was_dropped_misses_its_mails_and_their_contents() -> None:
     assert find_kinds(messages=MESSAGES[:2], documents=DOCUMENTS[:2]) == ["unrecorded", "missing"]
+
+
+def test_a_dropped_page_is_told_from_work_that_is_not_done_yet() -> None:
+    assert looks_like_dropped_page(compare_ledger(LEDGER, MESSAGES[:2], DOCUMENTS[:2]))
+    assert not looks_like_dropped_page(compare_ledger(LEDGER, [], []))
+    assert not looks_like_dropped_page(compare_ledger(LEDGER, MESSAGES, DOCUMENTS[:2]))
+    assert not looks_like_dropped_page(compare_ledger(LEDGER, MESSAGES, DOCUMENTS))
 
 
 def test_a_mail_that_was_recorded_without_its_document_is_missing() -> None:

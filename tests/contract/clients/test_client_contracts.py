@@ -53,7 +53,7 @@ async def signed_in(
     grant = await side.exchange_code(
         None, profile=profile, code=code, redirect_uri=redirect_uri, code_verifier=verifier, nonce=nonce
     )
-    account = await side.identify_account(grant)
+    account = await side.identify_account(None, grant)
     mailbox = Mailbox(
         doc_source_id=str(uuid.uuid4()),
         provider=side.traits.name,

@@ -142,11 +142,11 @@ class PostboxConsent:
         access_token, refresh_token = redeemed
         return Grant(access_token, refresh_token, datetime.now(UTC) + _TOKEN_LIFETIME, frozenset({profile}))
 
-    async def identify_account(self, grant: Grant) -> Account:
+    async def identify_account(self, _tenant: str | None, grant: Grant) -> Account:
         account = self._server.find_account(grant.access_token)
         if account is None:
             raise Rejected("nobody has this token")
-        return Account(f"user-{account.address}", account.address)
+        return Account(f"user-{account.address}", account.address, verified_addresses=(account.address,))
 
     async def list_folders(self, _grant: Grant, _mailbox: Mailbox) -> Sequence[Folder]:
         return (INBOX,)

@@ -15,10 +15,32 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 SUFFIX = "_FILE"
 
+# Where secrets lie that the libraries of cloud providers, Kafka and Postgres read by themselves.
+_FILE_PREFIXES = ("MAILROOM_", "AWS_", "AZURE_")
+_OTHER_VARIABLES = ("MAILROOM_KAFKA_KEY", "GOOGLE_APPLICATION_CREDENTIALS", "PGPASSFILE")
+_USUAL_PATHS = ("~/.aws", "~/.config/gcloud", "~/.azure", "~/.pgpass", "/var/run/secrets")
+
 
 def is_secret(info: FieldInfo) -> bool:
     """Whether the setting may come as a file: it is a `SecretStr`, perhaps an optional one."""
     return SecretStr in (info.annotation, *get_args(info.annotation))
+
+
+def find_secret_paths(environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """Files and folders with secrets of this process, whether or not they are there."""
+    named = [Path(path) for variable, path in environment.items() if path and _names_secret(variable)]
+    return sorted({path.absolute() for path in [*named, *_list_usual_paths()]})
+
+
+def _names_secret(variable: str) -> bool:
+    return variable in _OTHER_VARIABLES or (variable.startswith(_FILE_PREFIXES) and variable.endswith(SUFFIX))
+
+
+def _list_usual_paths() -> list[Path]:
+    try:
+        return [Path(path).expanduser() for path in _USUAL_PATHS]
+    except RuntimeError:  # a user without a home has none there
+        return [Path(path) for path in _USUAL_PATHS if path.startswith("/")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,13 @@ _UNLESS_INSECURE = "or set MAILROOM_INSECURE=1 on a site without real mail"
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address is this machine. An empty one is not: who knows what a client makes of it."""
+    """Whether a host name or address is this machine. An empty one is not: who knows what a client makes of it.
+
+    Nor is a name below `localhost`: RFC 6761 makes it this machine, but a container's network may give it to another
+    container, as docker-compose.yml does.
+    """
     name = host.strip("[]").rstrip(".").lower()
-    if name == "localhost" or name.endswith(".localhost"):
+    if name == "localhost":
         return True
     try:
         return ip_address(name.partition("%")[0]).is_loopback

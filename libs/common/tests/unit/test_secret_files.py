@@ -4,7 +4,7 @@ import pytest
 from pydantic import SecretStr
 
 from mailroom_common.errors import SettingsError
-from mailroom_common.secret_files import read_secret_files
+from mailroom_common.secret_files import find_secret_paths, read_secret_files
 from mailroom_common.settings import MailroomSettings, load_settings
 
 
@@ -77,3 +77,28 @@ def test_all_mistakes_are_named_in_one_go(secret: Path, monkeypatch: pytest.Monk
 def test_only_secrets_come_as_files(secret: Path) -> None:
     found = read_secret_files(Service, {"MAILROOM_BLOB_URL_FILE": str(secret)})
     assert (found.values, found.mistakes) == ({}, {})
+
+
+def test_secret_paths_are_those_of_our_settings_and_of_cloud_libraries() -> None:
+    environment = {
+        "MAILROOM_API_KEYS_FILE": "/secrets/keys",
+        "MAILROOM_KAFKA_KEY": "/secrets/kafka.pem",
+        "MAILROOM_KAFKA_CA": "/etc/ca.pem",
+        "AWS_WEB_IDENTITY_TOKEN_FILE": "/secrets/token",
+        "GOOGLE_APPLICATION_CREDENTIALS": "/secrets/account.json",
+        "SSL_CERT_FILE": "/etc/ssl/cert.pem",
+        "MAILROOM_OTHER_FILE": "",
+    }
+    paths = find_secret_paths(environment)
+    named = {Path("/secrets") / name for name in ("keys", "kafka.pem", "token", "account.json")}
+    assert named <= set(paths)
+    assert {Path("/var/run/secrets"), Path.home() / ".aws"} <= set(paths)
+    assert not {Path("/etc/ca.pem"), Path("/etc/ssl/cert.pem"), Path.cwd()} & set(paths)
+
+
+def test_user_without_a_home_has_no_secrets_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_self: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", refuse)
+    assert find_secret_paths({}) == [Path("/var/run/secrets")]

@@ -133,7 +133,7 @@ class GoogleIdentity:
             raise Rejected("the id_token belongs to another sign-in")
         return claims
 
-    async def identify_account(self, grant: Grant) -> Account:
+    async def identify_account(self, _tenant: str | None, grant: Grant) -> Account:
         request = self._http.build_request(
             "GET",
             self._gmail.build_url("/gmail/v1/users/me/profile"),
@@ -148,7 +148,9 @@ class GoogleIdentity:
         address, domain = answer.parse_object().get("emailAddress"), grant.id_claims.get("hd")
         if not isinstance(address, str) or "@" not in address:
             raise ProviderUnavailable("Gmail left out whose mailbox this is")
-        return Account(str(grant.id_claims["sub"]), address, (), domain if isinstance(domain, str) else None)
+        tenant = domain if isinstance(domain, str) else None
+        # Gmail's own word: the address that this mailbox receives mail at.
+        return Account(str(grant.id_claims["sub"]), address, tenant=tenant, verified_addresses=(address,))
 
     async def list_folders(self, grant: Grant, mailbox: Mailbox) -> Sequence[Folder]:
         mail = GmailMail(self._http, self._gmail, GrantToken(grant.access_token), Quota(slots=SLOTS_PER_MAILBOX))

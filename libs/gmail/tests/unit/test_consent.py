@@ -165,4 +165,4 @@ async def test_account_without_a_mailbox_is_rejected_and_trouble_is_not(
     wire.plays(answer(), response)
     grant = await exchange(google)
     with pytest.raises(error):
-        await google.identify_account(grant)
+        await google.identify_account(None, grant)

@@ -135,7 +135,7 @@ class MicrosoftIdentity:
             check_scopes(profile, grant.scopes)
         return grant
 
-    async def identify_account(self, grant: Grant) -> Account:
+    async def identify_account(self, tenant: str | None, grant: Grant) -> Account:
         request = self._http.build_request(
             "GET",
             self._graph.build_url("/me?$select=id,mail,userPrincipalName,displayName"),
@@ -147,7 +147,13 @@ class MicrosoftIdentity:
         if not answer.is_success:
             wait_s = parse_retry_after_s(answer.headers, now=datetime.now(UTC))
             raise ProviderUnavailable(f"Graph answered {answer.status} to who signed in", retry_after_s=wait_s)
-        return _build_account(answer.parse_object(), grant)
+        is_tenant_named = tenant is not None and await self._is_issued_by(tenant, grant)
+        return _build_account(answer.parse_object(), grant, is_tenant_named=is_tenant_named)
+
+    async def _is_issued_by(self, tenant: str, grant: Grant) -> bool:
+        """Also `common` and `organizations` can be named: those announce a template, which no issuer equals."""
+        issuer = (await self._load_configuration(tenant)).get("issuer")
+        return isinstance(issuer, str) and grant.id_claims.get("iss") == issuer
 
     async def list_folders(self, grant: Grant, mailbox: Mailbox) -> Sequence[Folder]:
         mail = GraphMail(self._http, self._graph, GrantToken(grant.access_token), Quota(slots=SLOTS_PER_MAILBOX))
@@ -281,14 +287,27 @@ def _check_issuer(template: str, claims: JSON) -> None:
         raise Rejected("the id_token comes from another issuer")
 
 
-def _build_account(user: JSON, grant: Grant) -> Account:
+def _build_account(user: JSON, grant: Grant, *, is_tenant_named: bool) -> Account:
+    """`is_tenant_named`: the sign-in was open to one tenant only, which our side chose.
+
+    `mail` is whatever an administrator of the account's tenant enters; the domain of a userPrincipalName must be one
+    that the tenant has proven to be its own. So `mail` counts only there.
+    Source: Microsoft, "Claims validation", on addresses that are no proof; "Add your custom domain name".
+    """
     user_id, mail, principal = user.get("id"), user.get("mail"), user.get("userPrincipalName")
     address = mail or principal
     if not isinstance(user_id, str) or not isinstance(address, str) or "@" not in address:
         raise Rejected("the account that signed in has no mail address")
     tenant = grant.id_claims.get("tid")
     aliases = (principal,) if isinstance(principal, str) and principal.lower() != address.lower() else ()
-    return Account(user_id, address, aliases, tenant if isinstance(tenant, str) else None)
+    verified = tuple(name for name in (principal, address if is_tenant_named else None) if isinstance(name, str))
+    return Account(
+        user_id,
+        address,
+        aliases,
+        tenant if isinstance(tenant, str) else None,
+        verified_addresses=verified,
+    )
 
 
 def choose_scopes(profile: Profile) -> tuple[str, ...]:

@@ -158,7 +158,7 @@ async def test_account_without_an_address_is_rejected_and_trouble_is_not(
 ) -> None:
     wire.plays(response)
     with pytest.raises(error):
-        await microsoft.identify_account(grant)
+        await microsoft.identify_account(None, grant)
 
 
 async def test_principal_name_is_an_alias_where_it_differs(
@@ -166,7 +166,7 @@ async def test_principal_name_is_an_alias_where_it_differs(
 ) -> None:
     user = {"id": "u-1", "mail": "Ap@contoso.example", "userPrincipalName": "jane@contoso.example"}
     wire.plays(httpx.Response(200, json=user))
-    account = await microsoft.identify_account(grant)
+    account = await microsoft.identify_account(None, grant)
     assert (account.user_id, account.address, account.aliases, account.tenant) == (
         "u-1",
         "Ap@contoso.example",
@@ -175,9 +175,27 @@ async def test_principal_name_is_an_alias_where_it_differs(
     )
 
 
+@pytest.mark.parametrize(
+    ("tenant", "issuer", "verified"),
+    [
+        (None, "unused", ("jane@contoso.example",)),
+        ("common", f"{AUTHORITY}/{{tenantid}}/v2.0", ("jane@contoso.example",)),
+        ("t-2", f"{AUTHORITY}/t-2/v2.0", ("jane@contoso.example",)),
+        ("t-1", f"{AUTHORITY}/t-1/v2.0", ("jane@contoso.example", "ap@contoso.example")),
+        ("contoso.example", f"{AUTHORITY}/t-1/v2.0", ("jane@contoso.example", "ap@contoso.example")),
+    ],
+)
+async def test_mail_that_any_administrator_can_enter_counts_only_in_a_tenant_that_was_named(
+    microsoft: MicrosoftIdentity, wire: Any, grant: Grant, tenant: str | None, issuer: str, verified: tuple[str, ...]
+) -> None:
+    user = {"id": "u-1", "mail": "ap@contoso.example", "userPrincipalName": "jane@contoso.example"}
+    wire.plays(httpx.Response(200, json=user), configuration(issuer=issuer))
+    assert (await microsoft.identify_account(tenant, grant)).verified_addresses == verified
+
+
 @pytest.fixture
 def grant() -> Grant:
-    return Grant("at", "rt", datetime.now(UTC), frozenset(), {"tid": "t-1"})
+    return Grant("at", "rt", datetime.now(UTC), frozenset(), {"tid": "t-1", "iss": f"{AUTHORITY}/t-1/v2.0"})
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,15 @@ class FieldExtractor(Protocol):
     async def extract_fields(self, transcript: Transcript) -> Extraction: ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentReaders:
+    """What reads one document, and no other: the next one gets readers of its own."""
+
+    transcriber: Transcriber
+    classifier: DocumentClassifier
+    extractor: FieldExtractor
+
+
 class Channel(StrEnum):
     """What a process can wait for. A signal says that there may be something to see, never what."""
 

@@ -9,7 +9,7 @@ _MiB = 1024 * 1024
 
 class WorkerSettings(ProcessSettings, KafkaSettings, DatabaseSettings, BlobSettings):
     http_port: int = 8085
-    parser_processes: int = Field(default=2, ge=1)  # as many documents are read at once
+    parser_processes: int = Field(default=2, ge=1, le=64)  # as many documents are read at once
     # Address space that a parser process may use for one file.
     parser_memory_bytes: int = Field(default=1024 * _MiB, ge=128 * _MiB)
     # CPU time that one file may cost.

@@ -14,7 +14,7 @@ from ingestion.domain.document import AttachmentId, DocumentAttachment, Document
 from ingestion.domain.lanes import Lane
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript, detect_content_type
-from ingestion.ports import FetchedFile
+from ingestion.ports import DocumentReaders, FetchedFile
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import AttachmentStored, Profile, derive_attachment_id, derive_event_id
@@ -181,6 +181,16 @@ class FakeReading:
     transcript: Transcript | Exception
     classification: Classification = field(default_factory=lambda: Classification("invoice", 0.9))
     extraction: Extraction | Exception | None = None
+    opened: int = 0
+    closed: int = 0
+
+    @asynccontextmanager
+    async def open_readers(self) -> AsyncIterator[DocumentReaders]:
+        self.opened += 1
+        try:
+            yield DocumentReaders(transcriber=self, classifier=self, extractor=self)
+        finally:
+            self.closed += 1
 
     async def transcribe_file(self, file: Path) -> Transcript:
         return _return_or_raise(self.transcript)

@@ -3,7 +3,7 @@ records its calls."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from subscription_manager.domain.connection import (
     ConnectionState,
     ConnectionStatus,
     CurrentSubscription,
+    SubscriptionStatus,
     build_doc_source_event,
     raise_version,
 )
@@ -194,6 +195,14 @@ class FakeConnectionStore:
 
     async def find_next_check_time(self) -> datetime | None:
         return min((row.next_check_at for row in self.rows.values() if row.next_check_at is not None), default=None)
+
+    async def find_earliest_expiries(self) -> Mapping[str, datetime]:
+        found: dict[str, datetime] = {}
+        for row in self.rows.values():
+            current = row.subscription if row.state is ConnectionState.ACTIVE else None
+            if current is not None and current.status is not SubscriptionStatus.REMOVED:
+                found[row.provider] = min(found.get(row.provider, current.expires_at), current.expires_at)
+        return found
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         due = [
@@ -405,7 +414,11 @@ class FakeProvider:
     client_states: dict[str, str] = field(default_factory=dict)
     errors: dict[str, Exception] = field(default_factory=dict)
     during: dict[str, Callable[[], Awaitable[None]]] = field(default_factory=dict)
-    account: Account = field(default_factory=lambda: Account("user-1", "ada@contoso.example"))
+    account: Account = field(
+        default_factory=lambda: Account(
+            "user-1", "ada@contoso.example", verified_addresses=("ada@contoso.example", "A.Lovelace@contoso.example")
+        )
+    )
     refresh_token: str | None = "refresh-canary"
     exchanged: list[dict[str, str | None]] = field(default_factory=list)
     consent_arguments: list[tuple[str | None, str | None]] = field(default_factory=list)  # tenant and login hint
@@ -476,7 +489,7 @@ class FakeProvider:
         self.exchanged.append({"code": code, "verifier": code_verifier, "nonce": nonce, "redirect": redirect_uri})
         return Grant("access-canary", self.refresh_token, self.clock() + timedelta(hours=1), frozenset({"Mail.Read"}))
 
-    async def identify_account(self, grant: Grant) -> Account:
+    async def identify_account(self, tenant: str | None, grant: Grant) -> Account:
         await self._record_call("identify", "")
         return self.account
 

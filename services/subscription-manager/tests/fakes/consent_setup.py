@@ -99,7 +99,7 @@ class ConsentSetup:
             tenant_id="acme", provider="outlook", profile=Profile.INVOICE, access=Access.DELEGATED
         )
         changed_request = replace(request, **changed)  # type: ignore[arg-type]  # a test names fields freely
-        connection, ticket = await self.create.create_doc_source(changed_request)
+        connection, ticket = await self.create.create_doc_source(changed_request, may_start_earlier=True)
         assert ticket is not None
         return connection, ticket
 

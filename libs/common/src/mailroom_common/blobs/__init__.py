@@ -1,13 +1,14 @@
 """The blob store: a folder or an S3 bucket behind one small protocol."""
 
 from contextlib import AbstractAsyncContextManager
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob
 from mailroom_common.errors import SettingsError
 from mailroom_common.settings import BlobSettings
 
-__all__ = ["BlobNotFound", "BlobStore", "StoredBlob", "open_blob_store"]
+__all__ = ["BlobNotFound", "BlobStore", "StoredBlob", "find_blob_folder", "open_blob_store"]
 
 
 def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobStore]:
@@ -17,11 +18,11 @@ def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobS
         SettingsError: MAILROOM_BLOB_URL is of no kind that there is, or its store has no TLS.
     """
     # Imported here: a service with a folder does not pay for the AWS client.
-    url = urlsplit(settings.blob_url)
-    if url.scheme == "file" and url.netloc in ("", "localhost") and url.path:
+    if folder := find_blob_folder(settings):
         from mailroom_common.blobs.folder import open_folder
 
-        return open_folder(unquote(url.path))
+        return open_folder(str(folder))
+    url = urlsplit(settings.blob_url)
     if url.scheme == "s3" and url.netloc:
         from mailroom_common.blobs.s3 import open_s3
 
@@ -29,3 +30,10 @@ def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobS
     raise SettingsError(
         "MAILROOM_BLOB_URL is wrong: file:///folder or s3://bucket/prefix is needed (gs:// is not there yet)."
     )
+
+
+def find_blob_folder(settings: BlobSettings) -> Path | None:
+    """The folder of a store that is one."""
+    url = urlsplit(settings.blob_url)
+    is_folder = url.scheme == "file" and url.netloc in ("", "localhost") and url.path
+    return Path(unquote(url.path)) if is_folder else None

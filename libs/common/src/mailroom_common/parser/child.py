@@ -1,62 +1,34 @@
-"""The process that reads: `python -I -m mailroom_common.parser.child PARENT_PID MAX_FILES LIMITS SEARCH_PATH MODULE…`.
+"""The parser process: forked for one document, which it reads by the readers that it is asked for.
 
-Started with an empty environment; takes one request after the other from standard input and answers on standard output
-until the former closes. Its first message says which layers of its confinement hold.
+It takes one request after the other from its pipe and answers on the other, until the service ends it. Its first
+message says which layers of its confinement hold.
 """
 
 import importlib
 import io
-import json
 import os
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO
 
-from mailroom_common.parser import confinement
-from mailroom_common.parser.limits import ParserLimits, exceeds_memory_limit, set_hard_limits, set_soft_limits
+from mailroom_common.parser.limits import ParserLimits, set_soft_limits
 from mailroom_common.parser.messages import JSON, LENGTH_PREFIX, UnreadableFile, decode_message, encode_message
 
 Reader = Callable[[BinaryIO, Mapping[str, Any]], JSON]
 
-
-def main(parent: int, max_files: int, limits: ParserLimits, search_path: list[str], modules: list[str]) -> int:
-    layers: list[str] = []
-    if confinement.close_inherited_descriptors():
-        layers.append(confinement.ConfinementLayer.NO_INHERITED_DESCRIPTORS)
-    sys.path[:0] = search_path
-    requests, answers = _take_over_pipes()
-    # Before the preload: a library may start threads as it is imported, and each would keep the capabilities.
-    confinement.drop_capabilities()
-    # Readers are imported while this is still an ordinary process: what they load cannot depend on untrusted input.
-    for module in modules:
-        importlib.import_module(module)
-    # Its end says so to the service. Were it to go on, every file would be blamed for what the setting does.
-    if exceeds_memory_limit(limits):
-        return 1
-    layers += confinement.confine_process(parent)
-    if set_hard_limits(limits, max_files_read=max_files):
-        layers.append(confinement.ConfinementLayer.HARD_LIMITS)
-    confinement.die_with_parent(parent)
-    _send_message(answers, {"layers": layers})
-    while header := requests.read(LENGTH_PREFIX.size):
-        request: Any = decode_message(requests.read(*LENGTH_PREFIX.unpack(header)))
-        answer = _answer_request(request, requests)
-        _send_message(answers, answer)
-        if "limit" in answer:
-            # After a MemoryError nobody knows what is half done in the libraries: the next file gets a new process.
-            return 1
-    return 0
+_MAX_REPORTED_PATHS = 3
 
 
-def _take_over_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Keep the pipes for ourselves: what a library prints must not reach the service."""
-    requests = os.fdopen(os.dup(0), "rb")
-    answers = os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nothing, 0)
-    os.dup2(nothing, 1)
-    os.close(nothing)
-    return requests, answers
+def serve_document(requests: int, answers: int, layers: Sequence[str], readable_files: Sequence[str]) -> None:
+    """Both are descriptors of pipes. `readable_files` are those that this process should not be able to open."""
+    with os.fdopen(requests, "rb") as incoming, os.fdopen(answers, "wb") as outgoing:
+        _send_message(outgoing, {"layers": layers, "readable_files": readable_files[:_MAX_REPORTED_PATHS]})
+        while header := incoming.read(LENGTH_PREFIX.size):
+            request: Any = decode_message(incoming.read(*LENGTH_PREFIX.unpack(header)))
+            answer = _answer_request(request, incoming)
+            _send_message(outgoing, answer)
+            if "limit" in answer:
+                # After a MemoryError nobody knows what is half done in the libraries.
+                return
 
 
 def _send_message(answers: BinaryIO, message: JSON) -> None:
@@ -87,16 +59,3 @@ def _find_reader(function: str) -> Reader:
     module, _, name = function.partition(":")
     reader: Reader = getattr(importlib.import_module(module), name)
     return reader
-
-
-if __name__ == "__main__":
-    _, parent, max_files, limits, search_path, *modules = sys.argv
-    sys.exit(
-        main(
-            int(parent),
-            int(max_files),
-            ParserLimits(**json.loads(limits)),
-            list(filter(None, search_path.split(os.pathsep))),
-            modules,
-        )
-    )

@@ -8,6 +8,8 @@ where the kernel lets us, and reported:
 - hard limits of the kernel on memory, processor time, files and core dumps (`limits.py`);
 - no inherited descriptors: an open socket or file of the service could be used without opening one;
 - a parent that cannot be dumped: its memory and its environment in /proc, where the tokens are, cannot be opened;
+- private files that cannot be opened: secrets that came as files, documents beside the one being read. The process
+  tries each of them, whichever layer refuses it;
 - Landlock: no file but Python's own can be opened (`landlock.py`);
 - a user and network namespace of its own: no interface to send over, and no place in our user namespace;
 - an audit hook: the Python ways to all this raise PermissionError. Alone (no Linux, an odd kernel) it stops what a
@@ -18,10 +20,11 @@ Source: prctl(2) on PR_SET_DUMPABLE.
 
 import ctypes
 import os
+import resource
 import signal
 import struct
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -40,6 +43,7 @@ class ConfinementLayer(StrEnum):
     HARD_LIMITS = "hard_limits"  # on memory, processor time and files; the child cannot raise them
     NO_INHERITED_DESCRIPTORS = "no_inherited_descriptors"  # no file or connection of the worker is open in the child
     UNREADABLE_PARENT = "unreadable_parent"  # the worker's memory and environment cannot be opened
+    UNREADABLE_FILES = "unreadable_files"  # the worker's secret files and other documents cannot be opened
     LANDLOCK = "landlock"  # no file but Python's own can be opened; only where the kernel has it
     NAMESPACES = "namespaces"  # a network of its own without interfaces; only where the kernel allows it
     AUDIT_HOOK = "audit_hook"  # Python itself refuses what a reader has no use for
@@ -51,16 +55,22 @@ REQUIRED_LAYERS = {
     ConfinementLayer.HARD_LIMITS: "hard limits on memory, processor time and files",
     ConfinementLayer.NO_INHERITED_DESCRIPTORS: "a start without inherited descriptors",
     ConfinementLayer.UNREADABLE_PARENT: "a parent that cannot be dumped (its memory and environment can be read)",
+    ConfinementLayer.UNREADABLE_FILES: (
+        "Landlock, or another layer that keeps it from files (Landlock needs Linux 5.13 or newer with `landlock` among "
+        "its security modules, and a container runtime that lets the calls through; "
+        "a secret below /usr or a folder of Python's own has to lie elsewhere)"
+    ),
 }
 
 
 class ParserUnconfined(SettingsError):
     """A parser process of this machine lacks a required layer, and nobody said that it may."""
 
-    def __init__(self, layers: Iterable[str]) -> None:
+    def __init__(self, layers: Iterable[str], readable_files: Sequence[str] = ()) -> None:
         missing = [name for layer, name in REQUIRED_LAYERS.items() if layer not in set(layers)]
+        opened = f" It can open {', '.join(readable_files)}." if readable_files else ""
         super().__init__(
-            f"The parser process, which opens untrusted input, is not confined: it lacks {'; '.join(missing)}. "
+            f"The parser process, which opens untrusted input, is not confined: it lacks {'; '.join(missing)}.{opened} "
             "MAILROOM_PARSER_UNCONFINED=1 starts the worker all the same."
         )
 
@@ -70,7 +80,10 @@ def has_required_layers(layers: Iterable[str]) -> bool:
 
 
 def forbid_dumping_this_process() -> None:
-    """Run by the service: from now on no other process of its user can open its memory or its environment."""
+    """From now on no other process of this user can open the memory or the environment of this one.
+
+    Run by the service, which has the secrets, and by the fork server, whose processes inherit it.
+    """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
@@ -102,13 +115,29 @@ def drop_capabilities() -> None:
         _set_no_capabilities(ctypes.CDLL(None))
 
 
-def confine_process(parent: int) -> list[str]:
-    """Confine this process for the rest of its life; `parent` is the process id of the service.
+def close_descriptors_except(*kept: int) -> bool:
+    """Close all but the three standard streams and `kept`, in a process that has only just been forked.
+
+    Returns:
+        whether nothing else is open.
+    """
+    end, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    first = 3
+    for descriptor in [*sorted(kept), end]:
+        os.closerange(first, descriptor)
+        first = descriptor + 1
+    return not any(_is_open(descriptor) for descriptor in range(3, max(kept) + 8) if descriptor not in kept)
+
+
+def confine_fork_server(service: int) -> list[str]:
+    """Confine the process that forks the parser processes, for the rest of its life; they inherit each layer.
+
+    `service` is the process id of the service.
 
     Returns:
         the layers that took hold.
     """
-    layers = [ConfinementLayer.AUDIT_HOOK]
+    layers = []
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         # Namespaces first: the filter refuses `unshare` along with the rest.
@@ -117,21 +146,40 @@ def confine_process(parent: int) -> list[str]:
         # Once more: a user namespace of its own gives a process all capabilities in there.
         _set_no_capabilities(libc)
     # Tried, and without capabilities: the superuser's would open what cannot be dumped all the same. Before Landlock,
-    # which would refuse the file whatever the parent is.
-    if _is_unreadable(parent):
+    # which would refuse the file whatever the service is.
+    if _is_unreadable(service):
         layers.append(ConfinementLayer.UNREADABLE_PARENT)
+    # After the namespaces: the kernel may forget it when the credentials of a process change.
+    die_with_parent(service)
     if sys.platform == "linux":
         if landlock.restrict_files(libc, landlock.find_readable_paths()):
             layers.append(ConfinementLayer.LANDLOCK)
-        # Last: it refuses the calls that all the others need.
-        if seccomp.install_filter(libc):
-            layers.append(ConfinementLayer.SECCOMP_FILTER)
+        # Last: it refuses the calls that all the others need. Each parser process has a filter of its own, which is
+        # reported; this one is that of a process which no document reaches.
+        seccomp.install_filter(libc, seccomp.FORK_SERVER)
+    return [layer.value for layer in layers]
+
+
+def confine_parser_process() -> list[str]:
+    """What a forked process has beyond the layers of the server that forked it.
+
+    Returns:
+        the layers that took hold.
+    """
+    layers = [ConfinementLayer.AUDIT_HOOK]
+    if sys.platform == "linux" and seccomp.install_filter(ctypes.CDLL(None, use_errno=True), seccomp.PARSER_PROCESS):
+        layers.append(ConfinementLayer.SECCOMP_FILTER)
     sys.addaudithook(_refuse_audit_event)
     return [layer.value for layer in layers]
 
 
+def find_readable_files(paths: Iterable[str]) -> list[str]:
+    """Those of `paths`, files and folders, that this process can open. Run once it is confined."""
+    return [path for path in paths if not _is_refused(path)]
+
+
 def die_with_parent(parent: int) -> None:
-    """Be killed when the service is, however that one ends."""
+    """Be killed when the parent ends, however it does."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     # The parent may have ended before we asked.
@@ -145,6 +193,18 @@ def _is_open(descriptor: int) -> bool:
     except OSError:
         return False
     return True
+
+
+def _is_refused(path: str) -> bool:
+    try:
+        # Without waiting: a pipe would wait for its writer.
+        os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+    except (PermissionError, FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        # It failed for a reason that another moment may not have.
+        return False
+    return False
 
 
 def _is_unreadable(process_id: int) -> bool:

@@ -7,6 +7,10 @@ from pathlib import Path
 
 _MiB = 1024 * 1024
 
+# A document is transcribed, classified and its fields are extracted by one process.
+MAX_READERS_PER_DOCUMENT = 3
+_FORK_SERVER_OPEN_FILES = 256  # one for each process that it supervises, and a few of its own
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParserLimits:
@@ -20,21 +24,37 @@ class ParserLimits:
     open_files: int = 64
 
 
-def set_hard_limits(limits: ParserLimits, *, max_files_read: int) -> bool:
+def set_hard_limits(limits: ParserLimits) -> bool:
     """Limit this process for the rest of its life: what a file has made of it cannot raise them again.
 
     Returns:
         whether the kernel took them all.
     """
-    hard_limits = {
+    return _set_limits(
+        {
+            **_limits_of_any_process(limits),
+            # The kernel counts processor time over the life of a process, so the hard limit is that of all its readers.
+            resource.RLIMIT_CPU: (limits.cpu_s + 2) * MAX_READERS_PER_DOCUMENT,
+            resource.RLIMIT_NOFILE: limits.open_files,
+        }
+    )
+
+
+def set_fork_server_limits(limits: ParserLimits) -> bool:
+    """Those that the processes which it forks inherit; it reads no file, and lives as long as the service."""
+    return _set_limits({**_limits_of_any_process(limits), resource.RLIMIT_NOFILE: _FORK_SERVER_OPEN_FILES})
+
+
+def _limits_of_any_process(limits: ParserLimits) -> dict[int, int]:
+    return {
         resource.RLIMIT_AS: limits.memory_bytes,
-        # The kernel counts processor time over the life of a process, so the hard limit is that of all its files.
-        resource.RLIMIT_CPU: (limits.cpu_s + 2) * (max_files_read + 1),
         resource.RLIMIT_FSIZE: limits.file_bytes,
-        resource.RLIMIT_NOFILE: limits.open_files,
         # A core dump would leave the file, or what was read of it, on disk.
         resource.RLIMIT_CORE: 0,
     }
+
+
+def _set_limits(hard_limits: dict[int, int]) -> bool:
     try:
         for kind, limit in hard_limits.items():
             _, inherited = resource.getrlimit(kind)

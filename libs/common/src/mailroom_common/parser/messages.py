@@ -1,4 +1,4 @@
-"""Messages between a service and its parser process, and the errors that a service makes of the answers.
+"""Messages between a service and its parser processes, and the errors that a service makes of the answers.
 
 On the wire a message is four bytes of length (big-endian) and that much JSON; the bytes of a file that is given by
 value follow its request.
@@ -14,6 +14,11 @@ from mailroom_common.errors import Rejected
 JSON: TypeAlias = Mapping[str, "JSON"] | Sequence["JSON"] | str | int | float | bool | None
 
 LENGTH_PREFIX = struct.Struct(">I")
+
+# What the fork server says of a process: that the fork failed (and its errno), or how the process ended (its exit code,
+# negative for a signal).
+ENDING = struct.Struct(">ci")
+FORK_FAILED, ENDED = b"F", b"E"
 
 
 def encode_message(message: JSON) -> bytes:

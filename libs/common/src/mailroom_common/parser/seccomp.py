@@ -1,5 +1,8 @@
 """The system calls that a parser process may make: an allow-list, as a filter that the kernel runs before each call.
 
+The fork server has a filter too, with the few calls more that it forks, confines and supervises processes by. A process
+that it forks adds the narrower one: a call has to pass both.
+
 What a reader needs is little: read what is open, open files for reading, memory, threads, the clock. Everything else is
 refused, calls included that the kernel will learn after this list was written. Calls that could do more than they are
 listed for are allowed for some values of one argument only.
@@ -10,7 +13,7 @@ Sources: seccomp(2), Linux `include/uapi/linux/{seccomp,filter,audit,fcntl,prctl
 import ctypes
 import platform
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 _PR_SET_NO_NEW_PRIVS = 38
@@ -68,6 +71,11 @@ ALLOWED = {
     },
 }  # fmt: skip
 
+_FORK_SERVER_ALLOWED = {
+    "x86_64": {"recvmsg": 47, "wait4": 61, "seccomp": 317, "close_range": 436},
+    "aarch64": {"recvmsg": 212, "wait4": 260, "seccomp": 277, "close_range": 436},
+}
+
 
 @dataclass(frozen=True, slots=True)
 class _ArgumentRule:
@@ -89,10 +97,18 @@ ARGUMENT_RULES = {
     "fcntl": _ArgumentRule({"x86_64": 72, "aarch64": 25}, 1, (0, 1, 2, 3, 1030)),
     # TCGETS, TIOCGWINSZ, FIONCLEX, FIOCLEX: what Python asks of a file that it opens.
     "ioctl": _ArgumentRule({"x86_64": 16, "aarch64": 29}, 1, (0x5401, 0x5413, 0x5450, 0x5451)),
-    # PR_SET_PDEATHSIG, PR_SET_NAME, PR_GET_NAME, PR_SET_VMA (names of memory areas, by glibc).
-    "prctl": _ArgumentRule({"x86_64": 157, "aarch64": 167}, 0, (1, 15, 16, 0x53564D41)),
+    # PR_SET_NAME, PR_GET_NAME, PR_SET_VMA (names of memory areas, by glibc).
+    "prctl": _ArgumentRule({"x86_64": 157, "aarch64": 167}, 0, (15, 16, 0x53564D41)),
     "prlimit64": _ArgumentRule({"x86_64": 302, "aarch64": 261}, 0, (0,)),  # of this process only
     "clone": _ArgumentRule({"x86_64": 56, "aarch64": 220}, 0, any_bit=0x00010000),  # CLONE_THREAD: no new process
+}
+_CLONE_THREAD = 0x00010000
+_FORK_SERVER_RULES = {
+    # For the process that it forks: PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS.
+    "prctl": _ArgumentRule({"x86_64": 157, "aarch64": 167}, 0, (1, 38, 15, 16, 0x53564D41)),
+    # A new process, as C libraries fork one: SIGCHLD at its end, its id stored or not; no namespace, no shared memory.
+    "clone": _ArgumentRule({"x86_64": 56, "aarch64": 220}, 0, (0x01200011, 17), any_bit=_CLONE_THREAD),
+    "kill": _ArgumentRule({"x86_64": 62, "aarch64": 129}, 1, (9,)),  # SIGKILL
 }
 
 _Instruction = tuple[int, int, int, int]
@@ -102,7 +118,22 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def install_filter(libc: ctypes.CDLL) -> bool:
+@dataclass(frozen=True, slots=True)
+class FilterKind:
+    """The calls that one kind of process may make, by machine, and those that are allowed for some arguments only."""
+
+    allowed: Mapping[str, Mapping[str, int]]
+    argument_rules: Mapping[str, _ArgumentRule]
+
+
+PARSER_PROCESS = FilterKind(ALLOWED, ARGUMENT_RULES)
+FORK_SERVER = FilterKind(
+    {machine: {**calls, **_FORK_SERVER_ALLOWED[machine]} for machine, calls in ALLOWED.items()},
+    {**ARGUMENT_RULES, **_FORK_SERVER_RULES},
+)
+
+
+def install_filter(libc: ctypes.CDLL, kind: FilterKind) -> bool:
     """Put every thread of this process under the filter, for good.
 
     Returns:
@@ -111,7 +142,7 @@ def install_filter(libc: ctypes.CDLL) -> bool:
     machine = platform.machine()
     if machine not in ALLOWED:
         return False
-    code = build_filter(machine)
+    code = build_filter(machine, kind)
     program = _Program(len(code) // 8, code)
     # Without new privileges a filter needs none: exec of a setuid program can then gain nothing either.
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
@@ -119,7 +150,7 @@ def install_filter(libc: ctypes.CDLL) -> bool:
     return bool(libc.syscall(_SECCOMP[machine], _SET_MODE_FILTER, _EVERY_THREAD, ctypes.byref(program)) == 0)
 
 
-def build_filter(machine: str) -> bytes:
+def build_filter(machine: str, kind: FilterKind = PARSER_PROCESS) -> bytes:
     """The filter as classic BPF. Calls of a foreign architecture (32-bit on x86-64, x32) kill: no library makes any."""
     program: list[_Instruction] = [
         (_LOAD, 0, 0, _ARCH),
@@ -129,9 +160,9 @@ def build_filter(machine: str) -> bytes:
         (_JUMP_GREATER_OR_EQUAL, 0, 1, _X32_BIT),
         (_RETURN, 0, 0, _KILL),
     ]
-    for number in sorted(ALLOWED[machine].values()):
+    for number in sorted(kind.allowed[machine].values()):
         program += [(_JUMP_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ALLOW)]
-    for rule in ARGUMENT_RULES.values():
+    for rule in kind.argument_rules.values():
         if machine in rule.numbers:
             checks = _build_checks(rule)
             program += [(_JUMP_EQUAL, 0, len(checks), rule.numbers[machine]), *checks]

@@ -202,8 +202,11 @@ class Consent(Protocol):
         """Raises Rejected when the code, the issuer, the nonce or the scopes are not what they must be."""
         ...
 
-    async def identify_account(self, grant: Grant) -> Account:
-        """Who consented, asked of the provider itself with the new access token."""
+    async def identify_account(self, tenant: str | None, grant: Grant) -> Account:
+        """Who consented, asked of the provider itself with the new access token.
+
+        `tenant` is the one that `exchange_code` was given: naming one says that its administrator may be trusted.
+        """
         ...
 
     async def list_folders(self, grant: Grant, mailbox: Mailbox) -> Sequence[Folder]:

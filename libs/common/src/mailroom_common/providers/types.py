@@ -23,12 +23,17 @@ class Mailbox:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who consented: `user_id` is stable for the account, `address` its primary address as the provider knows it."""
+    """Who consented: `user_id` is stable for the account, `address` its primary address as the provider knows it.
+
+    `verified_addresses`: those of its names of which the provider itself vouches that they are this account's. Nothing
+    else is compared with the address that a doc source names: others may have been entered by whoever has the account.
+    """
 
     user_id: str
     address: str
     aliases: tuple[str, ...] = ()
     tenant: str | None = None
+    verified_addresses: tuple[str, ...] = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

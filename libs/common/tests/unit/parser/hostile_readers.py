@@ -19,10 +19,14 @@ Arguments = Mapping[str, JSON]
 
 # A thread that is started by an import keeps the capabilities that the process has by then.
 _STATUS_AT_IMPORT = Path("/proc/self/status").read_text() if sys.platform == "linux" else ""
+# The filter refuses the question later on; a process is as its fork server was.
+_IS_DUMPABLE_AT_IMPORT = ctypes.CDLL(None).prctl(3, 0, 0, 0, 0) if sys.platform == "linux" else 0  # PR_GET_DUMPABLE
+
+_left_behind: list[str] = []
 
 
 def count_bytes(file: BinaryIO, arguments: Arguments) -> JSON:
-    return {"size": len(file.read()), "arguments": dict(arguments), "pid": os.getpid()}
+    return {"size": len(file.read()), "arguments": dict(arguments), "pid": os.getpid(), "server": os.getppid()}
 
 
 def refuse_file(file: BinaryIO, arguments: Arguments) -> JSON:
@@ -135,10 +139,18 @@ def try_forbidden_calls(file: BinaryIO, arguments: Arguments) -> JSON:
 
 
 def read_environments(file: BinaryIO, arguments: Arguments) -> JSON:
+    def read_services() -> None:
+        Path(f"/proc/{arguments['service']}/environ").read_bytes()
+
     def read_parents() -> None:
         Path(f"/proc/{os.getppid()}/environ").read_bytes()
 
-    return {"own": dict(os.environ), "parents": _try_call(read_parents), "session": os.getsid(0) == os.getpid()}
+    return {
+        "own": dict(os.environ),
+        "services": _try_call(read_services),
+        "parents": _try_call(read_parents),
+        "session": os.getsid(0) == os.getppid(),
+    }
 
 
 def try_to_raise_hard_limits(file: BinaryIO, arguments: Arguments) -> JSON:
@@ -179,3 +191,23 @@ def call_by_x32_number(file: BinaryIO, arguments: Arguments) -> JSON:
 
 def show_capabilities_of_preload(file: BinaryIO, arguments: Arguments) -> JSON:
     return _STATUS_AT_IMPORT
+
+
+def show_whether_dumpable(file: BinaryIO, arguments: Arguments) -> JSON:
+    return bool(_IS_DUMPABLE_AT_IMPORT)
+
+
+def leave_content_behind(file: BinaryIO, arguments: Arguments) -> JSON:
+    """What was left by those before it, as one that has taken over the process would find it."""
+    found = [*_left_behind]
+    _left_behind.append(file.read().decode())
+    return found
+
+
+def answer_twice(file: BinaryIO, arguments: Arguments) -> JSON:
+    """The pipe of the answers is the one of the two that takes it; the second answer is for whoever asks next."""
+    body = b'{"value":"forged"}'
+    for descriptor in range(3, 16):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, len(body).to_bytes(4, "big") + body)
+    return "true"

@@ -1,21 +1,27 @@
-"""A service with a reader in the middle of a file, to be killed by `test_pool`. Prints the reader's pid."""
+"""A service with a reader in the middle of a file, to be killed by `test_pool`.
+
+Prints the process ids of the reader and of the fork server.
+"""
 
 import asyncio
 import sys
 from pathlib import Path
 from typing import Any
 
-from mailroom_common.parser import ParserPool
+from mailroom_common.parser.pool import ParserPool
 
 HERE = Path(__file__).parent
 
 
 async def main() -> None:
-    async with ParserPool(preload=["hostile_readers"], search_path=[HERE]) as pool:
-        answer: Any = await pool.run_reader("hostile_readers:count_bytes", b"")
-        sys.stdout.write(f"{answer['pid']}\n")
+    async with (
+        ParserPool(preload=["hostile_readers"], search_path=[HERE]) as pool,
+        pool.open_document() as document,
+    ):
+        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        sys.stdout.write(f"{answer['pid']} {answer['server']}\n")
         sys.stdout.flush()
-        await pool.run_reader("hostile_readers:sleep_for_an_hour", b"")
+        await document.run_reader("hostile_readers:sleep_for_an_hour", b"")
 
 
 asyncio.run(main())

@@ -4,7 +4,7 @@ import asyncio
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ import uvloop
 from prometheus_client import REGISTRY
 
 from mailroom_common.errors import SettingsError
-from mailroom_common.parser import ParserPool, ParserUnconfined, confinement
+from mailroom_common.parser import ParserUnconfined, confinement
 from mailroom_common.parser.confinement import REQUIRED_LAYERS, ConfinementLayer
+from mailroom_common.parser.pool import ParserPool
 
 HERE = Path(__file__).parent
 PR_GET_DUMPABLE, PR_SET_DUMPABLE = 3, 4
@@ -36,9 +37,16 @@ def layer_metric(layer: ConfinementLayer) -> float | None:
     return REGISTRY.get_sample_value("mailroom_parser_confinement_layer", {"layer": layer.value})
 
 
-async def layers_without(module: str, **options: bool) -> dict[str, bool]:
+async def layers_without(
+    module: str, *, allow_unconfined: bool = False, private_paths: Sequence[Path] = ()
+) -> dict[str, bool]:
     """The layers of a process whose module, of `readers_without_layers`, takes one of them away before it starts."""
-    async with ParserPool(preload=[module], search_path=[HERE / "readers_without_layers"], **options) as pool:  # type: ignore[arg-type]  # the one option is a bool
+    async with ParserPool(
+        preload=[module],
+        search_path=[HERE / "readers_without_layers"],
+        private_paths=private_paths,
+        allow_unconfined=allow_unconfined,
+    ) as pool:
         return await pool.check_confinement()
 
 
@@ -102,6 +110,44 @@ def test_a_parser_process_has_no_descriptor_of_the_service(
     assert descriptors[:3] == ["null device"] * 3
     assert len(descriptors) == 5
     assert len(set(descriptors[3:])) == 2
+
+
+async def test_files_that_only_the_worker_may_read_are_tried(tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("canary")
+    paths = [secret, tmp_path, tmp_path / "not there"]
+    async with ParserPool(private_paths=paths) as pool:
+        layers = await pool.check_confinement()
+    if layers["landlock"]:
+        assert layers["unreadable_files"]
+    assert layer_metric(ConfinementLayer.UNREADABLE_FILES) == layers["unreadable_files"]
+
+
+async def test_a_process_that_can_open_a_private_file_reads_nothing_and_says_which(tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("canary")
+    with pytest.raises(ParserUnconfined, match="lacks Landlock") as missing:
+        await layers_without("without_landlock", private_paths=[secret, tmp_path / "not there"])
+    sentence = str(missing.value)
+    assert f"It can open {secret}." in sentence
+    assert "MAILROOM_PARSER_UNCONFINED=1" in sentence
+    assert "canary" not in sentence
+    assert layer_metric(ConfinementLayer.UNREADABLE_FILES) == 0
+    layers = await layers_without("without_landlock", private_paths=[secret], allow_unconfined=True)
+    assert not layers["unreadable_files"]
+
+
+async def test_a_secret_among_the_files_of_python_is_readable_whatever_the_kernel_has(tmp_path: Path) -> None:
+    with pytest.raises(ParserUnconfined, match="It can open "):
+        async with ParserPool(private_paths=[Path(os.__file__)]) as pool:
+            await pool.check_confinement()
+
+
+def test_a_file_that_cannot_be_tried_counts_as_readable(tmp_path: Path) -> None:
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    os.mkfifo(tmp_path / "pipe")
+    paths = [str(tmp_path / name) for name in ("loop", "pipe", "not there")]
+    assert confinement.find_readable_files(paths) == paths[:2]
 
 
 def test_a_descriptor_that_stays_open_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

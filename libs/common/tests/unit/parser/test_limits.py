@@ -10,7 +10,7 @@ SCRIPT = """
 import json, resource, sys
 from mailroom_common.parser.limits import ParserLimits, set_hard_limits, set_soft_limits
 limits = ParserLimits(memory_bytes=1 << 30, cpu_s=10, open_files=40)
-accepted = set_hard_limits(limits, max_files_read=3)
+accepted = set_hard_limits(limits)
 set_soft_limits(ParserLimits(**json.loads(sys.argv[1])))
 print(json.dumps([accepted, *(resource.getrlimit(getattr(resource, f"RLIMIT_{name}")) for name in
                               ("AS", "CPU", "NOFILE", "FSIZE", "CORE"))]))

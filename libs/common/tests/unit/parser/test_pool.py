@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserLimits, ParserPool, UnreadableFile
+from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserLimits, UnreadableFile
+from mailroom_common.parser.pool import ParserPool
 
 HERE = Path(__file__).parent
 TIGHT = ParserLimits(memory_bytes=256 * 1024 * 1024, cpu_s=1, wall_s=60, output_bytes=64 * 1024)
@@ -27,6 +28,17 @@ async def call(pool: ParserPool, reader: str, source: Path | bytes = b"", **argu
     return await pool.run_reader(f"hostile_readers:{reader}", source, arguments=arguments)
 
 
+def list_children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+async def wait_for_end(pid: int) -> None:
+    async with asyncio.timeout(20):
+        # Its parent may not be ours to wait for.
+        while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:  # noqa: ASYNC110, ASYNC240
+            await asyncio.sleep(0.05)
+
+
 async def test_a_file_is_given_by_value_or_by_path(pool: ParserPool, tmp_path: Path) -> None:
     file = tmp_path / "a file"
     file.write_bytes(b"12345")
@@ -36,15 +48,41 @@ async def test_a_file_is_given_by_value_or_by_path(pool: ParserPool, tmp_path: P
 
     assert (by_value["size"], by_value["arguments"]) == (3, {"told": "so"})
     assert by_path["size"] == 5
-    assert by_value["pid"] == by_path["pid"] != os.getpid()
+    assert os.getpid() not in (by_value["pid"], by_path["pid"])
+
+
+async def test_each_document_has_a_process_of_its_own_for_all_its_readers(pool: ParserPool) -> None:
+    seen = []
+    for content in (b"of one tenant", b"of another"):
+        async with pool.open_document() as document:
+            first: Any = await document.run_reader("hostile_readers:count_bytes", content)
+            left = [await document.run_reader("hostile_readers:leave_content_behind", content) for _ in range(2)]
+            second: Any = await document.run_reader("hostile_readers:count_bytes", content)
+        assert first["pid"] == second["pid"]
+        assert left == [[], [content.decode()]]
+        seen.append(first)
+    assert seen[0]["pid"] != seen[1]["pid"]
+    assert seen[0]["server"] == seen[1]["server"]
+
+
+async def test_an_answer_that_nobody_asked_for_ends_the_process_and_reaches_no_other_document(pool: ParserPool) -> None:
+    async with pool.open_document() as document:
+        await document.run_reader("hostile_readers:answer_twice", b"")
+        with pytest.raises(ParserCrashed, match="it wrote before it was asked"):
+            await document.run_reader("hostile_readers:count_bytes", b"")
+        with pytest.raises(ParserCrashed, match="ended by an earlier reader"):
+            await document.run_reader("hostile_readers:count_bytes", b"")
+    assert (await call(pool, "count_bytes", b"next"))["size"] == 4
 
 
 async def test_a_readers_refusal_keeps_its_reason_and_its_process(pool: ParserPool) -> None:
-    before = (await call(pool, "count_bytes"))["pid"]
-    with pytest.raises(UnreadableFile) as refused:
-        await call(pool, "refuse_file")
+    async with pool.open_document() as document:
+        before: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        with pytest.raises(UnreadableFile) as refused:
+            await document.run_reader("hostile_readers:refuse_file", b"")
+        after: Any = await document.run_reader("hostile_readers:count_bytes", b"")
     assert refused.value.reason == "encrypted"
-    assert (await call(pool, "count_bytes"))["pid"] == before
+    assert before["pid"] == after["pid"]
 
 
 async def test_an_error_that_quotes_the_file_is_reported_by_its_class_alone(pool: ParserPool) -> None:
@@ -129,17 +167,27 @@ async def test_a_call_by_an_x32_number_ends_the_process(pool: ParserPool) -> Non
 async def test_no_token_is_within_reach_in_the_environment(pool: ParserPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "canary")
     async with ParserPool(preload=["hostile_readers"], search_path=[HERE]) as later:
-        seen = await call(later, "read_environments")
+        seen = await call(later, "read_environments", service=str(os.getpid()))
     assert "canary" not in str(seen["own"])
     assert not [name for name in seen["own"] if name.startswith(("MAILROOM", "AWS", "PYTHON", "HTTP"))]
     assert seen["session"]
-    assert seen["parents"] == "PermissionError"
+    assert seen["services"] == seen["parents"] == "PermissionError"
 
 
-async def test_a_process_is_replaced_after_its_number_of_files() -> None:
-    async with ParserPool(preload=["hostile_readers"], search_path=[HERE], files_per_process=2) as pool:
-        pids = [(await call(pool, "count_bytes"))["pid"] for _ in range(5)]
-    assert pids[0] == pids[1] != pids[2] == pids[3] != pids[4]
+async def test_the_fork_server_is_replaced_after_its_number_of_processes() -> None:
+    async with ParserPool(preload=["hostile_readers"], search_path=[HERE], processes_per_server=2) as pool:
+        servers = [(await call(pool, "count_bytes"))["server"] for _ in range(5)]
+    assert servers[0] == servers[1] != servers[2] == servers[3] != servers[4]
+
+
+async def test_after_a_crash_nothing_is_at_the_addresses_that_it_may_have_found_out(pool: ParserPool) -> None:
+    before = (await call(pool, "count_bytes"))["server"]
+    with pytest.raises(ParserCrashed):
+        await call(pool, "raise_error_quoting_file", b"an error of Python's, and no crash")
+    assert (await call(pool, "count_bytes"))["server"] == before
+    with pytest.raises(ParserCrashed):
+        await call(pool, "cause_segfault")
+    assert (await call(pool, "count_bytes"))["server"] != before
 
 
 async def test_as_many_jobs_run_at_once_as_there_are_places() -> None:
@@ -149,29 +197,58 @@ async def test_as_many_jobs_run_at_once_as_there_are_places() -> None:
 
 
 async def test_a_process_killed_from_outside_says_nothing_about_the_file(pool: ParserPool) -> None:
-    pid = (await call(pool, "count_bytes"))["pid"]
-    job = asyncio.create_task(call(pool, "sleep_for_an_hour"))
-    await asyncio.sleep(0.2)  # the job is in the process, which gives no sign of that
-    os.kill(pid, signal.SIGKILL)
-    with pytest.raises(ParserCrashed) as crashed:
-        await job
+    async with pool.open_document() as document:
+        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        job = asyncio.create_task(document.run_reader("hostile_readers:sleep_for_an_hour", b""))
+        await asyncio.sleep(0.2)  # the job is in the process, which gives no sign of that
+        os.kill(answer["pid"], signal.SIGKILL)
+        with pytest.raises(ParserCrashed) as crashed:
+            await job
     assert crashed.value.killed
+    assert (await call(pool, "count_bytes"))["server"] == answer["server"]
+
+
+async def test_a_fork_server_killed_from_outside_says_nothing_about_the_file_and_is_replaced(pool: ParserPool) -> None:
+    async with pool.open_document() as document:
+        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        os.kill(answer["server"], signal.SIGKILL)
+        with pytest.raises(ParserCrashed) as crashed:
+            await document.run_reader("hostile_readers:sleep_for_an_hour", b"")
+    assert crashed.value.killed
+    assert (await call(pool, "count_bytes"))["server"] != answer["server"]
+
+
+async def test_a_process_killed_before_it_had_a_document_is_replaced(pool: ParserPool) -> None:
+    used = await call(pool, "count_bytes")
+    starting = pool._places.get_nowait()
+    assert starting is not None
+    await starting
+    pool._places.put_nowait(starting)
+    (waiting,) = set(list_children(used["server"])) - {used["pid"]}
+    os.kill(waiting, signal.SIGKILL)
+    await wait_for_end(waiting)
+    after = await call(pool, "count_bytes", b"next")
+    assert (after["size"], after["server"]) == (4, used["server"])
+    assert after["pid"] != waiting
 
 
 async def test_a_cancelled_job_leaves_no_process_busy(pool: ParserPool) -> None:
-    before = (await call(pool, "count_bytes"))["pid"]
-    job = asyncio.create_task(call(pool, "sleep_for_an_hour"))
-    await asyncio.sleep(0.1)  # as above
-    job.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await job
-    assert (await call(pool, "count_bytes"))["pid"] != before
+    async with pool.open_document() as document:
+        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        job = asyncio.create_task(document.run_reader("hostile_readers:sleep_for_an_hour", b""))
+        await asyncio.sleep(0.1)  # as above
+        job.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+    await wait_for_end(answer["pid"])
 
 
 async def test_a_pool_that_closes_leaves_no_process_behind() -> None:
     async with ParserPool(size=2, preload=["hostile_readers"], search_path=[HERE]) as pool:
-        pids = [answer["pid"] for answer in await asyncio.gather(*(call(pool, "count_bytes") for _ in range(2)))]
-    for pid in pids:
+        answer = await call(pool, "count_bytes")
+        while len(waiting := list_children(answer["server"])) < 2:  # noqa: ASYNC110  # they are being forked
+            await asyncio.sleep(0.01)
+    for pid in [answer["server"], *waiting]:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)
 
@@ -181,13 +258,11 @@ async def test_a_service_that_is_killed_leaves_no_process_behind() -> None:
         sys.executable, HERE / "killed_service.py", stdout=asyncio.subprocess.PIPE, start_new_session=True
     )
     assert service.stdout is not None
-    reader = int(await asyncio.wait_for(service.stdout.readline(), 60))
+    started = [int(pid) for pid in (await asyncio.wait_for(service.stdout.readline(), 60)).split()]
     service.kill()
     await service.wait()
-    async with asyncio.timeout(20):
-        # Its new parent is not ours to wait for.
-        while Path(f"/proc/{reader}").exists() and "Z" not in Path(f"/proc/{reader}/stat").read_text().split()[2]:  # noqa: ASYNC110, ASYNC240
-            await asyncio.sleep(0.05)
+    for pid in started:
+        await wait_for_end(pid)
 
 
 @pytest.mark.parametrize("code", [errno.EAGAIN, errno.ENOMEM, errno.EMFILE])
@@ -208,10 +283,11 @@ async def test_a_machine_that_starts_no_process_is_asked_again_later(
 
 
 async def test_a_file_that_cannot_be_opened_was_not_looked_at(pool: ParserPool, tmp_path: Path) -> None:
-    before = (await call(pool, "count_bytes"))["pid"]
-    with pytest.raises(Unavailable):
-        await call(pool, "count_bytes", tmp_path / "none")
-    assert (await call(pool, "count_bytes"))["pid"] == before
+    async with pool.open_document() as document:
+        before: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        with pytest.raises(Unavailable):
+            await document.run_reader("hostile_readers:count_bytes", tmp_path / "none")
+        assert await document.run_reader("hostile_readers:count_bytes", b"") == before
 
 
 async def test_a_process_that_cannot_start_is_not_the_files_trouble_and_names_the_setting() -> None:
@@ -244,3 +320,16 @@ async def test_limit_on_memory_that_the_readers_do_not_fit_in_is_named_and_no_fi
     async with ParserPool(preload=["hostile_readers"], search_path=[HERE], limits=too_small) as pool:
         with pytest.raises(Unavailable, match=r"MAILROOM_PARSER_MEMORY_BYTES \(8388608\) may be too small"):
             await pool.run_reader("hostile_readers:count_bytes", b"mail")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")
+async def test_a_parser_process_cannot_be_dumped(pool: ParserPool) -> None:
+    assert await call(pool, "show_whether_dumpable") is False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+async def test_a_reader_that_starts_a_thread_as_it_is_imported_is_a_mistake_of_ours() -> None:
+    # What that thread holds when a process is forked would be held there for ever.
+    async with ParserPool(preload=["with_thread"], search_path=[HERE / "readers_without_layers"]) as pool:
+        with pytest.raises(RuntimeError, match="with_thread starts threads"):
+            await pool.check_confinement()

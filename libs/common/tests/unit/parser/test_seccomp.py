@@ -29,8 +29,15 @@ DANGEROUS = {
 }  # fmt: skip
 
 
-def run_filter(machine: str, number: int, *, arch: int | None = None, arguments: tuple[int, ...] = ()) -> int:
-    code = seccomp.build_filter(machine)
+def run_filter(
+    machine: str,
+    number: int,
+    *,
+    arch: int | None = None,
+    arguments: tuple[int, ...] = (),
+    kind: seccomp.FilterKind = seccomp.PARSER_PROCESS,
+) -> int:
+    code = seccomp.build_filter(machine, kind)
     padded = (*arguments, *([0] * (6 - len(arguments))))
     call = struct.pack("=IIQ6Q", number, ARCH[machine] if arch is None else arch, 0, *padded)
     instructions = list(struct.iter_unpack("=HBBI", code))
@@ -53,8 +60,8 @@ def run_filter(machine: str, number: int, *, arch: int | None = None, arguments:
                 raise AssertionError(f"no such instruction: {operation:#x}")
 
 
-def run_rule(machine: str, name: str, *arguments: int) -> int:
-    return run_filter(machine, seccomp.ARGUMENT_RULES[name].numbers[machine], arguments=arguments)
+def run_rule(machine: str, name: str, *arguments: int, kind: seccomp.FilterKind = seccomp.PARSER_PROCESS) -> int:
+    return run_filter(machine, kind.argument_rules[name].numbers[machine], arguments=arguments, kind=kind)
 
 
 @MACHINES
@@ -96,7 +103,9 @@ def test_calls_that_reach_further_are_allowed_for_what_readers_do_with_them(mach
     assert run_rule(machine, "fcntl", 3, 8) == EPERM  # F_SETOWN
     assert run_rule(machine, "ioctl", 0, 0x5401) == ALLOW
     assert run_rule(machine, "ioctl", 0, 0x5412) == EPERM  # TIOCSTI
-    assert run_rule(machine, "prctl", 1) == ALLOW
+    assert run_rule(machine, "prctl", 15) == ALLOW
+    assert run_rule(machine, "prctl", 1) == EPERM  # PR_SET_PDEATHSIG: it would outlive the service
+    assert run_rule(machine, "prctl", 4) == EPERM  # PR_SET_DUMPABLE
     assert run_rule(machine, "prctl", 22) == EPERM  # PR_SET_SECCOMP
 
 
@@ -104,6 +113,30 @@ def test_calls_that_reach_further_are_allowed_for_what_readers_do_with_them(mach
 def test_calls_by_the_numbers_of_another_machine_kill(machine: str) -> None:
     assert run_filter(machine, READ[machine], arch=0x40000003) == KILL
     assert run_filter(machine, 0x40000000 + READ[machine]) == KILL
+
+
+@MACHINES
+def test_the_fork_server_may_fork_and_kill_and_no_more_than_that(machine: str) -> None:
+    server = seccomp.FORK_SERVER
+    beyond = {number for name, number in DANGEROUS[machine].items() if name != "kill"}
+    assert {run_filter(machine, number, kind=server) for number in beyond} == {EPERM}
+    assert run_rule(machine, "clone", 0x01200011, kind=server) == ALLOW
+    assert run_rule(machine, "clone", 0x10000011, kind=server) == EPERM  # in a user namespace of its own
+    assert run_rule(machine, "clone", 0x00004111, kind=server) == EPERM  # vfork: with the server's memory
+    assert run_rule(machine, "kill", 4711, 9, kind=server) == ALLOW
+    assert run_rule(machine, "kill", 4711, 19, kind=server) == EPERM
+    assert run_filter(machine, READ[machine], arch=0x40000003, kind=server) == KILL
+    assert run_filter(machine, 0x40000000 + READ[machine], kind=server) == KILL
+
+
+@MACHINES
+def test_what_a_parser_process_may_do_its_fork_server_may_too(machine: str) -> None:
+    # A call has to pass both filters.
+    server = seccomp.FORK_SERVER
+    assert seccomp.ALLOWED[machine].items() <= server.allowed[machine].items()
+    for name, rule in seccomp.ARGUMENT_RULES.items():
+        assert set(rule.values) <= set(server.argument_rules[name].values)
+        assert (rule.any_bit, rule.no_bit) == (server.argument_rules[name].any_bit, server.argument_rules[name].no_bit)
 
 
 def test_both_lists_name_the_same_calls_where_both_machines_have_them() -> None:

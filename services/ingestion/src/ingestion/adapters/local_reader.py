@@ -1,5 +1,7 @@
 """Transcribing, classifying and extracting without a network, by our own readers and rules in the parser process."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -7,16 +9,25 @@ import orjson
 
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
-from mailroom_common.parser import ParserPool
+from ingestion.ports import DocumentReaders
+from mailroom_common.parser.pool import DocumentParser, ParserPool
 
-# Imported by each parser process before it is confined: what a reader loads cannot depend on a file.
+# Imported before the parser processes are forked and confined: what a reader loads cannot depend on a file.
 READER_MODULES = ("ingestion.readers.document", "ingestion.extract.rule_based")
 
 
-class LocalReader:
-    """`Transcriber`, `DocumentClassifier` and `FieldExtractor` in one: the same processes and rules serve all three."""
+@asynccontextmanager
+async def open_local_readers(pool: ParserPool) -> AsyncIterator[DocumentReaders]:
+    """The readers for one document, in a process that ends with the block."""
+    async with pool.open_document() as parser:
+        reader = LocalReader(parser)
+        yield DocumentReaders(transcriber=reader, classifier=reader, extractor=reader)
 
-    def __init__(self, parser: ParserPool) -> None:
+
+class LocalReader:
+    """`Transcriber`, `DocumentClassifier` and `FieldExtractor` in one: the same process and rules serve all three."""
+
+    def __init__(self, parser: DocumentParser) -> None:
         self._parser = parser
 
     async def transcribe_file(self, file: Path) -> Transcript:

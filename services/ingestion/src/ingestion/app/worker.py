@@ -2,9 +2,10 @@
 
 import asyncio
 import tempfile
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import mailroom_gmail
@@ -13,7 +14,7 @@ from ingestion.adapters.blobs import StoredDocumentBlobs
 from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
-from ingestion.adapters.local_reader import READER_MODULES, LocalReader
+from ingestion.adapters.local_reader import READER_MODULES, open_local_readers
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.scratch_folder import open_scratch_folder
@@ -21,10 +22,10 @@ from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
-from ingestion.ports import Channel, DocumentBlobs, DocumentLeases
+from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders
 from ingestion.settings import WorkerSettings
-from ingestion.worker_loops import run_document_worker, run_event_numbering, run_event_retention
-from mailroom_common.blobs import open_blob_store
+from ingestion.worker_loops import run_backlog_report, run_document_worker, run_event_numbering, run_event_retention
+from mailroom_common.blobs import find_blob_folder, open_blob_store
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
@@ -32,10 +33,12 @@ from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
-from mailroom_common.parser import ParserLimits, ParserPool
+from mailroom_common.parser import ParserLimits
+from mailroom_common.parser.pool import ParserPool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.providers.ports import ProviderPackage
+from mailroom_common.secret_files import find_secret_paths
 from mailroom_common.topic_access import INTAKE_GROUP
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_service_app
@@ -60,7 +63,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         # From here on Kafka is waited for, and `/readyz` says so.
         serving = await stack.enter_async_context(asyncio.TaskGroup())
         serving.create_task(serve_service_app(web, settings, process))
-        parser = await stack.enter_async_context(_open_parser_pool(settings))
+        parser = await stack.enter_async_context(_open_parser_pool(settings, scratch))
         # Before the first record: a worker whose parser processes are not confined must take nothing in.
         process.health.set_detail("parser_confinement", await parser.check_confinement())
         codec = Codec()
@@ -91,7 +94,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             max_concurrent_of={ATTACHMENTS_BACKFILL: 1},
         )
         process.health.add_readiness("kafka", consumer.check_readiness)
-        processor = _build_processor(settings, leases, blobs, LocalReader(parser), providers)
+        processor = _build_processor(settings, leases, blobs, partial(open_local_readers, parser), providers)
         started.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.follow_topic(stopping))
@@ -99,6 +102,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
+            tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             for number in range(settings.parser_processes):
                 schedule = LaneSchedule(number, settings.parser_processes)
@@ -113,15 +117,13 @@ def _build_processor(
     settings: WorkerSettings,
     leases: DocumentLeases,
     blobs: DocumentBlobs,
-    reader: LocalReader,
+    open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
     providers: Sequence[ProviderPackage],
 ) -> DocumentProcessor:
     return DocumentProcessor(
         leases,
         blobs,
-        transcriber=reader,
-        classifier=reader,
-        extractor=reader,
+        open_readers,
         attempts=AttemptPolicy(
             settings.document_attempts,
             timedelta(seconds=settings.document_pause_s),
@@ -134,12 +136,15 @@ def _build_processor(
     )
 
 
-def _open_parser_pool(settings: WorkerSettings) -> ParserPool:
+def _open_parser_pool(settings: WorkerSettings, scratch: Path) -> ParserPool:
+    blobs = find_blob_folder(settings)
     return ParserPool(
         size=settings.parser_processes,
         limits=ParserLimits(
             memory_bytes=settings.parser_memory_bytes, cpu_s=settings.parser_cpu_s, wall_s=settings.parser_wall_s
         ),
         preload=READER_MODULES,
+        # Documents of everybody lie beside the secrets: those that other workers read now, and all that were stored.
+        private_paths=[*find_secret_paths(), scratch, scratch.parent, *([blobs] if blobs else [])],
         allow_unconfined=settings.parser_unconfined,
     )

@@ -6,7 +6,7 @@ Classifying comes after transcribing, since what tells an invoice from a newslet
 import asyncio
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 
 from ingestion.domain import routing
@@ -17,11 +17,9 @@ from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import PDF
 from ingestion.ports import (
     DocumentBlobs,
-    DocumentClassifier,
     DocumentLeases,
+    DocumentReaders,
     FetchedFile,
-    FieldExtractor,
-    Transcriber,
 )
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Rejected, Retryable
@@ -56,9 +54,7 @@ class DocumentProcessor:
         self,
         leases: DocumentLeases,
         blobs: DocumentBlobs,
-        transcriber: Transcriber,
-        classifier: DocumentClassifier,
-        extractor: FieldExtractor,
+        open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
         *,
         attempts: AttemptPolicy,
         archive_sources: Mapping[str, str],
@@ -67,9 +63,7 @@ class DocumentProcessor:
     ) -> None:
         self._leases = leases
         self._blobs = blobs
-        self._transcriber = transcriber
-        self._classifier = classifier
-        self._extractor = extractor
+        self._open_readers = open_readers
         self._attempts = attempts
         self._archive_sources = archive_sources
         self._renew_every_s = renew_every_s
@@ -141,13 +135,8 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            transcript = await self._transcriber.transcribe_file(file.path)
-            if not transcript.lines and transcript.e_invoice is None:
-                return routing.route_without_text(transcript.content_type)
-            classification = await self._classifier.classify_transcript(transcript)
-            if classification.document_type is None:
-                return routing.route_not_an_invoice(classification)
-            return routing.route_extraction(await self._extractor.extract_fields(transcript))
+            async with self._open_readers() as readers:
+                return await _read_with(readers, file)
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -266,3 +255,13 @@ def _describe_location(error: Exception) -> str:
     """Kind and place of an error: a library's message may quote the untrusted file, so it is not repeated."""
     place = traceback.extract_tb(error.__traceback__)[-1:]
     return " ".join([type(error).__name__, *(f"in {frame.name}, {frame.filename}:{frame.lineno}" for frame in place)])
+
+
+async def _read_with(readers: DocumentReaders, file: FetchedFile) -> DocumentOutcome:
+    transcript = await readers.transcriber.transcribe_file(file.path)
+    if not transcript.lines and transcript.e_invoice is None:
+        return routing.route_without_text(transcript.content_type)
+    classification = await readers.classifier.classify_transcript(transcript)
+    if classification.document_type is None:
+        return routing.route_not_an_invoice(classification)
+    return routing.route_extraction(await readers.extractor.extract_fields(transcript))

@@ -7,13 +7,14 @@ import pytest
 from generated_invoices import CII, text_page
 
 from ingestion.adapters.local_reader import READER_MODULES, LocalReader
-from mailroom_common.parser import ParserPool, UnreadableFile
+from mailroom_common.parser import UnreadableFile
+from mailroom_common.parser.pool import ParserPool
 
 
 @pytest.fixture
 async def reader() -> AsyncIterator[LocalReader]:
-    async with ParserPool(preload=READER_MODULES) as pool:
-        yield LocalReader(pool)
+    async with ParserPool(preload=READER_MODULES) as pool, pool.open_document() as document:
+        yield LocalReader(document)
 
 
 async def test_an_e_invoice_is_transcribed_classified_and_extracted(reader: LocalReader, tmp_path: Path) -> None:

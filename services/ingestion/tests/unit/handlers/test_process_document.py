@@ -44,9 +44,7 @@ def process(leases: FakeLeases, blobs: FakeBlobs) -> Callable[[FakeReading], Doc
         return DocumentProcessor(
             leases,
             blobs,
-            reading,
-            reading,
-            reading,
+            reading.open_readers,
             attempts=RETRIES,
             archive_sources={"gmail": "gmail_push"},
             renew_every_s=0.01,
@@ -67,6 +65,15 @@ def end(leases: FakeLeases) -> DocumentOutcome:
 async def test_false_when_there_is_nothing_to_claim(process: Process, leases: FakeLeases) -> None:
     leases.waiting.clear()
     assert not await process(FakeReading(PAGE)).process_next()
+
+
+async def test_each_document_has_readers_of_its_own_closed_with_it(process: Process, leases: FakeLeases) -> None:
+    reading = FakeReading(PAGE, extraction=DONE)
+    processor = process(reading)
+    for number in (1, 2):
+        leases.waiting[:] = [build_lease()]
+        assert await processor.process_next()
+        assert (reading.opened, reading.closed) == (number, number)
 
 
 async def test_a_document_is_read_routed_archived_and_finished(

@@ -26,8 +26,9 @@ from subscription_manager.handlers.create_doc_source import (
     InvalidDocSource,
     MailboxNotAllowed,
     ProviderNotSetUp,
+    StartNotAllowed,
 )
-from subscription_manager.handlers.relist_doc_source import InvalidRelist, RelistDocSource, StartNotAllowed
+from subscription_manager.handlers.relist_doc_source import InvalidRelist, RelistDocSource
 from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected
 
 EmailAddress = Annotated[
@@ -40,8 +41,11 @@ _EXAMPLES: dict[str, JsonDict] = json.loads(Path(__file__).with_name("doc_source
 
 
 class NewDocSource(BaseModel):
-    """Mail received before `start_at` (now, by default) is never stored. `address` is needed for application access;
-    with delegated access only this mailbox may then consent."""
+    """Mail received before `start_at` (now, by default; earlier needs the role admin) is never stored.
+
+    `address` is needed for application access; with delegated access only this mailbox may then consent.
+    `provider_tenant` limits the sign-in to a tenant of the provider, whose administrator's word on addresses counts.
+    """
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLES["request"]]})
 
@@ -190,7 +194,7 @@ def _add_creation_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: A
     async def create_doc_source(body: NewDocSource, caller: operator) -> DocSourceWithLink:
         if body.access is Access.APPLICATION and caller.role < Role.ADMIN:
             raise HTTPProblem(403, "This key may not do that", "Application access needs the role admin.")
-        connection, ticket = await _create_doc_source(handlers.create, body.to_request(caller.tenant_id))
+        connection, ticket = await _create_doc_source(handlers.create, body, caller)
         return _add_link(connection, ticket, handlers.public_url)
 
     @routes.post("/{doc_source_id}/authorize", summary="A new link of the consent page")
@@ -243,9 +247,15 @@ def _add_change_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: API
         return _view_or_404(await handlers.change.delete_doc_source(caller.tenant_id, str(doc_source_id)))
 
 
-async def _create_doc_source(create: CreateDocSource, request: DocSourceRequest) -> tuple[Connection, str | None]:
+async def _create_doc_source(
+    create: CreateDocSource, body: NewDocSource, caller: Caller
+) -> tuple[Connection, str | None]:
     try:
-        return await create.create_doc_source(request)
+        return await create.create_doc_source(
+            body.to_request(caller.tenant_id), may_start_earlier=caller.role >= Role.ADMIN
+        )
+    except StartNotAllowed as error:
+        raise HTTPProblem(403, "This key may not do that", str(error)) from error
     except InvalidDocSource as error:
         raise HTTPProblem(422, "The doc source is not valid", str(error)) from error
     except ProviderNotSetUp as error:

@@ -19,6 +19,7 @@ from mailroom_common.errors import ActionRequired, Retryable
 from mailroom_common.events import Profile
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import CONSENTS
+from subscription_manager.domain.consent_scope import hash_consent_scope
 from subscription_manager.handlers.connect_mailbox import AuthorizationResponse, ConnectMailbox, ConsentRefused
 
 log = get_logger()
@@ -30,6 +31,12 @@ _PURPOSES = {
     Profile.INVOICE: "to read incoming mail and file the invoices in it",
     Profile.CONTRACT_NOTE: "to read incoming mail and file the contract notes in it",
     Profile.OBSERVATION: "to see when mail arrives, changes or moves, never what is in it",
+}
+_MAILBOX_BUT_DRAFTS = "the whole mailbox but drafts, sent, deleted and junk mail"
+_DEFAULT_FOLDERS = {
+    Profile.INVOICE: _MAILBOX_BUT_DRAFTS,
+    Profile.CONTRACT_NOTE: _MAILBOX_BUT_DRAFTS,
+    Profile.OBSERVATION: "the whole mailbox",
 }
 
 
@@ -84,6 +91,10 @@ def _add_consent_page(
             provider=consent_provider.display_name,
             purpose=_PURPOSES[connection.profile],
             address=connection.address,
+            start_at=connection.start_at,
+            folders=connection.folders,
+            default_folders=_DEFAULT_FOLDERS[connection.profile],
+            scope=hash_consent_scope(connection),
         )
 
 
@@ -94,10 +105,12 @@ def _add_consent_button(
     async def begin_consent(provider: str, request: Request) -> Response:
         if not _is_from_our_page(request, settings):
             return pages.render_refusal("This was not sent from our page. Open the link again.", HTTPStatus.FORBIDDEN)
-        ticket = await _read_ticket(request)
+        form = await _read_form(request)
         try:
             consent_provider = _find_provider(settings, provider)
-            redirect = await connect.begin_consent(provider, ticket)
+            redirect = await connect.begin_consent(
+                provider, form.get("ticket", "")[:_MAX_TICKET_LENGTH], shown_scope=form.get("scope")
+            )
         except ConsentRefused as refusal:
             return pages.render_refusal(str(refusal))
         except (Retryable, ActionRequired) as error:
@@ -174,14 +187,14 @@ def _is_from_our_page(request: Request, settings: ConsentPageSettings) -> bool:
     return urlsplit(origin).netloc in ours
 
 
-async def _read_ticket(request: Request) -> str:
+async def _read_form(request: Request) -> dict[str, str]:
+    """Its last fields win over those of the address; a form that is too long has none."""
     body = b""
     async for chunk in request.stream():
         body += chunk
         if len(body) > _MAX_FORM_BYTES:
-            return ""
-    form = dict(parse_qsl(body.decode("ascii", errors="replace")))
-    return form.get("ticket", request.query_params.get("ticket", ""))[:_MAX_TICKET_LENGTH]
+            return {}
+    return {**request.query_params, **dict(parse_qsl(body.decode("ascii", errors="replace")))}
 
 
 class _PageRenderer:
@@ -191,7 +204,7 @@ class _PageRenderer:
         )
 
     def render_page(
-        self, name: str, *, status: HTTPStatus = HTTPStatus.OK, form_target: str | None = None, **facts: str | None
+        self, name: str, *, status: HTTPStatus = HTTPStatus.OK, form_target: str | None = None, **facts: object
     ) -> HTMLResponse:
         nonce = secrets.token_urlsafe(16)
         html = self._templates.get_template(name).render(nonce=nonce, **facts)

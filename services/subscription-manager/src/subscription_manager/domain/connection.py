@@ -46,6 +46,7 @@ class PendingReason(StrEnum):
     CONSENT_DECLINED = "consent_declined"  # the person said no at the provider
     CONSENT_REJECTED = "consent_rejected"  # the provider's answer was not as required: perhaps a permission is missing
     OTHER_MAILBOX = "other_mailbox"  # another mailbox signed in than its `address` names
+    ADDRESS_UNVERIFIED = "address_unverified"  # its `address` is one that only the account's own tenant vouches for
     FOLDERS_MISSING = "folders_missing"  # the mailbox has no folder of a name in `folders`; `current_error` names it
     FOLDERS_REFUSED = "folders_refused"  # the provider does not show the folders of the mailbox
     CONSENT_LOST = "consent_lost"  # the database was restored to a time before its consent: consent again

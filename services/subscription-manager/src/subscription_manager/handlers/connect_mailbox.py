@@ -22,6 +22,7 @@ from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, ConnectionState, PendingReason, build_user_key
+from subscription_manager.domain.consent_scope import hash_consent_scope
 from subscription_manager.domain.folder_names import find_missing_folders
 from subscription_manager.handlers.create_doc_source import ConnectionDurations
 from subscription_manager.ports import (
@@ -106,9 +107,17 @@ class ConnectMailbox:
         _, connection = await self._find_ticket(provider, ticket)
         return connection
 
-    async def begin_consent(self, provider: str, ticket: str) -> AuthorizationRedirect:
-        """The button was pressed: the ticket is used up, and the browser goes to the provider."""
+    async def begin_consent(
+        self, provider: str, ticket: str, *, shown_scope: str | None = None
+    ) -> AuthorizationRedirect:
+        """The button was pressed: the ticket is used up, and the browser goes to the provider.
+
+        `shown_scope`: the hash of what the page said, None where no page was looked at.
+        """
         opened, connection = await self._find_ticket(provider, ticket)
+        scope = hash_consent_scope(connection)
+        if shown_scope is not None and shown_scope != scope:
+            raise ConsentRefused("What is asked for has changed since you opened this page. Open the link again.")
         # The state travels through the browser and the provider; the cookie stays with the browser and proves that the
         # one that comes back is the one that was sent; verifier and nonce never leave us but as a hash.
         state, cookie, verifier, nonce = (secrets.token_urlsafe(32) for _ in range(4))
@@ -128,7 +137,7 @@ class ConnectMailbox:
             state_sha256=_hash_secret(state),
             cookie_sha256=_hash_secret(cookie),
             sealed_flow_secrets=self._keys.seal_secret(
-                orjson.dumps({"verifier": verifier, "nonce": nonce}), bound_to=_bind_to_flow(opened.id)
+                orjson.dumps({"verifier": verifier, "nonce": nonce, "scope": scope}), bound_to=_bind_to_flow(opened.id)
             ),
             flow_expires_at=now + self._durations.flow_lifetime,
         )
@@ -209,6 +218,9 @@ class ConnectMailbox:
 
     async def _redeem_code(self, connection: Connection, flow: ConsentFlow, code: str) -> tuple[Grant, Account]:
         sealed = orjson.loads(self._keys.unseal_secret(flow.sealed_flow_secrets, bound_to=_bind_to_flow(flow.id)))
+        if connection.state is ConnectionState.PENDING and sealed.get("scope") != hash_consent_scope(connection):
+            # Before the code is redeemed: nothing is granted yet.
+            raise _refuse_changed()
         consent = self._require_consent(connection.provider)
         try:
             grant = await consent.exchange_code(
@@ -219,7 +231,7 @@ class ConnectMailbox:
                 code_verifier=sealed["verifier"],
                 nonce=sealed["nonce"],
             )
-            account = await consent.identify_account(grant)
+            account = await consent.identify_account(connection.provider_tenant, grant)
         except Rejected as error:
             # Code, issuer, nonce or scopes were not as required; nothing is stored and the user was told.
             log.warning("consent_rejected", doc_source_id=connection.id, reason=str(error))
@@ -335,8 +347,11 @@ class ConnectMailbox:
         if connection.address is None or connection.provider_user_id is not None:
             return
         normalize = self._require_consent(connection.provider).traits.normalize_address
-        if normalize(connection.address) in map(normalize, (account.address, *account.aliases)):
+        named = normalize(connection.address)
+        if named in map(normalize, account.verified_addresses):
             return
+        if named in map(normalize, (account.address, *account.aliases)):
+            raise _refuse_unverified(connection, account)
         # Another mailbox signed in than the doc source names: nothing is stored and the user was told.
         log.warning("consent_refused_other_mailbox", doc_source_id=connection.id)
         raise GrantUnneeded(
@@ -355,6 +370,10 @@ class ConnectMailbox:
                 # It may have been deleted between the check of the user and this lock.
                 if locked is None or locked.connection.state is ConnectionState.DELETING:
                     raise _refuse_deleted(None if locked is None else locked.connection)
+                if locked.connection.state is ConnectionState.PENDING and (
+                    hash_consent_scope(locked.connection) != hash_consent_scope(connection)
+                ):
+                    raise _refuse_changed()
                 consented = transitions.record_consent(
                     locked.connection,
                     account,
@@ -377,6 +396,27 @@ class ConnectMailbox:
 
     def _build_redirect_uri(self, provider: str) -> str:
         return f"{self._public_url}/oauth/{provider}/callback"
+
+
+def _refuse_unverified(connection: Connection, account: Account) -> GrantUnneeded:
+    # An address that anybody's administrator can enter is no proof; nothing is stored and the user was told.
+    log.warning("consent_refused_address_unverified", doc_source_id=connection.id)
+    return GrantUnneeded(
+        f"{connection.address} is entered as an address of the account that you signed in with, but the provider "
+        f"proves only {' and '.join(account.verified_addresses) or 'no address'} to be yours. "
+        "Whoever sent you the link has to make one that names your organisation's tenant, or that address.",
+        reason=PendingReason.ADDRESS_UNVERIFIED,
+        error=f"the provider does not prove that {connection.address} belongs to the account that signed in: name its "
+        "tenant (provider_tenant), or the name that the account signs in with",
+    )
+
+
+def _refuse_changed() -> GrantUnneeded:
+    return GrantUnneeded(
+        "What is asked for was changed while you were at the provider. Ask for a new link.",
+        reason=PendingReason.CONSENT_REJECTED,
+        error="address, folders or start_at were changed during the consent",
+    )
 
 
 def _refuse_deleted(newest: Connection | None) -> ConsentRefused:

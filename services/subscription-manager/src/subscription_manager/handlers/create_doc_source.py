@@ -27,6 +27,10 @@ class ProviderNotSetUp(MailroomError):
     """The provider's settings are missing; the sentence names them."""
 
 
+class StartNotAllowed(MailroomError):
+    """An earlier start takes mail of before the mailbox was connected: an admin decides that."""
+
+
 class InvalidDocSource(MailroomError):
     """What was asked for cannot be; the sentence says what to correct."""
 
@@ -80,10 +84,13 @@ class CreateDocSource:
         self._wake = wake
         self._clock = clock
 
-    async def create_doc_source(self, request: DocSourceRequest) -> tuple[Connection, str | None]:
+    async def create_doc_source(
+        self, request: DocSourceRequest, *, may_start_earlier: bool = False
+    ) -> tuple[Connection, str | None]:
         """The new doc source, and the ticket of its consent link where it needs one.
 
         Raises:
+            StartNotAllowed: `start_at` lies in the past, and `may_start_earlier` is not set.
             InvalidDocSource, ProviderNotSetUp, MailboxNotAllowed: as they say.
             MailboxAlreadyConnected: this mailbox has application access for this profile already.
             Retryable, ActionRequired, Rejected: the provider did not list the folders of a mailbox with application
@@ -93,6 +100,10 @@ class CreateDocSource:
             raise InvalidDocSource(f"provider is one of {', '.join(sorted(self._traits))}")
         if missing := self._explain_missing_settings(request.provider, request.access):
             raise ProviderNotSetUp(missing)
+        now = self._clock()
+        is_past = request.start_at is not None and request.start_at < now - self._durations.start_margin
+        if is_past and not may_start_earlier:
+            raise StartNotAllowed("A start_at in the past needs the role admin.")
         connection = Connection(
             id=str(uuid4()),
             tenant_id=request.tenant_id,
@@ -100,7 +111,7 @@ class CreateDocSource:
             profile=request.profile,
             access=request.access,
             state=ConnectionState.PENDING,
-            created_at=self._clock(),
+            created_at=now,
             address=request.address,
             provider_tenant=request.provider_tenant,
             folders=request.folders,
@@ -133,7 +144,7 @@ class CreateDocSource:
         # There is no user: the address stands for the user's id.
         activated = transitions.record_consent(
             replace(connection, address=address),
-            Account(user_id=address, address=address, tenant=connection.provider_tenant),
+            Account(user_id=address, address=address, tenant=connection.provider_tenant, verified_addresses=(address,)),
             generation=0,
             now=now,
             start_at=now - self._durations.start_margin,

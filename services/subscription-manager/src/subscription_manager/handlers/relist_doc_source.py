@@ -8,15 +8,12 @@ from mailroom_common.events import SyncReason
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, ConnectionState
 from subscription_manager.handlers.change_connection_state import WrongConnectionState
+from subscription_manager.handlers.create_doc_source import StartNotAllowed
 from subscription_manager.ports import ConnectionStore
 
 
 class InvalidRelist(MailroomError):
     """The dates of a re-list contradict each other or the doc source; the sentence says which."""
-
-
-class StartNotAllowed(MailroomError):
-    """An earlier start takes mail that the user did not hand over when they connected: an admin decides that."""
 
 
 class RelistDocSource:

@@ -89,6 +89,8 @@ ENDPOINTS: list[tuple[str, str, str, dict[str, object] | None]] = [
     ("GET", "/doc-sources/{id}", "viewer", None),
     ("POST", "/doc-sources", "operator", DELEGATED),
     ("POST", "/doc-sources", "admin", APPLICATION),
+    ("POST", "/doc-sources", "admin", DELEGATED | {"start_at": "2020-01-01T00:00:00Z"}),
+    ("POST", "/doc-sources", "operator", DELEGATED | {"start_at": NOW.isoformat()}),
     ("PATCH", "/doc-sources/{id}", "operator", {"folders": []}),
     ("POST", "/doc-sources/{id}/authorize", "operator", None),
     ("POST", "/doc-sources/{id}/pause", "operator", None),

@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
@@ -74,6 +75,35 @@ async def test_page_names_tenant_and_purpose_and_has_one_button(pages: Pages) ->
     assert page.text.count("<button") == page.text.count("<form") == 1
     assert re.search(r'<form method="post" action="/oauth/outlook/authorize">', page.text)
     assert "<script" not in page.text
+
+
+async def test_page_says_from_when_on_and_that_all_but_drafts_is_read(pages: Pages) -> None:
+    page = await pages.browser.get(await pages.build_link())
+    assert "Mail received from the moment of your consent on" in page.text
+    assert "In the whole mailbox but drafts, sent, deleted and junk mail" in page.text
+
+
+async def test_page_says_from_which_day_and_which_folders(pages: Pages) -> None:
+    started_at = datetime(2025, 3, 1, 8, 5, tzinfo=UTC)
+    pages.connections.rows[pages.id] = replace(
+        pages.connections.rows[pages.id], start_at=started_at, folders=("Inbox/Invoices", EVIL)
+    )
+    page = await pages.browser.get(await pages.build_link())
+    assert "<strong>1 March 2025, 08:05 UTC</strong>" in page.text
+    assert "In these folders only: <strong>Inbox/Invoices</strong>" in page.text
+    assert EVIL not in page.text
+
+
+async def test_button_of_a_page_that_said_something_else_is_refused_and_uses_nothing_up(pages: Pages) -> None:
+    link = await pages.build_link()
+    scope = re.search(r'name="scope" value="([^"]+)"', (await pages.browser.get(link)).text)
+    assert scope is not None
+    form = {"ticket": link.partition("?ticket=")[2], "scope": scope[1]}
+    await pages.setup.change.correct_doc_source("acme", pages.id, address=None, folders=("Inbox",))
+    refused = await pages.browser.post("/oauth/outlook/authorize", data=form)
+    assert (refused.status_code, "has changed" in refused.text) == (400, True)
+    await pages.setup.change.correct_doc_source("acme", pages.id, address=None, folders=())
+    assert (await pages.browser.post("/oauth/outlook/authorize", data=form)).status_code == 303
 
 
 async def test_page_lets_nothing_run_and_forms_go_here_and_to_the_provider_only(pages: Pages) -> None:

@@ -22,7 +22,9 @@ PENDING = make_connection(
     next_check_at=None,
     next_backstop_at=None,
 )
-ACCOUNT = Account("user-1", "ada@contoso.example", ("a@contoso.example",), "tenant-1")
+ACCOUNT = Account(
+    "user-1", "ada@contoso.example", ("a@contoso.example",), "tenant-1", verified_addresses=("ada@contoso.example",)
+)
 
 
 def make_client_state(sha256: str, valid_for: timedelta) -> ClientState:
@@ -47,7 +49,10 @@ def test_consent_of_a_pending_connection_makes_it_active_and_due() -> None:
     assert consented.next_backstop_at == NOW + timedelta(minutes=7)
     assert consented.provider_tenant == "tenant-1"
     assert (
-        give_consent(replace(PENDING, provider_tenant="asked"), Account("u", "a@b.example")).provider_tenant == "asked"
+        give_consent(
+            replace(PENDING, provider_tenant="asked"), Account("u", "a@b.example", verified_addresses=())
+        ).provider_tenant
+        == "asked"
     )
 
 

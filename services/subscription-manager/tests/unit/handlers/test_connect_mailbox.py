@@ -218,7 +218,7 @@ async def test_reconnect_by_the_same_user_raises_the_generation_and_ends_the_tro
 
 async def test_reconnect_by_another_user_is_refused_and_the_old_grant_stays(setup: ConsentSetup) -> None:
     connected = await setup.connect_mailbox()
-    setup.provider.account = Account("user-2", "eve@contoso.example")
+    setup.provider.account = replace(setup.provider.account, user_id="user-2", address="eve@contoso.example")
     ticket = await setup.create.issue_ticket(connected.id)
     with pytest.raises(ConsentRefused, match="another mailbox"):
         await setup.finish_consent(await setup.begin_consent(ticket))
@@ -507,7 +507,7 @@ async def test_button_that_is_pressed_twice_at_once_sends_one_browser(setup: Con
 
 
 async def test_account_is_locked_by_its_address_in_lower_case(setup: ConsentSetup) -> None:
-    setup.provider.account = Account("user-1", "Ada@Contoso.example")
+    setup.provider.account = replace(setup.provider.account, address="Ada@Contoso.example")
     await setup.connect_mailbox()
     assert setup.locks.order[0] == "account:outlook:ada@contoso.example"
 
@@ -571,10 +571,23 @@ async def test_doc_source_that_names_an_address_accepts_no_other_mailbox(setup: 
 
 
 @pytest.mark.parametrize("asked", ["ada@contoso.example", "ADA@Contoso.example", "a.lovelace@contoso.example"])
-async def test_address_is_the_mailbox_in_any_case_and_by_its_aliases(setup: ConsentSetup, asked: str) -> None:
-    setup.provider.account = replace(setup.provider.account, aliases=("A.Lovelace@contoso.example",))
+async def test_address_is_the_mailbox_in_any_case_and_by_each_verified_name(setup: ConsentSetup, asked: str) -> None:
     _, ticket = await setup.create_with_link(address=asked)
     assert (await setup.finish_consent(await setup.begin_consent(ticket))).address == "ada@contoso.example"
+
+
+async def test_address_that_the_provider_does_not_vouch_for_is_no_proof(setup: ConsentSetup) -> None:
+    setup.provider.account = Account(
+        "user-2", "ada@contoso.example", ("eve@evil.example",), "evil", verified_addresses=("eve@evil.example",)
+    )
+    connection, ticket = await setup.create_with_link(address="ada@contoso.example")
+    with pytest.raises(ConsentRefused, match=r"proves only eve@evil\.example to be yours"):
+        await setup.finish_consent(await setup.begin_consent(ticket))
+    row = setup.connections.rows[connection.id]
+    assert (row.state, row.connection_reason) == (ConnectionState.PENDING, "address_unverified")
+    assert "provider_tenant" in (row.current_error or "")
+    assert "eve" not in (row.current_error or "")
+    assert (setup.grants.stored, setup.provider.calls[-1]) == ({}, "revoke refresh-canary")
 
 
 async def test_renamed_mailbox_is_reconnected_by_its_user(setup: ConsentSetup) -> None:
@@ -609,6 +622,33 @@ async def test_folder_that_was_corrected_is_connected_with_a_new_link(setup: Con
         None,
         None,
     )
+
+
+async def test_what_is_changed_while_the_person_is_at_the_provider_is_not_consented_to(setup: ConsentSetup) -> None:
+    connection, ticket = await setup.create_with_link(folders=("Inbox/Invoices",))
+    redirect = await setup.begin_consent(ticket)
+    await setup.change.correct_doc_source("acme", connection.id, address=None, folders=())
+    with pytest.raises(ConsentRefused, match="changed while you were at the provider"):
+        await setup.finish_consent(redirect)
+    row = setup.connections.rows[connection.id]
+    assert (row.state, row.connection_reason) == (ConnectionState.PENDING, "consent_rejected")
+    assert not setup.provider.exchanged
+
+
+async def test_what_is_changed_during_the_exchange_is_not_consented_to_and_the_grant_given_back(
+    setup: ConsentSetup,
+) -> None:
+    connection, ticket = await setup.create_with_link(address="ada@contoso.example")
+    redirect = await setup.begin_consent(ticket)
+
+    async def widen_start() -> None:
+        row = setup.connections.rows[connection.id]
+        setup.connections.rows[connection.id] = replace(row, start_at=NOW - timedelta(days=900))
+
+    setup.provider.during["exchange"] = widen_start
+    with pytest.raises(ConsentRefused, match="changed while you were at the provider"):
+        await setup.finish_consent(redirect)
+    assert (setup.grants.stored, setup.provider.calls[-1]) == ({}, "revoke refresh-canary")
 
 
 async def test_declined_consent_is_the_reason_of_the_pending_one(setup: ConsentSetup) -> None:

@@ -7,7 +7,8 @@ from consent_setup import ConsentSetup
 from mailroom_common.events import SyncReason
 from subscription_manager.domain.connection import Connection, ConnectionState
 from subscription_manager.handlers.change_connection_state import WrongConnectionState
-from subscription_manager.handlers.relist_doc_source import InvalidRelist, StartNotAllowed
+from subscription_manager.handlers.create_doc_source import StartNotAllowed
+from subscription_manager.handlers.relist_doc_source import InvalidRelist
 
 START = NOW - timedelta(days=10)
 LAST_WEEK = NOW - timedelta(days=7)

@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 from mailroom_common.parser import JSON, seccomp
 
-seccomp.install_filter = lambda libc: False  # noqa: ARG005  # the signature of what it replaces
+seccomp.install_filter = lambda libc, kind: False  # noqa: ARG005  # the signature of what it replaces
 
 
 def read_file(file: BinaryIO, _arguments: Mapping[str, JSON]) -> JSON:

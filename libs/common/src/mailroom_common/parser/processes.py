@@ -1,0 +1,311 @@
+"""What the service holds of its parser processes: the fork server, and each process that it forks for a document."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NoReturn, Self
+
+from mailroom_common.errors import Rejected, Unavailable
+from mailroom_common.metrics import PARSER_CONFINEMENT, PARSER_FILES
+from mailroom_common.parser.confinement import ConfinementLayer, ParserUnconfined, has_required_layers
+from mailroom_common.parser.limits import ParserLimits
+from mailroom_common.parser.messages import (
+    ENDED,
+    ENDING,
+    JSON,
+    LENGTH_PREFIX,
+    ParserCrashed,
+    ParserLimitReached,
+    UnreadableFile,
+    decode_message,
+    encode_message,
+)
+from mailroom_common.parser.pipes import is_readable, read_exactly, write_all
+
+_START_TIMEOUT_S = 60
+_STOP_TIMEOUT_S = 3
+_ENDING_TIMEOUT_S = 1
+_MAX_FIRST_MESSAGE_BYTES = 16384
+_METRIC_OUTCOMES = {UnreadableFile: "refused", ParserLimitReached: "limit", ParserCrashed: "crashed"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessOptions:
+    limits: ParserLimits
+    preload: Sequence[str]
+    search_path: Sequence[Path]
+    private_paths: Sequence[Path]
+    allow_unconfined: bool
+
+
+class ForkServer:
+    """The process that has the readers loaded, and the socket by which it is asked for copies of itself."""
+
+    def __init__(self, process: asyncio.subprocess.Process, control: socket.socket) -> None:
+        self._process = process
+        self._control = control
+        self.forked_processes = 0
+        self.is_retired = False
+
+    @property
+    def is_reaped(self) -> bool:
+        return self._process.returncode is not None
+
+    @classmethod
+    async def start(cls, options: ProcessOptions) -> Self:
+        control, servers_end = socket.socketpair()
+        control.setblocking(False)
+        try:
+            with servers_end:
+                process = await cls._start_interpreter(options, servers_end)
+        except OSError as error:  # no memory, no descriptors, too many processes
+            control.close()
+            raise Unavailable(f"a parser process could not be started: {error.strerror}") from error
+        server = cls(process, control)
+        try:
+            async with asyncio.timeout(_START_TIMEOUT_S):
+                first: Any = await _receive_message(control.fileno(), _MAX_FIRST_MESSAGE_BYTES)
+            if first["threads"] > 1:
+                raise RuntimeError(f"a module of {', '.join(options.preload)} starts threads as it is imported")
+        except (EOFError, ParserLimitReached, TimeoutError, OSError) as error:
+            await server.kill_group()
+            # A process that has preloaded more than its limit on memory ends before its first message.
+            raise Unavailable(
+                "a parser process did not start: MAILROOM_PARSER_MEMORY_BYTES "
+                f"({options.limits.memory_bytes}) may be too small for the readers, or one of them cannot be imported"
+            ) from error
+        except BaseException:
+            await server.kill_group()
+            raise
+        return server
+
+    @staticmethod
+    async def _start_interpreter(options: ProcessOptions, control: socket.socket) -> asyncio.subprocess.Process:
+        told = {
+            "service": os.getpid(),
+            "limits": asdict(options.limits),
+            "preload": [*options.preload],
+            "search_path": [str(folder.absolute()) for folder in options.search_path],
+            "private_paths": [str(path) for path in options.private_paths],
+        }
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            # -I: nothing from the environment, the working folder or the user's packages; -B: it may write no files.
+            *("-I", "-B", "-X", "utf8", "-m", "mailroom_common.parser.fork_server", json.dumps(told)),
+            stdin=control.fileno(),
+            stdout=asyncio.subprocess.DEVNULL,
+            # What libraries complain about quotes the file: it belongs in no log.
+            stderr=asyncio.subprocess.DEVNULL,
+            env={},
+            cwd="/",
+            start_new_session=True,
+        )
+
+    def has_ended(self) -> bool:
+        # After its first message it says nothing on this socket: whatever can be read is its end.
+        return is_readable(self._control.fileno())
+
+    def fork_process(self) -> "ParserProcess":
+        """Ask for a process; whether there is one shows at its first message.
+
+        Raises:
+            OSError: no descriptors are left, or the server has ended.
+        """
+        with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
+            (read_request, write_request), (read_answer, write_answer) = os.pipe(), os.pipe()
+            supervision, supervising = socket.socketpair()
+            for descriptor in (read_request, write_answer):
+                theirs.callback(os.close, descriptor)
+            for descriptor in (write_request, read_answer):
+                ours.callback(os.close, descriptor)
+                os.set_blocking(descriptor, False)
+            theirs.callback(supervising.close)
+            ours.callback(supervision.close)
+            supervision.setblocking(False)
+            socket.send_fds(self._control, [b"F"], [read_request, write_answer, supervising.fileno()])
+            self.forked_processes += 1
+            return ParserProcess(self, write_request, read_answer, supervision, ours.pop_all())
+
+    def retire(self) -> None:
+        """Fork no more; the server ends with the last process that it has."""
+        self.is_retired = True
+        with contextlib.suppress(OSError):  # it has ended already
+            self._control.shutdown(socket.SHUT_WR)
+
+    async def close(self) -> None:
+        """After its last process was ended: the server waits for them, so that none is left behind."""
+        self.retire()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_STOP_TIMEOUT_S):
+                await self._process.wait()
+        await self.kill_group()
+
+    async def kill_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            # It leads a session, so this is its whole group: the processes that it has forked too.
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._process.wait()
+        self._control.close()
+
+
+class ParserProcess:
+    """A process for one document and its descriptors; it runs one reader at a time."""
+
+    def __init__(
+        self,
+        server: ForkServer,
+        requests: int,
+        answers: int,
+        supervision: socket.socket,
+        descriptors: contextlib.ExitStack,
+    ) -> None:
+        self.server = server
+        self._requests, self._answers, self._supervision = requests, answers, supervision
+        self._descriptors = descriptors
+        self._is_open = True
+        self.layers: frozenset[str] = frozenset()
+        self.has_crashed = False
+
+    @staticmethod
+    async def start(server: ForkServer, options: ProcessOptions) -> "ParserProcess":
+        try:
+            process = server.fork_process()
+        except OSError as error:
+            raise Unavailable(f"a parser process could not be started: {error.strerror}") from error
+        try:
+            async with asyncio.timeout(_START_TIMEOUT_S):
+                first: Any = await _receive_message(process._answers, _MAX_FIRST_MESSAGE_BYTES)
+            process._report_layers(first["layers"])
+            if not options.allow_unconfined and not has_required_layers(process.layers):
+                raise ParserUnconfined(process.layers, first["readable_files"])
+        except (EOFError, ParserLimitReached, TimeoutError) as error:
+            kind, number = await process._read_ending() or (ENDED, 0)
+            process.end()
+            reason = "it ended at once" if kind == ENDED else os.strerror(number)
+            raise Unavailable(f"a parser process could not be started: {reason}") from error
+        except BaseException:
+            process.end()
+            raise
+        return process
+
+    def _report_layers(self, layers: Sequence[str]) -> None:
+        self.layers = frozenset(layers)
+        for layer in ConfinementLayer:
+            PARSER_CONFINEMENT.labels(layer.value).set(layer in self.layers)
+
+    def has_ended(self) -> bool:
+        return not self._is_open or is_readable(self._supervision.fileno())
+
+    def end(self) -> None:
+        """Close what we have of it; the fork server kills it for that."""
+        if self._is_open:
+            self._is_open = False
+            self._descriptors.close()
+
+    async def run_reader(
+        self,
+        function: str,
+        source: Path | bytes,
+        *,
+        arguments: Mapping[str, JSON] | None = None,
+        limits: ParserLimits,
+    ) -> JSON:
+        content = source if isinstance(source, bytes) else await asyncio.to_thread(_read_file, source)
+        request: JSON = {
+            "function": function,
+            "arguments": arguments or {},
+            "size_bytes": len(content),
+            "limits": asdict(limits),
+        }
+        try:
+            value = self._interpret_answer(await self._exchange_messages(encode_message(request) + content, limits))
+        except Rejected as error:
+            PARSER_FILES.labels(_METRIC_OUTCOMES.get(type(error), "crashed")).inc()
+            raise
+        PARSER_FILES.labels("read").inc()
+        return value
+
+    async def _exchange_messages(self, request: bytes, limits: ParserLimits) -> Any:  # Any: untrusted JSON
+        if not self._is_open:
+            raise ParserCrashed("it was ended by an earlier reader")
+        try:
+            if is_readable(self._answers) and await read_exactly(self._answers, 1):
+                raise ParserCrashed("it wrote before it was asked")
+            async with asyncio.timeout(limits.wall_s):
+                await write_all(self._requests, request)
+                return await _receive_message(self._answers, limits.output_bytes)
+        except TimeoutError as error:
+            self.end()
+            raise ParserLimitReached("time") from error
+        except (EOFError, ConnectionError) as error:
+            await self._raise_for_ending(error)
+        except (ValueError, RecursionError) as error:
+            self.end()
+            raise ParserCrashed("an answer that is no JSON") from error
+        except BaseException:
+            # The caller is cancelled, or the answer is too large: the process is in the middle of something.
+            self.end()
+            raise
+
+    def _interpret_answer(self, answer: Any) -> JSON:
+        match answer:
+            case {"value": value}:
+                result: JSON = value
+                return result
+            case {"unreadable": str(reason)}:
+                raise UnreadableFile(reason)
+            case {"limit": str(limit)}:
+                self.end()
+                raise ParserLimitReached(limit)
+            case {"raised": str(error)}:
+                raise ParserCrashed(f"the reader raised {error}")
+            case _:
+                self.end()
+                raise ParserCrashed("an answer of no known kind")
+
+    async def _raise_for_ending(self, cause: Exception) -> NoReturn:
+        # The pipe closes a moment before the process is reaped; one that closed it and still runs is killed.
+        ending = await self._read_ending()
+        self.end()
+        if ending is None:
+            # Nor does the fork server say anything when it was killed itself, and its processes with it.
+            killed = self.server.has_ended()
+            self.has_crashed = not killed
+            how = "its fork server ended" if killed else "it closed its pipe"
+            raise ParserCrashed(how, killed=killed) from cause
+        _, code = ending
+        if code == -signal.SIGXCPU:
+            raise ParserLimitReached("cpu") from cause
+        killed = code == -signal.SIGKILL
+        self.has_crashed = not killed
+        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        raise ParserCrashed(how, killed=killed) from cause
+
+    async def _read_ending(self) -> tuple[bytes, int] | None:
+        with contextlib.suppress(TimeoutError, EOFError, OSError):
+            async with asyncio.timeout(_ENDING_TIMEOUT_S):
+                kind, number = ENDING.unpack(await read_exactly(self._supervision.fileno(), ENDING.size))
+                return kind, number
+        return None
+
+
+async def _receive_message(descriptor: int, max_bytes: int) -> JSON:
+    (size,) = LENGTH_PREFIX.unpack(await read_exactly(descriptor, LENGTH_PREFIX.size))
+    # Before a byte of it is read: the length may be a hostile file's.
+    if size > max_bytes:
+        raise ParserLimitReached("output")
+    return decode_message(await read_exactly(descriptor, size))
+
+
+def _read_file(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:  # the machine's trouble
+        raise Unavailable(f"the file to parse could not be opened: {type(error).__name__}") from error
