@@ -51,6 +51,7 @@ from subscription_manager.handlers.maintain_shared_subscription import SharedSub
 from subscription_manager.handlers.maintain_source_subscription import SourceSubscriptionMaintainer
 from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
 from subscription_manager.handlers.relist_doc_source import RelistDocSource
+from subscription_manager.handlers.report_expiries import ExpiryReporter
 from subscription_manager.handlers.republish_doc_sources import RepublishDocSources
 from subscription_manager.handlers.request_backstops import BackstopScheduler
 from subscription_manager.handlers.subscription_reconciler import SubscriptionReconciler
@@ -208,6 +209,7 @@ async def _run_kafka_side(parts: Parts, process: Process, kafka_connected: async
             tasks.create_task(relay.run_relay(stopping))
             tasks.create_task(reconciler.run_reconciler(stopping))
             tasks.create_task(backstops.run_backstops(stopping))
+            tasks.create_task(ExpiryReporter(parts.connections).run_reports(stopping))
 
 
 def _build_reconciler(parts: Parts, producer: EventProducer) -> SubscriptionReconciler:

@@ -1,6 +1,6 @@
 """The Protocols that the handlers ask for."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -74,6 +74,10 @@ class ConnectionStore(Protocol):
 
     async def find_next_check_time(self) -> datetime | None:
         """When the next check is due, None when none is scheduled."""
+        ...
+
+    async def find_earliest_expiries(self) -> Mapping[str, datetime]:
+        """For each provider when the first subscription of an active doc source ends, or has ended."""
         ...
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:

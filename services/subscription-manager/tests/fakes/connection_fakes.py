@@ -3,7 +3,7 @@ records its calls."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from subscription_manager.domain.connection import (
     ConnectionState,
     ConnectionStatus,
     CurrentSubscription,
+    SubscriptionStatus,
     build_doc_source_event,
     raise_version,
 )
@@ -194,6 +195,14 @@ class FakeConnectionStore:
 
     async def find_next_check_time(self) -> datetime | None:
         return min((row.next_check_at for row in self.rows.values() if row.next_check_at is not None), default=None)
+
+    async def find_earliest_expiries(self) -> Mapping[str, datetime]:
+        found: dict[str, datetime] = {}
+        for row in self.rows.values():
+            current = row.subscription if row.state is ConnectionState.ACTIVE else None
+            if current is not None and current.status is not SubscriptionStatus.REMOVED:
+                found[row.provider] = min(found.get(row.provider, current.expires_at), current.expires_at)
+        return found
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         due = [

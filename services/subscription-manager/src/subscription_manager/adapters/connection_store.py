@@ -3,7 +3,7 @@
 The locks over all instances are here too: session advisory locks, each on a session of its own.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -106,6 +106,14 @@ where id in (
 returning id, tenant_id
 """
 
+# One that the provider removed is made anew; until then another metric counts the steps that fail.
+_EARLIEST_EXPIRIES = """
+select d.provider, min(s.expires_at) as expires_at
+from subscription_manager.doc_source d join subscription_manager.subscription_state s on s.doc_source_id = d.id
+where d.state = 'active' and s.status in ('active', 'expired')
+group by d.provider
+"""
+
 _SCHEDULE_CHECKS_OF_MISDIRECTED = """
 update subscription_manager.doc_source set next_check_at = $2
 where provider = $1 and state in ('active', 'paused') and id in (
@@ -165,6 +173,10 @@ class PgConnectionStore:
                 "select min(next_check_at) from subscription_manager.doc_source"
             )
         return next_check_at
+
+    async def find_earliest_expiries(self) -> Mapping[str, datetime]:
+        async with acquire_session(self._pool) as conn:
+            return {row["provider"]: row["expires_at"] for row in await conn.fetch(_EARLIEST_EXPIRIES)}
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         # Claim and request in one transaction: a crash between them would lose a backstop for a whole interval.
