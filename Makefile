@@ -122,7 +122,7 @@ cluster-build: setup ## what the two below need: Kubernetes' programs and the im
 	@$(CLUSTER) build
 
 cluster-test: setup ## the chart on a real Kubernetes, faults while mail flows (SEED=7; see tests/cluster/README.md, State)
-	@$(CLUSTER) test $(if $(SEED),--seed $(SEED)) $(if $(PUSHES),--least-pushes $(PUSHES)) $(if $(BUILT),--built)
+	@$(CLUSTER) test $(if $(SEED),--seed $(SEED)) $(if $(PUSHES),--least-pushes $(PUSHES)) $(if $(FAULTS),--most-faults $(FAULTS)) $(if $(BUILT),--built)
 
 cluster-up: setup ## the same site without faults, until Ctrl-C
 	@$(CLUSTER) up $(if $(BUILT),--built)
