@@ -1,7 +1,7 @@
 """Every scenario renders, on both Helms, to objects that a strict API server of each version takes."""
 
 import pytest
-from chart.rendering import HELMS, KUBERNETES, SCENARIOS, render, run_helm
+from chart.rendering import EXAMPLES, HELMS, KUBERNETES, SCENARIOS, render, run_helm
 from chart.schemas import find_faults
 from chart_source import CHART
 
@@ -9,11 +9,22 @@ from chart_source import CHART
 OLDER = [("full", version) for version in KUBERNETES[:-1]]
 
 
-@pytest.mark.parametrize(("scenario", "kubernetes"), [*OLDER, *((name, KUBERNETES[-1]) for name in SCENARIOS)])
+@pytest.mark.parametrize(
+    ("scenario", "kubernetes"), [*OLDER, *((name, KUBERNETES[-1]) for name in (*SCENARIOS, *EXAMPLES))]
+)
 def test_every_object_is_what_kubernetes_takes(scenario: str, kubernetes: str) -> None:
     manifests = render(scenario)
     assert manifests
     assert [fault for manifest in manifests for fault in find_faults(manifest, kubernetes)] == []
+
+
+def test_examples_show_a_small_site_production_and_strimzi_with_keda() -> None:
+    assert EXAMPLES == ("production", "small", "strimzi-keda")
+    assert not set(EXAMPLES) & set(SCENARIOS)
+    kinds = {example: {manifest["kind"] for manifest in render(example)} for example in EXAMPLES}
+    assert {"NetworkPolicy", "PrometheusRule", "HorizontalPodAutoscaler", "Ingress"} <= kinds["production"]
+    assert {"KafkaTopic", "KafkaUser", "ScaledObject", "HTTPRoute"} <= kinds["strimzi-keda"]
+    assert kinds["small"].isdisjoint({"NetworkPolicy", "PrometheusRule", "ScaledObject"})
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)

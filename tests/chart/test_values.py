@@ -15,6 +15,22 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no object store": ({"objectStorage": {"url": ""}}, "objectStorage.url is needed"),
     "plain http": ({"publicURL": "http://mail.example.com"}, "must begin with https://"),
     "Kafka without TLS": ({"kafka": {"securityProtocol": "SASL_PLAINTEXT"}}, "has no TLS"),
+    "an object store without TLS": (
+        {"objectStorage": {"endpoint": "http://minio.data:9000"}},
+        "objectStorage.endpoint must begin with https://",
+    ),
+    "a provider without TLS": (
+        {"components": {"syncEngineWorker": {"settings": {"MAILROOM_GRAPH_URL": "http://graph.example.com/v1.0"}}}},
+        "components.syncEngineWorker.settings.MAILROOM_GRAPH_URL must begin with https://",
+    ),
+    "a database that is not verified": (
+        {
+            "components": {
+                "ingestionApi": {"extraEnv": [{"name": "MAILROOM_DATABASE_URL", "value": "postgresql://u:p@db/m"}]}
+            }
+        },
+        "components.ingestionApi.extraEnv: MAILROOM_DATABASE_URL needs .sslmode=verify-full",
+    ),
     "no time to stop": (
         {"components": {"ingestionApi": {"preStopSeconds": 10, "terminationGracePeriodSeconds": 20}}},
         "terminationGracePeriodSeconds must be longer",
@@ -34,6 +50,10 @@ def test_what_cannot_work_is_refused(case: str) -> None:
     values, sentence = REFUSED[case]
     with pytest.raises(RenderFailure, match=sentence):
         render("minimal", values)
+
+
+def test_a_trial_may_go_without_tls() -> None:
+    assert render("trial", {"objectStorage": {"endpoint": "http://minio.data:9000"}})
 
 
 @pytest.mark.parametrize("helm", HELMS)

@@ -113,14 +113,38 @@ def test_every_pod_has_its_network_policy() -> None:
         assert any(selector.items() <= labels.items() for selector in selectors), name
 
 
-def test_only_who_calls_providers_reaches_the_internet() -> None:
-    policies = {each["metadata"]["name"]: each["spec"] for each in render("full") if each["kind"] == "NetworkPolicy"}
+def test_only_who_calls_providers_reaches_the_internet_where_the_object_store_is_named() -> None:
+    store = {"to": [{"ipBlock": {"cidr": "10.3.0.0/24"}}], "ports": [{"port": 443}]}
+    manifests = render("full", {"networkPolicy": {"objectStorage": [store]}})
+    policies = {each["metadata"]["name"]: each["spec"] for each in manifests if each["kind"] == "NetworkPolicy"}
     for component in COMPONENTS:
         egress = policies[f"mailroom-{component.name}"]["egress"]
         blocks = [peer["ipBlock"] for rule in egress for peer in rule.get("to", []) if "ipBlock" in peer]
         internet = [block for block in blocks if block["cidr"] == "0.0.0.0/0"]
         assert bool(internet) is component.calls_providers, component.name
         assert all("169.254.0.0/16" in block["except"] for block in internet)
+
+
+def test_a_policy_says_of_everything_where_it_is() -> None:
+    policies = [
+        each for each in render("minimal", {"networkPolicy": {"enabled": True}}) if each["kind"] == "NetworkPolicy"
+    ]
+    assert len(policies) > len(COMPONENTS)
+    for policy in policies:
+        assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+        assert all(rule["to"] and rule.get("ports", True) for rule in policy["spec"]["egress"]), policy["metadata"]
+
+
+def test_a_policy_leads_to_the_proxy_alone_where_calls_of_the_providers_take_it() -> None:
+    proxy = {"to": [{"ipBlock": {"cidr": "10.1.1.1/32"}}], "ports": [{"port": 3128}]}
+    values = {"networkPolicy": {"enabled": True, "providers": [proxy], "objectStorage": []}}
+    policies = {
+        each["metadata"]["name"]: each["spec"] for each in render("minimal", values) if each["kind"] == "NetworkPolicy"
+    }
+    for component in COMPONENTS:
+        egress = policies[f"mailroom-{component.name}"]["egress"]
+        assert (proxy in egress) is component.calls_providers, component.name
+        assert "0.0.0.0/0" not in str(egress)
 
 
 def test_an_ingress_sends_every_path_where_the_sandboxs_reverse_proxy_sends_it() -> None:

@@ -100,6 +100,7 @@ async def test_every_document_arrives_once_whatever_dies_and_nothing_comes_twice
     third = running.log.read_text().removeprefix(first + second)
     assert third.count("✓ 1 mails delivered to") == 2
     assert "duplicate completed" in third
+    assert sorted({line for line in third.splitlines() if _DOCUMENT.match(line)}) == list_documents(first)
 
 
 def typed(example: str) -> list[str]:

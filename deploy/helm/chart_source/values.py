@@ -201,20 +201,51 @@ class HTTPRoutesValues(Values):
     )
 
 
+_PRIVATE_NETWORKS = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"]
+_TO_PRIVATE_NETWORKS = [{"ipBlock": {"cidr": network}} for network in _PRIVATE_NETWORKS]
+# Never the instance's own metadata, where credentials of the node lie.
+_TO_ANYWHERE = [
+    {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["169.254.0.0/16"]}},
+    {"ipBlock": {"cidr": "::/0", "except": ["fe80::/10"]}},
+]
+_TO_NAME_SERVERS = [
+    {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}},
+    {"ipBlock": {"cidr": "169.254.20.10/32"}},  # where each node has a name server of its own
+]
+
+
 class NetworkPolicyValues(Values):
-    enabled: bool = Field(default=False, description="Whether pods reach, and are reached by, no more than they need.")
+    # Not by default: only the installer knows where brokers, database and name servers are, and a network plug-in that
+    # enforces policies cuts off what is not named.
+    enabled: bool = Field(
+        default=False,
+        description="Whether pods reach, and are reached by, no more than they need. Check the rules below first.",
+    )
     ingress_from: KubernetesList = Field(
         default=[], description="Peers that reach the HTTP ports, such as the ingress controller; empty: any."
     )
     metrics_from: KubernetesList = Field(default=[], description="Peers that reach the health port; empty: any.")
+    dns: KubernetesList = Field(
+        default=[{"to": _TO_NAME_SERVERS, "ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]}],
+        description="Egress rules that reach the name servers.",
+    )
     kafka: KubernetesList = Field(
-        default=[{"ports": [{"port": 9092}, {"port": 9093}]}], description="Egress rules that reach the brokers."
+        default=[{"to": _TO_PRIVATE_NETWORKS, "ports": [{"port": 9092}, {"port": 9093}, {"port": 9094}]}],
+        description="Egress rules that reach the brokers: by default private networks.",
     )
     database: KubernetesList = Field(
-        default=[{"ports": [{"port": 5432}]}], description="Egress rules that reach Postgres."
+        default=[{"to": _TO_PRIVATE_NETWORKS, "ports": [{"port": 5432}]}],
+        description="Egress rules that reach Postgres: by default private networks.",
     )
     object_storage: KubernetesList = Field(
-        default=[{"ports": [{"port": 443}]}], description="Egress rules that reach the object store."
+        default=[{"to": _TO_ANYWHERE, "ports": [{"port": 443}]}],
+        description="Egress rules that reach the object store: by default anywhere, since S3 has public addresses. "
+        "Name its networks where you know them.",
+    )
+    providers: KubernetesList = Field(
+        default=[],
+        description="Egress rules that reach the providers, or `httpsProxy`; empty: port 443 of everything but "
+        "`excludedNetworks`.",
     )
     excluded_networks: list[str] = Field(
         default=["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"],

@@ -15,7 +15,7 @@ from mailroom_cluster.standins import provide_backends_image
 
 _EXAMPLES = """examples:
   python -m mailroom_cluster test --seed 7         the order of faults that a run with this seed had
-  python -m mailroom_cluster test --built --least-pushes 300
+  python -m mailroom_cluster test --built --least-pushes 300 --most-faults 2
                                                    a short run, to see a change of the chart or of the test
   python -m mailroom_cluster up                    a site without faults, until Ctrl-C
   python -m mailroom_cluster exec kubectl get pods -A
@@ -59,6 +59,7 @@ def _parse_arguments() -> argparse.Namespace:
         added.add_argument("--seed", type=int, default=random.randrange(10_000), help="decides the order of the faults")
         added.add_argument("--mails-per-second", type=float, default=5.0, help="default: %(default)s")
         added.add_argument("--least-pushes", type=int, default=3000, help="default: %(default)s")
+        added.add_argument("--most-faults", type=int, help="plays the first so many; default: all")
         added.add_argument("--built", action="store_true", help="with the images that there are, older code or not")
         added.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     parser.set_defaults(inside=False, seed=0, built=False)

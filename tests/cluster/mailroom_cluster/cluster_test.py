@@ -25,7 +25,7 @@ from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo.api import MailroomAPI
 
 _QUIET_S = 5.0
-_SETTLE_S = 420.0
+_SETTLE_S = 900.0
 _DROP_SETTLE_S = 90.0
 _DROP_MAILS = 24
 _SHOWN = 20
@@ -97,6 +97,7 @@ class _ConnectedRun:
         self._site = site
         self._seed: int = arguments.seed
         self._least_pushes: int = arguments.least_pushes
+        self._most_faults: int | None = arguments.most_faults
         self._rate: float = arguments.mails_per_second
         self._control: ControlClient
         self._api: MailroomAPI
@@ -150,7 +151,7 @@ class _ConnectedRun:
     async def _play_faults_under(self, flow: MailFlow, injector: FaultInjector) -> tuple[list[PlayedFault], list[str]]:
         """All faults while mail flows; mail flows on until there are pushes enough to judge."""
         components = tuple(component for component, _ in release.COMPONENTS.values())
-        faults = order_faults(self._seed, components, kafka_brokers.BROKERS)
+        faults = order_faults(self._seed, components, kafka_brokers.BROKERS)[: self._most_faults]
         print(f"seed {self._seed}: {', '.join(str(fault) for fault in faults)}", flush=True)
         ending = asyncio.Event()
         flowing = asyncio.create_task(flow.deliver_until(ending))

@@ -65,7 +65,7 @@ class KafkaBrokers:
                     "command": ["/bin/sh", "/files/start.sh"],
                     "ports": [{"containerPort": PORT}],
                     "volumeMounts": mounts,
-                    "resources": {"requests": {"cpu": "200m", "memory": "400Mi"}, "limits": {"memory": "1200Mi"}},
+                    "resources": {"requests": {"cpu": "150m", "memory": "400Mi"}, "limits": {"memory": "1200Mi"}},
                     "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 2},
                 }
             ],
@@ -109,7 +109,7 @@ sed "s/@NUMBER@/$number/g" /files/server.properties > server.properties
 run() {{
     heap=$1
     shift
-    tuning="-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData"
+    tuning="-XX:+UseSerialGC -XX:-UsePerfData"
     $replace java "-Xmx$heap" $tuning -Djava.awt.headless=true -Dlog4j2.configurationFile=/files/log4j2.properties \\
         -cp '{jars}/*' "$@"
 }}

@@ -8,7 +8,9 @@ import secrets
 import signal
 import subprocess
 import time
+import urllib.request
 from collections.abc import Callable
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ NODE = "node-1"
 DNS_IP = "10.96.0.10"
 # Generous, as all patience here: a machine that builds something else beside it is ten times as slow.
 _START_S = 300
+_KUBELET_HEALTH = "http://127.0.0.1:10248/healthz"
 _PAUSE_IMAGE = "localhost/pause:1"
 
 
@@ -41,6 +44,8 @@ class Kubernetes:
         self.wait_until_node_ready()
 
     def wait_until_node_ready(self) -> None:
+        # For a while the API server takes a node for ready whose kubelet is gone: this one says itself that it works.
+        _wait_for(_is_kubelet_healthy, "the kubelet is not healthy")
         _wait_for(lambda: NODE in self.kubectl("get", "nodes", "-o", "name", check=False), "the node is not registered")
         self.kubectl("wait", "--for=condition=Ready", f"node/{NODE}", f"--timeout={_START_S}s")
 
@@ -182,6 +187,14 @@ def _wait_for(holds: Callable[[], bool], otherwise: str) -> None:
         if time.monotonic() > deadline:
             raise RuntimeError(f"{otherwise} after {_START_S} s")
         time.sleep(0.2)
+
+
+def _is_kubelet_healthy() -> bool:
+    try:
+        with urllib.request.urlopen(_KUBELET_HEALTH, timeout=5) as answer:
+            return bool(answer.status == HTTPStatus.OK)
+    except OSError:
+        return False
 
 
 def _build_dns_service() -> list[dict[str, Any]]:  # Any: objects of Kubernetes' API

@@ -62,7 +62,7 @@ class PostgresServer:
                     "command": ["/bin/sh", "/files/start.sh"],
                     "ports": [{"containerPort": PORT}],
                     "volumeMounts": mounts,
-                    "resources": {"requests": {"cpu": "200m", "memory": "200Mi"}},
+                    "resources": {"requests": {"cpu": "50m", "memory": "200Mi"}},
                     "readinessProbe": {"tcpSocket": {"port": PORT}, "periodSeconds": 2},
                 }
             ],

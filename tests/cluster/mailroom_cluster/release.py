@@ -179,8 +179,9 @@ class Release:
             "migrations": {"args": ["migrate", "--grant-roles"], "topicsArgs": ["topics", "apply", "--acls"]},
             "defaults": {
                 "replicas": 1,
-                # One small node: requests decide who waits when it is full.
-                "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+                # All requests have to fit into two processors, with four workers of each kind. They decide who waits:
+                # the gateway last, since providers count its late answers.
+                "resources": {"requests": {"cpu": "25m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
                 "probes": {"startup": {"failureThreshold": 150}},
                 "extraEnv": [
                     *({"name": name, "value": variables[name]} for name in names),
@@ -191,8 +192,8 @@ class Release:
             },
             "components": {
                 "webhookGateway": {"replicas": 2, "resources": {"requests": {"cpu": "300m", "memory": "64Mi"}}},
-                "syncEngineWorker": {**workers, "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}},
-                "ingestionWorker": {**workers, "resources": {"requests": {"cpu": "50m", "memory": "64Mi"}}},
+                "syncEngineWorker": {**workers, "resources": {"requests": {"cpu": "25m", "memory": "64Mi"}}},
+                "ingestionWorker": {**workers, "resources": {"requests": {"cpu": "75m", "memory": "64Mi"}}},
             },
         }
 

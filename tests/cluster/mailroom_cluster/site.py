@@ -143,5 +143,5 @@ async def wait_until(
     """Looks again until the differences are as they should be; those at the end, also where the time is over."""
     deadline = time.monotonic() + within_s
     while not holds(differences := await find()) and time.monotonic() < deadline:  # noqa: ASYNC110
-        await asyncio.sleep(5)  # what it waits for happens in pods
+        await asyncio.sleep(10)  # what it waits for happens in pods, and looking costs them
     return differences

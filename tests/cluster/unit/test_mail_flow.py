@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from mailroom_cluster.mail_flow import Mailbox, MailFlow, read_ledger
 
-from mailroom_sandbox.provider_doubles.client import ControlClient
+from mailroom_sandbox.provider_doubles.client import ControlClient, ControlError
 
 MAILBOXES = [Mailbox("outlook", "a@outlook.test", "s1"), Mailbox("gmail", "b@gmail.test", "s2")]
 
@@ -44,6 +44,19 @@ async def test_ledger_holds_each_mail_with_the_hashes_of_its_attachments() -> No
         contents[row["message_id"]] = (hashlib.sha256(attachment.get_content()).hexdigest(),)
     assert {mail.message_id: mail.contents for mail in ledger} == contents
     assert len(ledger) == 10
+
+
+async def test_a_mail_whose_delivery_was_not_answered_counts_as_the_ledger_has_it() -> None:
+    class SlowProviders(FakeProviders):
+        async def deliver_mail(self, source: bytes, to: str, *, provider: str) -> list[str]:
+            (arrived,) = await super().deliver_mail(source, to, provider=provider)
+            if arrived == "m1":
+                raise ControlError("the sandbox does not answer")
+            return [arrived]
+
+    flow = make_flow(SlowProviders())
+    await flow.deliver(4)
+    assert len(await read_ledger(flow.control, MAILBOXES, flow.contents_by_mail)) == 4
 
 
 async def test_some_contents_come_twice_in_one_mailbox() -> None:

@@ -55,6 +55,10 @@ def _files(outcome: str) -> str:
     return f'mailroom_parser_files_total{{namespace="mail", outcome="{outcome}"}}'
 
 
+def _waiting(lane: str) -> str:
+    return f'mailroom_ingestion_backlog_age_seconds{{namespace="mail", pod="a", lane="{lane}"}}'
+
+
 def _up(pod: str) -> str:
     return f'up{{namespace="mail", job="ingestion-api", pod="{pod}"}}'
 
@@ -65,7 +69,22 @@ _RECORD = 'namespace="mail", group="g", topic="attachments"'
 _DELAY = 'mailroom_outbox_publish_delay_seconds_bucket{namespace="mail", schema="ingestion", le="%s"}'
 _LAYER = 'mailroom_parser_confinement_layer{namespace="mail", layer="seccomp_filter"}'
 
+_CLOCK = 'mailroom_process_clock_timestamp_seconds{namespace="mail", job="sync-engine-worker", pod="a"}'
+_EXPIRY = 'mailroom_subscription_manager_earliest_expiry_timestamp_seconds{namespace="mail", provider="outlook"}'
+
 CASES: dict[str, AlertCase] = {
+    "MailroomClockWrong": AlertCase(
+        fires={_CLOCK: "20+60x60"},
+        stays_quiet={_CLOCK: "5+60x60"},
+        labels={"namespace": "mail", "job": "sync-engine-worker", "pod": "a"},
+    ),
+    # At 60 minutes the end is 30 minutes away, or 70.
+    "MailroomSubscriptionExpiring": AlertCase(
+        fires={_EXPIRY: "5400x60"}, stays_quiet={_EXPIRY: "7800x60"}, labels=_OUTLOOK, severity="critical"
+    ),
+    "MailroomDocumentsWaiting": AlertCase(
+        fires={_waiting("live"): "0+60x60"}, stays_quiet={_waiting("live"): "240x60", _waiting("backfill"): "0+60x60"}
+    ),
     "MailroomProcessAbsent": AlertCase(
         fires={_up("a"): "0x60", _up("b"): "0x60"},
         stays_quiet={_up("a"): "0x60", _up("b"): "1x60"},

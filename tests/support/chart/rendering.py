@@ -15,6 +15,7 @@ Manifest = dict[str, Any]  # Any: YAML
 HELMS = ("helm3", "helm4")
 # The oldest version that the chart takes, one in the middle, the newest whose schemas we have.
 KUBERNETES = ("1.30.0", "1.34.0", "1.37.0")
+EXAMPLES = tuple(sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "examples").glob("*-values.yaml")))
 SCENARIOS = tuple(sorted(path.name.removesuffix("-values.yaml") for path in (CHART / "ci").glob("*-values.yaml")))
 _TOOLS = CHART.parents[2] / ".venv" / "tools"
 
@@ -47,10 +48,11 @@ def render(
 
 @cache
 def _render(scenario: str, values: str, helm: str, kubernetes: str) -> str:
+    folder = "examples" if scenario in EXAMPLES else "ci"
     text = run_helm(
         helm,
         *("template", "mailroom", str(CHART), "--namespace", "mail", "--kube-version", kubernetes),
-        *("--values", str(CHART / "ci" / f"{scenario}-values.yaml"), "--values", "-"),
+        *("--values", str(CHART / folder / f"{scenario}-values.yaml"), "--values", "-"),
         values=values,
     )
     return json.dumps([manifest for manifest in yaml.load_all(text, Loader=yaml.CSafeLoader) if manifest])

@@ -10,6 +10,20 @@
 {{- if not (hasSuffix "SSL" .Values.kafka.securityProtocol) -}}
 {{- fail (printf "kafka.securityProtocol %s has no TLS: take SSL or SASL_SSL (or set insecure: true, for a trial)" .Values.kafka.securityProtocol) -}}
 {{- end -}}
+{{- if hasPrefix "http://" (lower .Values.objectStorage.endpoint) -}}
+{{- fail "objectStorage.endpoint must begin with https:// (or set insecure: true, for a trial)" -}}
+{{- end -}}
+{{- range $key, $component := include "mailroom.components" . | fromYaml -}}
+{{- $values := include "mailroom.componentValues" (dict "root" $ "key" $key) | fromYaml -}}
+{{- range $name, $value := $values.settings -}}
+{{- include "mailroom.validateURL" (dict "where" (printf "components.%s.settings.%s" $key $name) "value" $value) -}}
+{{- end -}}
+{{- range $values.extraEnv -}}
+{{- if hasPrefix "MAILROOM_" .name -}}
+{{- include "mailroom.validateURL" (dict "where" (printf "components.%s.extraEnv: %s" $key .name) "value" .value) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 {{- range $key, $component := include "mailroom.components" . | fromYaml -}}
 {{- $values := include "mailroom.componentValues" (dict "root" $ "key" $key) | fromYaml -}}
@@ -33,5 +47,16 @@
 {{- end -}}
 {{- if and .Values.externalSecrets.enabled (not .Values.externalSecrets.secretStoreRef) -}}
 {{- fail "externalSecrets.secretStoreRef is needed: {name, kind} of the store" -}}
+{{- end -}}
+{{- end }}
+
+{{/* A service refuses such a URL when it starts; here it is refused before anything is installed. */}}
+{{- define "mailroom.validateURL" -}}
+{{- $url := toString .value -}}
+{{- if hasPrefix "http://" (lower $url) -}}
+{{- fail (printf "%s must begin with https:// (or set insecure: true, for a trial)" .where) -}}
+{{- end -}}
+{{- if and (regexMatch "^postgres(ql)?://" $url) (not (contains "sslmode=verify-full" $url)) -}}
+{{- fail (printf "%s needs ?sslmode=verify-full (or set insecure: true, for a trial)" .where) -}}
 {{- end -}}
 {{- end }}

@@ -5,6 +5,12 @@ Labels are few and bounded: a topic, a schema, a reason; never an id.
 
 from prometheus_client import Counter, Gauge, Histogram
 
+# Every process (web.py)
+PROCESS_CLOCK = Gauge(
+    "mailroom_process_clock_timestamp_seconds",
+    "The process's clock as Unix time when it is read: Prometheus's own time beside it shows a clock that is wrong.",
+)
+
 # Outbox relay (outbox.py)
 OUTBOX_PUBLISHED = Counter(
     "mailroom_outbox_rows_published_total", "Outbox rows that Kafka acknowledged and that were deleted.", ["schema"]
@@ -164,6 +170,11 @@ INGESTION_DOCUMENT_ATTEMPTS_FAILED = Counter(
     "mailroom_ingestion_document_retries_total",
     "Attempts at a document that failed and left it to a later attempt.",
 )
+INGESTION_BACKLOG_AGE_S = Gauge(
+    "mailroom_ingestion_backlog_age_seconds",
+    "How long the document that waits longest could have been read by now, by lane: `live` or `backfill`.",
+    ["lane"],
+)
 INGESTION_ATTEMPT_S = Histogram(
     "mailroom_ingestion_attempt_seconds",
     "From the claim of a document to its final status, or to its release for a later attempt.",
@@ -176,6 +187,11 @@ SUBSCRIPTION_STEPS = Counter(
     "Steps of a doc source's subscription (`create`, `renew`, `end`) by outcome: `done`, `retry_later` or "
     "`action_required`.",
     ["provider", "step", "outcome"],
+)
+SUBSCRIPTION_EARLIEST_EXPIRY = Gauge(
+    "mailroom_subscription_manager_earliest_expiry_timestamp_seconds",
+    "When the first subscription of an active doc source ends or has ended, as Unix time.",
+    ["provider"],
 )
 BACKSTOP_SYNCS = Counter(
     "mailroom_subscription_manager_backstop_syncs_total", "Backstop syncs of active doc sources that were requested."

@@ -22,6 +22,7 @@ from mailroom_common.errors import Fatal, Retryable
 from mailroom_common.health import Health, HealthMirror
 from mailroom_common.http_limits import LimitedHttpProtocol
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import PROCESS_CLOCK
 from mailroom_common.process import Process
 from mailroom_common.settings import ProcessSettings
 
@@ -148,6 +149,7 @@ def _add_health_routes(app: FastAPI, stopping: asyncio.Event, health: Health) ->
 
     @app.get("/metrics", include_in_schema=False)
     async def answer_metrics() -> Response:
+        PROCESS_CLOCK.set_to_current_time()
         return Response(generate_latest(), headers={"content-type": CONTENT_TYPE_LATEST})
 
 

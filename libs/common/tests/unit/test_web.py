@@ -1,4 +1,5 @@
 import asyncio
+import re
 import socket
 import time
 from collections.abc import AsyncIterator
@@ -170,7 +171,11 @@ async def test_readiness_shows_details_whether_ready_or_not(client: httpx.AsyncC
 
 
 async def test_metrics_and_the_description_are_served_and_pages_of_others_are_not(client: httpx.AsyncClient) -> None:
-    assert "python_info" in (await client.get("/metrics")).text
+    metrics = (await client.get("/metrics")).text
+    assert "python_info" in metrics
+    clock = re.search(r"^mailroom_process_clock_timestamp_seconds (\S+)$", metrics, re.MULTILINE)
+    assert clock is not None
+    assert float(clock[1]) == pytest.approx(time.time(), abs=60)
     for path in ("/docs", "/redoc"):
         assert (await client.get(path)).status_code == 404
     description = (await client.get("/openapi.json")).json()

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Coroutine
 from datetime import timedelta
 
-from ingestion.domain.lanes import LaneSchedule
+from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
 from mailroom_common.retries import backoff_s, wait_for_event
 
 log = get_logger()
@@ -18,6 +19,7 @@ _LONGEST_PAUSE_S = 5.0
 _SHORTEST_PAUSE_S = 0.05
 _PAUSE_AFTER_FAILURE_S = 1.0
 _RETENTION_INTERVAL_S = 3600.0
+_BACKLOG_INTERVAL_S = 15.0
 _STOP_GRACE_S = 2.0  # of the 8 s that a stopping process has
 
 
@@ -76,6 +78,19 @@ async def run_event_numbering(events: EventLog, signals: ChannelSignals, stoppin
             # Postgres is away; event streams show new events once they are numbered.
             log.warning("event_numbering_deferred", reason=str(error))
         await signals.wait_for_signal(Channel.EVENT_UNNUMBERED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
+
+
+async def run_backlog_report(leases: DocumentLeases, stopping: asyncio.Event) -> None:
+    """Report, as a metric, how long the oldest document waits that could be read, whoever is to read it."""
+    while not stopping.is_set():
+        try:
+            for lane in Lane:
+                due_in_s = await leases.read_seconds_until_due([lane])
+                INGESTION_BACKLOG_AGE_S.labels(lane.value).set(max(0.0, -(due_in_s or 0.0)))
+        except Retryable as error:
+            # Postgres is away; the metric keeps its value until it is back.
+            log.warning("backlog_report_deferred", reason=str(error))
+        await wait_for_event(stopping, _BACKLOG_INTERVAL_S)
 
 
 async def run_event_retention(events: EventLog, keep: timedelta, stopping: asyncio.Event) -> None:

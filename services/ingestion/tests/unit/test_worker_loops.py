@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from ingestion import worker_loops
 from ingestion.adapters.notify_listener import NotifyListener
@@ -140,3 +141,37 @@ async def test_old_events_are_deleted_batch_by_batch() -> None:
     events: Any = Events()
     await asyncio.wait_for(worker_loops.run_event_retention(events, timedelta(days=30), stopping), 5)
     assert events.kept == [timedelta(days=30)] * 3
+
+
+class WaitingDocuments:
+    """`due_in_s` by lane; an exception is raised once, with the loop's stop."""
+
+    def __init__(self, stopping: asyncio.Event, due_in_s: dict[Lane, float | Exception | None]) -> None:
+        self._stopping = stopping
+        self._due_in_s = due_in_s
+
+    async def read_seconds_until_due(self, lanes: Iterable[Lane]) -> float | None:
+        (lane,) = lanes
+        answer = self._due_in_s[lane]
+        if lane is Lane.BACKFILL or isinstance(answer, Exception):
+            self._stopping.set()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+async def report_backlog(live: float | Exception | None, backfill: float | None) -> tuple[float | None, ...]:
+    stopping = asyncio.Event()
+    documents: Any = WaitingDocuments(stopping, {Lane.LIVE: live, Lane.BACKFILL: backfill})
+    await asyncio.wait_for(worker_loops.run_backlog_report(documents, stopping), 5)
+    return tuple(REGISTRY.get_sample_value("mailroom_ingestion_backlog_age_seconds", {"lane": lane}) for lane in Lane)
+
+
+async def test_backlog_is_as_old_as_the_document_that_could_be_read_for_longest() -> None:
+    assert await report_backlog(-90.0, -7.5) == (90.0, 7.5)
+    assert await report_backlog(None, 600.0) == (0.0, 0.0)  # nothing waits; a lease or a pause ends in ten minutes
+
+
+async def test_backlog_stays_as_reported_while_postgres_is_away() -> None:
+    await report_backlog(-90.0, None)
+    assert await report_backlog(Unavailable("away"), None) == (90.0, 0.0)

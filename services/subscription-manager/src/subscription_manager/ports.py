@@ -1,6 +1,6 @@
 """The Protocols that the handlers ask for."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -76,6 +76,10 @@ class ConnectionStore(Protocol):
         """When the next check is due, None when none is scheduled."""
         ...
 
+    async def find_earliest_expiries(self) -> Mapping[str, datetime]:
+        """For each provider when the first subscription of an active doc source ends, or has ended."""
+        ...
+
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         """Request a sync of each active doc source whose backstop is due, and return how many there were."""
         ...
@@ -147,6 +151,8 @@ class GrantStore(Protocol):
     async def put_grant(
         self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int: ...
+
+    async def raise_generation(self, doc_source_id: str, *, above: int) -> int: ...
 
     async def read_grant(self, doc_source_id: str) -> StoredGrant | None: ...
 

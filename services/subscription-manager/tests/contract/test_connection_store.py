@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from connection_fakes import NOW, URLS, Clock, FakeConnectionStore, make_connection
 
-from mailroom_common.events import ClientState, DocSource, Profile, SyncReason, SyncRequest
+from mailroom_common.events import ClientState, DocSource, Profile, Relist, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
@@ -17,7 +17,13 @@ from mailroom_common.postgres import open_pool
 from mailroom_common.topics import DOC_SOURCES, SYNC_REQUESTS
 from subscription_manager.adapters.connection_store import SCHEMA, PgConnectionStore
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, CurrentSubscription
+from subscription_manager.domain.connection import (
+    Connection,
+    ConnectionState,
+    ConnectionStatus,
+    CurrentSubscription,
+    SubscriptionStatus,
+)
 from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected, PublishedVersion
 
 pytestmark = pytest.mark.stack
@@ -46,6 +52,10 @@ FULL = replace(
         renewal_count=3,
     ),
     failed_attempts=2,
+    relist_from=NOW,
+    relist_number=2,
+    version_before_deletion=3,
+    earlier_relists=(Relist(number=1, relist_from=NOW - timedelta(days=3)),),
 )
 
 
@@ -296,6 +306,28 @@ async def test_next_check_is_the_earliest_that_is_scheduled(store: StoreUnderTes
     await store.connections.add_connection(replace(ONE, next_check_at=NOW + timedelta(hours=2)))
     await store.connections.add_connection(replace(TWO, next_check_at=None))
     assert await store.connections.find_next_check_time() == NOW + timedelta(hours=2)
+
+
+async def test_earliest_end_of_a_subscription_is_of_an_active_doc_source_whether_it_has_come_or_not(
+    store: StoreUnderTest,
+) -> None:
+    assert await store.connections.find_earliest_expiries() == {}
+    ends = {ONE.id: NOW - timedelta(hours=1), TWO.id: NOW - timedelta(hours=2)}
+    for connection in (ONE, TWO):
+        subscription = CurrentSubscription(
+            subscription_id=connection.id,
+            resource="r",
+            expires_at=ends[connection.id],
+            created_or_renewed_at=NOW,
+            status=SubscriptionStatus.EXPIRED,
+        )
+        await store.connections.add_connection(replace(connection, subscription=subscription))
+    found = await store.connections.find_earliest_expiries()
+    assert found == {ONE.provider: ends[TWO.id]}
+    two = await store.connections.find_connection(TWO.id)
+    assert two is not None
+    await save_connection(store, transitions.pause_connection(two))
+    assert await store.connections.find_earliest_expiries() == {ONE.provider: ends[ONE.id]}
 
 
 async def test_version_above_another_is_published_though_nothing_changed(store: StoreUnderTest) -> None:

@@ -3,7 +3,7 @@ records its calls."""
 
 import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -21,6 +21,7 @@ from subscription_manager.domain.connection import (
     ConnectionState,
     ConnectionStatus,
     CurrentSubscription,
+    SubscriptionStatus,
     build_doc_source_event,
     raise_version,
 )
@@ -195,6 +196,14 @@ class FakeConnectionStore:
     async def find_next_check_time(self) -> datetime | None:
         return min((row.next_check_at for row in self.rows.values() if row.next_check_at is not None), default=None)
 
+    async def find_earliest_expiries(self) -> Mapping[str, datetime]:
+        found: dict[str, datetime] = {}
+        for row in self.rows.values():
+            current = row.subscription if row.state is ConnectionState.ACTIVE else None
+            if current is not None and current.status is not SubscriptionStatus.REMOVED:
+                found[row.provider] = min(found.get(row.provider, current.expires_at), current.expires_at)
+        return found
+
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         due = [
             row
@@ -341,6 +350,14 @@ class FakeGrantStore:
         self.stored[doc_source_id] = StoredGrant(
             doc_source_id, provider, provider_user_id, tokens, generation, scopes, NOW, None
         )
+        return generation
+
+    async def raise_generation(self, doc_source_id: str, *, above: int) -> int:
+        if doc_source_id not in self.stored:
+            return above
+        generation = max(self._generations[doc_source_id], above + 1)
+        self._generations[doc_source_id] = generation
+        self.stored[doc_source_id] = replace(self.stored[doc_source_id], grant_generation=generation)
         return generation
 
     async def read_grant(self, doc_source_id: str) -> StoredGrant | None:

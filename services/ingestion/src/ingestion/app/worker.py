@@ -24,7 +24,7 @@ from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders
 from ingestion.settings import WorkerSettings
-from ingestion.worker_loops import run_document_worker, run_event_numbering, run_event_retention
+from ingestion.worker_loops import run_backlog_report, run_document_worker, run_event_numbering, run_event_retention
 from mailroom_common.blobs import find_blob_folder, open_blob_store
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
@@ -102,6 +102,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
+            tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             for number in range(settings.parser_processes):
                 schedule = LaneSchedule(number, settings.parser_processes)

@@ -3,7 +3,7 @@
 The locks over all instances are here too: session advisory locks, each on a session of its own.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -55,12 +55,14 @@ _UPSERT_DOC_SOURCE = """
 insert into subscription_manager.doc_source
     (id, tenant_id, provider, profile, access, state, published_version, provider_user_id, provider_tenant, folders,
      start_at, grant_generation, client_state_hashes, next_check_at, failed_attempts, next_backstop_at,
-     provider_ended_at, sync_rows_deleted_at, created_at, relist_from, relist_number)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
+     provider_ended_at, sync_rows_deleted_at, created_at, relist_from, relist_number,
+     earlier_relists, version_before_deletion)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
 on conflict (id) do update set
     state = $6, published_version = $7, provider_user_id = $8, provider_tenant = $9, folders = $10, start_at = $11,
     grant_generation = $12, client_state_hashes = $13, next_check_at = $14, failed_attempts = $15,
-    next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18, relist_from = $20, relist_number = $21
+    next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18, relist_from = $20, relist_number = $21,
+    earlier_relists = $22, version_before_deletion = $23
 """
 
 _UPSERT_EMAIL = """
@@ -102,6 +104,14 @@ where id in (
     order by next_backstop_at limit $3 for update skip locked
 )
 returning id, tenant_id
+"""
+
+# One that the provider removed is made anew; until then another metric counts the steps that fail.
+_EARLIEST_EXPIRIES = """
+select d.provider, min(s.expires_at) as expires_at
+from subscription_manager.doc_source d join subscription_manager.subscription_state s on s.doc_source_id = d.id
+where d.state = 'active' and s.status in ('active', 'expired')
+group by d.provider
 """
 
 _SCHEDULE_CHECKS_OF_MISDIRECTED = """
@@ -163,6 +173,10 @@ class PgConnectionStore:
                 "select min(next_check_at) from subscription_manager.doc_source"
             )
         return next_check_at
+
+    async def find_earliest_expiries(self) -> Mapping[str, datetime]:
+        async with acquire_session(self._pool) as conn:
+            return {row["provider"]: row["expires_at"] for row in await conn.fetch(_EARLIEST_EXPIRIES)}
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         # Claim and request in one transaction: a crash between them would lose a backstop for a whole interval.

@@ -296,7 +296,7 @@ async def test_nothing_is_lost_where_coalescers_come_and_go(
 
     async with coalescer_process(site, window_s=WINDOW_S):
         notifying = asyncio.create_task(traffic())
-        for _ in range(3):
+        for _ in range(2):
             async with coalescer_process(site, window_s=WINDOW_S):
                 await asyncio.sleep(5)  # where the group is slow, it is told to stop before it has joined
             await asyncio.sleep(1)
