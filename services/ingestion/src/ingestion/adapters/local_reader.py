@@ -19,7 +19,7 @@ READER_MODULES = ("ingestion.readers.document", "ingestion.extract.rule_based")
 T = TypeVar("T")
 
 
-class DocumentParser(Protocol):
+class ReaderRunner(Protocol):
     async def run_reader(self, function: str, source: Path | bytes) -> JSON: ...
 
 
@@ -34,7 +34,7 @@ async def open_local_readers(pool: ParserPool) -> AsyncIterator[DocumentReaders]
 class LocalReader:
     """`Transcriber`, `DocumentClassifier` and `FieldExtractor` in one: the same process and rules serve all three."""
 
-    def __init__(self, parser: DocumentParser) -> None:
+    def __init__(self, parser: ReaderRunner) -> None:
         self._parser = parser
 
     async def transcribe_file(self, file: Path) -> Transcript:
