@@ -114,6 +114,10 @@ COALESCER_REQUESTS = Counter(
 COALESCER_NOTIFICATIONS = Counter(
     "mailroom_coalescer_notifications_total", "Notifications that the coalescer received."
 )
+COALESCER_RECOVERY_RECORDS_LEFT = Gauge(
+    "mailroom_coalescer_recovery_records_left",
+    "Changelog records that the coalescer still has to read before it takes notifications again; 0 while it works.",
+)
 
 # webhook-gateway
 GATEWAY_RESPONSES = Counter(
