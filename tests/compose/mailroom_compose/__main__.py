@@ -8,10 +8,14 @@ import socket
 import sys
 from pathlib import Path
 
+from httpx import HTTPError
+
+from mailroom_common.errors import MailroomError
 from mailroom_compose.compose_test import CheckFailed, ComposeTest, Options
 from mailroom_compose.engines import CHECKOUT, CommandFailed, find_engine
 from mailroom_compose.host_names import localhost_names_resolved
 from mailroom_compose.project import NAME, Project
+from mailroom_sandbox.provider_doubles.client import ControlError
 
 _EXAMPLES = """examples:
   python -m mailroom_compose --seed 7     the order of kills that a run with this seed had
@@ -44,8 +48,8 @@ def _run(project: Project, options: Options, state: Path) -> int:
     try:
         ComposeTest(project, options, state).run()
         failures = []
-    except (CheckFailed, CommandFailed, TimeoutError) as error:
-        failures = [str(error)]
+    except (CheckFailed, CommandFailed, TimeoutError, MailroomError, ControlError, HTTPError) as error:
+        failures = [f"{type(error).__name__}: {error}"]
     finally:
         left = [] if options.keep else project.remove()
     if left:
