@@ -10,13 +10,14 @@ _JOB_RESTARTS = {"no", "on-failure"}
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """`is_job` ends by itself, with 0; every other one is to run until it is stopped."""
+    """`is_job` ends by itself, with 0; every other one runs until it is stopped. `needs` is what `depends_on` names."""
 
     name: str
     image: str
     profiles: frozenset[str]
     is_job: bool
     has_health_check: bool
+    needs: frozenset[str]
 
 
 def read_services(config: Mapping[str, Any], profiles: Collection[str]) -> dict[str, Service]:
@@ -32,7 +33,20 @@ def _read_service(name: str, described: Mapping[str, Any]) -> Service:
         profiles=frozenset(described.get("profiles", ())),
         is_job=described.get("restart", "no") in _JOB_RESTARTS,
         has_health_check="healthcheck" in described,
+        needs=frozenset(described.get("depends_on", ())),
     )
+
+
+def order_starts(services: Mapping[str, Service]) -> list[list[str]]:
+    """Groups that start one after the other: each needs only what is in earlier ones."""
+    groups: list[list[str]] = []
+    started: set[str] = set()
+    while waiting := sorted(services.keys() - started):
+        groups.append([name for name in waiting if services[name].needs <= started])
+        if not groups[-1]:
+            raise ValueError(f"depends_on goes in a circle, or names what is not started: {', '.join(waiting)}")
+        started.update(groups[-1])
+    return groups
 
 
 def order_kills(seed: int, services: Mapping[str, Service]) -> list[str]:

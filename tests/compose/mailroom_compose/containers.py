@@ -15,13 +15,14 @@ class Container:
     service: str
     name: str
     is_running: bool
+    has_ended: bool
     pid: int
     exit_code: int
     health: str
 
     @property
     def has_ended_well(self) -> bool:
-        return not self.is_running and self.exit_code == 0
+        return self.has_ended and self.exit_code == 0
 
 
 def read_containers(inspected: Iterable[Mapping[str, Any]]) -> dict[str, Container]:
@@ -37,6 +38,7 @@ def _read_container(inspected: Mapping[str, Any]) -> Container:
         service=inspected["Config"]["Labels"][SERVICE_LABEL],
         name=inspected["Name"].lstrip("/"),  # Docker's has one
         is_running=state["Status"] == "running",
+        has_ended=state["Status"] in {"exited", "stopped"},
         pid=state["Pid"],
         exit_code=state["ExitCode"],
         health=health.get("Status") or "",

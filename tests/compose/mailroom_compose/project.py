@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from mailroom_compose.compose_file import Service, build_override, read_services
+from mailroom_compose.compose_file import Service, build_override, order_starts, read_services
 from mailroom_compose.containers import PROJECT_LABEL, Container, read_containers
 from mailroom_compose.engines import COMPOSE_FILE, CommandFailed, Engine
 
@@ -62,7 +62,26 @@ class Project:
         return {name: f"there is no image {image} here" for name, image in missing.items()}
 
     def start(self) -> None:
-        self._compose("up", "--detach", *self.services)
+        if self._engine.name == "docker":
+            self._compose("up", "--detach", *self.services)
+            return
+        # podman-compose says `--requires` for `depends_on`, and podman then restarts nothing that needs an ended job;
+        # before podman 4.6 it waits for no health either. So the order is ours here.
+        self._compose("up", "--no-start", "--no-deps", *self.services)
+        containers = self.find_containers()
+        for group in order_starts(self.services):
+            self._engine.run("start", *(containers[name].name for name in group))
+            self._wait_until_settled([name for name in group if self._is_needed(name)])
+
+    def _is_needed(self, name: str) -> bool:
+        return any(name in service.needs for service in self.services.values())
+
+    def _wait_until_settled(self, names: Sequence[str]) -> None:
+        """Jobs have ended with 0, everything else is healthy."""
+        for name in names:
+            if self.services[name].is_job:
+                self.wait_until_ended_well(name)
+        self.wait_until_healthy([name for name in names if not self.services[name].is_job])
 
     def stop(self) -> None:
         """As an operator would; volumes stay. Raises CommandFailed for containers that stay, too."""
@@ -113,9 +132,17 @@ class Project:
                 raise TimeoutError(f"not healthy after {within_s:.0f} s: {', '.join(waiting)}")
             time.sleep(_POLL_S)
 
+    def wait_until_ended_well(self, service: str, within_s: float = _HEALTHY_S) -> None:
+        """A job that failed is tried again by its restart policy."""
+        deadline = time.monotonic() + within_s
+        while not self.find_containers()[service].has_ended_well:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{service} has not ended with 0 after {within_s:.0f} s")
+            time.sleep(_POLL_S)
+
     def wait_until_ended(self, service: str, within_s: float) -> Container:
         deadline = time.monotonic() + within_s
-        while (container := self.find_containers()[service]).is_running:
+        while not (container := self.find_containers()[service]).has_ended:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"{service} has not ended after {within_s:.0f} s")
             time.sleep(_POLL_S)

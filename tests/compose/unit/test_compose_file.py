@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from mailroom_compose.compose_file import build_override, order_kills, read_services
+from mailroom_compose.compose_file import build_override, order_kills, order_starts, read_services
 
 CONFIG: dict[str, Any] = yaml.safe_load((Path(__file__).parents[3] / "docker-compose.yml").read_text())
 SERVICES = read_services(CONFIG, ("demo", "observability"))
@@ -27,6 +27,14 @@ def test_every_container_of_an_operator_is_killed_once_and_the_order_is_the_seed
     assert order != order_kills(8, SERVICES)
     around = {"identities", "blob-access", "topics", "migrate", "demo", "provider-doubles", "prometheus", "grafana"}
     assert sorted(order) == sorted(SERVICES.keys() - around)
+
+
+def test_nothing_starts_before_what_it_needs() -> None:
+    groups = order_starts(SERVICES)
+    position = {name: number for number, group in enumerate(groups) for name in group}
+    assert position.keys() == SERVICES.keys()
+    for name, service in SERVICES.items():
+        assert all(position[needed] < position[name] for needed in service.needs), name
 
 
 def test_without_timers_each_health_check_is_left_to_the_test() -> None:

@@ -28,3 +28,4 @@ def test_only_an_end_with_0_is_a_good_one() -> None:
     assert has_ended_well(Status="exited", Pid=0)
     assert not has_ended_well(Status="exited", Pid=0, ExitCode=1)
     assert not has_ended_well()
+    assert not has_ended_well(Status="created", Pid=0)
