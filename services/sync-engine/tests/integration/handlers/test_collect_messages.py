@@ -104,7 +104,9 @@ async def test_bytes_of_a_document_are_found_in_a_mail_that_looks_like_nothing(
 
 async def test_the_pictures_of_a_newsletter_are_not_even_opened(engine: Engine, outlook: FakeOutlook) -> None:
     named, nameless = logo(), File(PNG, None, "image/png", is_inline=True, content_id="x@s")
-    outlook.deliver("m1", named, nameless, subject="Spring!", headers={"list-id": "<shop>"}, sender_address="a@b.example")
+    outlook.deliver(
+        "m1", named, nameless, subject="Spring!", headers={"list-id": "<shop>"}, sender_address="a@b.example"
+    )
     await engine.complete_run()
     assert outlook.calls["open_part"] == 0
     assert await engine.read_skip_reasons() == {"logo.png": "referenced_by_body", None: "rejected_mail:newsletter"}
