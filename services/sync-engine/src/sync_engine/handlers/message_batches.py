@@ -41,6 +41,15 @@ class ProcessedBatch:
     interruption: MailroomError | None = None
 
 
+class MessageInterrupted(MailroomError):
+    """What the run has to end with came up in the middle of a message: what was done of it is kept."""
+
+    def __init__(self, processed: ProcessedMessage, interruption: MailroomError) -> None:
+        super().__init__(str(interruption))
+        self.processed = processed
+        self.interruption = interruption
+
+
 class MessageUnavailable(ProviderUnavailable):
     """The provider failed over one message: it may be the message's fault, or the provider's. The run ends, and the
     message is parked, so that the next run passes over it."""
@@ -67,6 +76,9 @@ async def process_each(
             index, ref = waiting.popleft()
             try:
                 results[index] = await _process_alone(run, ref, process_message)
+            except MessageInterrupted as interrupted:
+                results[index] = interrupted.processed
+                interruptions.append(interrupted.interruption)
             except MailroomError as error:
                 interruptions.append(error)
 
