@@ -197,6 +197,11 @@ SUBSCRIPTION_EARLIEST_EXPIRY = Gauge(
     "When the first subscription of an active doc source ends or has ended, as Unix time.",
     ["provider"],
 )
+DOC_SOURCES_REPUBLISHED = Counter(
+    "mailroom_subscription_manager_doc_sources_republished_total",
+    "Doc sources whose last record in `doc-sources` was older than the table's version, and was written again: a "
+    "process was frozen or a broker lost records. Harmless, rare.",
+)
 BACKSTOP_SYNCS = Counter(
     "mailroom_subscription_manager_backstop_syncs_total", "Backstop syncs of active doc sources that were requested."
 )

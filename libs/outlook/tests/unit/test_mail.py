@@ -57,6 +57,25 @@ async def changes(
     return await graph.list_changes(mailbox, "inbox-id", START_AT, position=position, page_token=page_token)
 
 
+@pytest.mark.parametrize(
+    ("written", "subject"),
+    [
+        pytest.param(rb"Rechnung \ud83d", "Rechnung \N{REPLACEMENT CHARACTER}", id="half a surrogate pair"),
+        pytest.param(b"Rechnung \xff", "Rechnung \N{REPLACEMENT CHARACTER}", id="no UTF-8"),
+        pytest.param(b"Rechnung \x0b", "Rechnung \x0b", id="control character"),
+        pytest.param(rb"Rechnung \u0000", "Rechnung \N{REPLACEMENT CHARACTER}", id="nul"),
+    ],
+)
+async def test_an_odd_character_in_one_subject_costs_the_page_nothing(
+    graph: GraphMail, wire: Any, outlook: Mailbox, written: bytes, subject: str
+) -> None:
+    body = page(item(0), item(1, subject="odd"), item(2), deltaLink=f"{BASE}/delta?$deltatoken=b").content
+    wire.plays(httpx.Response(200, content=b"\xef\xbb\xbf" + body.replace(b"odd", written)))
+    answer = await changes(graph, outlook)
+    assert [change.summary.subject for change in answer.changes] == ["Invoice 0", subject, "Invoice 2"]
+    assert answer.position == "/delta?$deltatoken=b"
+
+
 async def test_every_call_asks_for_immutable_ids_and_each_delta_page_for_its_size(
     graph: GraphMail, wire: Any, outlook: Mailbox
 ) -> None:
