@@ -166,6 +166,20 @@ async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: Site) 
     assert await site.engine.collected_mails() == [message_id]
 
 
+async def test_a_provider_that_now_and_then_throttles_only_slows_the_mailbox(site: Site) -> None:
+    """As steps.md of the sample `throttled-now-and-then` has it, with more refusals and a shorter wait."""
+    await site.engine.complete_run(SyncReason.CONNECT)
+    await site.sandbox.control.set_fault("unavailable", mailbox=site.address, status=429, retry_after="0.05", share=0.2)
+    expected = [await site.deliver() for _ in range(20)]
+    await site.sandbox.control.forget_calls()
+    await site.engine.complete_run(SyncReason.NOTIFICATION)
+    assert await site.engine.collected_mails() == sorted(expected)
+    assert len(await site.engine.read_attachments()) == 20
+    assert await site.engine.read_rows("parked_item") == []
+    statuses = [call["status"] for call in await site.sandbox.control.list_calls(site.address)]
+    assert statuses.count(429) >= 3
+
+
 async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twice(site: Site) -> None:
     expected = [await site.deliver()]
     await site.engine.complete_run(SyncReason.CONNECT)

@@ -38,7 +38,8 @@ class PgPages:
             await resolve_items(conn, source, update)
             await park_messages(conn, source, update.failed, now)
             await mark_listed(conn, source, update.seen_message_ids, now)
-            if update.resets_back_off and new_ids:
+            has_progress = new_ids or update.leaves_page or any(message.parts for message in retried)
+            if update.resets_back_off and has_progress:
                 await conn.execute(
                     "update sync_engine.sync_state set failed_attempts = 0 where doc_source_id = $1",
                     source.doc_source_id,

@@ -30,8 +30,9 @@ order by next_attempt_at, seq limit $5
 _LIST_DUE_PARTS = """
 with due as (
     select message_id, min(next_attempt_at) as next_attempt_at from sync_engine.message_part
-    where doc_source_id = $1 and parked_reason is not null and (
-        next_attempt_at <= $2 or ($3 and attempts > $4 and last_failed_at < $2::timestamptz - interval '5 minutes'))
+    where doc_source_id = $1 and parked_reason is not null
+      and (parked_reason = 'not_fetched' or next_attempt_at <= $2
+           or ($3 and attempts > $4 and last_failed_at < $2::timestamptz - interval '5 minutes'))
     group by message_id order by 2, 1 limit $5)
 select p.message_id, m.folder_id, m.folder, p.part_path, p.filename, p.content_type, p.size_bytes, p.parked_reason,
        p.parked_detail, p.attempts, p.first_failed_at

@@ -29,7 +29,6 @@ class SkipReason(StrEnum):
     UNOPENED_ZIP = "unopened_zip"  # an archive; these are not opened yet
     UNOPENED_TNEF = "unopened_tnef"  # a winmail.dat; these are not opened yet
     UNOPENED_SMIME = "unopened_smime"  # an encrypted or opaquely signed mail; these are not opened yet
-    UNAVAILABLE = "unavailable"  # written by earlier versions: the provider did not hand out its bytes
     GONE = "gone"  # it could not be fetched, and then the mail had it no longer
 
 

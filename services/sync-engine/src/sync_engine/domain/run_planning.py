@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from mailroom_common.events import DocSource, SyncReason
 from sync_engine.domain.message_records import RunKind, SyncState
 
-# How long a parked message or part rests, by the number of its failures; after the last, about a day each time, for ever.
+# How long a parked message or part rests, by the number of its failures; after the last, about a day each time.
 RETRY_DELAYS = (timedelta(seconds=30), timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=3))
 
 LAST_RETRY_DELAY = timedelta(days=1)

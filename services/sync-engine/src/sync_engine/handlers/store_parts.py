@@ -27,8 +27,8 @@ _REASONS: dict[type[MailroomError], ParkedReason] = {
 
 @dataclass(frozen=True, slots=True)
 class PartResults:
-    """What became of each part, in their order. `interruption` is what the run has to end with, once they are committed:
-    the parts after it are parked as not fetched."""
+    """What became of each part, in their order. `interruption` is the throttle that kept the last ones from being
+    fetched: they are parked for that, and what was done before it is kept."""
 
     parts: tuple[StoredPart | SkippedPart | ParkedPart, ...]
     interruption: Throttled | None = None
