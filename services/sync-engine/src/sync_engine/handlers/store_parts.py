@@ -88,6 +88,7 @@ class StoreParts:
                 raise
             if reason is ParkedReason.CRASHED:
                 ids = {"doc_source_id": run.doc_source_id, "message_id": message.summary.message_id}
+                # A bug of ours; the part is parked and its mail goes on without it.
                 log.exception("part_crashed", part_path=part.part_path, **ids)
             return park_part(part, reason, describe_error(error))
 
