@@ -6,6 +6,7 @@ bucket's policy allows. `python allow_blobs.py BUCKET`, with the root user's key
 
 import json
 import sys
+from typing import Any
 
 import botocore.session
 
@@ -34,7 +35,7 @@ def build_policy(bucket: str) -> str:
 
 
 def main(bucket: str) -> None:
-    client = botocore.session.get_session().create_client("s3")
+    client: Any = botocore.session.get_session().create_client("s3")  # makes its methods at run time
     client.put_bucket_policy(Bucket=bucket, Policy=build_policy(bucket))
     print(f"{len({process for process, _, _ in RIGHTS})} processes may use the bucket {bucket}")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 import trustme
+from aiokafka import TopicPartition
 from aiokafka.admin import NewTopic
 from aiokafka.errors import KafkaError
 from kafka_rights import Rights, find_rights
@@ -15,8 +16,16 @@ from pydantic import SecretStr
 from mailroom_cli.apply_acls import apply_access_rules
 from mailroom_common.kafka.client import create_admin_client, create_consumer, create_producer
 from mailroom_common.kafka.security import KafkaSecurity, SASLMechanism
-from mailroom_common.topic_access import COMPONENTS, AccessRule, Operation, Resource, list_access_rules
-from mailroom_common.topics import list_deployed_topics
+from mailroom_common.topic_access import (
+    COMPONENTS,
+    INTAKE_GROUP,
+    AccessRule,
+    Operation,
+    Resource,
+    list_access_rules,
+    list_operator_rules,
+)
+from mailroom_common.topics import NOTIFICATIONS, REPLAY_GROUP_PREFIX, list_deployed_topics
 from mailroom_sandbox.site.stack import jars
 from mailroom_sandbox.site.stack.ca import Certificates
 from mailroom_sandbox.site.stack.home import Home, find_home
@@ -110,7 +119,7 @@ async def exchange_record(access: ClusterAccess) -> bytes:
 
 async def allow_everything(kafka: SecuredKafka, principal: str) -> None:
     groups = [AccessRule(principal, Resource.GROUP, f"letters.{number}", Operation.READ) for number in range(10)]
-    topics = [AccessRule(principal, Resource.TOPIC, TOPIC, operation) for operation in Operation]
+    topics = [AccessRule(principal, Resource.TOPIC, TOPIC, each) for each in (Operation.READ, Operation.WRITE)]
     await apply_access_rules(kafka.broker.admin_access, [*topics, *groups])
 
 
@@ -155,6 +164,26 @@ async def test_acls_are_created_once_and_what_is_not_needed_is_told(kafka: Secur
     assert (second.created, second.unchanged, second.surplus) == ([], wanted, [])
     fewer = await apply_access_rules(admin, [rule for rule in wanted if rule != wanted[0]])
     assert fewer.surplus == ["User:mailroom-webhook-gateway may read topic acls.doc-sources"]
+
+
+async def test_an_operator_commits_where_a_replay_stands_and_joins_no_group_of_a_process(kafka: SecuredKafka) -> None:
+    wanted = list_operator_rules("ops.", "User:scrammed")
+    admin = create_admin_client(kafka.broker.admin_access)
+    await admin.start()
+    await admin.create_topics([NewTopic(f"ops.{NOTIFICATIONS.name}", 1, 1)])
+    await admin.close()
+    assert (await apply_access_rules(kafka.broker.admin_access, wanted)).created == wanted
+    assert (await apply_access_rules(kafka.broker.admin_access, wanted)).created == []
+    access = kafka.access_by_password("SCRAM-SHA-512", "scrammed", "scram-password")
+    place = TopicPartition(f"ops.{NOTIFICATIONS.name}", 0)
+    async with asyncio.timeout(60):
+        async with create_consumer(access, group_id=f"ops.{REPLAY_GROUP_PREFIX}one") as consumer:
+            consumer.assign([place])
+            await consumer.commit({place: 0})
+        async with create_consumer(access, group_id=f"ops.{INTAKE_GROUP}") as consumer:
+            consumer.assign([place])
+            with pytest.raises(KafkaError, match="GroupAuthorizationFailed"):
+                await consumer.commit({place: 0})
 
 
 async def test_rules_of_one_site_reach_no_topic_of_another(kafka: SecuredKafka) -> None:

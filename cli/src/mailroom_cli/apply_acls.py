@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient
-from aiokafka.errors import KafkaError, SecurityDisabled, for_code
+from aiokafka.errors import SecurityDisabled, for_code
 from aiokafka.protocol.admin import CreateAclsRequest_v1, DescribeAclsRequest
 from aiokafka.protocol.api import Request
 
+from mailroom_cli.kafka_access import open_applying_admin
 from mailroom_common.errors import Fatal, Unavailable
-from mailroom_common.kafka.client import KafkaCluster, create_admin_client
+from mailroom_common.kafka.client import KafkaCluster
 from mailroom_common.topic_access import AccessRule, Operation, Resource
 
 # Kafka's numbers: ResourceType, AclOperation, PatternType, AclPermissionType.
 _RESOURCES = {Resource.TOPIC: 2, Resource.GROUP: 3}
-_OPERATIONS = {Operation.READ: 3, Operation.WRITE: 4}
-_ANY, _LITERAL, _ALLOW = 1, 3, 3
+_OPERATIONS = {Operation.READ: 3, Operation.WRITE: 4, Operation.DESCRIBE: 8}
+_ANY, _LITERAL, _PREFIXED, _ALLOW = 1, 3, 4, 3
 _EVERY_HOST = "*"
 # A broker learns of them after whatever came before, the partitions of another site for instance.
 _VISIBLE_WITHIN_S = 120.0
@@ -41,16 +42,8 @@ async def apply_access_rules(
         Unavailable: Kafka does not answer.
         Fatal: Kafka has no authorizer, or refuses a rule.
     """
-    admin = create_admin_client(cluster, request_timeout_ms=30_000)
-    try:
-        await admin.start()
+    async with open_applying_admin(cluster) as admin:
         return await _apply_rules(admin, wanted, is_dry_run=is_dry_run)
-    except (KafkaError, OSError) as error:
-        raise Unavailable(
-            f"Kafka at {cluster.kafka_bootstrap} does not answer: {error or type(error).__name__}"
-        ) from error
-    finally:
-        await admin.close()
 
 
 async def _apply_rules(admin: AIOKafkaAdminClient, wanted: Sequence[AccessRule], *, is_dry_run: bool) -> AppliedRules:
@@ -64,7 +57,7 @@ async def _apply_rules(admin: AIOKafkaAdminClient, wanted: Sequence[AccessRule],
 
 
 def describe_rule(rule: AccessRule) -> str:
-    return f"{rule.principal} may {rule.operation} {rule.resource} {rule.name}"
+    return f"{rule.principal} may {rule.operation} {rule.resource} {rule.name}{'*' if rule.is_prefix else ''}"
 
 
 async def _read_rules(admin: AIOKafkaAdminClient, principals: set[str]) -> tuple[set[AccessRule], list[str]]:
@@ -79,20 +72,20 @@ async def _read_rules(admin: AIOKafkaAdminClient, principals: set[str]) -> tuple
         for principal, host, operation, permission in entries:
             if principal not in principals:
                 continue
-            rule = _to_rule(principal, resource, name, operation)
-            if rule and (pattern, host, permission) == (_LITERAL, _EVERY_HOST, _ALLOW):
+            rule = _to_rule(principal, resource, name, operation, pattern)
+            if rule and (host, permission) == (_EVERY_HOST, _ALLOW):
                 known.add(rule)
             else:
                 foreign.append(f"{principal} has an ACL of another kind on {name!r}")
     return known, foreign
 
 
-def _to_rule(principal: str, resource: int, name: str, operation: int) -> AccessRule | None:
+def _to_rule(principal: str, resource: int, name: str, operation: int, pattern: int) -> AccessRule | None:
     resources = {number: kind for kind, number in _RESOURCES.items()}
     operations = {number: kind for kind, number in _OPERATIONS.items()}
-    if resource not in resources or operation not in operations:
+    if resource not in resources or operation not in operations or pattern not in (_LITERAL, _PREFIXED):
         return None
-    return AccessRule(principal, resources[resource], name, operations[operation])
+    return AccessRule(principal, resources[resource], name, operations[operation], pattern == _PREFIXED)
 
 
 class _CreateAcls(Request[CreateAclsRequest_v1]):  # type: ignore[misc]  # aiokafka has no types
@@ -109,7 +102,7 @@ class _CreateAcls(Request[CreateAclsRequest_v1]):  # type: ignore[misc]  # aioka
                 (
                     _RESOURCES[rule.resource],
                     rule.name,
-                    _LITERAL,
+                    _PREFIXED if rule.is_prefix else _LITERAL,
                     rule.principal,
                     _EVERY_HOST,
                     _OPERATIONS[rule.operation],

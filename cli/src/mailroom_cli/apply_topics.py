@@ -6,10 +6,10 @@ from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import KafkaError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import TopicAlreadyExistsError, for_code
 
+from mailroom_cli.kafka_access import open_applying_admin
 from mailroom_common.errors import Fatal, Unavailable
-from mailroom_common.kafka.client import create_admin_client
 from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import DeployedTopic, list_deployed_topics
 
@@ -34,16 +34,8 @@ async def apply_topics(settings: KafkaSettings, *, is_dry_run: bool = False) -> 
         Fatal: a topic exists with another partition count, which no setting can mend, or Kafka refuses a topic.
     """
     wanted = list_deployed_topics(settings.topic_prefix, settings.kafka_replication)
-    admin = create_admin_client(settings, request_timeout_ms=30_000)
-    try:
-        await admin.start()
+    async with open_applying_admin(settings) as admin:
         return await _apply_topics(admin, wanted, is_dry_run=is_dry_run)
-    except (KafkaError, OSError) as error:
-        raise Unavailable(
-            f"Kafka at {settings.kafka_bootstrap} does not answer: {error or type(error).__name__}"
-        ) from error
-    finally:
-        await admin.close()
 
 
 async def _apply_topics(admin: AIOKafkaAdminClient, wanted: list[DeployedTopic], *, is_dry_run: bool) -> AppliedTopics:

@@ -11,7 +11,7 @@ from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import KafkaError
 
 from mailroom_common.errors import Rejected, Unavailable
-from mailroom_common.kafka.client import KafkaAddress, close_client, create_admin_client, create_consumer
+from mailroom_common.kafka.client import KafkaAddress, KafkaCluster, close_client, create_admin_client, create_consumer
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
@@ -27,6 +27,25 @@ async def open_admin(settings: KafkaAddress) -> AsyncIterator[AIOKafkaAdminClien
     try:
         await _within_time(settings, admin.start())
         yield admin
+    finally:
+        await admin.close()
+
+
+@asynccontextmanager
+async def open_applying_admin(cluster: KafkaCluster) -> AsyncIterator[AIOKafkaAdminClient]:
+    """For what changes a site: a broker that makes a thousand partitions takes its time to answer.
+
+    Raises:
+        Unavailable: Kafka does not answer, at the start or later.
+    """
+    admin = create_admin_client(cluster, request_timeout_ms=30_000)
+    try:
+        await admin.start()
+        yield admin
+    except (KafkaError, OSError) as error:
+        raise Unavailable(
+            f"Kafka at {cluster.kafka_bootstrap} does not answer: {error or type(error).__name__}"
+        ) from error
     finally:
         await admin.close()
 

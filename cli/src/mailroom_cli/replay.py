@@ -58,55 +58,45 @@ _EXAMPLES = """Examples:
 """
 
 
-@app.command("notifications", epilog=_EXAMPLES.format(name="notifications"))
-def replay_notifications(
-    since: Since = None,
-    until: Until = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that Kafka still has.")] = False,
-    partition: Partition = None,
-    from_offset: FromOffset = None,
-    to_offset: ToOffset = None,
-    tenant: Tenant = None,
-    doc_source: DocSources = [],  # noqa: B006  # typer reads it and never writes it
-    rate: Rate = 20,
-    replay_id: ReplayId = None,
-    dry_run: DryRun = False,
-    as_json: AsJSON = False,
-) -> None:
-    """Sync the mailboxes again that providers notified us of: one full run for each doc source.
+def _add_topic_command(name: str, build: BuildReplay, *, default_rate: float, description: str) -> None:
+    """The commands that go from topic to topic choose their records alike."""
 
-    Takes mail that was missed since; what is stored stays. Reads `notifications`, writes `sync-requests-backfill`.
-    """
-    selection = _select(since, until, everything, partition, from_offset, to_offset)
-    wanted = RecordFilter(tenant, frozenset(doc_source))
-    request = _TopicRequest(NotificationsReplay, selection, wanted, rate, _check_id(replay_id), dry_run, as_json)
-    options.run(request.run())
+    @app.command(name, help=description, epilog=_EXAMPLES.format(name=name))
+    def replay_topic(
+        since: Since = None,
+        until: Until = None,
+        everything: Annotated[bool, typer.Option("--all", help="All that Kafka still has.")] = False,
+        partition: Partition = None,
+        from_offset: FromOffset = None,
+        to_offset: ToOffset = None,
+        tenant: Tenant = None,
+        doc_source: DocSources = [],  # noqa: B006  # typer reads it and never writes it
+        rate: Rate = default_rate,
+        replay_id: ReplayId = None,
+        dry_run: DryRun = False,
+        as_json: AsJSON = False,
+    ) -> None:
+        selection = _select(since, until, everything, partition, from_offset, to_offset)
+        wanted = RecordFilter(tenant, frozenset(doc_source))
+        request = _TopicRequest(build, selection, wanted, rate, _check_id(replay_id), dry_run, as_json)
+        options.run(request.run())
 
 
-@app.command("attachments", epilog=_EXAMPLES.format(name="attachments"))
-def replay_attachments(
-    since: Since = None,
-    until: Until = None,
-    everything: Annotated[bool, typer.Option("--all", help="All that Kafka still has.")] = False,
-    partition: Partition = None,
-    from_offset: FromOffset = None,
-    to_offset: ToOffset = None,
-    tenant: Tenant = None,
-    doc_source: DocSources = [],  # noqa: B006  # typer reads it and never writes it
-    rate: Rate = 50,
-    replay_id: ReplayId = None,
-    dry_run: DryRun = False,
-    as_json: AsJSON = False,
-) -> None:
-    """Have stored attachments read again by the readers that run now; a former result stands until that ends.
-
-    An attachment that ingestion never recorded is recorded. Reads `attachments` and `attachments-backfill`, writes
-    `attachments-backfill`.
-    """
-    selection = _select(since, until, everything, partition, from_offset, to_offset)
-    wanted = RecordFilter(tenant, frozenset(doc_source))
-    request = _TopicRequest(AttachmentsReplay, selection, wanted, rate, _check_id(replay_id), dry_run, as_json)
-    options.run(request.run())
+_add_topic_command(
+    "notifications",
+    NotificationsReplay,
+    default_rate=20,
+    description="Sync the mailboxes again that providers notified us of: one full run for each doc source.\n\n"
+    "Takes mail that was missed since; what is stored stays. Reads `notifications`, writes `sync-requests-backfill`.",
+)
+_add_topic_command(
+    "attachments",
+    AttachmentsReplay,
+    default_rate=50,
+    description="Have stored attachments read again by the readers that run now; a former result stands until that "
+    "ends.\n\nAn attachment that ingestion never recorded is recorded. Reads `attachments` and "
+    "`attachments-backfill`, writes `attachments-backfill`.",
+)
 
 
 _MAILBOX_EXAMPLES = """Examples:

@@ -60,41 +60,34 @@ async def relist_mailboxes(api: SiteAPI, request: MailboxReplay, pacer: Pacer) -
     found = []
     for doc_source_id in request.doc_source_ids:
         await pacer.wait_turn()
-        last_run = _find_last_run(api, doc_source_id)
         body = {"relist_from": request.relist_from.isoformat()}
         if request.start_at is not None:
             body["start_at"] = request.start_at.isoformat()
         source = api.call("PATCH", f"/doc-sources/{quote_segment(doc_source_id)}", body=body)
         typer.echo(f"{source['id']} {source['address']}: asked for", err=True)
-        found.append((source, last_run))
+        found.append(source)
     deadline = None if request.wait_s is None else time.monotonic() + request.wait_s
-    return [await _describe_relist(api, source, last_run, deadline) for source, last_run in found]
+    return [await _describe_relist(api, source, deadline) for source in found]
 
 
-async def _describe_relist(
-    api: SiteAPI, source: dict[str, Any], last_run: str | None, deadline: float | None
-) -> dict[str, Any]:
+async def _describe_relist(api: SiteAPI, source: dict[str, Any], deadline: float | None) -> dict[str, Any]:
     about = {name: source[name] for name in ("id", "address", "state", "relist_from", "start_at")}
     if deadline is None:
         return about
     if source["state"] != "active":
         raise Rejected(f"{source['id']} is {source['state']}: it is listed again when it is resumed")
-    run = await _wait_for_run(api, source["id"], last_run, deadline)
+    run = await _wait_for_run(api, source["id"], source["relist_number"], deadline)
     return {**about, "new_messages": run["new_messages"], "stored_parts": run["stored_parts"]}
 
 
-def _find_last_run(api: SiteAPI, doc_source_id: str) -> str | None:
-    runs = (api.call("GET", "/sync-runs", query={"doc_source_id": doc_source_id, "limit": "1"}))["items"]
-    return None if not runs else runs[0]["started_at"]
-
-
-async def _wait_for_run(api: SiteAPI, doc_source_id: str, after: str | None, deadline: float) -> dict[str, Any]:
-    """The first full run that began after `after` and ended well; those that failed are repeated by themselves."""
+async def _wait_for_run(api: SiteAPI, doc_source_id: str, relist_number: int, deadline: float) -> dict[str, Any]:
+    """The full run that ended the re-list well; those that failed are repeated by themselves."""
     while True:
         page = api.call("GET", "/sync-runs", query={"doc_source_id": doc_source_id, "limit": "50"})
-        for run in page["items"]:
-            is_later = after is None or run["started_at"] > after
-            if is_later and run["kind"] == "all_cursors" and run["outcome"] == "done":
+        # Newest first: the oldest of them ended it, and the later ones found new mail. A later re-list has done it too.
+        for run in reversed(page["items"]):
+            is_of_relist = run["relist_number"] >= relist_number
+            if is_of_relist and run["kind"] == "all_cursors" and run["outcome"] == "done":
                 found: dict[str, Any] = run
                 return found
         if time.monotonic() > deadline:

@@ -14,7 +14,7 @@ from mailroom_cli.options import AsJSON, print_json
 from mailroom_cli.rewind_groups import rewind_groups
 from mailroom_common.errors import SettingsError
 from mailroom_common.settings import KafkaSettings, load_settings
-from mailroom_common.topic_access import COMPONENTS, list_access_rules
+from mailroom_common.topic_access import COMPONENTS, list_access_rules, list_operator_rules
 from mailroom_common.topics import list_deployed_topics
 
 app = typer.Typer(name="topics", no_args_is_help=True, help="The Kafka topics of a site.")
@@ -28,6 +28,8 @@ _EXAMPLES = """Examples:
   mailroom topics apply --acls --dry-run
 
   mailroom topics apply --acls --principal ingestion-worker=User:CN=ingestion,O=Example
+
+  mailroom topics apply --acls --operator User:anna
 """
 
 
@@ -43,6 +45,13 @@ def create_or_correct_topics(
             help="Who a process is at Kafka, instead of User:mailroom-COMPONENT. May be repeated.",
         ),
     ] = None,
+    operator: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PRINCIPAL",
+            help="With --acls: who may also run tail, topics lag, dlq and replay, as User:anna. May be repeated.",
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")] = False,
 ) -> None:
     """Create the topics that are missing and correct the settings of those that differ.
@@ -53,10 +62,12 @@ def create_or_correct_topics(
     it; the user of these must be allowed to create and alter topics, and ACLs with --acls.
     """
     principals = _parse_principals(principal or [])
+    operators = _parse_operators(operator or [], acls=acls)
     settings = load_settings(KafkaSettings)
     if acls:
         # First: a broker that makes a thousand partitions learns of nothing else meanwhile.
         rules = list_access_rules(settings.topic_prefix, principals)
+        rules += [rule for each in operators for rule in list_operator_rules(settings.topic_prefix, each)]
         _report_rules(asyncio.run(apply_access_rules(settings, rules, is_dry_run=dry_run)), is_dry_run=dry_run)
     _report_topics(asyncio.run(apply_topics(settings, is_dry_run=dry_run)), is_dry_run=dry_run)
 
@@ -69,6 +80,14 @@ def _parse_principals(given: list[str]) -> dict[str, str]:
             f"--principal is wrong: COMPONENT=TYPE:NAME is needed, once for a component; there are {', '.join(known)}"
         )
     return parsed
+
+
+def _parse_operators(given: list[str], *, acls: bool) -> list[str]:
+    if given and not acls:
+        raise SettingsError("--operator is about ACLs: give --acls too")
+    if wrong := [each for each in given if ":" not in each]:
+        raise SettingsError(f"--operator is wrong: TYPE:NAME is needed, as User:anna, and not {wrong[0]}")
+    return given
 
 
 def _report_topics(report: AppliedTopics, *, is_dry_run: bool) -> None:

@@ -16,6 +16,7 @@ SOURCE = {
     "state": "active",
     "start_at": "2026-06-01T00:00:00Z",
     "relist_from": None,
+    "relist_number": 1,
 }
 
 
@@ -44,9 +45,12 @@ class FakeAPI:
                 return httpx.Response(200, json={"items": [{}, {}], "next_cursor": None})
             case "GET" | "PATCH", "/doc-sources/s1":
                 if body:
-                    run = {"kind": "all_cursors", "outcome": "done", "new_messages": 3, "stored_parts": 4}
-                    self.runs = [{**run, "started_at": "2026-11-28T12:00:00Z"}]
-                return httpx.Response(200, json=SOURCE | (body or {}))
+                    # Newest first. A full run of before the request may end after it.
+                    run = {"kind": "all_cursors", "outcome": "done", "new_messages": 0, "stored_parts": 0}
+                    own = {**run, "relist_number": 2, "new_messages": 3, "stored_parts": 4}
+                    failed = {**own, "outcome": "retry"}
+                    self.runs = [{**run, "relist_number": 2}, own, failed, {**run, "relist_number": 1}]
+                return httpx.Response(200, json=SOURCE | {"relist_number": 2 if body else 1} | (body or {}))
         return httpx.Response(404, json={"title": "There is no such thing"})
 
     def _reprocess(self, body: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mailroom_common.topic_access import COMPONENTS, Component
+from mailroom_common.topic_access import COMPONENTS, AccessRule, Component, list_operator_rules
 from mailroom_common.topics import TOPICS, list_deployed_topics
 from reference.sources import format_table
 
@@ -27,13 +27,12 @@ hand.
 - `Describe` follows from `Read` and `Write`; an idempotent producer needs no `IdempotentWrite` on the cluster beside.
 - No process uses transactions: there are no transactional ids to allow.
 - Topics are never created by a process, the coalescer's changelog included.
-- Of the `mailroom` commands those that read or repair topics run as an operator with the rights of an administrator.
 """
 
 
 def read_kafka_acls() -> str:
     sections = [_format_component(component) for component in COMPONENTS]
-    return "\n".join([_HEAD, *sections, _format_topics()])
+    return "\n".join([_HEAD, *sections, _format_operator(), _format_topics()])
 
 
 def _format_component(component: Component) -> str:
@@ -44,6 +43,29 @@ def _format_component(component: Component) -> str:
         ["transactional ids", "none"],
     ]
     return f"## {component.name}\n\n`{component.default_principal}`\n\n{format_table(('', 'topics and groups'), rows)}"
+
+
+_OPERATOR = """## Operators
+
+`mailroom topics apply --acls --operator User:anna` gives a person what `mailroom tail`, `topics lag`, `dlq` and
+`replay` need, and no right to create, alter or delete. Whoever has it reads all mail events and results of all tenants,
+and can have records worked on again: it is for the operators of the site. `topics apply`, `topics rewind` and
+`doctor`'s look at settings of topics are an administrator's.
+"""
+
+
+def _format_operator() -> str:
+    rules = list_operator_rules("", "User:anna")
+    rows = [
+        [f"{operation.value}s {resource.value}s", _join([_name(r) for r in rules if (r.operation, r.resource) == kind])]
+        for kind in dict.fromkeys((rule.operation, rule.resource) for rule in rules)
+        for operation, resource in [kind]
+    ]
+    return f"{_OPERATOR}\n{format_table(('may', 'which'), rows)}"
+
+
+def _name(rule: AccessRule) -> str:
+    return rule.name + ("*" if rule.is_prefix else "")
 
 
 def _format_topics() -> str:

@@ -57,6 +57,14 @@ class ClientState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Relist:
+    """One request of an operator to list a mailbox again, of mail received since `relist_from`."""
+
+    number: int
+    relist_from: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFilter:
     sender_allow: list[str] = field(default_factory=list)
     sender_deny: list[str] = field(default_factory=list)
@@ -68,6 +76,7 @@ class DocSource(Event):
     """A doc source as the directory shows it. Readers keep the highest `version` per id, tombstones included.
 
     `relist_number` counts the re-lists that operators asked for; `relist_from` is what the newest one lists again.
+    `earlier_relists` reach further back than it: whoever has not begun them yet begins them with the newest.
     """
 
     version: int
@@ -87,6 +96,7 @@ class DocSource(Event):
     grant_generation: int = 0
     relist_from: datetime | None = None
     relist_number: int = 0
+    earlier_relists: list[Relist] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,12 +170,16 @@ class ConnectionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionEvent(Event):
-    """What sync-engine learned about a connection. `unannounced` counts messages that no notification announced."""
+    """What sync-engine learned about a connection. `unannounced` counts messages that no notification announced.
+
+    `source_version` is that of the doc source as sync-engine had it: `forgotten` names the deletion that it answers.
+    """
 
     kind: ConnectionKind
     detail: str | None = None
     grant_generation: int
     unannounced: int = 0
+    source_version: int = 0
 
 
 def derive_attachment_id(doc_source_id: str, message_id: str, part_path: str) -> str:

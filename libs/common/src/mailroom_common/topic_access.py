@@ -19,15 +19,19 @@ from mailroom_common.topics import (
     LIFECYCLE_EVENTS,
     MAIL_EVENTS,
     NOTIFICATIONS,
+    REPLAY_GROUP_PREFIX,
     SCHEMAS,
     SYNC_REQUESTS,
     SYNC_REQUESTS_BACKFILL,
+    TOPICS,
     Topic,
 )
 
 SYNC_WORKER_GROUP = "mailroom.sync-engine.worker"
 RESULT_RECORDER_GROUP = "mailroom.sync-engine.recorder"
 INTAKE_GROUP = "mailroom.ingestion.intake"
+_GROUP_PREFIX = "mailroom."
+_DEAD_LETTERS = ".dlq"
 
 
 def subscription_manager_group(topic: Topic) -> str:
@@ -119,16 +123,18 @@ class Resource(StrEnum):
 class Operation(StrEnum):
     READ = "read"  # of a group: to join it
     WRITE = "write"  # includes what an idempotent producer needs
+    DESCRIBE = "describe"  # of a group: to see what it has committed
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class AccessRule:
-    """One ACL: allowed from every host, for exactly this name."""
+    """One ACL: allowed from every host, for exactly this name, or for all that begin with it."""
 
     principal: str
     resource: Resource
     name: str
     operation: Operation
+    is_prefix: bool = False
 
 
 def list_access_rules(prefix: str, principals: Mapping[str, str] | None = None) -> list[AccessRule]:
@@ -139,6 +145,31 @@ def list_access_rules(prefix: str, principals: Mapping[str, str] | None = None) 
         for component in COMPONENTS
         for rule in _list_rules(component, chosen.get(component.name, component.default_principal), prefix)
     ]
+
+
+def list_operator_rules(prefix: str, principal: str) -> list[AccessRule]:
+    """What `mailroom tail`, `topics lag`, `dlq` and `replay` need: no right to create, alter or delete, and to join no
+    group of a process."""
+    reads = [name for topic in TOPICS for name in (topic.name, topic.dead_letter_topic) if name in _list_topic_names()]
+    dead_letters = [name for name in reads if name.endswith(_DEAD_LETTERS)]
+    writes = {
+        *dead_letters,  # the mark of what was retried or discarded
+        *(name.removesuffix(_DEAD_LETTERS) for name in dead_letters),  # what is retried
+        SYNC_REQUESTS_BACKFILL.name,
+        ATTACHMENTS_BACKFILL.name,
+        SCHEMAS.name,
+    }
+    return [
+        *(AccessRule(principal, Resource.TOPIC, prefix + name, Operation.READ) for name in reads),
+        *(AccessRule(principal, Resource.TOPIC, prefix + name, Operation.WRITE) for name in sorted(writes)),
+        AccessRule(principal, Resource.GROUP, prefix + _GROUP_PREFIX, Operation.DESCRIBE, is_prefix=True),
+        # Where a replay stands is kept as offsets of a group of its own.
+        AccessRule(principal, Resource.GROUP, prefix + REPLAY_GROUP_PREFIX, Operation.READ, is_prefix=True),
+    ]
+
+
+def _list_topic_names() -> frozenset[str]:
+    return frozenset(name for component in COMPONENTS for name in (*component.reads, *component.writes))
 
 
 def _list_rules(component: Component, principal: str, prefix: str) -> Iterator[AccessRule]:

@@ -1,10 +1,11 @@
-"""One suite for every blob store: a folder, and S3 as moto's server plays it."""
+"""One suite for every blob store: a folder, and S3 as moto's server plays it, or the object store of a container."""
 
 import asyncio
 import errno
 import ssl
 import tracemalloc
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
@@ -20,12 +21,19 @@ from mailroom_common.blobs import BlobNotFound, BlobStore, open_blob_store
 from mailroom_common.blobs.s3 import PART_BYTES, S3BlobStore
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 from mailroom_common.settings import BlobSettings
+from mailroom_sandbox.testkit.pytest_plugin import runs_in_containers
 
 BUCKET = "mailroom-test"
 
 
 @pytest.fixture(scope="module")
 def s3_server() -> Iterator[str]:
+    if runs_in_containers():
+        from mailroom_sandbox.testkit.container_stack import s3_container
+
+        with s3_container() as endpoint:
+            yield endpoint
+        return
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     host, port = server.get_host_and_port()
@@ -44,8 +52,8 @@ def aws(s3_server: str, session: aioboto3.Session, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(aioboto3, "Session", lambda: session)
     for name, value in {
         "AWS_ENDPOINT_URL": s3_server,
-        "AWS_ACCESS_KEY_ID": "test",
-        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_ACCESS_KEY_ID": "mailroom-test",
+        "AWS_SECRET_ACCESS_KEY": "mailroom-test",
         "AWS_DEFAULT_REGION": "us-east-1",
     }.items():
         monkeypatch.setenv(name, value)
@@ -59,7 +67,8 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         request.getfixturevalue("aws")
         url = f"s3://{BUCKET}/some/prefix"
         async with aioboto3.Session().client("s3") as client:
-            await client.create_bucket(Bucket=BUCKET)
+            with suppress(client.exceptions.BucketAlreadyOwnedByYou):  # by the test before; AWS says nothing to that
+                await client.create_bucket(Bucket=BUCKET)
     async with open_blob_store(BlobSettings(blob_url=url)) as store:
         yield store
 

@@ -1,7 +1,14 @@
 """The list of who may do what agrees with the list of topics, and is no wider than it has to be."""
 
-from mailroom_common.topic_access import COMPONENTS, AccessRule, Operation, Resource, list_access_rules
-from mailroom_common.topics import ATTACHMENTS, list_deployed_topics
+from mailroom_common.topic_access import (
+    COMPONENTS,
+    AccessRule,
+    Operation,
+    Resource,
+    list_access_rules,
+    list_operator_rules,
+)
+from mailroom_common.topics import ATTACHMENTS, DOC_SOURCES, REPLAY_GROUP_PREFIX, TOPICS, list_deployed_topics
 
 
 def test_every_name_is_a_topic_of_a_site() -> None:
@@ -35,3 +42,26 @@ def test_whoever_consumes_a_topic_may_dead_letter_its_records() -> None:
             assert not [name for name in component.writes if name.endswith(".dlq")]
         dead_lettered = {name.removesuffix(".dlq") for name in component.writes if name.endswith(".dlq")}
         assert dead_lettered <= set(component.reads) & existing
+
+
+def test_an_operator_reads_every_topic_and_writes_what_a_command_sends_again() -> None:
+    rules = list_operator_rules("staging.", "User:anna")
+    assert {rule.principal for rule in rules} == {"User:anna"}
+    assert all(rule.name.startswith("staging.") for rule in rules)
+    allowed = {(rule.resource, rule.operation, rule.name.removeprefix("staging.")) for rule in rules}
+    reads = {name for resource, operation, name in allowed if (resource, operation) == ("topic", Operation.READ)}
+    assert {topic.name for topic in TOPICS} <= reads <= {topic.name for topic in list_deployed_topics("", 1)}
+    writes = {name for resource, operation, name in allowed if (resource, operation) == ("topic", Operation.WRITE)}
+    assert {"attachments.dlq", "attachments", "attachments-backfill", "sync-requests-backfill", "schemas"} <= writes
+    # The directory is subscription-manager's own.
+    assert DOC_SOURCES.name not in writes
+
+
+def test_an_operator_joins_no_group_of_a_process() -> None:
+    groups = [rule for rule in list_operator_rules("", "User:anna") if rule.resource is Resource.GROUP]
+    assert {(rule.name, rule.operation) for rule in groups if rule.is_prefix} == {
+        ("mailroom.", Operation.DESCRIBE),
+        (REPLAY_GROUP_PREFIX, Operation.READ),
+    }
+    processes = [group for component in COMPONENTS for group in component.groups]
+    assert not [group for group in processes if group.startswith(REPLAY_GROUP_PREFIX)]

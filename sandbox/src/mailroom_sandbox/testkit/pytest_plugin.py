@@ -1,10 +1,12 @@
 """Pytest plugin: a real Kafka and a real Postgres for the session, and what holds for every test.
 
 `MAILROOM_TEST_KAFKA` and `MAILROOM_TEST_DATABASE_URL` name servers that run already; without them private ones are
-started in a temporary folder and are gone with the session. Topics and groups are shared: tests take a random prefix.
+started in a temporary folder and are gone with the session, or in containers with `MAILROOM_TEST_STACK=containers`.
+Topics and groups are shared: tests take a random prefix.
 """
 
 import asyncio
+import gc
 import os
 import secrets
 import tempfile
@@ -38,11 +40,36 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Thousands of tests are collected without looking for garbage among them, half the CPU; they all stay."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def runs_in_containers() -> bool:
+    """Testcontainers is imported by who asks for it only: it talks to the engine as soon as it is."""
+    stack = os.environ.get("MAILROOM_TEST_STACK") or "embedded"
+    if stack not in ("embedded", "containers"):
+        raise pytest.UsageError(f"MAILROOM_TEST_STACK={stack}: there are `embedded` and `containers`")
+    return stack == "containers"
+
+
 @pytest.fixture(scope="session")
 def kafka_bootstrap(_stack_folder: Path) -> Iterator[str]:
     given = os.environ.get("MAILROOM_TEST_KAFKA")
     if given:
         yield given
+        return
+    if runs_in_containers():
+        from mailroom_sandbox.testkit.container_stack import kafka_container  # see runs_in_containers
+
+        with kafka_container(_stack_folder / "kafka") as bootstrap:
+            yield bootstrap
         return
     port = free_port()
     kafka = Kafka(
@@ -66,6 +93,12 @@ def postgres_server_url(_stack_folder: Path) -> Iterator[str]:
     given = os.environ.get("MAILROOM_TEST_DATABASE_URL")
     if given:
         yield given
+        return
+    if runs_in_containers():
+        from mailroom_sandbox.testkit.container_stack import postgres_container
+
+        with postgres_container() as url:
+            yield url
         return
     postgres = Postgres(
         _stack_folder / "postgres",

@@ -106,6 +106,10 @@ class DocumentLeases(Protocol):
         """Let the document wait for another attempt. `count_attempt` False: this one says nothing about it."""
         ...
 
+    async def list_copies(self, lease: DocumentLease) -> Sequence[str]:
+        """Keys under which other attachments of the document were uploaded; most of these blobs are deleted."""
+        ...
+
     async def reserve_archive_path(self, lease: DocumentLease, paths: Iterable[str]) -> str | None:
         """The first of the paths that no other document has; None when the lease is lost, or all are taken."""
         ...
@@ -225,9 +229,12 @@ class DocumentFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredContent:
+    """`copy_keys` are those of its further attachments: after a restore one of these may be what is left."""
+
     content_type: str
     size_bytes: int
     blob_key: str
+    copy_keys: Sequence[str]
     filename: str | None
 
 

@@ -111,6 +111,7 @@ class FakeLeases:
     finished: list[tuple[DocumentLease, DocumentOutcome]] = field(default_factory=list)
     releases: list[tuple[DocumentLease, datetime, str, bool]] = field(default_factory=list)
     reserved: list[str] = field(default_factory=list)
+    copies: list[str] = field(default_factory=list)
 
     async def claim_document(self, lanes: Sequence[Lane] = tuple(Lane)) -> DocumentLease | None:
         return self.waiting.pop(0) if self.waiting else None
@@ -136,6 +137,9 @@ class FakeLeases:
     ) -> bool:
         self.releases.append((lease, not_before, error, count_attempt))
         return not self.is_lost
+
+    async def list_copies(self, lease: DocumentLease) -> Sequence[str]:
+        return self.copies
 
     async def reserve_archive_path(self, lease: DocumentLease, paths: Iterable[str]) -> str | None:
         if self.is_lost:

@@ -202,9 +202,10 @@ async def _run_kafka_side(parts: Parts, process: Process, kafka_connected: async
         # Whichever fails ends the group, and with it the process: none of them may be missing silently.
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.load_and_follow(stopping))
-            tasks.create_task(_follow_own_topic(parts, directory, stopping))
+            versions_agree = asyncio.Event()
+            tasks.create_task(_follow_own_topic(parts, directory, versions_agree, stopping))
             for consumer in consumers.values():
-                tasks.create_task(consumer.consume_records(stopping))
+                tasks.create_task(_consume_once_versions_agree(consumer, versions_agree, stopping))
             tasks.create_task(relay.run_relay(stopping))
             tasks.create_task(reconciler.run_reconciler(stopping))
             tasks.create_task(backstops.run_backstops(stopping))
@@ -284,9 +285,24 @@ async def _schedule_checks_of_misdirected(parts: Parts) -> None:
             await parts.connections.schedule_checks_of_misdirected(name, urls, parts.clock())
 
 
-async def _follow_own_topic(parts: Parts, directory: DocSourceDirectory, stopping: asyncio.Event) -> None:
+async def _consume_once_versions_agree(
+    consumer: WindowedConsumer, versions_agree: asyncio.Event, stopping: asyncio.Event
+) -> None:
+    """After a restore events are read again of what the table does not know. Those are told from newer ones by versions
+    and generations that the table has only once it was compared with the topic."""
+    waits = [asyncio.create_task(event.wait()) for event in (versions_agree, stopping)]
+    await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    for wait in waits:
+        wait.cancel()
+    await consumer.consume_records(stopping)
+
+
+async def _follow_own_topic(
+    parts: Parts, directory: DocSourceDirectory, versions_agree: asyncio.Event, stopping: asyncio.Event
+) -> None:
     await directory.load_sources()
-    versions = await RepublishDocSources(parts.connections, directory, parts.clock).reconcile_with_topic()
+    versions = await RepublishDocSources(parts.connections, parts.tokens, directory, parts.clock).reconcile_with_topic()
+    versions_agree.set()
     if versions.lifted or versions.rebuilt:
         parts.wake.set()
     log.info(

@@ -9,7 +9,7 @@ import asyncpg
 import pytest
 from connection_fakes import NOW, URLS, Clock, FakeConnectionStore, make_connection
 
-from mailroom_common.events import ClientState, DocSource, Profile, SyncReason, SyncRequest
+from mailroom_common.events import ClientState, DocSource, Profile, Relist, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
@@ -52,6 +52,10 @@ FULL = replace(
         renewal_count=3,
     ),
     failed_attempts=2,
+    relist_from=NOW,
+    relist_number=2,
+    version_before_deletion=3,
+    earlier_relists=(Relist(number=1, relist_from=NOW - timedelta(days=3)),),
 )
 
 

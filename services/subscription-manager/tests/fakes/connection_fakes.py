@@ -352,6 +352,14 @@ class FakeGrantStore:
         )
         return generation
 
+    async def raise_generation(self, doc_source_id: str, *, above: int) -> int:
+        if doc_source_id not in self.stored:
+            return above
+        generation = max(self._generations[doc_source_id], above + 1)
+        self._generations[doc_source_id] = generation
+        self.stored[doc_source_id] = replace(self.stored[doc_source_id], grant_generation=generation)
+        return generation
+
     async def read_grant(self, doc_source_id: str) -> StoredGrant | None:
         if doc_source_id in self.sealed_with_retired_key:
             raise CannotUnseal("a secret is sealed with key old, which MAILROOM_TOKEN_KEYS does not have")

@@ -205,7 +205,10 @@ async def test_delete_ends_the_provider_side_and_waits_for_sync_engine_before_th
         assert await site.providers.control.list_subscriptions() == []
         published = await read_versions(site, doc_source_id)
         assert published[-1].state.value == "deleting"
-        await site.publish_event(CONNECTION_EVENTS, _make_connection_event(doc_source_id, ConnectionKind.FORGOTTEN))
+        forgotten = _make_connection_event(
+            doc_source_id, ConnectionKind.FORGOTTEN, source_version=published[-1].version
+        )
+        await site.publish_event(CONNECTION_EVENTS, forgotten)
         await wait_for_answer(lambda: is_unknown(site, doc_source_id))
     async with site.run_instance():  # a second life: the soft-deleted row is not published again, and not brought back
         assert (await site.call_api("GET", "/doc-sources")).json()["items"] == []
@@ -352,7 +355,12 @@ async def test_version_that_the_topic_lost_is_published_again_at_the_next_start(
 
 
 def _make_connection_event(
-    doc_source_id: str, kind: ConnectionKind, *, generation: int = 1, at: datetime | None = None
+    doc_source_id: str,
+    kind: ConnectionKind,
+    *,
+    generation: int = 1,
+    at: datetime | None = None,
+    source_version: int = 0,
 ) -> ConnectionEvent:
     return ConnectionEvent(
         event_id=f"{kind}-{generation}",
@@ -361,6 +369,7 @@ def _make_connection_event(
         doc_source_id=doc_source_id,
         kind=kind,
         grant_generation=generation,
+        source_version=source_version,
     )
 
 

@@ -74,7 +74,8 @@ class SyncStates(Protocol):
     async def forget_source(self, source: DocSource) -> None:
         """Remove all rows of a `deleting` source but a soft-deleted one, and report `forgotten`, in one transaction.
 
-        Documents and their blobs are ingestion's and stay. A source that was forgotten before is not reported again.
+        Documents and their blobs are ingestion's and stay. A source that was forgotten before is reported again only in
+        a later version.
         """
         ...
 
@@ -128,8 +129,10 @@ class Uploads(Protocol):
 
 
 class SyncRuns(Protocol):
-    async def start_run(self, source: DocSource, kind: RunKind, reasons: Iterable[str], started_at: datetime) -> str:
-        """Store that the run has begun, and return its id."""
+    async def start_run(
+        self, source: DocSource, kind: RunKind, reasons: Iterable[str], started_at: datetime, *, relist_number: int = 0
+    ) -> str:
+        """Store that the run has begun, and return its id. `relist_number` is of the newest re-list that was begun."""
         ...
 
     async def finish_run(self, run_id: str, report: RunReport, finished_at: datetime) -> None: ...

@@ -82,7 +82,7 @@ class TokenStore:
     async def put_grant(
         self, doc_source_id: str, provider: str, provider_user_id: str, tokens: StoredTokens, scopes: frozenset[str]
     ) -> int:
-        """Store a new consent over whatever was there, and return its generation, greater than any before."""
+        """Store a new consent over whatever was there, and return its generation, greater than any before it here."""
         async with acquire_session(self._pool) as conn:
             grant_generation: int = await conn.fetchval(
                 'insert into mailroom_tokens."grant" '
@@ -100,6 +100,20 @@ class TokenStore:
                 tokens.expires_at,
             )
         return grant_generation
+
+    async def raise_generation(self, doc_source_id: str, *, above: int) -> int:
+        """Have the stored grant be of a later generation than `above`, and return it; `above` where there is none.
+
+        For a restored database, which has lost a newer grant: what was refused to that one is not refused to this.
+        """
+        async with acquire_session(self._pool) as conn:
+            raised: int | None = await conn.fetchval(
+                'update mailroom_tokens."grant" set grant_generation = greatest(grant_generation, $2::bigint + 1) '
+                "where doc_source_id = $1 returning grant_generation",
+                doc_source_id,
+                above,
+            )
+        return above if raised is None else raised
 
     async def read_grant(self, doc_source_id: str) -> StoredGrant | None:
         async with acquire_session(self._pool) as conn:

@@ -133,6 +133,17 @@ async def test_each_consent_raises_the_generation_also_after_a_forgetting(store:
     assert await store.put_grant(one, "outlook", "user", TOKENS, SCOPES) == 3
 
 
+async def test_generation_exceeds_one_that_was_published_of_a_grant_that_is_lost(store: TokenStore) -> None:
+    one, other = str(uuid4()), str(uuid4())
+    await store.put_grant(one, "outlook", "user", TOKENS, SCOPES)
+    assert await store.raise_generation(one, above=8) == 9
+    assert await store.raise_generation(one, above=8) == 9, "a repeat changes nothing"
+    grant = await store.read_grant(one)
+    assert grant is not None
+    assert (grant.grant_generation, grant.tokens) == (9, TOKENS)
+    assert await store.raise_generation(other, above=3) == 3, "there is none"
+
+
 async def test_forgetting_leaves_no_secret_and_no_account(store: TokenStore, pool: asyncpg.Pool) -> None:
     one = str(uuid4())
     await store.put_grant(one, "gmail", "forgotten-user", TOKENS, SCOPES)

@@ -206,8 +206,10 @@ def test_the_fingerprints_of_our_schemas_are_pinned() -> None:
 PINNED = {
     "attachments/v1": "3dced020d195eee0",
     "connection-events/v1": "12b75e32e6f4c010",
+    "connection-events/v2": "038dc110efe7791d",
     "doc-sources/v1": "abf16f7458c83358",
     "doc-sources/v2": "6c386c00a51446cc",
+    "doc-sources/v3": "dc79352920f1f10c",
     "ingestion-results/v1": "50d3d0f9a034176b",
     "lifecycle-events/v1": "0f96ff914501736a",
     "mail-events/v1": "4525c75da54258dc",

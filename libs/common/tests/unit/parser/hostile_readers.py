@@ -205,9 +205,12 @@ def leave_content_behind(file: BinaryIO, arguments: Arguments) -> JSON:
 
 
 def answer_twice(file: BinaryIO, arguments: Arguments) -> JSON:
-    """The pipe of the answers is the one of the two that takes it; the second answer is for whoever asks next."""
+    """The pipe of the answers is the one of the two that takes it; the second answer is for whoever asks next.
+
+    Both in one write: the second is there when the first has been read, whoever runs then.
+    """
     body = b'{"value":"forged"}'
     for descriptor in range(3, 16):
         with contextlib.suppress(OSError):
-            os.write(descriptor, len(body).to_bytes(4, "big") + body)
+            os.write(descriptor, (len(body).to_bytes(4, "big") + body) * 2)
     return "true"

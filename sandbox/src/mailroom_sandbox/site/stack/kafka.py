@@ -94,7 +94,7 @@ class Kafka:
     async def wait_until_ready(self) -> None:
         """Returns once metadata is answered; Fatal when the process ends first or takes too long."""
         deadline = asyncio.get_running_loop().time() + READY_S
-        while not await self._is_answering():
+        while not await is_cluster_answering(self.admin_access):
             if not self.child.is_running or asyncio.get_running_loop().time() > deadline:
                 raise Fatal(f"Kafka does not answer; the end of {self._log}:\n{child.read_tail(self._log)}")
             await asyncio.sleep(0.1)
@@ -104,22 +104,6 @@ class Kafka:
         if self._child is None:
             return True
         return await self._child.stop_process(signal.SIGTERM, grace_s) in (_STOPPED, -signal.SIGTERM, 0)
-
-    async def _is_answering(self) -> bool:
-        try:
-            # Without this the client logs an error for each refused connection of a start.
-            _, writer = await asyncio.open_connection("127.0.0.1", self._port)
-        except OSError:
-            return False
-        writer.close()
-        admin = create_admin_client(self.admin_access, request_timeout_ms=2000)
-        try:
-            await admin.start()
-            return bool((await admin.describe_cluster())["brokers"])
-        except (KafkaError, OSError):
-            return False
-        finally:
-            await admin.close()
 
     def _format_storage(self) -> None:
         """Formats beside and moves into place: a half formatted folder can be neither used nor formatted again."""
@@ -163,6 +147,25 @@ controller.quorum.bootstrap.servers=127.0.0.1:{self._controller_port}
             tuning.append("-XX:TieredStopAtLevel=1")
         settings = ["-Djava.awt.headless=true", "-Dlog4j2.configurationFile=log4j2.properties"]
         return [find_java(), "-Xms64m", f"-Xmx{heap}", *tuning, *settings, "-cp", f"{self._jars}/*"]
+
+
+async def is_cluster_answering(access: ClusterAccess) -> bool:
+    """Whether its first broker takes connections and knows the cluster."""
+    host, _, port = access.kafka_bootstrap.rpartition(":")
+    try:
+        # Without this the client logs an error for each refused connection of a start.
+        _, writer = await asyncio.open_connection(host, int(port))
+    except OSError:
+        return False
+    writer.close()
+    admin = create_admin_client(access, request_timeout_ms=2000)
+    try:
+        await admin.start()
+        return bool((await admin.describe_cluster())["brokers"])
+    except (KafkaError, OSError):
+        return False
+    finally:
+        await admin.close()
 
 
 def find_java() -> str:

@@ -84,7 +84,7 @@ class Postgres:
     async def wait_until_ready(self) -> None:
         """Returns once the database `mailroom` is there; Fatal when the process ends first or takes too long."""
         deadline = asyncio.get_running_loop().time() + READY_S
-        while not await self._is_answering():
+        while not await is_server_answering(self.server_url):
             if not self.child.is_running or asyncio.get_running_loop().time() > deadline:
                 raise Fatal(f"Postgres does not answer; the end of {self._log}:\n{child.read_tail(self._log)}")
             await asyncio.sleep(0.05)
@@ -95,14 +95,6 @@ class Postgres:
         if self._child is None:
             return True
         return await self._child.stop_process(signal.SIGINT, grace_s) == 0
-
-    async def _is_answering(self) -> bool:
-        try:
-            connection = await asyncpg.connect(self.server_url, timeout=5)
-        except (OSError, TimeoutError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError):
-            return False
-        await connection.close()
-        return True
 
     def _create_cluster(self) -> None:
         """Made beside and moved into place, so that an interrupted start leaves nothing half made."""
@@ -145,6 +137,15 @@ class Postgres:
         owner = self._identity.user or 0
         for found in (path, *path.rglob("*")):
             os.chown(found, owner, owner)
+
+
+async def is_server_answering(url: str) -> bool:
+    try:
+        connection = await asyncpg.connect(url, timeout=5)
+    except (OSError, TimeoutError, asyncpg.PostgresConnectionError, asyncpg.CannotConnectNowError):
+        return False
+    await connection.close()
+    return True
 
 
 async def ensure_database(server_url: str, name: str) -> None:

@@ -43,6 +43,10 @@ _CLAIM = """
 """
 _FIRST_INTAKE = "select * from ingestion.intake where attachment_id = $1"
 _INTAKES = "select * from ingestion.intake where document_id = $1 order by seq"
+_COPIES = """
+    select uploaded_blob_key from ingestion.intake
+    where document_id = $1 and tenant_id = $2 and uploaded_blob_key <> $3 order by seq
+"""
 _RENEW = """
     update ingestion.document set next_attempt_at = now() + $3::interval
     where document_id = $1 and lease_token = $2
@@ -179,6 +183,11 @@ class PgDocumentLeases:
             # Workers may be waiting until another document is due, which is later than this one.
             await conn.execute("select pg_notify($1, '')", Channel.DOCUMENT_DUE.value)
             return changed is not None
+
+    async def list_copies(self, lease: DocumentLease) -> Sequence[str]:
+        async with acquire_session(self._pool) as conn:
+            rows = await conn.fetch(_COPIES, lease.document_id, lease.tenant_id, lease.blob_key)
+            return [row["uploaded_blob_key"] for row in rows]
 
     async def reserve_archive_path(self, lease: DocumentLease, paths: Iterable[str]) -> str | None:
         async with acquire_session(self._pool) as conn:

@@ -58,17 +58,21 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
         content = await catalog.find_content(caller.tenant_id, str(document_id))
         if content is None:
             raise not_found()
-        chunks = blobs.read_blob(content.blob_key)
-        try:
-            # Before the answer begins: afterwards a missing blob could not be told by its status.
-            first = await anext(chunks, b"")
-        except BlobNotFound:
-            raise HTTPProblem(404, "The content of this document is gone") from None
-        return StreamingResponse(
-            _prepend_chunk(first, chunks), headers=_build_content_headers(content), media_type=_served_type(content)
-        )
+        chunks = await _open_content(blobs, content)
+        return StreamingResponse(chunks, headers=_build_content_headers(content), media_type=_served_type(content))
 
     return router
+
+
+async def _open_content(blobs: BlobStore, content: StoredContent) -> AsyncIterator[bytes]:
+    for key in (content.blob_key, *content.copy_keys):
+        chunks = blobs.read_blob(key)
+        try:
+            # Before the answer begins: afterwards a missing blob could not be told by its status.
+            return _prepend_chunk(await anext(chunks, b""), chunks)
+        except BlobNotFound:
+            continue  # after a restore what is kept may be the copy of another attachment
+    raise HTTPProblem(404, "The content of this document is gone")
 
 
 def _build_content_headers(content: StoredContent) -> dict[str, str]:

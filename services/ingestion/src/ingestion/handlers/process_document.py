@@ -125,7 +125,28 @@ class DocumentProcessor:
                     return
 
     async def _read_and_archive(self, lease: DocumentLease) -> DocumentOutcome:
-        async with self._blobs.fetch_blob(lease.blob_key) as file:
+        try:
+            return await self._read_blob(lease, lease.blob_key)
+        except BlobNotFound:
+            outcome = await self._read_any_copy(lease)
+            if outcome is None:
+                raise
+            return outcome
+
+    async def _read_any_copy(self, lease: DocumentLease) -> DocumentOutcome | None:
+        """The same content as another attachment brought it, None where no such copy is left.
+
+        After a restore a document may name the blob that was deleted as a duplicate's. The others are looked for at
+        each reading, and the document is not made to name another one: a copy is deleted only while the blob that the
+        document names is there (`AttachmentRecorder`), in whatever order that and this happen.
+        """
+        for key in await self._leases.list_copies(lease):
+            with suppress(BlobNotFound, BlobMismatch):
+                return await self._read_blob(lease, key)
+        return None
+
+    async def _read_blob(self, lease: DocumentLease, key: str) -> DocumentOutcome:
+        async with self._blobs.fetch_blob(key) as file:
             # Before it is read: a result must never be that of other bytes than its record named.
             if file.sha256 != lease.content_sha256:
                 raise BlobMismatch(f"the blob of document {lease.document_id} has other content")

@@ -47,8 +47,11 @@ class AttachmentRecorder:
         if not await self._blobs.has_blob(blob.kept_key):
             # After a restore the attachments of one content may come in another order than before: then the document
             # names the blob of what was a duplicate, which is gone, and these bytes are the only ones left.
-            # The blob that a document names is gone; the copy of its duplicate is kept, under the key that is named.
-            log.error("kept_blob_missing", kept_key=blob.kept_key, copy_key=blob.key)
+            # The blob that a document names is gone; the copy of its duplicate is kept, and the document is read from
+            # it.
+            log.warning("kept_blob_missing", kept_key=blob.kept_key, copy_key=blob.key)
+            # Again, where it was final without any copy. Once: a record that comes again names the same replay.
+            await self._rereads.request_by_attachment(stored, f"copy-{stored.attachment_id}")
             return
         if not await self._blobs.delete_blob_of_content(blob.key, stored.content_sha256):
             raise Rejected(

@@ -160,7 +160,7 @@ async def test_a_worker_says_how_its_parser_is_confined_and_does_not_start_witho
     layers = answer["details"]["parser_confinement"]
     assert {name for name, holds in layers.items() if holds} >= REQUIRED_LAYERS.keys()
 
-    monkeypatch.setattr("mailroom_common.parser.pool.has_required_layers", lambda _layers: False)
+    monkeypatch.setattr("mailroom_common.parser.processes.has_required_layers", lambda _layers: False)
     with pytest.RaisesGroup(ParserUnconfined):
         await worker.run(settings(), Process("ingestion_worker"))
     async with running_worker(settings(parser_unconfined=True)):

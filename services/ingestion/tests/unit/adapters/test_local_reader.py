@@ -7,7 +7,8 @@ import pytest
 from generated_invoices import CII, text_page
 
 from ingestion.adapters.local_reader import READER_MODULES, LocalReader
-from mailroom_common.parser import UnreadableFile
+from ingestion.domain.transcript import Transcript
+from mailroom_common.parser import JSON, ParserCrashed, UnreadableFile
 from mailroom_common.parser.pool import ParserPool
 
 
@@ -40,3 +41,23 @@ async def test_a_readers_reason_comes_through(reader: LocalReader, tmp_path: Pat
     with pytest.raises(UnreadableFile) as refused:
         await reader.transcribe_file(file)
     assert refused.value.reason == "not_a_document"
+
+
+class TakenOverParser:
+    """A process that answers what its file wants."""
+
+    def __init__(self, answer: JSON) -> None:
+        self._answer = answer
+
+    async def run_reader(self, function: str, source: Path | bytes) -> JSON:
+        return self._answer
+
+
+@pytest.mark.parametrize("answer", [None, 5, [], {}, {"lines": 5}, {"lines": [[1, 2]]}, {"lines": [[1, 2, 3, ["x"]]]}])
+async def test_an_answer_of_another_shape_is_a_crash_of_the_reader(answer: JSON) -> None:
+    reader = LocalReader(TakenOverParser(answer))
+    with pytest.raises(ParserCrashed, match="an answer of another shape"):
+        await reader.transcribe_file(Path("any"))
+    for read in (reader.classify_transcript, reader.extract_fields):
+        with pytest.raises(ParserCrashed, match="an answer of another shape"):
+            await read(Transcript("application/pdf", 1))

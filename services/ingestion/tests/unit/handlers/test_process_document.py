@@ -135,6 +135,16 @@ async def test_a_missing_blob_is_looked_for_again_and_then_named(
     assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "blob_missing")
 
 
+async def test_a_document_whose_blob_is_gone_is_read_from_a_copy_with_the_same_content(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    content = blobs.blobs.pop(leases.waiting[0].blob_key)
+    leases.copies = ["documents/gone.pdf", "documents/other.pdf", "documents/copy.pdf"]
+    blobs.blobs = {"documents/other.pdf": b"%PDF-1.7 something else", "documents/copy.pdf": content}
+    await process(FakeReading(PAGE, extraction=DONE)).process_next()
+    assert (end(leases).status, leases.releases) == (ResultStatus.COMPLETED, [])
+
+
 async def test_a_blob_with_other_content_is_never_read(process: Process, leases: FakeLeases, blobs: FakeBlobs) -> None:
     blobs.blobs["documents/1.pdf"] = b"%PDF-1.7 something else"
     leases.waiting[:] = [build_lease(attempt=3)]

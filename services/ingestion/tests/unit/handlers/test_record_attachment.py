@@ -86,8 +86,11 @@ async def test_a_blob_with_other_content_than_its_record_says_is_kept_and_the_re
 
 async def test_the_only_copy_that_is_left_is_never_deleted(tmp_path: Path) -> None:
     blobs = FakeBlobs(tmp_path, {"documents/2.pdf": PDF})
-    await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), FakeRereads(), blobs)(record(build_record()))
+    duplicate = build_record()
+    rereads = FakeRereads(duplicate.attachment_id)
+    await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), rereads, blobs)(record(duplicate))
     assert list(blobs.blobs) == ["documents/2.pdf"]
+    assert rereads.requests == [(duplicate.attachment_id, f"copy-{duplicate.attachment_id}")], "read from it"
 
 
 async def test_a_duplicate_whose_blob_is_gone_already_is_done(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import asyncpg
 
-from mailroom_common.events import Access, ClientState, Profile
+from mailroom_common.events import Access, ClientState, Profile, Relist
 from subscription_manager.domain.connection import (
     Connection,
     ConnectionState,
@@ -37,6 +37,10 @@ def parse_connection(row: asyncpg.Record) -> Connection:
         grant_generation=row["grant_generation"],
         relist_from=row["relist_from"],
         relist_number=row["relist_number"],
+        earlier_relists=tuple(
+            Relist(number=relist["number"], relist_from=datetime.fromisoformat(relist["relist_from"]))
+            for relist in row["earlier_relists"]
+        ),
         connection_status=None if status is None else ConnectionStatus(status),
         connection_reason=row["connection_reason"],
         current_error=row["current_error"],
@@ -51,6 +55,7 @@ def parse_connection(row: asyncpg.Record) -> Connection:
         next_backstop_at=row["next_backstop_at"],
         provider_ended_at=row["provider_ended_at"],
         sync_rows_deleted_at=row["sync_rows_deleted_at"],
+        version_before_deletion=row["version_before_deletion"],
     )
 
 
@@ -92,6 +97,11 @@ def doc_source_values(connection: Connection) -> tuple[Any, ...]:
         connection.created_at,
         connection.relist_from,
         connection.relist_number,
+        [
+            {"number": relist.number, "relist_from": relist.relist_from.isoformat()}
+            for relist in connection.earlier_relists
+        ],
+        connection.version_before_deletion,
     )
 
 

@@ -119,6 +119,7 @@ class DocSourceView(BaseModel):
     )
     start_at: datetime | None
     relist_from: datetime | None
+    relist_number: int = Field(description="Of the newest re-list; a sync run has the number that it began with.")
     folders: list[str]
     created_at: datetime
 
@@ -139,6 +140,7 @@ class DocSourceView(BaseModel):
             last_successful_sync_at=connection.last_successful_sync_at,
             start_at=connection.start_at,
             relist_from=connection.relist_from,
+            relist_number=connection.relist_number,
             folders=list(connection.folders),
             created_at=connection.created_at,
         )

@@ -13,6 +13,7 @@ from mailroom_common.events import (
     DocSource,
     DocSourceState,
     Profile,
+    Relist,
     SyncReason,
     SyncRequest,
     derive_event_id,
@@ -94,6 +95,7 @@ class Connection:
     grant_generation: int = 0
     relist_from: datetime | None = None
     relist_number: int = 0
+    earlier_relists: tuple[Relist, ...] = ()
     connection_status: ConnectionStatus | None = None
     connection_reason: str | None = None
     current_error: str | None = None
@@ -105,6 +107,7 @@ class Connection:
     next_backstop_at: datetime | None = None
     provider_ended_at: datetime | None = None
     sync_rows_deleted_at: datetime | None = None
+    version_before_deletion: int = 0
 
     def build_mailbox(self) -> Mailbox:
         """Whom a call to the provider is for. Only a connection that was consented to has a mailbox."""
@@ -167,6 +170,7 @@ def build_doc_source_event(connection: Connection, occurred_at: datetime) -> Doc
         grant_generation=connection.grant_generation,
         relist_from=connection.relist_from,
         relist_number=connection.relist_number,
+        earlier_relists=list(connection.earlier_relists),
     )
 
 

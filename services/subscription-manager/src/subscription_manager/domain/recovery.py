@@ -11,11 +11,15 @@ from subscription_manager.domain.connection import Connection, ConnectionState, 
 from subscription_manager.domain.transitions import begin_deletion, mark_subscription_removed
 
 
-def adopt_newer_record(connection: Connection, record: DocSource | None, now: datetime) -> Connection:
-    """The restored connection with what was changed since; None is the tombstone of one that was deleted."""
+def adopt_newer_record(
+    connection: Connection, record: DocSource | None, published_version: int, now: datetime
+) -> Connection:
+    """The restored connection with what was changed since; None is the tombstone of one that was deleted.
+    `published_version` is that of the record or tombstone."""
     if record is None or record.state is DocSourceState.DELETING:
-        is_ended = connection.state in (ConnectionState.DELETING, ConnectionState.DELETED)
-        return connection if is_ended else begin_deletion(connection, now)
+        deleting = connection if connection.state is ConnectionState.DELETING else begin_deletion(connection, now)
+        # `forgotten` may be read again which answered the first deletion, of rows that were restored too.
+        return replace(deleting, version_before_deletion=published_version)
     # Of both: pushes of a subscription that only one of them knows are genuine all the same.
     client_states = {known.sha256: known for known in (*connection.client_states, *record.client_states)}
     adopted = replace(
@@ -25,6 +29,14 @@ def adopt_newer_record(connection: Connection, record: DocSource | None, now: da
         start_at=record.start_at or connection.start_at,
         client_states=tuple(client_states.values()),
     )
+    if record.relist_number > connection.relist_number:
+        # Asked for since: what sync-engine's restored tables have not begun is still to be done.
+        adopted = replace(
+            adopted,
+            relist_from=record.relist_from,
+            relist_number=record.relist_number,
+            earlier_relists=tuple(record.earlier_relists),
+        )
     if adopted.state is ConnectionState.PENDING:
         return adopted
     # What happened at the provider since is found by a check and a sync.
@@ -56,6 +68,9 @@ def rebuild_from_record(record: DocSource, now: datetime) -> Connection:
         folders=tuple(record.folders),
         start_at=record.start_at,
         grant_generation=record.grant_generation,
+        relist_from=record.relist_from,
+        relist_number=record.relist_number,
+        earlier_relists=tuple(record.earlier_relists),
         connection_status=ConnectionStatus.ACTIVE if is_application else None,
         connection_reason=None if is_application else PendingReason.CONSENT_LOST.value,
         client_states=tuple(record.client_states),

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from mailroom_common.events import ClientState
+from mailroom_common.events import ClientState, Relist
 from mailroom_common.providers.types import Account, Subscription
 from subscription_manager.domain.connection import (
     Connection,
@@ -19,6 +19,9 @@ _HASH_MARGIN = timedelta(days=1)
 
 # One hash is added for each attempt to create. Attempts back off to an hour, so these reach back far enough.
 _MAX_CLIENT_STATES = 16
+
+# More than an operator asks for before the first of them is begun.
+_MAX_EARLIER_RELISTS = 8
 
 _FIRST_RETRY = timedelta(seconds=5)
 _MAX_RETRY = timedelta(hours=1)
@@ -202,7 +205,25 @@ def resume_connection(connection: Connection, next_backstop_at: datetime) -> Con
 
 def request_relist(connection: Connection, *, relist_from: datetime, start_at: datetime | None) -> Connection:
     """Each request is a new one, also for the same time: its number is what makes a new version of the doc source."""
-    return replace(connection, relist_from=relist_from, relist_number=connection.relist_number + 1, start_at=start_at)
+    return replace(
+        connection,
+        relist_from=relist_from,
+        relist_number=connection.relist_number + 1,
+        earlier_relists=_list_earlier_relists(connection, relist_from),
+        start_at=start_at,
+    )
+
+
+def _list_earlier_relists(connection: Connection, relist_from: datetime) -> tuple[Relist, ...]:
+    """Those that the one from `relist_from` does not cover. Only sync-engine knows which of them it has begun."""
+    asked = list(connection.earlier_relists)
+    if connection.relist_from is not None:
+        asked.append(Relist(number=connection.relist_number, relist_from=connection.relist_from))
+    wider = [relist for relist in asked if relist.relist_from < relist_from]
+    if len(wider) > _MAX_EARLIER_RELISTS:
+        # The two oldest become one: too much is listed rather than too little.
+        wider[:2] = [replace(wider[1], relist_from=wider[0].relist_from)]
+    return tuple(wider)
 
 
 def begin_deletion(connection: Connection, now: datetime, *, has_grant: bool = False) -> Connection:
@@ -214,7 +235,12 @@ def begin_deletion(connection: Connection, now: datetime, *, has_grant: bool = F
         # The address is spelled as it was asked for, perhaps as an alias. sync-engine has no rows of it.
         connection = replace(connection, address=None, sync_rows_deleted_at=now)
     return replace(
-        connection, state=ConnectionState.DELETING, next_check_at=now, failed_attempts=0, next_backstop_at=None
+        connection,
+        state=ConnectionState.DELETING,
+        next_check_at=now,
+        failed_attempts=0,
+        next_backstop_at=None,
+        version_before_deletion=connection.published_version,
     )
 
 
@@ -223,9 +249,13 @@ def record_provider_end(connection: Connection, now: datetime) -> Connection:
     return replace(connection, subscription=None, provider_ended_at=now, next_check_at=None, failed_attempts=0)
 
 
-def record_forgotten(connection: Connection, now: datetime) -> Connection:
-    """sync-engine has removed its rows, or never had any."""
-    return connection if connection.sync_rows_deleted_at is not None else replace(connection, sync_rows_deleted_at=now)
+def record_forgotten(connection: Connection, source_version: int, now: datetime) -> Connection:
+    """sync-engine has removed its rows, or never had any. Of a version before this deletion it is the answer to an
+    earlier one, which a restore has undone."""
+    is_answered = connection.sync_rows_deleted_at is not None
+    if is_answered or source_version <= connection.version_before_deletion:
+        return connection
+    return replace(connection, sync_rows_deleted_at=now)
 
 
 def erase_to_tombstone_if_finished(connection: Connection, now: datetime) -> Connection:

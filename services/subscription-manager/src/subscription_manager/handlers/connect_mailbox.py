@@ -374,6 +374,11 @@ class ConnectMailbox:
                     hash_consent_scope(locked.connection) != hash_consent_scope(connection)
                 ):
                     raise _refuse_changed()
+                published = locked.connection.grant_generation
+                if generation <= published:
+                    # Readers of the topic know a later grant: one that a restored database has lost, or of a consent
+                    # that came in between. They would refuse this one with that.
+                    generation = await self._grants.raise_generation(connection.id, above=published)
                 consented = transitions.record_consent(
                     locked.connection,
                     account,

@@ -39,7 +39,8 @@ def _apply_event(connection: Connection, event: ConnectionEvent, now: datetime) 
     if event.kind is ConnectionKind.FORGOTTEN:
         if connection.state is not ConnectionState.DELETING:
             return connection
-        return transitions.erase_to_tombstone_if_finished(transitions.record_forgotten(connection, now), now)
+        forgotten = transitions.record_forgotten(connection, event.source_version, now)
+        return transitions.erase_to_tombstone_if_finished(forgotten, now)
     if event.grant_generation < connection.grant_generation or connection.state is ConnectionState.PENDING:
         # About an older grant: somebody has consented anew since, and the newer grant may be well.
         return connection

@@ -16,7 +16,7 @@ from mailroom_common.logs import get_logger
 from subscription_manager.domain.connection import ConnectionState
 from subscription_manager.domain.recovery import adopt_newer_record, rebuild_from_record
 from subscription_manager.domain.transitions import erase_to_tombstone
-from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected, PublishedVersion
+from subscription_manager.ports import ConnectionStore, GrantStore, MailboxAlreadyConnected, PublishedVersion
 
 log = get_logger()
 
@@ -39,8 +39,11 @@ class ReconciledVersions:
 
 
 class RepublishDocSources:
-    def __init__(self, connections: ConnectionStore, topic: DocSourceReader, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, connections: ConnectionStore, grants: GrantStore, topic: DocSourceReader, clock: Callable[[], datetime]
+    ) -> None:
         self._connections = connections
+        self._grants = grants
         self._topic = topic
         self._clock = clock
 
@@ -76,7 +79,13 @@ class RepublishDocSources:
             # The table is of a backup: its version is raised above the topic's.
             log.warning("doc_source_version_lifted", doc_source_id=published.doc_source_id, above_version=version)
             record = self._topic.get_source(published.doc_source_id)
-            adopted = adopt_newer_record(locked.connection, record, self._clock())
+            adopted = adopt_newer_record(locked.connection, record, version, self._clock())
+            if record is not None and record.grant_generation > adopted.grant_generation:
+                # Given since the backup, and lost with it. What became of that grant must not condemn the restored one,
+                # nor the next consent. Raised before it is published: a crash between the two is made good by the next
+                # start, which finds the topic above the table still.
+                generation = await self._grants.raise_generation(record.doc_source_id, above=record.grant_generation)
+                adopted = replace(adopted, grant_generation=generation)
             is_active = adopted.state is ConnectionState.ACTIVE
             await locked.save_connection(
                 adopted, request_sync=SyncReason.RESUME if is_active else None, above_version=version

@@ -40,6 +40,7 @@ FIELDS = {
     "last_successful_sync_at",
     "start_at",
     "relist_from",
+    "relist_number",
     "folders",
     "created_at",
 }

@@ -148,18 +148,18 @@ def test_deletion_is_finished_when_both_sides_are() -> None:
     deleting = make_connection(state=ConnectionState.DELETING, failed_attempts=2)
     ended = transitions.record_provider_end(deleting, NOW)
     assert (ended.provider_ended_at, ended.next_check_at, ended.failed_attempts) == (NOW, None, 0)
-    forgotten = transitions.record_forgotten(deleting, NOW)
+    forgotten = transitions.record_forgotten(deleting, 2, NOW)
     for one in (deleting, ended, forgotten):
         assert transitions.erase_to_tombstone_if_finished(one, NOW).state is ConnectionState.DELETING
-    both = transitions.erase_to_tombstone_if_finished(transitions.record_forgotten(ended, NOW), NOW)
+    both = transitions.erase_to_tombstone_if_finished(transitions.record_forgotten(ended, 2, NOW), NOW)
     assert both.state is ConnectionState.DELETED
     alive = replace(both, state=ConnectionState.ACTIVE)
     assert transitions.erase_to_tombstone_if_finished(alive, NOW) == alive
 
 
 def test_repeated_forgotten_keeps_the_first_time() -> None:
-    first = transitions.record_forgotten(make_connection(), NOW)
-    assert transitions.record_forgotten(first, NOW + timedelta(hours=1)) == first
+    first = transitions.record_forgotten(make_connection(), 2, NOW)
+    assert transitions.record_forgotten(first, 2, NOW + timedelta(hours=1)) == first
 
 
 def test_soft_deleted_row_holds_nothing_of_a_mailbox() -> None:

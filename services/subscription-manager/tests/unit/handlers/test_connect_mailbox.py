@@ -197,6 +197,13 @@ async def test_provider_that_is_away_at_the_exchange_is_said_to_be_away(setup: C
         await setup.finish_consent(await setup.begin_consent(ticket))
 
 
+async def test_generation_of_a_consent_exceeds_what_a_restored_doc_source_published(setup: ConsentSetup) -> None:
+    connected = await setup.connect_mailbox()
+    setup.connections.rows[connected.id] = replace(connected, grant_generation=7)
+    again = await setup.finish_consent(await setup.begin_consent(await setup.create.issue_ticket(connected.id)))
+    assert again.grant_generation == setup.grants.stored[connected.id].grant_generation == 8
+
+
 async def test_reconnect_by_the_same_user_raises_the_generation_and_ends_the_trouble(setup: ConsentSetup) -> None:
     connected = await setup.connect_mailbox()
     setup.connections.rows[connected.id] = replace(

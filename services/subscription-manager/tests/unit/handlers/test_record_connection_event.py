@@ -13,7 +13,9 @@ CURRENT = make_subscription(
 SUBSCRIBED = make_connection(subscription=CURRENT, next_check_at=NOW + timedelta(days=4))
 
 
-def make_event(kind: ConnectionKind, *, generation: int = 1, at: datetime = NOW) -> ConnectionEvent:
+def make_event(
+    kind: ConnectionKind, *, generation: int = 1, at: datetime = NOW, source_version: int = 6
+) -> ConnectionEvent:
     return ConnectionEvent(
         event_id=f"{kind}-{at}",
         occurred_at=at,
@@ -22,6 +24,7 @@ def make_event(kind: ConnectionKind, *, generation: int = 1, at: datetime = NOW)
         kind=kind,
         detail="why",
         grant_generation=generation,
+        source_version=source_version,
     )
 
 
@@ -106,6 +109,13 @@ async def test_forgotten_before_the_provider_side_is_over_is_remembered() -> Non
         await record_events(make_connection(state=ConnectionState.DELETING), make_event(ConnectionKind.FORGOTTEN))
     ).only_row()
     assert (row.state, row.sync_rows_deleted_at) == (ConnectionState.DELETING, NOW)
+
+
+async def test_answer_to_an_earlier_deletion_does_not_end_this_one() -> None:
+    again = make_connection(state=ConnectionState.DELETING, provider_ended_at=NOW, version_before_deletion=6)
+    assert (await record_events(again, make_event(ConnectionKind.FORGOTTEN))).only_row() == again
+    ended = await record_events(again, make_event(ConnectionKind.FORGOTTEN, source_version=7))
+    assert ended.only_row().state is ConnectionState.DELETED
 
 
 async def test_forgotten_means_nothing_to_a_living_one() -> None:

@@ -4,7 +4,7 @@ import pytest
 from connection_fakes import ID, NOW, make_connection
 from consent_setup import ConsentSetup
 
-from mailroom_common.events import SyncReason
+from mailroom_common.events import Relist, SyncReason
 from subscription_manager.domain.connection import Connection, ConnectionState
 from subscription_manager.handlers.change_connection_state import WrongConnectionState
 from subscription_manager.handlers.create_doc_source import StartNotAllowed
@@ -47,6 +47,27 @@ async def test_the_same_date_again_is_another_re_list(setup: ConsentSetup) -> No
     assert first is not None
     assert second is not None
     assert (second.relist_number, second.published_version) == (2, first.published_version + 1)
+
+
+async def test_a_wider_one_that_may_not_have_begun_is_carried_on(setup: ConsentSetup) -> None:
+    yesterday, today = NOW - timedelta(days=1), NOW - timedelta(hours=1)
+    await relist(setup, LAST_WEEK)
+    await relist(setup, today)
+    carried = await relist(setup, yesterday)
+    assert carried is not None
+    assert (carried.relist_from, carried.earlier_relists) == (yesterday, (Relist(number=1, relist_from=LAST_WEEK),))
+    covered = await relist(setup, START)
+    assert covered is not None
+    assert covered.earlier_relists == (), "the newest lists all of them"
+
+
+async def test_of_many_the_oldest_become_one_that_lists_as_much(setup: ConsentSetup) -> None:
+    for hour in range(24):
+        await relist(setup, LAST_WEEK + timedelta(hours=hour))
+    earlier = setup.connections.rows[ID].earlier_relists
+    assert len(earlier) == 8
+    assert earlier[0] == Relist(number=16, relist_from=LAST_WEEK)
+    assert earlier[-1] == Relist(number=23, relist_from=LAST_WEEK + timedelta(hours=22))
 
 
 async def test_a_paused_one_is_listed_again_when_it_is_resumed(setup: ConsentSetup) -> None:

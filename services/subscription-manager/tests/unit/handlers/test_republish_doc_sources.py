@@ -2,9 +2,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from connection_fakes import ID, NOW, Clock, FakeConnectionStore, make_connection, make_subscription
+from connection_fakes import ID, NOW, Clock, FakeConnectionStore, FakeGrantStore, make_connection, make_subscription
 
-from mailroom_common.events import Access, ClientState, DocSource, SyncReason
+from mailroom_common.events import Access, ClientState, DocSource, Relist, SyncReason
 from subscription_manager.domain.connection import (
     Connection,
     ConnectionState,
@@ -31,8 +31,10 @@ class Topic:
         return self._versions
 
 
-async def _reconcile(connections: FakeConnectionStore, topic: Topic) -> ReconciledVersions:
-    return await RepublishDocSources(connections, topic, Clock()).reconcile_with_topic()
+async def _reconcile(
+    connections: FakeConnectionStore, topic: Topic, grants: FakeGrantStore | None = None
+) -> ReconciledVersions:
+    return await RepublishDocSources(connections, grants or FakeGrantStore(), topic, Clock()).reconcile_with_topic()
 
 
 @pytest.mark.parametrize(
@@ -87,6 +89,14 @@ async def test_doc_source_deleted_since_the_backup_is_deleted_again() -> None:
     assert await _reconcile(connections, Topic(tombstones={ID: 8})) == ReconciledVersions(lifted=1)
     row = connections.only_row()
     assert (row.state, row.published_version, row.next_check_at) == (ConnectionState.DELETING, 9, NOW)
+    assert row.version_before_deletion == 8, "what sync-engine said of the first deletion is no answer to this one"
+
+
+async def test_deletion_that_the_backup_has_begun_is_answered_anew() -> None:
+    begun = make_connection(state=ConnectionState.DELETING, published_version=5, version_before_deletion=4)
+    connections = FakeConnectionStore(begun)
+    await _reconcile(connections, Topic(tombstones={ID: 8}))
+    assert connections.only_row().version_before_deletion == 8
 
 
 async def test_subscription_made_since_the_backup_is_made_anew_and_pushes_of_both_are_genuine() -> None:
@@ -104,6 +114,42 @@ async def test_subscription_made_since_the_backup_is_made_anew_and_pushes_of_bot
     assert row.subscription is not None
     assert row.subscription.status is SubscriptionStatus.REMOVED
     assert row.client_states == (known, LATER)
+
+
+async def test_re_list_that_was_asked_for_since_the_backup_is_still_to_be_done() -> None:
+    asked = make_connection(
+        published_version=8,
+        relist_number=3,
+        relist_from=NOW,
+        earlier_relists=(Relist(number=2, relist_from=NOW - timedelta(days=2)),),
+    )
+    for restored in ([make_connection(published_version=5, relist_number=1)], []):
+        connections = FakeConnectionStore(*restored)
+        await _reconcile(connections, Topic(asked))
+        row = connections.only_row()
+        assert (row.relist_number, row.relist_from, row.earlier_relists) == (3, NOW, asked.earlier_relists)
+
+
+async def test_restored_grant_is_of_a_later_generation_than_one_that_was_given_since_the_backup() -> None:
+    grants = FakeGrantStore()
+    await grants.add_tokens(ID)
+    connections = FakeConnectionStore(make_connection(published_version=5, grant_generation=1))
+    await _reconcile(connections, Topic(make_connection(published_version=8, grant_generation=3)), grants)
+    assert connections.only_row().grant_generation == grants.stored[ID].grant_generation == 4
+
+
+async def test_grant_that_is_the_newest_stays_of_its_generation() -> None:
+    grants = FakeGrantStore()
+    await grants.add_tokens(ID)
+    connections = FakeConnectionStore(make_connection(published_version=5, grant_generation=1))
+    await _reconcile(connections, Topic(make_connection(published_version=8, grant_generation=1)), grants)
+    assert connections.only_row().grant_generation == grants.stored[ID].grant_generation == 1
+
+
+async def test_consent_after_a_restore_is_of_a_later_generation_than_the_lost_one() -> None:
+    connections = FakeConnectionStore(make_connection(state=ConnectionState.PENDING, published_version=1))
+    await _reconcile(connections, Topic(make_connection(published_version=8, grant_generation=3)))
+    assert connections.only_row().grant_generation == 3, "which the next consent exceeds"
 
 
 async def test_subscription_that_is_the_same_stays() -> None:

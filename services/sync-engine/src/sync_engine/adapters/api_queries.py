@@ -40,7 +40,7 @@ order by doc_source_id, message_id, position
 """
 _RUNS = """
 select run_id, doc_source_id, tenant_id, seq, kind, reasons, started_at, finished_at, outcome, detail, new_messages,
-       unannounced_messages, stored_parts, parked_items
+       unannounced_messages, stored_parts, parked_items, relist_number
 from sync_engine.sync_run
 where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
 order by seq desc limit $4

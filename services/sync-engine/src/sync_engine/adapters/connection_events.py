@@ -107,6 +107,7 @@ class PgConnectionEvents:
             detail=detail,
             grant_generation=source.grant_generation,
             unannounced=unannounced,
+            source_version=source.version,
         )
         await self._outbox.append_record(
             conn, CONNECTION_EVENTS, source.doc_source_id, event, aggregate=f"connection:{source.doc_source_id}"

@@ -72,7 +72,7 @@ async def _lock_source(conn: DatabaseSession, source: DocSource, update: PageUpd
     # worker that has lost the partition.
     is_exclusive = source.profile is Profile.OBSERVATION or update.resets_back_off
     row = await conn.fetchrow(
-        "select source_state, refused_generation, forgotten_at from sync_engine.sync_state "  # noqa: S608  # one of two words
+        "select source_state, refused_generation, relist_number, forgotten_at from sync_engine.sync_state "  # noqa: S608  # one of two words
         f"where doc_source_id = $1 for {'no key update' if is_exclusive else 'share'}",
         source.doc_source_id,
     )
@@ -82,3 +82,10 @@ async def _lock_source(conn: DatabaseSession, source: DocSource, update: PageUpd
         raise SourceNotActive(row["source_state"])
     if row["refused_generation"] is not None and row["refused_generation"] >= source.grant_generation:
         raise SourceNotActive("without a grant")
+    # A run that was planned before the re-list has an older start than it may have to list from. The versions of the
+    # cursors do not tell it: who begins the re-list raises number and cursors in one transaction under this row's lock,
+    # so a page of the older run comes before it, and its cursor starts anew, or after it; and then the run reads its
+    # cursor once more (CursorConflict), lists from its own start, and would end the round as if all had been listed.
+    # No order of two re-lists differs from that: the row has the newest number, and only runs planned with it move on.
+    if row["relist_number"] > source.relist_number:
+        raise SourceNotActive("to be listed again")

@@ -12,8 +12,8 @@ from sync_engine.domain.message_records import RunKind
 from sync_engine.domain.run_outcomes import RunReport
 
 _START = """
-insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at)
-values ($1, $2, $3, $4, $5, $6)
+insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at, relist_number)
+values ($1, $2, $3, $4, $5, $6, $7)
 """
 _FINISH = """
 update sync_engine.sync_run
@@ -29,12 +29,21 @@ class PgSyncRuns:
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
-    async def start_run(self, source: DocSource, kind: RunKind, reasons: Iterable[str], started_at: datetime) -> str:
+    async def start_run(
+        self, source: DocSource, kind: RunKind, reasons: Iterable[str], started_at: datetime, *, relist_number: int = 0
+    ) -> str:
         # A killed process leaves the row without an outcome, which is what it shows to whoever looks for the run.
         run_id = str(uuid4())
         async with acquire_session(self._pool) as conn:
             await conn.execute(
-                _START, run_id, source.doc_source_id, source.tenant_id, str(kind), list(map(str, reasons)), started_at
+                _START,
+                run_id,
+                source.doc_source_id,
+                source.tenant_id,
+                str(kind),
+                list(map(str, reasons)),
+                started_at,
+                relist_number,
             )
         return run_id
 

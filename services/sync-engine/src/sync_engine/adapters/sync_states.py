@@ -14,6 +14,7 @@ from mailroom_common.providers.ports import ChangeListing
 from mailroom_common.topics import CONNECTION_EVENTS
 from sync_engine.adapters.cursors import restart_cursors
 from sync_engine.domain.message_records import SyncState
+from sync_engine.domain.run_planning import choose_relist_start
 
 _FIRST_PAUSE_S = 2.0
 _MAX_PAUSE_S = 900.0
@@ -68,12 +69,15 @@ update sync_engine.sync_state set
 where doc_source_id = $1 and grant_generation <= $2
   and (failed_attempts > 0 or not_before is not null or $3::timestamptz is not null)
 """
+_LOCK_RELIST_NUMBER = """
+select relist_number from sync_engine.sync_state
+where doc_source_id = $1 and relist_number < $2 and source_state = 'active' and forgotten_at is null
+for no key update
+"""
 # The mark makes the next run a full one, and one after a failure too.
 _RAISE_RELIST_NUMBER = """
 update sync_engine.sync_state
-set relist_number = $2, full_due_mark = nextval('sync_engine.full_due_mark_number')
-where doc_source_id = $1 and relist_number < $2 and source_state = 'active' and forgotten_at is null
-returning doc_source_id
+set relist_number = $2, full_due_mark = nextval('sync_engine.full_due_mark_number') where doc_source_id = $1
 """
 # Uploads of parts only: a blob that no part names is the sweeper's to remove.
 _DELETE_ROWS = (
@@ -85,11 +89,14 @@ _DELETE_ROWS = (
     "delete from sync_engine.parked_item where doc_source_id = $1",
     "delete from sync_engine.sync_run where doc_source_id = $1",
 )
+# Once for each version: where the tables were restored to a time before a deletion it is done again, and what was
+# reported of the first is no answer to the second.
 _SOFT_DELETE = """
 update sync_engine.sync_state
-set forgotten_at = $2, modified_listed_until = null, last_completed_full_started_at = null, full_due_mark = null,
+set forgotten_at = coalesce(forgotten_at, $2), forgotten_version = $3, modified_listed_until = null,
+    last_completed_full_started_at = null, full_due_mark = null,
     not_before = null, failed_attempts = 0, missing_folders = '{}'
-where doc_source_id = $1 and forgotten_at is null
+where doc_source_id = $1 and (forgotten_at is null or forgotten_version is null or forgotten_version < $3)
 returning doc_source_id
 """
 
@@ -162,8 +169,11 @@ class PgSyncStates:
     async def begin_relist(self, source: DocSource, listing: ChangeListing) -> SyncState:
         async with open_transaction(self._pool) as conn:
             # The number and the cursors together: a crash between them would lose the re-list or begin it twice.
-            if await conn.fetchval(_RAISE_RELIST_NUMBER, source.doc_source_id, source.relist_number) is not None:
-                await restart_cursors(conn, source.doc_source_id, listing, source.relist_from, self._clock())
+            begun_number = await conn.fetchval(_LOCK_RELIST_NUMBER, source.doc_source_id, source.relist_number)
+            if begun_number is not None:
+                await conn.execute(_RAISE_RELIST_NUMBER, source.doc_source_id, source.relist_number)
+                since = choose_relist_start(source, begun_number)
+                await restart_cursors(conn, source.doc_source_id, listing, since, self._clock())
             return await _raise_and_read(conn, source)
 
     async def forget_source(self, source: DocSource) -> None:
@@ -172,7 +182,7 @@ class PgSyncStates:
             # The row is locked before anything is deleted: pages under way are committed first and then deleted too,
             # and those that come later find a source that is forgotten.
             now = self._clock()
-            if await conn.fetchval(_SOFT_DELETE, source.doc_source_id, now) is None:
+            if await conn.fetchval(_SOFT_DELETE, source.doc_source_id, now, source.version) is None:
                 return
             for statement in _DELETE_ROWS:
                 await conn.execute(statement, source.doc_source_id)
@@ -180,12 +190,13 @@ class PgSyncStates:
 
     async def _report_forgotten(self, conn: DatabaseSession, source: DocSource, now: datetime) -> None:
         event = ConnectionEvent(
-            event_id=derive_event_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN),
+            event_id=derive_event_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN, source.version),
             occurred_at=now,
             tenant_id=source.tenant_id,
             doc_source_id=source.doc_source_id,
             kind=ConnectionKind.FORGOTTEN,
             grant_generation=source.grant_generation,
+            source_version=source.version,
         )
         await self._outbox.append_record(
             conn, CONNECTION_EVENTS, source.doc_source_id, event, aggregate=f"connection:{source.doc_source_id}"

@@ -104,6 +104,7 @@ class SyncRunResponse(APIResponse):
     unannounced_messages: int
     stored_parts: int
     parked_items: int
+    relist_number: int = Field(description="Of the newest re-list that was begun when the run was.")
 
 
 class ParkedItemResponse(APIResponse):

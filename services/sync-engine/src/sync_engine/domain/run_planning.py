@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from mailroom_common.events import SyncReason
+from mailroom_common.events import DocSource, SyncReason
 from sync_engine.domain.message_records import RunKind, SyncState
 
 # How long a parked item rests, by the number of its failures; after the last, until a full run is asked for.
@@ -39,6 +39,17 @@ def choose_list_start(state: SyncState, timings: SyncTimings) -> datetime | None
     listed = state.modified_listed_until and state.modified_listed_until - timings.list_overlap
     full = state.last_completed_full_started_at and state.last_completed_full_started_at - timings.max_clock_difference
     return max((at for at in (listed, full) if at is not None), default=None)
+
+
+def choose_relist_start(source: DocSource, begun_number: int) -> datetime | None:
+    """The earliest date of the re-lists that were asked for after the one that was begun last; None: from the start.
+
+    The newest may be the narrower one: an earlier one that was not begun before it came is done with it.
+    """
+    if source.relist_from is None:
+        return None
+    waiting = (relist.relist_from for relist in source.earlier_relists if relist.number > begun_number)
+    return min((source.relist_from, *waiting))
 
 
 def is_unannounced(

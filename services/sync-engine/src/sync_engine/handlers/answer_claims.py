@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from mailroom_common.errors import Retryable, Unavailable
-from mailroom_common.events import DocSource, DocSourceState
+from mailroom_common.events import DocSource, DocSourceState, SyncReason
 from mailroom_common.logs import get_logger
 from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunOutcome
 from sync_engine.domain.work_table import Claim, RecordToAppend, WorkTable
@@ -53,7 +53,7 @@ class AnswerClaims:
         return "postponed", None
 
     async def _run_claim(self, table: WorkTable, claim: Claim) -> tuple[str, RecordToAppend | None]:
-        source = await self._find_source(claim.key)
+        source = await self._find_source(claim)
         if source is None:
             log.info("unknown_source_requested", doc_source_id=claim.key)
             return "not_syncable", table.end_claim_and_build_tombstone(claim)
@@ -86,13 +86,14 @@ class AnswerClaims:
             await self._catch_up()
         return [key for key in keys if self._sources.get_source(key) is not None]
 
-    async def _find_source(self, key: str) -> DocSource | None:
+    async def _find_source(self, claim: Claim) -> DocSource | None:
         """What would end the request unanswered is believed only of a directory that has read to the end of its topic:
-        the request may be newer than what was read."""
-        source = self._sources.get_source(key)
-        if source is None or source.state is not DocSourceState.ACTIVE:
+        the request may be newer than what was read. A re-list is asked for by the version that was published before it.
+        """
+        source = self._sources.get_source(claim.key)
+        if source is None or source.state is not DocSourceState.ACTIVE or SyncReason.REPLAY in claim.reasons:
             await self._catch_up()
-            source = self._sources.get_source(key)
+            source = self._sources.get_source(claim.key)
         return source
 
     async def _catch_up(self) -> None:

@@ -25,12 +25,15 @@ class ApplySourceStates:
 
     def on_source_change(self, doc_source_id: str, source: DocSource | None) -> None:
         """A listener of the directory, added before it loads."""
-        if source is not None and source.state in (DocSourceState.PAUSED, DocSourceState.DELETING):
+        if source is None:
+            # Gone from the topic: a deletion that is due stays so. It was answered, but perhaps by tables that were
+            # restored since, and it costs little where there is nothing to remove.
+            return
+        if source.state in (DocSourceState.PAUSED, DocSourceState.DELETING):
             self._due[doc_source_id] = source
             self._changed.set()
         else:
-            # An active source is applied by its next run; one that is gone from the topic was forgotten before.
-            self._due.pop(doc_source_id, None)
+            self._due.pop(doc_source_id, None)  # an active source is applied by its next run
 
     async def apply_changes(self) -> None:
         """Until cancelled: what is cut off is done again at the next start."""

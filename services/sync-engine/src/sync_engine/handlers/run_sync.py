@@ -132,7 +132,9 @@ class RunSync:
 
     async def _run_recorded(self, run: SyncRun, kind: RunKind) -> RunOutcome:
         # Stored before the first provider call, so that a run that is killed is seen too.
-        run_id = await self._runs.start_run(run.source, kind, sorted(run.reasons), run.started_at)
+        run_id = await self._runs.start_run(
+            run.source, kind, sorted(run.reasons), run.started_at, relist_number=run.state.relist_number
+        )
         try:
             outcome = await self._sync_to_outcome(run, kind)
         except Exception as error:
@@ -233,6 +235,8 @@ def _find_refusal(source: DocSource, state: SyncState) -> NotSyncable | None:
         return NotSyncable(f"the source is {state.source_state}")
     if state.refused_generation is not None and state.refused_generation >= source.grant_generation:
         return NotSyncable("the grant was refused", ConnectionKind.TOKEN_REFUSED)
+    if state.relist_number > source.relist_number:
+        return NotSyncable("a re-list has begun that a newer version of the source asks for")  # no page would be taken
     return None
 
 

@@ -71,4 +71,8 @@ async def test_forgetting_leaves_a_soft_deleted_row_and_says_so_once(engine: Eng
     assert (await engine.read_row("sync_state"))["forgotten_at"] is not None
     assert [event.kind for event in await engine.read_connection_events()] == [ConnectionKind.FORGOTTEN]
     assert len(engine.stored_blobs()) == 1, "blobs are ingestion's"
+    await engine.change_source()
+    await engine.states.forget_source(engine.source)
+    versions = [event.source_version for event in await engine.read_connection_events()]
+    assert versions == [2, 3], "a deletion that is asked for anew has its own answer"
     assert isinstance(await engine.run_sync(), NotSyncable)

@@ -9,9 +9,9 @@ from fake_mailbox import FakeGmail, File
 from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.errors import CursorRefused, ProviderUnavailable, Throttled
-from mailroom_common.events import SyncReason
+from mailroom_common.events import Relist, SyncReason
 from mailroom_common.providers.types import Folder
-from sync_engine.domain.run_outcomes import RunDeferred
+from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred
 
 
 @pytest.fixture
@@ -219,6 +219,45 @@ async def test_a_re_list_that_was_asked_for_takes_what_is_not_stored_and_nothing
 
     await engine.complete_run()
     assert gmail.calls["relist"] == 1, "once for each number"
+
+
+async def test_two_re_lists_before_a_run_take_what_the_wider_one_takes(engine: Engine, gmail: FakeGmail) -> None:
+    await engine.complete_run(SyncReason.CONNECT)
+    gmail.deliver("missed", File(), received_at=START + timedelta(minutes=5), in_history=False)
+    wide, narrow = START + timedelta(minutes=1), START + timedelta(minutes=10)
+    await engine.change_source(
+        relist_from=narrow, relist_number=2, earlier_relists=[Relist(number=1, relist_from=wide)]
+    )
+    await engine.complete_run(SyncReason.REPLAY)
+    assert await engine.collected_mails() == ["missed"]
+    runs = sorted(await engine.read_rows("sync_run"), key=lambda run: run["seq"])
+    assert [(run["kind"], run["relist_number"]) for run in runs] == [("all_cursors", 0), ("all_cursors", 2)]
+
+
+async def test_a_run_of_before_a_wider_re_list_does_not_end_it(engine: Engine, gmail: FakeGmail) -> None:
+    """Its worker has lost the partition and does not know it."""
+    await engine.complete_run(SyncReason.CONNECT)
+    gmail.deliver("old", File(), received_at=START - timedelta(hours=1), in_history=False)
+    gmail.deliver("new", File(), received_at=START + timedelta(minutes=5), in_history=False)
+    await engine.change_source(relist_from=START, relist_number=1)
+    wider = {"start_at": START - timedelta(hours=2), "relist_from": START - timedelta(hours=2), "relist_number": 2}
+
+    async def begin_wider(_: str) -> None:
+        gmail.meanwhile.clear()
+        before = engine.source
+        await engine.change_source(**wider)
+        await engine.states.begin_relist(engine.source, gmail.traits.change_listing)
+        engine.source = before
+
+    gmail.meanwhile["relist"] = begin_wider
+    outcome = await engine.run_sync(SyncReason.REPLAY)
+    assert isinstance(outcome, NotSyncable)
+    gmail.calls.clear()
+    assert isinstance(await engine.run_sync(), NotSyncable)
+    assert gmail.calls == {}, "what it would find could not be stored"
+    await engine.change_source(**wider)
+    await engine.complete_run(SyncReason.REPLAY)
+    assert await engine.collected_mails() == ["new", "old"]
 
 
 async def test_a_re_list_from_the_start_that_is_under_way_is_not_cut_short(engine: Engine, gmail: FakeGmail) -> None:

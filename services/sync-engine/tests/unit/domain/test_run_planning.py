@@ -1,12 +1,20 @@
 """What a run does follows from `sync_state` alone."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from sync_harness import doc_source
 
-from mailroom_common.events import SyncReason
+from mailroom_common.events import Relist, SyncReason
 from sync_engine.domain.message_records import RunKind, SyncState
-from sync_engine.domain.run_planning import SyncTimings, choose_list_start, choose_run_kind, is_unannounced
+from sync_engine.domain.run_planning import (
+    SyncTimings,
+    choose_list_start,
+    choose_relist_start,
+    choose_run_kind,
+    is_unannounced,
+)
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 TIMINGS = SyncTimings()
@@ -67,3 +75,14 @@ def test_silence_is_mail_that_only_the_backstop_found(
 ) -> None:
     row = state(last_full=timedelta(minutes=15))
     assert is_unannounced(NOW - age, reasons, row, TIMINGS, NOW) is unannounced
+
+
+@pytest.mark.parametrize(("begun", "days"), [(0, 3), (1, 2), (2, 1), (3, 1)])
+def test_a_re_list_reaches_as_far_back_as_any_that_has_not_begun(begun: int, days: int) -> None:
+    source = replace(
+        doc_source(),
+        relist_from=NOW - timedelta(days=1),
+        relist_number=3,
+        earlier_relists=[Relist(number=number, relist_from=NOW - timedelta(days=4 - number)) for number in (1, 2)],
+    )
+    assert choose_relist_start(source, begun) == NOW - timedelta(days=days)

@@ -25,6 +25,16 @@ async def test_an_unknown_source_is_judged_only_by_a_directory_that_caught_up() 
     assert bench.runs.keys == ["s"]
 
 
+async def test_a_re_list_is_run_by_the_version_that_asks_for_it() -> None:
+    bench = Bench()
+    bench.knows(doc_source("s"))
+    bench.directory.unread["s"] = doc_source("s", version=2)
+    async with working(bench):
+        bench.ask("s", SyncReason.REPLAY)
+        await until(bench.log.tombstones)
+    assert [version for _, version, _ in bench.runs.began] == [2]
+
+
 async def test_no_source_is_judged_while_the_directory_cannot_catch_up() -> None:
     bench = Bench()
     bench.directory.is_reachable = False

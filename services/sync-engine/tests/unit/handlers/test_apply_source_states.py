@@ -60,6 +60,10 @@ async def test_a_pause_that_was_lifted_before_it_was_applied_is_not_applied() ->
     )
 
 
+async def test_a_deletion_is_applied_also_where_its_tombstone_is_read_before_that() -> None:
+    assert await apply_changes(FakeSyncStates(), source(DocSourceState.DELETING), None) == [("forget_source", 1)]
+
+
 async def test_a_change_stays_due_while_postgres_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apply_source_states, "_FIRST_PAUSE_S", 0.01)
     assert await apply_changes(FakeSyncStates(failures=3), source(DocSourceState.DELETING)) == [("forget_source", 1)]
