@@ -26,7 +26,7 @@ class _Connections:
 
 
 def make_producer(connections: _Connections) -> EventProducer:
-    producer = EventProducer(KafkaSettings(kafka_bootstrap="kafka:9092"), Codec(), client_id="test")
+    producer = EventProducer(KafkaSettings(kafka_bootstrap="127.0.0.1:9092"), Codec(), client_id="test")
     producer._client = SimpleNamespace(client=connections)
     return producer
 
