@@ -6,11 +6,12 @@ from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import ItemGone
 from mailroom_common.events import derive_attachment_id, derive_blob_key
 from mailroom_common.providers.types import Message, Part
+from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.content import HEAD_BYTES, ContentKind, detect_content_kind
 from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON, MailRejection
 from sync_engine.domain.message_records import SkippedPart, StoredPart
 from sync_engine.domain.parts import MAX_PART_BYTES, SkipReason, skip_reason_by_content, skip_reason_by_name
-from sync_engine.domain.untrusted_text import clean_filename, clean_text
+from sync_engine.domain.untrusted_text import clean_filename
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Uploads
 
