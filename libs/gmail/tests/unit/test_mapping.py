@@ -23,7 +23,21 @@ def test_a_charset_that_nobody_can_read_leaves_the_text_readable(value: str) -> 
 
 
 LONG = "a" * 100_000
-ODD_VALUES = (None, True, 7, 1.5, "", "x", "9" * 5000, "\ud83d\x00", [], [None], [7, {}], {}, {"parts": 7})
+ODD_VALUES: tuple[object, ...] = (
+    None,
+    True,
+    7,
+    1.5,
+    "",
+    "x",
+    "9" * 5000,
+    "\ud83d\x00",
+    [],
+    [None],
+    [7, {}],
+    {},
+    {"parts": 7},
+)
 
 
 def header(name: str, value: str) -> dict[str, str]:
@@ -138,5 +152,8 @@ def test_an_attached_mail_without_a_name_is_called_by_its_subject() -> None:
 
 def test_what_has_no_id_hides_nothing_else() -> None:
     assert list_ids([{}, None, {"id": "a" * 5000}, {"id": "b"}]) == ["b"]
-    odd = {"id": "1", "messagesAdded": [None, {"message": None}, {"message": {}}, {"message": {"id": "b"}}]}
+    odd: dict[str, Any] = {
+        "id": "1",
+        "messagesAdded": [None, {"message": None}, {"message": {}}, {"message": {"id": "b"}}],
+    }
     assert [change.message_id for change in build_changes([odd, {"messagesAdded": 7}])] == ["b"]

@@ -33,7 +33,21 @@ ATTACHMENT: dict[str, Any] = {
     "isInline": False,
     "contentId": LONG,
 }
-ODD_VALUES = (None, True, 7, 1.5, "", "x", "9" * 5000, "\ud83d\x00", [], [None], [7, {}], {}, {"emailAddress": 7})
+ODD_VALUES: tuple[object, ...] = (
+    None,
+    True,
+    7,
+    1.5,
+    "",
+    "x",
+    "9" * 5000,
+    "\ud83d\x00",
+    [],
+    [None],
+    [7, {}],
+    {},
+    {"emailAddress": 7},
+)
 
 
 def list_texts(summary: MessageSummary) -> list[str]:

@@ -12,7 +12,7 @@ from mailroom_common.providers.untrusted_text import (
     read_texts,
 )
 
-ODD_VALUES = (None, True, 7, -1, 1.5, [], {}, ["a"], {"a": "b"})
+ODD_VALUES: tuple[object, ...] = (None, True, 7, -1, 1.5, [], {}, ["a"], {"a": "b"})
 
 
 @pytest.mark.parametrize(
