@@ -63,7 +63,7 @@ returning '' as position
 _OTHER_TABLES = ("cursor", "folder", "parked_item", "sync_run")
 _STATEMENTS = (_DELETE_PARTS, _DELETE_MESSAGES, *(_DELETE_OTHERS.format(table=table) for table in _OTHER_TABLES))
 _HAS_ROWS = " or ".join(
-    f"exists (select from sync_engine.{table} where doc_source_id = $1)"  # noqa: S608  # names of ours
+    f"exists (select from sync_engine.{table} where doc_source_id = $1)"  # names of ours
     for table in ("message_part", "message", *_OTHER_TABLES)
 )
 _MARK_FORGOTTEN = """
