@@ -19,6 +19,7 @@ from mailroom_common.events import Profile
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import ChangeKind, Mailbox, MessageSummary, Part, PartKind
+from mailroom_common.providers.waiting import limit_waiting
 from mailroom_outlook.mail import GraphMail
 
 BASE = "https://graph.example/v1.0"
@@ -54,6 +55,25 @@ async def changes(
     graph: GraphMail, mailbox: Mailbox, position: str | None = None, page_token: str | None = None
 ) -> Any:
     return await graph.list_changes(mailbox, "inbox-id", START_AT, position=position, page_token=page_token)
+
+
+@pytest.mark.parametrize(
+    ("written", "subject"),
+    [
+        pytest.param(rb"Rechnung \ud83d", "Rechnung \N{REPLACEMENT CHARACTER}", id="half a surrogate pair"),
+        pytest.param(b"Rechnung \xff", "Rechnung \N{REPLACEMENT CHARACTER}", id="no UTF-8"),
+        pytest.param(b"Rechnung \x0b", "Rechnung \x0b", id="control character"),
+        pytest.param(rb"Rechnung \u0000", "Rechnung \N{REPLACEMENT CHARACTER}", id="nul"),
+    ],
+)
+async def test_an_odd_character_in_one_subject_costs_the_page_nothing(
+    graph: GraphMail, wire: Any, outlook: Mailbox, written: bytes, subject: str
+) -> None:
+    body = page(item(0), item(1, subject="odd"), item(2), deltaLink=f"{BASE}/delta?$deltatoken=b").content
+    wire.plays(httpx.Response(200, content=b"\xef\xbb\xbf" + body.replace(b"odd", written)))
+    answer = await changes(graph, outlook)
+    assert [change.summary.subject for change in answer.changes] == ["Invoice 0", subject, "Invoice 2"]
+    assert answer.position == "/delta?$deltatoken=b"
 
 
 async def test_every_call_asks_for_immutable_ids_and_each_delta_page_for_its_size(
@@ -160,10 +180,11 @@ async def test_fresh_token_that_is_rejected_too_is_access_denied(
 
 async def test_retry_after_keeps_the_next_call_from_being_made(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
     wire.plays(httpx.Response(429, headers={"Retry-After": "2.128"}, json={"error": {"code": "TooManyRequests"}}))
-    with pytest.raises(Throttled) as first:
-        await changes(graph, outlook)
-    with pytest.raises(Throttled) as second:
-        await changes(graph, outlook)
+    with limit_waiting(0):
+        with pytest.raises(Throttled) as first:
+            await changes(graph, outlook)
+        with pytest.raises(Throttled) as second:
+            await changes(graph, outlook)
     assert first.value.retry_after_s == 2.128
     assert second.value.retry_after_s is not None
     assert 0 < second.value.retry_after_s <= 2.128

@@ -51,6 +51,7 @@ from subscription_manager.handlers.maintain_shared_subscription import SharedSub
 from subscription_manager.handlers.maintain_source_subscription import SourceSubscriptionMaintainer
 from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
 from subscription_manager.handlers.relist_doc_source import RelistDocSource
+from subscription_manager.handlers.repair_doc_sources import DocSourceRepairer
 from subscription_manager.handlers.report_expiries import ExpiryReporter
 from subscription_manager.handlers.republish_doc_sources import RepublishDocSources
 from subscription_manager.handlers.request_backstops import BackstopScheduler
@@ -312,7 +313,10 @@ async def _follow_own_topic(
         lifted=versions.lifted,
         rebuilt=versions.rebuilt,
     )
-    await directory.follow_topic(stopping)
+    repairer = DocSourceRepairer(parts.connections, directory)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(repairer.run_repairs(stopping))
+        tasks.create_task(directory.follow_topic(stopping))
 
 
 def _utc_now() -> datetime:

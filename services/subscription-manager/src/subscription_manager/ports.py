@@ -100,6 +100,10 @@ class ConnectionStore(Protocol):
         """Of every doc source, soft-deleted ones too."""
         ...
 
+    async def find_published_version(self, doc_source_id: str) -> PublishedVersion | None:
+        """Of a soft-deleted one too; None for an id that never was one of ours."""
+        ...
+
     async def republish_doc_source(self, doc_source_id: str) -> None: ...
 
 

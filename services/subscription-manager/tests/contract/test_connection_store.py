@@ -346,6 +346,9 @@ async def test_version_that_waits_in_the_outbox_is_told_from_a_published_one(sto
         assert waiting.is_waiting
         await store.pool.execute("delete from subscription_manager.outbox")
     assert await store.connections.list_published_versions() == [PublishedVersion(ONE.id, 1, is_deleted=False)]
+    assert await store.connections.find_published_version(ONE.id) == PublishedVersion(ONE.id, 1, is_deleted=False)
+    assert await store.connections.find_published_version(TWO.id) is None
+    assert await store.connections.find_published_version("no id of ours") is None
     await store.connections.republish_doc_source(ONE.id)
     if store.pool is not None:
         assert await store.read_published() == [(ONE.id, 1)]

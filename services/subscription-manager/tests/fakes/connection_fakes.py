@@ -135,6 +135,7 @@ class FakeConnectionStore:
         self.sync_requests: list[tuple[str, SyncReason]] = []
         self.published: list[tuple[str, int, DocSource | None]] = []
         self.republished: list[str] = []
+        self.waiting: set[str] = set()  # doc sources with a version that is in the outbox still
         self.before_lock: Callable[[], Awaitable[None]] | None = None
         self._clock = clock or Clock()
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -242,9 +243,15 @@ class FakeConnectionStore:
 
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         return [
-            PublishedVersion(row.id, row.published_version, row.state is ConnectionState.DELETED)
+            PublishedVersion(
+                row.id, row.published_version, row.state is ConnectionState.DELETED, row.id in self.waiting
+            )
             for row in self.rows.values()
         ]
+
+    async def find_published_version(self, doc_source_id: str) -> PublishedVersion | None:
+        versions = {version.doc_source_id: version for version in await self.list_published_versions()}
+        return versions.get(doc_source_id)
 
     async def republish_doc_source(self, doc_source_id: str) -> None:
         self.republished.append(doc_source_id)

@@ -111,6 +111,41 @@ def test_a_tombstone_without_a_version_is_taken_at_its_word() -> None:
     assert reading.directory.get_source("ds-1") is None
 
 
+def test_record_below_the_newest_version_is_outdated_until_that_one_is_the_last_again() -> None:
+    reading = Reading()
+    reported: list[str] = []
+    reading.directory.on_outdated(reported.append)
+
+    reading.read(source(6))
+    assert reading.directory.list_outdated() == {}
+    reading.read(source(5))
+    assert reading.directory.list_outdated() == {"ds-1": 5}
+    reading.read(source(6))
+    assert reading.directory.list_outdated() == {}
+    assert reported == ["ds-1"]
+
+
+def test_tombstone_and_record_are_outdated_behind_each_other() -> None:
+    reading = Reading()
+    reading.read(source(7))
+    reading.read_tombstone("ds-1", 6)
+    assert reading.directory.list_outdated() == {"ds-1": 6}
+    reading.read_tombstone("ds-1", 8)
+    assert reading.directory.list_outdated() == {}
+    reading.read(source(7))
+    assert reading.directory.list_outdated() == {"ds-1": 7}
+
+
+def test_corrupt_record_behind_a_readable_one_is_outdated_and_an_unknown_schema_is_not() -> None:
+    reading = Reading()
+    reading.read(source(3))
+    reading.directory.apply_record(Record(b"ds-1", MARKER + bytes(8)))
+    assert reading.directory.list_outdated() == {}
+    reading.directory.apply_record(Record(b"ds-1", b"garbage"))
+    reading.directory.apply_record(Record(b"ds-2", b"garbage"))
+    assert reading.directory.list_outdated() == {"ds-1": -1}
+
+
 def test_one_mailbox_can_belong_to_several_sources_by_address_or_alias() -> None:
     reading = Reading()
     first = source(1)

@@ -123,6 +123,13 @@ where provider = $1 and state in ('active', 'paused') and id in (
 """
 
 
+_PUBLISHED_VERSIONS = """
+select id, published_version, state, exists (
+    select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text) as is_waiting
+from subscription_manager.doc_source d
+"""
+
+
 class PgConnectionStore:
     def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
         self._pool = pool
@@ -213,18 +220,14 @@ class PgConnectionStore:
 
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(
-                "select id, published_version, state, exists ("
-                "select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text) as is_waiting "
-                "from subscription_manager.doc_source d",
-                DOC_SOURCES.name,
-            )
-        return [
-            PublishedVersion(
-                str(row["id"]), row["published_version"], row["state"] == ConnectionState.DELETED, row["is_waiting"]
-            )
-            for row in rows
-        ]
+            return [_parse_version(row) for row in await conn.fetch(_PUBLISHED_VERSIONS, DOC_SOURCES.name)]
+
+    async def find_published_version(self, doc_source_id: str) -> PublishedVersion | None:
+        if not _is_uuid(doc_source_id):
+            return None
+        async with acquire_session(self._pool) as conn:
+            row = await conn.fetchrow(f"{_PUBLISHED_VERSIONS} where d.id = $2", DOC_SOURCES.name, doc_source_id)
+        return None if row is None else _parse_version(row)
 
     async def republish_doc_source(self, doc_source_id: str) -> None:
         async with open_transaction(self._pool) as conn:
@@ -325,6 +328,11 @@ async def _read_connection(
         tenant_id,
     )
     return None if row is None else parse_connection(row)
+
+
+def _parse_version(row: asyncpg.Record) -> PublishedVersion:
+    is_deleted = row["state"] == ConnectionState.DELETED
+    return PublishedVersion(str(row["id"]), row["published_version"], is_deleted, row["is_waiting"])
 
 
 def _is_uuid(text: str) -> bool:

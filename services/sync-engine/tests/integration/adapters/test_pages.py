@@ -140,6 +140,17 @@ async def test_a_page_waits_for_another_one_only_where_both_write_the_source_or_
     await writing
 
 
+@pytest.mark.parametrize("leaves_page", [True, False])
+async def test_leaving_a_page_makes_earlier_failures_good_though_no_message_of_it_is_new(
+    engine: Engine, leaves_page: bool
+) -> None:
+    await engine.states.raise_version_and_read_state(engine.source)
+    await engine.states.back_off(engine.source)
+    update = PageUpdate(resets_back_off=True, leaves_page=leaves_page)
+    await engine.repositories.pages.commit_page(engine.source, update, engine.clock.now)
+    assert (await engine.read_row("sync_state"))["failed_attempts"] == (0 if leaves_page else 1)
+
+
 @pytest.mark.parametrize(("refused_generation", "is_refused"), [(None, False), (1, False), (2, True), (3, True)])
 async def test_a_page_that_was_read_with_a_refused_grant_is_refused(
     engine: Engine, refused_generation: int | None, is_refused: bool
