@@ -125,11 +125,16 @@ def build_messages_resource(mailbox: Mailbox) -> str:
     return f"/users/{mailbox.provider_user_id or mailbox.address}/messages"
 
 
-def is_resource_of_mailbox(mailbox: Mailbox, resource: str) -> bool:
-    """Graph spells resources in several ways; an application's list holds the whole tenant's."""
+def read_resource_owner(resource: str) -> str | None:
+    """Whose messages a subscription watches, in lower case; None when it watches something else. Graph spells resources
+    in several ways."""
     owner, _, rest = resource.strip("/").removeprefix("users/").removeprefix("Users/").partition("/")
-    names = {name.lower() for name in (mailbox.provider_user_id, mailbox.address, "me") if name}
-    return owner.lower() in names and "messages" in rest.lower()
+    return owner.lower() if "messages" in rest.lower() else None
+
+
+def list_owner_names(mailbox: Mailbox) -> frozenset[str]:
+    """The owners that mean this mailbox in a resource."""
+    return frozenset(name.lower() for name in (mailbox.provider_user_id, mailbox.address, "me") if name)
 
 
 def read_items(page: Payload) -> Iterable[Payload]:

@@ -151,7 +151,7 @@ async def _open_mail_readers(
     tokens = TokenStore(pool, keys, url=settings.token_database_url)
 
     def count_sharers(mailbox: Mailbox) -> int:
-        return len(directory.find_by_address(mailbox.provider, mailbox.address))
+        return directory.count_active_sources(mailbox.provider, mailbox.address)
 
     opened = await stack.enter_async_context(open_providers(providers, settings, tokens, count_sharers=count_sharers))
     return opened.mail
