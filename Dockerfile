@@ -77,6 +77,10 @@ FROM runtime AS cli
 ENTRYPOINT ["mailroom"]
 
 FROM runtime AS sandbox
+# A volume of Docker's takes the owner of the folder that it is mounted on.
+USER 0:0
+RUN install -d -o 10001 -g 10001 /state
+USER 10001:10001
 # The demo's mails, where a package that is no checkout looks for them.
 WORKDIR /opt/mailroom
 COPY sandbox/mails sandbox/mails

@@ -30,7 +30,7 @@ package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
 .PHONY: known-package help setup run up down logs test restore-test lint types fmt check reference chart mutate bench lock \
-	images container-test stand-ins clean
+	images container-test compose-test stand-ins clean
 
 help: ## this page
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  \033[1mmake %-14s\033[0m %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -110,6 +110,9 @@ images: ## container images, by Docker or podman, one per service; i=sync-engine
 
 container-test: setup images ## what images hold, and the parser's confinement in one, by podman; not part of make test
 	@$(BIN)/python -m pytest -q -n0 tests/containers/check_images.py
+
+compose-test: setup images ## docker-compose.yml for real, each container killed while mail flows (SEED=7, KEEP=1; root; not part of make test)
+	@PYTHONPATH=tests/compose:tests/support $(BIN)/python -m mailroom_compose $(if $(SEED),--seed $(SEED)) $(if $(KEEP),--keep)
 
 stand-ins: ## what replaces the public base images where no registry is reached (podman; root)
 	@deploy/images/make-stand-ins.sh

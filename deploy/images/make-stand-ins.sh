@@ -3,10 +3,11 @@
 # registry: deploy/images/make-stand-ins.sh [NAME…], all of them by default. Needs root, debootstrap, podman and runc.
 #
 #   python     Debian's minimal system with its Python, under the name and tag of the Dockerfile's PYTHON_IMAGE
-#   kafka, postgres, nginx, versitygw
-#              the servers of docker-compose.yml: Debian's Java with the jars that the sandbox runs; Debian's Postgres and
-#              nginx; versitygw built by Go from its module
+#   kafka, postgres, nginx, versitygw, prometheus
+#              the servers of docker-compose.yml: Debian's Java with the jars that the sandbox runs; Debian's Postgres,
+#              nginx and Prometheus; versitygw built by Go from its module
 #
+# Grafana has none: no package repository that a machine without registry reaches has it.
 # A stand-in proves what is built on it, not the public image. Each has the label `mailroom.stand-in`.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -77,11 +78,11 @@ make_versitygw() {
     make_server versitygw --build-context "programs=$cache/versitygw-$version"
 }
 
-all=(python kafka postgres nginx versitygw)
+all=(python kafka postgres nginx versitygw prometheus)
 for name in "${@:-${all[@]}}"; do
     case $name in
     python | kafka | versitygw) "make_$name" ;;
-    postgres | nginx) make_server "$name" ;;
+    postgres | nginx | prometheus) make_server "$name" ;;
     *) echo "$name: there is no such stand-in; there are ${all[*]}" >&2; exit 2 ;;
     esac
 done

@@ -81,6 +81,16 @@ def _read_proxy() -> str:
     return (ROOT / "deploy/compose/nginx.conf").read_text()
 
 
+def test_prometheus_asks_every_process_and_grafana_reads_the_charts_dashboards() -> None:
+    scraped = yaml.safe_load((ROOT / "deploy/compose/prometheus.yml").read_text())["scrape_configs"][0]
+    assert {target for one in scraped["static_configs"] for target in one["targets"]} == {
+        f"{name}:9000" for name in PROCESSES
+    }
+    (provider,) = yaml.safe_load((ROOT / "deploy/compose/grafana/dashboards/mailroom.yml").read_text())["providers"]
+    mounted = dict(volume.split(":")[:2] for volume in CONTAINERS["grafana"]["volumes"])
+    assert mounted["./deploy/helm/mailroom/files/dashboards"] == provider["options"]["path"]
+
+
 def test_nobody_runs_insecurely() -> None:
     assert "MAILROOM_INSECURE" not in (ROOT / "docker-compose.yml").read_text()
     for name in PROCESSES:

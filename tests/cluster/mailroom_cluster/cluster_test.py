@@ -11,16 +11,18 @@ from contextlib import AsyncExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from mail_ledger.comparison import Difference, looks_like_dropped_page
+from mail_ledger.mail_flow import Mailbox, MailFlow
+from mail_ledger.site_differences import are_none, find_differences, print_differences, wait_until
+
 from mailroom_cluster import kafka_brokers, namespaces, release, site_images
-from mailroom_cluster.comparison import Difference, looks_like_dropped_page
 from mailroom_cluster.fault_injection import FaultInjector
 from mailroom_cluster.fault_order import Fault, order_faults
 from mailroom_cluster.ingress import read_pushes
-from mailroom_cluster.mail_flow import Mailbox, MailFlow
 from mailroom_cluster.outside import PUBLIC_URL
 from mailroom_cluster.places import Places
 from mailroom_cluster.push_judgement import PushReport, judge_pushes
-from mailroom_cluster.site import ClusterSite, wait_until
+from mailroom_cluster.site import ClusterSite
 from mailroom_sandbox.provider_doubles.client import ControlClient
 from mailroom_sandbox.site.demo.api import MailroomAPI
 
@@ -28,7 +30,6 @@ _QUIET_S = 5.0
 _SETTLE_S = 900.0
 _DROP_SETTLE_S = 90.0
 _DROP_MAILS = 24
-_SHOWN = 20
 _SECONDS_PER_FLOW_CHECK = 2.0
 _LONGEST_FLOW_S = 1500.0
 
@@ -120,10 +121,10 @@ class _ConnectedRun:
         played, mistakes = await self._play_faults_under(flow, injector)
         settling_s = time.monotonic()
         await self._control.retry_pushes_now()
-        differences = await wait_until(_are_none, self._finder(flow), _SETTLE_S)
+        differences = await wait_until(are_none, self._finder(flow), _SETTLE_S)
         settled_s = time.monotonic() - settling_s
         mistakes += [f"{len(differences)} differences between ledger and documents"] if differences else []
-        _print_differences(differences)
+        print_differences(differences)
         pushes = judge_pushes(read_pushes(self._site.outside.pushes), injector.gateway_killed_at)
         mistakes += pushes.find_violations(least=self._least_pushes)
         dropped = await self._drop_a_page(flow) if not differences else []
@@ -197,11 +198,7 @@ class _ConnectedRun:
         return await wait_until(looks_like_dropped_page, self._finder(flow), _DROP_SETTLE_S)
 
     def _finder(self, flow: MailFlow) -> Callable[[], Awaitable[list[Difference]]]:
-        return lambda: self._site.find_differences(self._control, self._api, self._mailboxes, flow.contents_by_mail)
-
-
-def _are_none(differences: list[Difference]) -> bool:
-    return not differences
+        return lambda: find_differences(self._control, self._api, self._mailboxes, flow.contents_by_mail)
 
 
 def _empty_folders(places: Places) -> None:
@@ -211,13 +208,6 @@ def _empty_folders(places: Places) -> None:
             if entry != pid:
                 shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
     places.logs.mkdir(parents=True, exist_ok=True)
-
-
-def _print_differences(differences: Sequence[Difference]) -> None:
-    for difference in differences[:_SHOWN]:
-        print(f"  {difference.kind}: {difference.text}", flush=True)
-    if len(differences) > _SHOWN:
-        print(f"  and {len(differences) - _SHOWN} more", flush=True)
 
 
 def _print_outcome(outcome: Outcome, places: Places) -> None:

@@ -1,26 +1,25 @@
 """The whole site in the cluster: servers beside it, the outside, the chart, and mailboxes that are connected."""
 
-import asyncio
 import shutil
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from mail_ledger.mail_flow import Mailbox
+
 from mailroom_cluster import kafka_brokers, outside, release, site_images
 from mailroom_cluster.certificates import CertificateAuthority
-from mailroom_cluster.comparison import Difference, FiledDocument, RecordedMessage, compare_ledger
 from mailroom_cluster.kafka_brokers import KafkaBrokers
 from mailroom_cluster.kubernetes import Kubernetes
-from mailroom_cluster.mail_flow import Mailbox, read_ledger
 from mailroom_cluster.manifests import build_namespace
 from mailroom_cluster.outside import Outside
 from mailroom_cluster.places import Places
 from mailroom_cluster.postgres_server import PostgresServer
 from mailroom_cluster.release import Release
 from mailroom_sandbox.provider_doubles.client import ControlClient
-from mailroom_sandbox.site.demo.api import MailroomAPI, retry_while_unavailable
+from mailroom_sandbox.site.demo.api import MailroomAPI
 from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 
 _MAILBOXES = [("outlook", f"ap-{number}@outlook.test") for number in range(3)]
@@ -71,22 +70,6 @@ class ClusterSite:
             connected.append(Mailbox(provider, address, source))
         return connected
 
-    async def find_differences(
-        self,
-        control: ControlClient,
-        api: MailroomAPI,
-        mailboxes: Sequence[Mailbox],
-        contents_by_mail: Mapping[str, tuple[str, ...]],
-    ) -> list[Difference]:
-        ledger = await read_ledger(control, mailboxes, contents_by_mail)
-        messages = await retry_while_unavailable(lambda: api.list_items("/messages"))
-        documents = await retry_while_unavailable(lambda: api.list_items("/documents"))
-        return compare_ledger(
-            ledger,
-            [RecordedMessage(row["doc_source_id"], row["message_id"], row["state"]) for row in messages],
-            [FiledDocument(row["id"], row["doc_source_id"], row["content_sha256"], row["status"]) for row in documents],
-        )
-
     def save_logs(self) -> None:
         """What a failure is found by: the state of all pods, and the logs of ours and of the servers."""
         wide = self.kubernetes.kubectl("get", "pods,events", "-A", "-o", "wide", check=False)
@@ -135,13 +118,3 @@ def _retry(action: Callable[[], None], times: int = 20) -> None:
                 raise
         time.sleep(1)
     return None
-
-
-async def wait_until(
-    holds: Callable[[list[Difference]], bool], find: Callable[[], Awaitable[list[Difference]]], within_s: float
-) -> list[Difference]:
-    """Looks again until the differences are as they should be; those at the end, also where the time is over."""
-    deadline = time.monotonic() + within_s
-    while not holds(differences := await find()) and time.monotonic() < deadline:  # noqa: ASYNC110
-        await asyncio.sleep(10)  # what it waits for happens in pods, and looking costs them
-    return differences

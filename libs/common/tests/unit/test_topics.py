@@ -1,6 +1,6 @@
 """What a site's topics are created with (design, section 4)."""
 
-from mailroom_common.topics import TOPICS, list_deployed_topics
+from mailroom_common.topics import FAUST_CHANGELOG, SYNC_REQUESTS, TOPICS, list_deployed_topics
 
 DAY_MS = 24 * 3600 * 1000
 
@@ -33,3 +33,11 @@ def test_backfill_topics_are_kept_as_long_as_their_namesakes() -> None:
 def test_dead_letters_are_kept_for_30_days() -> None:
     letters = [topic for topic in list_deployed_topics("", 1) if topic.name.endswith(".dlq")]
     assert {topic.config["retention.ms"] for topic in letters} == {str(30 * DAY_MS)}
+
+
+def test_the_changelog_is_rolled_like_the_other_compacted_topics_and_compacted_without_delay() -> None:
+    config = next(topic.config for topic in list_deployed_topics("", 1) if topic.name == FAUST_CHANGELOG)
+    assert config["cleanup.policy"] == "compact"
+    for name in ("segment.ms", "segment.bytes", "min.cleanable.dirty.ratio", "max.compaction.lag.ms"):
+        assert config[name] == SYNC_REQUESTS.config[name]
+    assert "min.compaction.lag.ms" not in config, "a recovery would read hours of records that are shadowed"

@@ -10,11 +10,12 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from mailroom_common.errors import Throttled
 from mailroom_common.providers.types import Mailbox
+from mailroom_common.providers.waiting import WaitLimit, find_wait_limit
 
 _WINDOW_S = 60.0
 
@@ -34,11 +35,13 @@ class UnitWindow:
         self._forget_old()
         return not self._spent and not self._turn.locked()
 
-    async def spend_units(self, units: int) -> None:
+    async def spend_units(self, units: int, limit: WaitLimit) -> None:
+        """Raises Throttled where that takes longer than `limit` has left; then nothing is spent."""
         # One waits at a time: otherwise a small call would overtake a large one for ever.
         async with self._turn:
-            while (wait_s := self._wait_s(units)) > 0:  # noqa: ASYNC110  # only time brings units back
-                await asyncio.sleep(wait_s)
+            while (wait_s := self._wait_s(units)) > 0:
+                if not await limit.wait(wait_s):
+                    raise Throttled("the units of this minute are spent", retry_after_s=wait_s)
             self._spent.append((self._clock(), units))
             self._total += units
 
@@ -91,28 +94,27 @@ class Quota:
 
     @asynccontextmanager
     async def hold_slot(self, mailbox: Mailbox, *, units: int = 0) -> AsyncIterator[None]:
-        """Hold a slot for one call.
+        """Hold a slot for one call, once its units are there and no pause is on: it waits for them as `WaitLimit` says.
 
         Raises:
-            Throttled: the provider asked for a pause that has not passed; no call is made before.
+            Throttled: a pause that the provider asked for, or the wait for units, is longer; no call is made.
         """
         key = build_mailbox_key(mailbox)
         usage = self._find_usage(key)
         usage.users += 1
+        limit = find_wait_limit()
         try:
-            async with AsyncExitStack() as held:
-                # Before anything is waited for: a paused mailbox must not keep callers in its queue.
-                self._refuse_while_paused(usage)
-                await held.enter_async_context(self._find_share(usage, mailbox))
+            # Before anything is spent or held: a paused mailbox must not use up units or keep callers in its queue.
+            await self._wait_for_pause(usage, limit)
+            await self._spend_units(usage, units, limit)
+            while True:
+                await self._wait_for_pause(usage, limit)
                 # The doc source's share first: one that waits for its own share holds none of the mailbox's slots.
-                await held.enter_async_context(usage.slots)
-                if usage.units and units:
-                    await usage.units.spend_units(units)
-                if self._project and units:
-                    await self._project.spend_units(units)
-                # Again: the provider may have asked for a pause while this call waited.
-                self._refuse_while_paused(usage)
-                yield
+                async with self._find_share(usage, mailbox), usage.slots:
+                    # Again: the provider may have asked for a pause while this call waited.
+                    if self._measure_pause_s(usage) <= 0:
+                        yield
+                        return
         finally:
             usage.users -= 1
             self._drop_if_idle(key, usage)
@@ -121,10 +123,20 @@ class Quota:
         usage = self._find_usage(build_mailbox_key(mailbox))
         usage.paused_until = max(usage.paused_until, self._clock() + seconds)
 
-    def _refuse_while_paused(self, usage: _MailboxUsage) -> None:
-        left_s = usage.paused_until - self._clock()
-        if left_s > 0:
-            raise Throttled("the provider asked for a pause at this mailbox", retry_after_s=left_s)
+    async def _spend_units(self, usage: _MailboxUsage, units: int, limit: WaitLimit) -> None:
+        if not units:
+            return
+        for window in (usage.units, self._project):
+            if window is not None:
+                await window.spend_units(units, limit)
+
+    async def _wait_for_pause(self, usage: _MailboxUsage, limit: WaitLimit) -> None:
+        while (left_s := self._measure_pause_s(usage)) > 0:
+            if not await limit.wait(left_s):
+                raise Throttled("the provider asked for a pause at this mailbox", retry_after_s=left_s)
+
+    def _measure_pause_s(self, usage: _MailboxUsage) -> float:
+        return usage.paused_until - self._clock()
 
     def _find_share(self, usage: _MailboxUsage, mailbox: Mailbox) -> asyncio.Semaphore:
         share = max(1, self._slots // max(1, self._count_sharers(mailbox)))

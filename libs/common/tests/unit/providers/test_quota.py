@@ -6,6 +6,7 @@ import pytest
 from mailroom_common.errors import Throttled
 from mailroom_common.providers.quota import Quota, UnitWindow
 from mailroom_common.providers.types import Mailbox
+from mailroom_common.providers.waiting import WaitLimit, limit_waiting
 
 
 class Clock:
@@ -83,6 +84,44 @@ async def test_who_waits_for_a_slot_when_the_pause_begins_does_not_call(outlook:
         await waiting
 
 
+async def test_a_run_waits_for_a_pause_within_its_limit_and_is_throttled_beyond_it(outlook: Mailbox) -> None:
+    quota = Quota(slots=4)
+    with limit_waiting(0.03):
+        quota.pause_mailbox(outlook, 0.02)
+        async with quota.hold_slot(outlook):
+            pass
+        quota.pause_mailbox(outlook, 0.02)
+        with pytest.raises(Throttled):
+            async with quota.hold_slot(outlook):
+                pytest.fail("a call was let through")
+
+
+async def test_call_that_would_wait_too_long_for_units_is_throttled_and_holds_no_slot(outlook: Mailbox) -> None:
+    quota = Quota(slots=1, units_per_minute=10)
+    async with quota.hold_slot(outlook, units=10):
+        pass
+    with limit_waiting(10), pytest.raises(Throttled) as caught:
+        async with quota.hold_slot(outlook, units=1):
+            pytest.fail("a call was let through")
+    assert caught.value.retry_after_s is not None
+    assert 50 < caught.value.retry_after_s <= 60
+    async with quota.hold_slot(outlook):
+        pass
+
+
+async def test_paused_mailbox_spends_no_units(outlook: Mailbox) -> None:
+    clock = Clock()
+    quota = Quota(slots=1, units_per_minute=10, clock=clock)
+    quota.pause_mailbox(outlook, 30)
+    for _ in range(5):
+        with limit_waiting(0), pytest.raises(Throttled):
+            async with quota.hold_slot(outlook, units=10):
+                pytest.fail("a call was let through")
+    clock.now += 30
+    async with quota.hold_slot(outlook, units=10):
+        pass
+
+
 async def test_failed_call_gives_its_slot_back(outlook: Mailbox) -> None:
     quota = Quota(slots=1)
     for _ in range(3):
@@ -102,10 +141,10 @@ async def test_units_of_any_minute_stay_within_the_limit(monkeypatch: pytest.Mon
         clock.now += seconds
 
     monkeypatch.setattr(asyncio, "sleep", sleep)
-    window = UnitWindow(100, clock)
+    window, limit = UnitWindow(100, clock), WaitLimit(1000, clock)
     spent: list[tuple[float, int]] = []
     for units in (60, 20, 20, 20, 60, 100):
-        await window.spend_units(units)
+        await window.spend_units(units, limit)
         spent.append((clock.now, units))
         clock.now += 1
         recent = sum(units for at, units in spent if at > clock.now - 60)
@@ -116,5 +155,5 @@ async def test_units_of_any_minute_stay_within_the_limit(monkeypatch: pytest.Mon
 
 async def test_call_above_the_whole_limit_goes_alone() -> None:
     window = UnitWindow(10)
-    await asyncio.wait_for(window.spend_units(20), 1)
+    await window.spend_units(20, WaitLimit(0))
     assert not window.is_idle

@@ -8,13 +8,19 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from mailroom_common.errors import Unavailable
 from mailroom_sandbox.provider_doubles.cli import CONTROL_VARIABLE
+from mailroom_sandbox.provider_doubles.client import ControlClient, ControlError
+from mailroom_sandbox.site.demo.api import MailroomAPI
 from mailroom_sandbox.site.demo.demo import Demo
 from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.lifecycle import SitePlan
 from mailroom_sandbox.site.stack.ca import Certificates
 from mailroom_sandbox.site.stack.home import Home
+
+_START_S = 300.0
+_PAUSE_S = 0.5
 
 EXAMPLES = """Example:
 
@@ -48,4 +54,35 @@ def run_demo(
     )
     console = Console() if sys.stdout.isatty() else Console(width=140)
     demo = Demo(plan, control, console, find_mails(SAMPLES), of_the_repository=True, once=True)
-    sys.exit(asyncio.run(demo(endpoints)))
+    sys.exit(asyncio.run(_run_demo_once_site_answers(demo, endpoints)))
+
+
+async def _run_demo_once_site_answers(demo: Demo, endpoints: Endpoints) -> int:
+    assert endpoints.api_key is not None  # noqa: S101  # it is an option that must be given
+    trusted = demo.plan.certificates.client_context()
+    async with (
+        MailroomAPI(endpoints.public, endpoints.api_key, trusted) as api,
+        ControlClient(demo.control_url) as control,
+    ):
+        await wait_for_site(api, control)
+    return await demo(endpoints)
+
+
+async def wait_for_site(api: MailroomAPI, control: ControlClient, within_s: float = _START_S) -> None:
+    """Some engines start this container before those are healthy that it depends on.
+
+    Raises:
+        Unavailable, ControlError: one of the two still does not answer.
+    """
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + within_s
+    while True:
+        try:
+            await control.list_mailboxes()
+            await api.list_items("/doc-sources")
+        except (Unavailable, ControlError):
+            if loop.time() > deadline:
+                raise
+        else:
+            return
+        await asyncio.sleep(_PAUSE_S)

@@ -18,9 +18,13 @@ LATER = ClientState(sha256="later", valid_until=NOW + timedelta(days=7))
 
 
 class Topic:
-    """Connections as they were published; a version alone is a tombstone."""
+    """Connections as they were published; a version alone is a tombstone. `outdated`: versions that were written last
+    though newer ones stand before them."""
 
-    def __init__(self, *published: Connection, tombstones: dict[str, int] | None = None) -> None:
+    def __init__(
+        self, *published: Connection, tombstones: dict[str, int] | None = None, outdated: dict[str, int] | None = None
+    ) -> None:
+        self._outdated = outdated or {}
         self._sources = {one.id: build_doc_source_event(one, NOW) for one in published}
         self._versions = {one.id: one.published_version for one in published} | (tombstones or {})
 
@@ -29,6 +33,9 @@ class Topic:
 
     def list_versions(self) -> dict[str, int]:
         return self._versions
+
+    def list_outdated(self) -> dict[str, int]:
+        return self._outdated
 
 
 async def _reconcile(
@@ -54,6 +61,21 @@ async def test_doc_source_that_is_outdated_in_the_topic_is_published_again(
     topic = Topic() if shown is None else Topic(make_connection(published_version=shown))
     assert await _reconcile(connections, topic) == ReconciledVersions(republished=int(is_repeated))
     assert connections.republished == ([ID] if is_repeated else [])
+
+
+@pytest.mark.parametrize(
+    ("state", "topic"),
+    [
+        (ConnectionState.ACTIVE, Topic(make_connection(published_version=7), outdated={ID: 6})),
+        (ConnectionState.DELETED, Topic(tombstones={ID: 7}, outdated={ID: 6})),  # it would come back
+    ],
+)
+async def test_newest_version_is_published_again_when_an_older_one_was_written_behind_it(
+    state: ConnectionState, topic: Topic
+) -> None:
+    connections = FakeConnectionStore(make_connection(state=state, published_version=7))
+    assert await _reconcile(connections, topic) == ReconciledVersions(republished=1)
+    assert connections.republished == [ID]
 
 
 async def test_restored_version_is_raised_above_that_of_the_topic() -> None:

@@ -37,7 +37,7 @@ class PgPages:
             await resolve_items(conn, source, update)
             await park_messages(conn, source, update.failed, now)
             await mark_listed(conn, source, update.seen_message_ids, now)
-            if update.resets_back_off and new_ids:
+            if update.resets_back_off and (new_ids or update.leaves_page):
                 await conn.execute(
                     "update sync_engine.sync_state set failed_attempts = 0 where doc_source_id = $1",
                     source.doc_source_id,

@@ -119,7 +119,8 @@ class PageUpdate:
     seen_message_ids: tuple[str, ...] = ()
     resolved_item_ids: tuple[str, ...] = ()  # parked items that no longer are
     starts_relist: bool = False  # the position starts at now: what the mailbox holds already has to be listed
-    resets_back_off: bool = False  # if a message is new: failures before it count no more
+    leaves_page: bool = False  # the cursor goes on from a page of which something could be processed
+    resets_back_off: bool = False  # if a message is new, or the page is left: failures before it count no more
 
     def is_backfill(self, message: ProcessedMessage, now: datetime) -> bool:
         """Whether the message is old mail that a first sync or a re-list found: reading it must delay no new mail."""
@@ -148,6 +149,7 @@ class RunTally:
     unannounced_messages: int = 0
     stored_parts: int = 0
     parked_items: int = 0
+    progress_commits: int = 0  # those that stored a new message or left a page
 
 
 class RunKind(StrEnum):

@@ -136,7 +136,10 @@ class AdvanceCursor:
             target = cursor.finish_round(finished_page.position)
         else:
             target = cursor.advance_to_page(finished_page.page_token or "", self._clock())
-        return await self._commit_cursor(run, cursor, target, replace(update, starts_relist=finished_page.needs_relist))
+        # What is parked only is no progress, nor is the new token of a folder in which nothing changed.
+        leaves_page = len(changes) > len(batch.failed) or (not changes and finished_page.page_token is not None)
+        update = replace(update, starts_relist=finished_page.needs_relist, leaves_page=leaves_page)
+        return await self._commit_cursor(run, cursor, target, update)
 
     async def _commit_cursor(self, run: SyncRun, cursor: Cursor, target: Cursor, update: PageUpdate) -> Cursor:
         await self._commits.commit_update(run, replace(update, read_cursor=cursor, next_cursor=target))

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mailroom_common.blobs import BlobStore
 from mailroom_common.providers.types import Message, MessageSummary
-from sync_engine.domain.mail_filter import MailRejection, may_have_hidden_parts, needs_html_to_judge, reject_mail
+from sync_engine.domain.mail_filter import MailRejection, needs_html_to_judge, reject_mail
 from sync_engine.domain.message_records import MessageState, ProcessedMessage, SkippedPart, StoredPart
 from sync_engine.domain.parts import needs_html_body
 from sync_engine.domain.untrusted_text import clean_summary
@@ -42,20 +42,14 @@ class CollectMessages:
         return await self._process_parts(run, await self._complete_message(run, message), location)
 
     async def _fetch_message(self, run: SyncRun, ref: MessageRef) -> Message:
-        lists_parts = True if ref.summary is not None and ref.summary.has_attachments is False else None
+        # Where inline parts are not reported, "no attachments" may be said of a mail with an inline PDF, as Apple Mail
+        # sends it: only its parts tell.
+        lists_parts = None if run.provider.traits.reports_inline_parts else True
         return await run.provider.fetch_message(run.mailbox, ref.message_id, ref.summary, with_parts=lists_parts)
 
     async def _complete_message(self, run: SyncRun, message: Message) -> Message:
-        """With hidden parts, where only now it shows that they are worth a call, and with the body where it decides."""
+        """With the body where it decides."""
         summary, profile, rules = message.summary, run.source.profile, run.source.filter
-        if (
-            # "No attachments" then may be a mail all of whose parts are inline, a PDF among them.
-            not run.provider.traits.reports_inline_parts
-            and summary.has_attachments is False
-            and not message.parts
-            and may_have_hidden_parts(summary, profile, rules)
-        ):
-            message = await run.provider.fetch_message(run.mailbox, summary.message_id, summary, with_parts=True)
         needs_body = any(needs_html_body(part) for part in message.parts) or needs_html_to_judge(
             summary, message.parts, profile, rules
         )
@@ -89,15 +83,12 @@ def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool
 
 
 def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) -> ProcessedMessage | None:
-    """A mail without attachments that mentions no document costs no call at all."""
+    """A mail that is known to have no parts at all costs no call."""
     location = watch.locate_message(summary) if watch.knows_location(summary) else None
-    if location is None or summary.received_at is None or summary.has_attachments is not False:
+    has_no_parts = run.provider.traits.reports_inline_parts and summary.has_attachments is False
+    if location is None or summary.received_at is None or not has_no_parts:
         return None
-    profile, rules = run.source.profile, run.source.filter
-    if may_have_hidden_parts(summary, profile, rules):
-        return None
-    rejection = reject_mail(summary, (), profile, rules) or MailRejection.NO_DOCUMENT_WORDS
-    return _build_closed_message(summary, location, rejection)
+    return _build_closed_message(summary, location, reject_mail(summary, (), run.source.profile, run.source.filter))
 
 
 def _build_closed_message(

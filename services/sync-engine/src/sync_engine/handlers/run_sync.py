@@ -16,7 +16,9 @@ from mailroom_common.errors import (
 )
 from mailroom_common.events import Access, ConnectionKind, DocSource, DocSourceState, SyncReason
 from mailroom_common.logs import get_logger
+from mailroom_common.providers.calls import UNNAMED_THROTTLE_S
 from mailroom_common.providers.ports import ChangeListing, MailReader
+from mailroom_common.providers.waiting import limit_waiting
 from mailroom_common.retries import backoff_s
 from sync_engine.domain.message_records import RunKind, SyncState
 from sync_engine.domain.run_outcomes import (
@@ -49,9 +51,9 @@ log = get_logger()
 # does not know it yet moves one or two.
 _MAX_CURSOR_CONFLICTS = 3
 
-# A throttle that names no wait, as Gmail's usual 403 and 429: quotas are counted by the minute, so an earlier call is
-# refused again and may count itself.
-_UNNAMED_THROTTLE_S = 15.0
+# How much longer a run may take because it waits for quota. It holds a slot of the worker meanwhile; a longer wait ends
+# the run, and its request is appended again.
+_MAX_QUOTA_WAIT_S = 10.0
 
 _CONNECTION_KINDS = {
     TokenRefused: ConnectionKind.TOKEN_REFUSED,
@@ -136,7 +138,8 @@ class RunSync:
             run.source, kind, sorted(run.reasons), run.started_at, relist_number=run.state.relist_number
         )
         try:
-            outcome = await self._sync_to_outcome(run, kind)
+            with limit_waiting(_MAX_QUOTA_WAIT_S):
+                outcome = await self._sync_to_outcome(run, kind)
         except Exception as error:
             await self._runs.finish_run(run_id, _build_report(run, "failed", type(error).__name__), self._clock())
             raise
@@ -213,7 +216,7 @@ class RunSync:
         is_throttled = isinstance(error, Throttled)
         retry_after_s = error.retry_after_s
         if is_throttled and not retry_after_s:
-            retry_after_s = backoff_s(1, initial_s=_UNNAMED_THROTTLE_S, max_s=_UNNAMED_THROTTLE_S)
+            retry_after_s = backoff_s(1, initial_s=UNNAMED_THROTTLE_S, max_s=UNNAMED_THROTTLE_S)
         not_before = await self._states.back_off(
             source, retry_after_s=retry_after_s, is_throttled=is_throttled, earlier_failures=earlier_failures
         )

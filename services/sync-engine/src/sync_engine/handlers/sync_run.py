@@ -45,6 +45,7 @@ class SyncRun:
     def add_to_tally(self, update: PageUpdate, committed: CommittedPage) -> None:
         new = [message for message in update.messages if message.message_id in committed.new_message_ids]
         self.tally.new_messages += len(new)
+        self.tally.progress_commits += bool(new or update.leaves_page)
         self.tally.stored_parts += committed.stored_parts
         self.tally.parked_items += len(update.failed)
         self.tally.unannounced_messages += sum(

@@ -9,6 +9,7 @@ from faust.types import TP
 
 from mailroom_common.errors import Fatal
 from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
+from mailroom_common.metrics import COALESCER_RECOVERY_RECORDS_LEFT
 from sync_engine.adapters.faust_watch import FaustWatch
 
 TOPIC = "notifications"
@@ -37,6 +38,21 @@ class App:
 
     owned: set[int]
     read: dict[int, int]
+    rebalancing: bool = False
+    # Of the changelog, by partition: the last offset that was read, and the last that there is.
+    active_offsets: dict[int, int | None] = field(default_factory=dict)
+    active_highwaters: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> "App":
+        return self
+
+    @property
+    def recovery(self) -> "App":
+        return self
+
+    def active_remaining_total(self) -> int:
+        return sum(end - (self.active_offsets[number] or 0) for number, end in self.active_highwaters.items())
 
     @property
     def assignor(self) -> "App":
@@ -123,3 +139,63 @@ async def test_what_retention_took_need_not_be_read_and_what_came_since_must_be(
     watched.kafka.ends[3] = 10
     assert not await watched.finds_a_stall(61, 120)
     assert await watched.finds_a_stall(121)
+
+
+def recovering_app() -> App:
+    """Owns two partitions with notifications waiting, and has read nothing of them or of their changelog."""
+    return App({3, 4}, {}, rebalancing=True, active_offsets={3: -1, 4: None}, active_highwaters={3: 99, 4: 99})
+
+
+async def test_a_recovery_is_no_stall_however_long_it_lasts() -> None:
+    watched = Watched(recovering_app(), Kafka({3: 9, 4: 9}))
+    for minute in range(30):
+        watched.app.active_offsets[3] = minute
+        assert not await watched.finds_a_stall(minute * 60, minute * 60 + 59)
+
+
+async def test_a_recovery_that_reads_nothing_for_two_minutes_ends_the_process() -> None:
+    watched = Watched(recovering_app(), Kafka({3: 9, 4: 9}))
+    assert not await watched.finds_a_stall(0, 60, 119)
+    with pytest.raises(Fatal, match="recovery"):
+        await watched.look(120)
+
+
+async def test_after_a_recovery_the_minute_begins_anew() -> None:
+    watched = Watched(App({3}, {3: 6}), Kafka({3: 9}))
+    assert not await watched.finds_a_stall(0, 30, 59)
+    watched.app.rebalancing = True
+    assert not await watched.finds_a_stall(60, 100)
+    watched.app.rebalancing = False
+    assert not await watched.finds_a_stall(101, 160)
+    assert await watched.finds_a_stall(161)
+
+
+async def test_a_second_recovery_has_its_own_two_minutes() -> None:
+    watched = Watched(recovering_app(), Kafka({}))
+    assert not await watched.finds_a_stall(0, 119)
+    watched.app.rebalancing = False
+    assert not await watched.finds_a_stall(120)
+    watched.app.rebalancing = True
+    assert not await watched.finds_a_stall(121, 240)
+    assert await watched.finds_a_stall(241)
+
+
+async def test_the_two_minutes_of_a_recovery_begin_when_kafka_is_back() -> None:
+    watched = Watched(recovering_app(), Kafka({}))
+    assert not await watched.finds_a_stall(0, 60)
+    watched.kafka.is_away = True
+    assert not await watched.finds_a_stall(120, 600)
+    watched.kafka.is_away = False
+    assert not await watched.finds_a_stall(610, 729)
+    assert await watched.finds_a_stall(730)
+
+
+async def test_what_is_left_of_a_recovery_is_shown() -> None:
+    app = recovering_app()
+    watched = Watched(app, Kafka({}))
+    app.active_offsets = {3: 49, 4: 99}
+    await watched.look(0)
+    assert COALESCER_RECOVERY_RECORDS_LEFT._value.get() == 50
+    app.rebalancing = False
+    await watched.look(10)
+    assert COALESCER_RECOVERY_RECORDS_LEFT._value.get() == 0

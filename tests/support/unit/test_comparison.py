@@ -1,7 +1,7 @@
 """The comparison finds each way in which mails and documents can differ; a checker that cannot fail proves nothing."""
 
 import pytest
-from mailroom_cluster.comparison import (
+from mail_ledger.comparison import (
     DeliveredMail,
     FiledDocument,
     RecordedMessage,

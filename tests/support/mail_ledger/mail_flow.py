@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from whole_site import mail, pdf
 
-from mailroom_cluster.comparison import DeliveredMail
+from mail_ledger.comparison import DeliveredMail
 from mailroom_sandbox.provider_doubles.client import ControlClient, ControlError
 
 _REPEATED_SHARE = 0.05

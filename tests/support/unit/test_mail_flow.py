@@ -6,7 +6,7 @@ from email import message_from_bytes, policy
 from typing import Any, cast
 
 import pytest
-from mailroom_cluster.mail_flow import Mailbox, MailFlow, read_ledger
+from mail_ledger.mail_flow import Mailbox, MailFlow, read_ledger
 
 from mailroom_sandbox.provider_doubles.client import ControlClient, ControlError
 

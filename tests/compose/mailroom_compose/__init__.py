@@ -1,0 +1,1 @@
+"""Runs docker-compose.yml, and kills its containers while mail flows."""
