@@ -133,8 +133,8 @@ GATEWAY_RESPONSE_S = Histogram(
 )
 GATEWAY_ITEMS = Counter(
     "mailroom_gateway_items_total",
-    "Items of pushes: `written` to Kafka, `dropped` (doc source paused or being deleted), `mismatched` (client state), "
-    "`unknown_address` (Gmail), `malformed` (a pulled message that is no notification).",
+    "Items of pushes: `written` to Kafka, `dropped` (doc source pending, paused or being deleted), `mismatched` "
+    "(client state), `unknown_address` (Gmail), `malformed` (a pulled message that is no notification).",
     ["provider", "outcome"],
 )
 GATEWAY_KEY_FETCHES = Counter(
@@ -201,6 +201,10 @@ DOC_SOURCES_REPUBLISHED = Counter(
     "mailroom_subscription_manager_doc_sources_republished_total",
     "Doc sources whose last record in `doc-sources` was older than the table's version, and was written again: a "
     "process was frozen or a broker lost records. Harmless, rare.",
+)
+PENDING_EXPIRED = Counter(
+    "mailroom_subscription_manager_pending_expired_total",
+    "Pending doc sources that were deleted since nobody consented to them in `MAILROOM_PENDING_DAYS`.",
 )
 BACKSTOP_SYNCS = Counter(
     "mailroom_subscription_manager_backstop_syncs_total", "Backstop syncs of active doc sources that were requested."

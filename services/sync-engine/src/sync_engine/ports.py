@@ -72,11 +72,14 @@ class SyncStates(Protocol):
 
     async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None: ...
 
-    async def forget_source(self, source: DocSource) -> None:
-        """Remove all rows of a `deleting` source but a soft-deleted one, and report `forgotten`, in one transaction.
 
-        Documents and their blobs are ingestion's and stay. A source that was forgotten before is reported again only in
-        a later version.
+class SourceDeletions(Protocol):
+    async def forget_source(self, source: DocSource) -> None:
+        """Remove all rows of a `deleting` source but a soft-deleted one, and report `forgotten` when none is left.
+
+        From its first transaction on no page of the source is taken. It may be cut off anywhere and is then begun
+        again; several workers at once share the work. Documents and their blobs are ingestion's and stay. A source that
+        was forgotten before is reported again only in a later version.
         """
         ...
 
@@ -161,6 +164,7 @@ class Repositories:
     """All that a sync run stores, by aggregate."""
 
     states: SyncStates
+    deletions: SourceDeletions
     cursors: Cursors
     folders: Folders
     messages: Messages

@@ -96,7 +96,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             repositories=open_repositories(pool, outbox, _utc_now),
             blobs=await stack.enter_async_context(open_blob_store(settings)),
         )
-        apply_states = ApplySourceStates(storage.repositories.states)
+        apply_states = ApplySourceStates(storage.repositories.states, storage.repositories.deletions)
         # Before the directory is loaded, so that it hears of pauses and deletions from while no worker ran.
         kafka.directory.on_change(apply_states.on_source_change)
         await kafka.schemas.load_schemas()
@@ -151,7 +151,7 @@ async def _open_mail_readers(
     tokens = TokenStore(pool, keys, url=settings.token_database_url)
 
     def count_sharers(mailbox: Mailbox) -> int:
-        return len(directory.find_by_address(mailbox.provider, mailbox.address))
+        return directory.count_active_sources(mailbox.provider, mailbox.address)
 
     opened = await stack.enter_async_context(open_providers(providers, settings, tokens, count_sharers=count_sharers))
     return opened.mail
