@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import Message, Part
+from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import ParkedPart, ParkedReason, SkippedPart, StoredPart
-from sync_engine.domain.untrusted_text import clean_filename, clean_text
+from sync_engine.domain.untrusted_text import clean_filename
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.sync_run import SyncRun
 

@@ -257,6 +257,7 @@ def test_reasons_are_the_words_that_users_know() -> None:
         "unopened_tnef",
         "unopened_smime",
         "gone",
+        "unavailable",
     }
 
 
