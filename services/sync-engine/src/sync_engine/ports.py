@@ -1,6 +1,6 @@
 """What the handlers ask for: a repository per aggregate, Kafka, the directory of doc sources, a sync run."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -117,6 +117,27 @@ class Messages(Protocol):
 class MessageResults(Protocol):
     async def record_result(self, result: IngestionResult) -> None:
         """A stored part has its result; the message is closed when all have. Repeats change nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ReemittedBatch:
+    attachments: Mapping[str, int]  # how many records were sent again, by doc source
+    is_last: bool
+
+
+class OpenMessages(Protocol):
+    """Messages that wait for results of ingestion."""
+
+    async def reemit_batch(
+        self, find_source: Callable[[str], DocSource | None], before: datetime, now: datetime
+    ) -> ReemittedBatch:
+        """Have the records of some messages sent again that were stored, or last sent, `before` then: of their parts
+        without a result, on the backfill lane, with the ids that they had. Not of sources that are gone."""
+        ...
+
+    async def count_overdue(self, before: datetime) -> int:
+        """Open messages that were stored `before` then."""
         ...
 
 
