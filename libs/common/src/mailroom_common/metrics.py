@@ -102,6 +102,14 @@ SYNC_REQUESTS_PENDING = Gauge(
     "Doc sources with a pending sync request in the partitions of this process.",
     ["topic"],
 )
+ATTACHMENTS_REEMITTED = Counter(
+    "mailroom_sync_engine_attachments_reemitted_total",
+    "Records of `attachments` that were sent again, as no result had come within `MAILROOM_REEMIT_AFTER_S`.",
+)
+MESSAGES_OVERDUE = Gauge(
+    "mailroom_sync_engine_messages_overdue",
+    "Open messages that were stored longer than `MAILROOM_REEMIT_AFTER_S` ago. Each worker counts all of them.",
+)
 SYNC_REQUESTS_RESTORED = Counter(
     "mailroom_sync_requests_restored_total",
     "Requests appended again because a late tombstone stood behind them: a partition had just moved. Harmless, rare.",
