@@ -8,6 +8,7 @@ from mailroom_common.errors import CursorRefused, PageTokenRefused, ProviderUnav
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import RELIST_SCOPE
 from mailroom_common.providers.types import Change, ChangeKind, ChangePage, MessageSummary
+from mailroom_common.providers.waiting import mark_calls
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.watched_folders import Watch
@@ -72,7 +73,9 @@ class AdvanceCursor:
                     raise ProviderUnavailable(f"the provider refuses every cursor of {scope}") from error
                 cursor = await self._fall_back(run, cursor, error)
                 continue
-            cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
+            # A round from nothing lists what was there before: new mail and renewals go first.
+            with mark_calls(is_old_mail=cursor.has_no_position):
+                cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
             if page.position is not None:
                 return
 
