@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mailroom_common.budgets.waiting import WaitLimit, is_old_mail
 from mailroom_common.budgets.window import Lease, LeaseWindow, UnitLimit
 from mailroom_common.errors import Throttled
-from mailroom_common.providers.waiting import WaitLimit, is_old_mail
 
 _MAX_ACCOUNTS = 50_000
 

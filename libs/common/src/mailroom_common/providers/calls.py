@@ -16,6 +16,7 @@ from urllib.parse import quote
 import httpx
 import orjson
 
+from mailroom_common.budgets.waiting import find_wait_limit
 from mailroom_common.errors import MailroomError, Retryable, Throttled, TokenRefused
 from mailroom_common.metrics import PROVIDER_CALL_S, PROVIDER_CALLS
 from mailroom_common.providers.http import (
@@ -29,7 +30,6 @@ from mailroom_common.providers.http import (
 from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.providers.waiting import find_wait_limit
 
 # A throttle that names no wait, as Gmail's usual 403 and 429: quotas are counted by the minute, so an earlier call is
 # refused again and may count itself.

@@ -15,10 +15,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from mailroom_common.budgets.leases import Budgets, LeasedUnits, LocalBudgets
+from mailroom_common.budgets.waiting import WaitLimit, find_wait_limit
 from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.errors import Throttled
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.providers.waiting import WaitLimit, find_wait_limit
 
 
 @dataclass(slots=True)

@@ -10,6 +10,7 @@ import pytest
 
 from mailroom_common.budgets.leases import LeasedUnits
 from mailroom_common.budgets.store import PgBudgets
+from mailroom_common.budgets.waiting import WaitLimit, limit_waiting
 from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.errors import Throttled
 from mailroom_common.events import Access, Profile
@@ -17,7 +18,6 @@ from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.providers.waiting import WaitLimit, limit_waiting
 
 pytestmark = pytest.mark.stack
 

@@ -3,9 +3,9 @@ import asyncio
 import pytest
 
 from mailroom_common.budgets.leases import LeasedUnits, LocalBudgets
+from mailroom_common.budgets.waiting import WaitLimit, mark_calls
 from mailroom_common.budgets.window import Lease, UnitLimit
 from mailroom_common.errors import Throttled
-from mailroom_common.providers.waiting import WaitLimit, mark_calls
 
 LIMIT = UnitLimit(6_000)
 

@@ -3,11 +3,11 @@ from dataclasses import replace
 
 import pytest
 
+from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.errors import Throttled
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.providers.waiting import limit_waiting
 
 
 class Clock:

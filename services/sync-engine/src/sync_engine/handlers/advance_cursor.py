@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.errors import CursorRefused, PageTokenRefused, ProviderUnavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import RELIST_SCOPE
 from mailroom_common.providers.types import Change, ChangeKind, ChangePage, MessageSummary
-from mailroom_common.providers.waiting import mark_calls
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.watched_folders import Watch
