@@ -37,9 +37,9 @@ from mailroom_outlook.mapping import (
     PART_SELECT,
     SUMMARY_SELECT,
     Payload,
-    build_change,
-    build_listed_summary,
-    build_part,
+    build_changes,
+    build_listed_summaries,
+    build_parts,
     build_summary,
     format_time,
     read_html,
@@ -90,7 +90,7 @@ class GraphMail:
         return self._build_change_page(page)
 
     def _build_change_page(self, page: Payload) -> ChangePage:
-        changes = tuple(build_change(item) for item in read_items(page))
+        changes = build_changes(read_items(page))
         next_link, delta_link = page.get("@odata.nextLink"), page.get("@odata.deltaLink")
         if isinstance(next_link, str):
             return ChangePage(changes, page_token=self._base.relativize_link(next_link))
@@ -112,7 +112,7 @@ class GraphMail:
         )
         found: list[MessageSummary] = []
         async for page in follow_pages(self._calls, self._base, mailbox, call):
-            found += [build_listed_summary(item) for item in read_items(page)]
+            found += build_listed_summaries(read_items(page))
             greatest = max((item.modified_at for item in found if item.modified_at), default=since)
             if "@odata.nextLink" in page and greatest > since:
                 return SummaryPage(tuple(found), resume_after=greatest)
@@ -170,7 +170,7 @@ class GraphMail:
             limit_bytes=_MESSAGE_LIMIT_BYTES,
         )
         pages = follow_pages(self._calls, self._base, mailbox, call, map_refusal=map_refusal)
-        return tuple([build_part(item) async for page in pages for item in read_items(page)])
+        return build_parts([item async for page in pages for item in read_items(page)])
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:

@@ -48,6 +48,7 @@ from subscription_manager.handlers.change_connection_state import ChangeConnecti
 from subscription_manager.handlers.connect_mailbox import ConnectMailbox
 from subscription_manager.handlers.create_doc_source import ConnectionDurations, CreateDocSource
 from subscription_manager.handlers.end_connection import EndConnection
+from subscription_manager.handlers.expire_pending import PendingExpirer
 from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycleEvent
 from subscription_manager.handlers.maintain_shared_subscription import SharedSubscriptionMaintainer
 from subscription_manager.handlers.maintain_source_subscription import SourceSubscriptionMaintainer
@@ -160,7 +161,7 @@ def _build_web_app(parts: Parts, process: Process) -> FastAPI:
         parts.wake,
         parts.clock,
     )
-    change = ChangeConnectionState(parts.connections, parts.tokens, parts.durations, parts.wake, parts.clock)
+    change = _build_state_changes(parts)
     connect = ConnectMailbox(
         parts.connections,
         parts.flows,
@@ -219,6 +220,7 @@ async def _run_kafka_side(parts: Parts, process: Process, kafka_connected: async
             tasks.create_task(relay.run_relay(stopping))
             tasks.create_task(reconciler.run_reconciler(stopping))
             tasks.create_task(backstops.run_backstops(stopping))
+            tasks.create_task(_build_pending_expirer(parts).run_expiry(stopping))
             tasks.create_task(ExpiryReporter(parts.connections).run_reports(stopping))
 
 
@@ -240,6 +242,19 @@ def _build_reconciler(parts: Parts, producer: EventProducer) -> SubscriptionReco
         wake=parts.wake,
         max_pause_s=parts.settings.max_check_pause_s,
         max_concurrent=parts.settings.concurrent_subscriptions,
+        clock=parts.clock,
+    )
+
+
+def _build_state_changes(parts: Parts) -> ChangeConnectionState:
+    return ChangeConnectionState(parts.connections, parts.tokens, parts.durations, parts.wake, parts.clock)
+
+
+def _build_pending_expirer(parts: Parts) -> PendingExpirer:
+    return PendingExpirer(
+        parts.connections,
+        _build_state_changes(parts).delete_pending,
+        lifetime=timedelta(days=parts.settings.pending_days),
         clock=parts.clock,
     )
 

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from hashlib import sha256
 
 import asyncpg
 import pytest
@@ -65,6 +66,19 @@ class StoreUnderTest:
 
     connections: ConnectionStore
     pool: asyncpg.Pool | None = None
+
+    async def add_link(self, doc_source_id: str, *, expires_at: datetime) -> None:
+        """A consent link that nobody has followed."""
+        if isinstance(self.connections, FakeConnectionStore):
+            self.connections.link_ends[doc_source_id] = expires_at
+        elif self.pool is not None:
+            await self.pool.execute(
+                "insert into subscription_manager.oauth_request (id, doc_source_id, ticket_sha256, expires_at) "
+                "values (gen_random_uuid(), $1, $2, $3)",
+                doc_source_id,
+                sha256(doc_source_id.encode()).digest(),
+                expires_at,
+            )
 
     async def read_published(self) -> list[tuple[str, int | None]]:
         if isinstance(self.connections, FakeConnectionStore):
@@ -337,6 +351,22 @@ async def test_version_above_another_is_published_though_nothing_changed(store: 
         lifted = await locked.save_connection(locked.connection, above_version=7)
     assert lifted.published_version == 8
     assert (await store.read_published())[-1] == (ONE.id, 8)
+
+
+async def test_pending_ones_that_are_old_and_have_no_recent_link_are_listed(store: StoreUnderTest) -> None:
+    month_ago = NOW - timedelta(days=30)
+    days = {ONE.id: 32, TWO.id: 31, "33333333-3333-4333-8333-333333333333": 29}
+    for number, (one, age) in enumerate(days.items()):
+        created_at = NOW - timedelta(days=age)
+        row = replace(ONE, id=one, state=ConnectionState.PENDING, created_at=created_at, provider_user_id=None)
+        await store.connections.add_connection(replace(row, tenant_id=f"tenant-{number}"))
+    active = replace(ONE, id="44444444-4444-4444-8444-444444444444", created_at=NOW - timedelta(days=40))
+    await store.connections.add_connection(active)
+    assert await store.connections.list_expired_pending(month_ago, NOW, 10) == [ONE.id, TWO.id]
+    assert await store.connections.list_expired_pending(month_ago, NOW, 1) == [ONE.id]
+    await store.add_link(ONE.id, expires_at=NOW - timedelta(days=3))
+    await store.add_link(TWO.id, expires_at=NOW - timedelta(days=1))
+    assert await store.connections.list_expired_pending(month_ago, NOW, 10) == [ONE.id]
 
 
 async def test_version_that_waits_in_the_outbox_is_told_from_a_published_one(store: StoreUnderTest) -> None:

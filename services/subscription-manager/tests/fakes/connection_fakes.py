@@ -135,6 +135,7 @@ class FakeConnectionStore:
         self.sync_requests: list[tuple[str, SyncReason]] = []
         self.published: list[tuple[str, int, DocSource | None]] = []
         self.republished: list[str] = []
+        self.link_ends: dict[str, datetime] = {}  # when the newest consent link of a doc source expires
         self.waiting: set[str] = set()  # doc sources with a version that is in the outbox still
         self.before_lock: Callable[[], Awaitable[None]] | None = None
         self._clock = clock or Clock()
@@ -204,6 +205,16 @@ class FakeConnectionStore:
             if current is not None and current.status is not SubscriptionStatus.REMOVED:
                 found[row.provider] = min(found.get(row.provider, current.expires_at), current.expires_at)
         return found
+
+    async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
+        expired = [
+            row
+            for row in self.rows.values()
+            if row.state is ConnectionState.PENDING
+            and row.created_at < created_before
+            and self.link_ends.get(row.id, row.created_at) <= now - timedelta(days=2)
+        ]
+        return [row.id for row in sorted(expired, key=_list_order)][:limit]
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         due = [
@@ -437,6 +448,7 @@ class FakeProvider:
     refresh_token: str | None = "refresh-canary"
     exchanged: list[dict[str, str | None]] = field(default_factory=list)
     consent_arguments: list[tuple[str | None, str | None]] = field(default_factory=list)  # tenant and login hint
+    asked_after: datetime | None = None  # of the last list of subscriptions
     folders: Sequence[Folder] = ()
     page_origin: str = "https://login.example"
 
@@ -477,7 +489,10 @@ class FakeProvider:
         await self._record_call("end", subscription_id)
         self.subscriptions.pop(subscription_id, None)
 
-    async def list_subscriptions(self, mailbox: Mailbox) -> Sequence[Subscription]:
+    async def list_subscriptions(
+        self, mailbox: Mailbox, *, asked_after: datetime | None = None
+    ) -> Sequence[Subscription]:
+        self.asked_after = asked_after
         await self._record_call("list", mailbox.address)
         return list(self.subscriptions.values())
 

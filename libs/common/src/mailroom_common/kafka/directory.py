@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from mailroom_common.errors import Undecodable, UnknownSchema
-from mailroom_common.events import DocSource
+from mailroom_common.events import DocSource, DocSourceState
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import VERSION
@@ -65,6 +65,10 @@ class DocSourceDirectory:
     def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         """All doc sources of a mailbox, by its address or an alias of it; one mailbox can belong to several."""
         return tuple(self._by_address.get((provider, _normalize_address(address)), {}).values())
+
+    def count_active_sources(self, provider: str, address: str) -> int:
+        """How many doc sources work at a mailbox: one that nobody has consented to only names its address."""
+        return sum(source.state is DocSourceState.ACTIVE for source in self.find_by_address(provider, address))
 
     def list_sources(self) -> tuple[DocSource, ...]:
         return tuple(self._sources.values())

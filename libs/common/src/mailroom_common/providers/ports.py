@@ -160,8 +160,13 @@ class PushSubscriptions(Protocol):
         """Tolerates that it is gone."""
         ...
 
-    async def list_subscriptions(self, mailbox: Mailbox, /) -> Sequence[Subscription]:
-        """Ours at this mailbox, strays included; empty where the provider cannot tell (`traits.push.can_look_up`)."""
+    async def list_subscriptions(
+        self, mailbox: Mailbox, /, *, asked_after: datetime | None = None
+    ) -> Sequence[Subscription]:
+        """Ours at this mailbox, strays included; empty where the provider cannot tell (`traits.push.can_look_up`).
+
+        What the provider said after `asked_after` of many mailboxes at once will do; None: it is asked now.
+        """
         ...
 
 

@@ -147,6 +147,7 @@ class PartKind(StrEnum):
     FILE = "file"  # an attached file, or an inline one
     MESSAGE = "message"  # a mail, event or contact attached as an item
     LINK = "link"  # a cloud link: there are no bytes to fetch
+    UNREADABLE = "unreadable"  # shown in a form that names no way to its bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

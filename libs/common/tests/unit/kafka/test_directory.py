@@ -159,6 +159,14 @@ def test_one_mailbox_can_belong_to_several_sources_by_address_or_alias() -> None
     assert reading.directory.find_by_address("gmail", "nobody@example.com") == ()
 
 
+def test_only_active_sources_count_as_sharers_of_a_mailbox() -> None:
+    reading = Reading()
+    for number, state in enumerate(DocSourceState):
+        reading.read(source(1, doc_source_id=f"ds-{number}", state=state))
+    assert len(reading.directory.find_by_address("gmail", "billing@example.com")) == len(DocSourceState)
+    assert reading.directory.count_active_sources("gmail", "billing@example.com") == 1
+
+
 def id_of(found: DocSource) -> str:
     return found.doc_source_id
 

@@ -106,6 +106,16 @@ where id in (
 returning id, tenant_id
 """
 
+# A link that was made lately may have been sent to somebody: they are to find what it was made for.
+_LIST_EXPIRED_PENDING = """
+select id from subscription_manager.doc_source d
+where state = 'pending' and created_at < $1 and not exists (
+    select from subscription_manager.oauth_request r
+    where r.doc_source_id = d.id and r.expires_at > $2::timestamptz - interval '2 days'
+)
+order by created_at limit $3
+"""
+
 # One that the provider removed is made anew; until then another metric counts the steps that fail.
 _EARLIEST_EXPIRIES = """
 select d.provider, min(s.expires_at) as expires_at
@@ -184,6 +194,10 @@ class PgConnectionStore:
     async def find_earliest_expiries(self) -> Mapping[str, datetime]:
         async with acquire_session(self._pool) as conn:
             return {row["provider"]: row["expires_at"] for row in await conn.fetch(_EARLIEST_EXPIRIES)}
+
+    async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
+        async with acquire_session(self._pool) as conn:
+            return [str(row["id"]) for row in await conn.fetch(_LIST_EXPIRED_PENDING, created_before, now, limit)]
 
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         # Claim and request in one transaction: a crash between them would lose a backstop for a whole interval.

@@ -88,6 +88,14 @@ def add_client_state(connection: Connection, sha256: str, *, expires_at: datetim
     return replace(connection, client_states=(*still_valid[1 - _MAX_CLIENT_STATES :], added))
 
 
+def find_last_attempt(connection: Connection, lifetime: timedelta) -> datetime | None:
+    """When a subscription was last asked for or renewed, by the hashes of client states: each is stored first. An
+    attempt whose answer was lost, also of another instance that was killed, has left its hash. None: never.
+    `lifetime` is what is asked for."""
+    latest = max((known.valid_until for known in connection.client_states), default=None)
+    return None if latest is None else latest - _HASH_MARGIN - lifetime
+
+
 def record_subscription(
     connection: Connection,
     subscription: Subscription,

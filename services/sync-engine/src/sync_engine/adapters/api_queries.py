@@ -9,25 +9,32 @@ import asyncpg
 
 from mailroom_common.postgres import DatabaseSession, acquire_session
 
+# A deleted source shows nothing from its first moment on: to delete its rows may take minutes.
 _MESSAGES = """
 select doc_source_id, tenant_id, seq, message_id, internet_message_id, state, skip_reason, parked_reason,
        folder, subject, sender_address, received_at, processed_at, closed_at
-from sync_engine.message
+from sync_engine.message m
 where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3) and ($4::text is null or state = $4)
+  and not exists (
+      select from sync_engine.sync_state s where s.doc_source_id = m.doc_source_id and s.forgotten_at is not null)
 order by seq desc limit $5
 """
 # A message that was never fetched has no row of its own yet: it is parked, and all that is known is why.
 _FIND_MESSAGES = """
 select doc_source_id, tenant_id, seq, message_id, internet_message_id, state, skip_reason, parked_reason,
        folder, subject, sender_address, received_at, processed_at, closed_at
-from sync_engine.message
+from sync_engine.message m
 where message_id = $2 and tenant_id = $1 and ($3::text is null or doc_source_id = $3)
+  and not exists (
+      select from sync_engine.sync_state s where s.doc_source_id = m.doc_source_id and s.forgotten_at is not null)
 union all
 select p.doc_source_id, p.tenant_id, p.seq, p.message_id, null, 'parked', null, p.reason,
        null, null, null, null, p.last_failed_at, null
 from sync_engine.parked_item p
 where p.message_id = $2 and p.tenant_id = $1 and ($3::text is null or p.doc_source_id = $3) and not exists (
     select from sync_engine.message m where m.doc_source_id = p.doc_source_id and m.message_id = p.message_id)
+  and not exists (
+      select from sync_engine.sync_state s where s.doc_source_id = p.doc_source_id and s.forgotten_at is not null)
 order by doc_source_id limit 20
 """
 # The parts of all messages of a page in one query.
@@ -41,15 +48,19 @@ order by doc_source_id, message_id, position
 _RUNS = """
 select run_id, doc_source_id, tenant_id, seq, kind, reasons, started_at, finished_at, outcome, detail, new_messages,
        unannounced_messages, stored_parts, parked_items, relist_number
-from sync_engine.sync_run
+from sync_engine.sync_run r
 where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
+  and not exists (
+      select from sync_engine.sync_state s where s.doc_source_id = r.doc_source_id and s.forgotten_at is not null)
 order by seq desc limit $4
 """
 _PARKED = """
 select doc_source_id, tenant_id, seq, message_id, reason, detail, attempts, first_failed_at, last_failed_at,
        next_attempt_at
-from sync_engine.parked_item
+from sync_engine.parked_item p
 where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
+  and not exists (
+      select from sync_engine.sync_state s where s.doc_source_id = p.doc_source_id and s.forgotten_at is not null)
 order by seq desc limit $4
 """
 _SYNC_STATES = """

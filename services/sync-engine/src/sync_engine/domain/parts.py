@@ -5,6 +5,7 @@ The first bytes decide. What the provider says of a part lets a few be left unre
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from urllib.parse import unquote
 
 from mailroom_common.providers.types import Part, PartKind
@@ -53,6 +54,7 @@ _NON_DOCUMENT_TYPES = re.compile(
     r"(text|audio|video|font|model)/|image/(bmp|gif|heic|heif|svg\+xml|webp|x-icon)"
     r"|application/(json|msword|rtf|xml|vnd\.(ms-|oasis|openxmlformats))"
 )
+_CONTENT_ID_IN_HTML = re.compile(r"""cid:([^"'\s<>)]+)""", re.IGNORECASE)
 _NON_DOCUMENT_ENDINGS = frozenset(
     {"avi", "bmp", "css", "csv", "doc", "docm", "docx", "gif", "heic", "heif", "htm", "html", "ico", "json", "log"}
     | {"m4a", "md", "mov", "mp3", "mp4", "odp", "ods", "odt", "ogg", "ppt", "pptx", "rtf", "svg", "text", "tsv", "txt"}
@@ -64,6 +66,8 @@ def skip_reason_by_name(part: Part) -> SkipReason | None:
     """Of the few parts whose bytes need not be looked at. None: only the bytes can tell, whatever name and type say."""
     if part.kind is PartKind.LINK:
         return SkipReason.CLOUD_LINK
+    if part.kind is PartKind.UNREADABLE:
+        return SkipReason.UNAVAILABLE
     if part.kind is PartKind.FILE and part.size_bytes == 0:
         return SkipReason.EMPTY
     if part.kind is PartKind.MESSAGE or file_extension(part.filename) in _UNREAD_ENDINGS:
@@ -139,10 +143,12 @@ def _picture_skip_reason(part: Part, html: str) -> SkipReason | None:
 
 
 def _body_references(html: str, content_id: str) -> bool:
-    wanted = unquote(content_id.strip().strip("<>")).casefold()
-    return any(
-        unquote(shown).casefold() == wanted for shown in re.findall(r"""cid:([^"'\s<>)]+)""", html, re.IGNORECASE)
-    )
+    return unquote(content_id.strip().strip("<>")).casefold() in _find_referenced_ids(html)
+
+
+@lru_cache(maxsize=8)  # messages that are read at once: a mail may have hundreds of pictures, and megabytes of a body
+def _find_referenced_ids(html: str) -> frozenset[str]:
+    return frozenset(unquote(shown).casefold() for shown in _CONTENT_ID_IN_HTML.findall(html))
 
 
 def _is_declared_office_file(part: Part) -> bool:

@@ -6,6 +6,7 @@ from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import ItemGone
 from mailroom_common.events import derive_attachment_id, derive_blob_key
 from mailroom_common.providers.types import Message, Part
+from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.content import HEAD_BYTES, ContentKind, detect_content_kind
 from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON, MailRejection, lets_bytes_decide
 from sync_engine.domain.message_records import SkippedPart, StoredPart
@@ -17,7 +18,7 @@ from sync_engine.domain.parts import (
     skip_reason_by_declaration,
     skip_reason_by_name,
 )
-from sync_engine.domain.untrusted_text import clean_filename, clean_text
+from sync_engine.domain.untrusted_text import clean_filename
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Uploads
 

@@ -85,7 +85,7 @@ async def test_a_deletion_waits_for_the_page_that_is_being_written_and_forgets_i
 
     async def forget() -> None:
         await engine.change_source(state=DocSourceState.DELETING)
-        await engine.states.forget_source(engine.source)
+        await engine.repositories.deletions.forget_source(engine.source)
 
     forgetting = asyncio.create_task(forget())
     assert await _waits_for_a_lock(engine, forgetting), "forgotten while a page of it was still to be committed"

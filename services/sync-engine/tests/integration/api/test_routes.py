@@ -193,3 +193,31 @@ async def test_sync_states_are_paged(bench: Bench, client: httpx.AsyncClient) ->
 async def test_malformed_id_and_unknown_parameter_are_400(client: httpx.AsyncClient, params: dict[str, str]) -> None:
     answer = await client.get("/messages", params=params, headers=key("t1"))
     assert (answer.status_code, answer.headers["content-type"]) == (400, "application/problem+json")
+
+
+async def test_a_deleted_source_shows_nothing_while_its_rows_are_still_being_deleted(
+    bench: Bench, client: httpx.AsyncClient
+) -> None:
+    deleted, other = await known(bench, tenant_id="t1"), await known(bench, tenant_id="t1")
+    for source in (deleted, other):
+        await bench.message(source, "shared-id", str(uuid4()))
+        await bench.pool.execute(
+            "insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at) "
+            "values ($1 || '-run', $1, 't1', 'all_cursors', '{}', now())",
+            source.doc_source_id,
+        )
+        await bench.pool.execute(
+            "insert into sync_engine.parked_item "
+            "(doc_source_id, message_id, tenant_id, reason, first_failed_at, last_failed_at) "
+            "values ($1, 'parked-id', 't1', 'gone', now(), now())",
+            source.doc_source_id,
+        )
+    await bench.pool.execute(
+        "update sync_engine.sync_state set forgotten_at = now() where doc_source_id = $1", deleted.doc_source_id
+    )
+    both = {deleted.doc_source_id, other.doc_source_id}
+    for path in ("/messages", "/messages/shared-id", "/messages/parked-id", "/sync-runs", "/parked-items"):
+        answer = await client.get(path, headers=key("t1"))
+        shown = answer.json()
+        items = shown.get("items", [shown])
+        assert both & {item["doc_source_id"] for item in items} == {other.doc_source_id}, path

@@ -140,6 +140,9 @@ def test_documents_are_collected(subject: Part, content: bytes) -> None:
             part("a", "text/calendar", kind=PartKind.MESSAGE), b"", SkipReason.CALENDAR_OR_CARD, id="attached event"
         ),
         pytest.param(part("Report.pdf", None, kind=PartKind.LINK), b"", SkipReason.CLOUD_LINK, id="cloud link"),
+        pytest.param(
+            part("r.pdf", None, kind=PartKind.UNREADABLE), PDF, SkipReason.UNAVAILABLE, id="no way to its bytes"
+        ),
     ],
 )
 def test_everything_else_is_left_with_its_reason(subject: Part, content: bytes, reason: SkipReason) -> None:
