@@ -40,8 +40,9 @@ def migrate_schemas(
     """Apply the migrations that are missing, each in a transaction of its own. Two runs at once do no harm.
 
     The role of MAILROOM_DATABASE_URL owns the tables. With --grant-roles or --create-roles each service has a role of
-    its own that reaches its own schema, the tokens and budgets of calls where it calls providers, and no more. Safe to repeat: rights
-    that a role should not have are taken from it, and a new password replaces the old one. Names: MAILROOM_ROLE_….
+    its own that reaches its own schema, the tokens and budgets of calls where it calls providers, and no more. Safe to
+    repeat: rights that a role should not have are taken from it, and a new password replaces the old one. Names:
+    MAILROOM_ROLE_….
     """
     settings = load_settings(MigrateSettings)
     applied = asyncio.run(_apply_all_migrations(settings))
