@@ -211,6 +211,12 @@ SUBSCRIPTION_EARLIEST_EXPIRY = Gauge(
     "When the first subscription of an active doc source ends or has ended, as Unix time.",
     ["provider"],
 )
+MISSED_EVENTS = Counter(
+    "mailroom_subscription_manager_missed_events_total",
+    "Lifecycle events `missed`: the provider says that it lost notifications. Each asks for a sync, and its warning "
+    "`notifications_missed` names the time that they may cover.",
+    ["provider"],
+)
 DOC_SOURCES_REPUBLISHED = Counter(
     "mailroom_subscription_manager_doc_sources_republished_total",
     "Doc sources whose last record in `doc-sources` was older than the table's version, and was written again: a "

@@ -12,6 +12,8 @@ import asyncpg
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.blobs import BlobStore, open_blob_store
+from mailroom_common.budgets.store import SCHEMA as QUOTA_SCHEMA
+from mailroom_common.budgets.store import PgBudgets
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
@@ -160,7 +162,14 @@ async def _open_mail_readers(
     def count_sharers(mailbox: Mailbox) -> int:
         return directory.count_active_sources(mailbox.provider, mailbox.address)
 
-    opened = await stack.enter_async_context(open_providers(providers, settings, tokens, count_sharers=count_sharers))
+    # And so have the budgets of calls: neither a refresh nor a page holds up what every call may need.
+    quota_pool = await stack.enter_async_context(
+        open_pool(settings.token_database_url, application_name=f"{process.name}-quota", max_size=2)
+    )
+    await require_current_schema(quota_pool, QUOTA_SCHEMA)
+    opened = await stack.enter_async_context(
+        open_providers(providers, settings, tokens, budgets=PgBudgets(quota_pool), count_sharers=count_sharers)
+    )
     return opened.mail
 
 

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from mailroom_common.budgets.waiting import find_wait_limit
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
-from mailroom_common.providers.waiting import find_wait_limit
 from sync_engine.domain.message_records import FailedMessage, PageUpdate, ParkedReason, ProcessedMessage
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Pages

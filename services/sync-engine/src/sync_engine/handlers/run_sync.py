@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from mailroom_common.blobs import BlobStore
+from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import (
     AccessDenied,
     ActionRequired,
@@ -18,7 +19,6 @@ from mailroom_common.events import Access, ConnectionKind, DocSource, DocSourceS
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.calls import UNNAMED_THROTTLE_S
 from mailroom_common.providers.ports import ChangeListing, MailReader
-from mailroom_common.providers.waiting import limit_waiting
 from mailroom_common.retries import backoff_s
 from sync_engine.domain.message_records import RunKind, SyncState
 from sync_engine.domain.run_outcomes import (
