@@ -1,8 +1,8 @@
 """The Postgres role of each service: what it may reach, and the statements that give it that and no more.
 
 The role that migrates owns everything; a service's role owns nothing. A service has its own schema, those that call
-providers have the tokens too, and the outside job has the one table that it shares with us. The gateway has no role: it
-needs no database.
+providers have the tokens and the budgets of calls too, and the outside job has the one table that it shares with us.
+The gateway has no role: it needs no database.
 """
 
 import base64
@@ -16,6 +16,7 @@ import asyncpg
 from pydantic import SecretStr
 
 from mailroom_cli.settings import MigrateSettings
+from mailroom_common.budgets.store import SCHEMA as QUOTA
 from mailroom_common.errors import Fatal
 from mailroom_common.locks import advisory_lock_key
 from mailroom_common.migrations import list_schemas
@@ -51,8 +52,8 @@ class RoleRights:
 
 
 ROLES = (
-    RoleRights("role_subscription_manager", {"subscription_manager": WRITE, TOKENS: WRITE}),
-    RoleRights("role_sync_engine", {"sync_engine": WRITE, TOKENS: WRITE}, shared_table=CLAIM),
+    RoleRights("role_subscription_manager", {"subscription_manager": WRITE, TOKENS: WRITE, QUOTA: WRITE}),
+    RoleRights("role_sync_engine", {"sync_engine": WRITE, TOKENS: WRITE, QUOTA: WRITE}, shared_table=CLAIM),
     RoleRights("role_sync_engine_api", {"sync_engine": READ}, is_optional=True),
     RoleRights("role_ingestion", {"ingestion": WRITE}),
     RoleRights("role_outside_job", shared_table=CLAIM, is_optional=True),

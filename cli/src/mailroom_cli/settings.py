@@ -15,7 +15,7 @@ class MigrateSettings(DatabaseSettings):
 
     # `postgresql://…` of the role that owns all tables; beyond loopback with `?sslmode=verify-full`.
     database_url: SecretStr
-    # `postgresql://…` of the schema `mailroom_tokens`; `MAILROOM_DATABASE_URL` where it is not set.
+    # `postgresql://…` of schemas `mailroom_tokens` and `mailroom_quota`; `MAILROOM_DATABASE_URL` where it is not set.
     token_database_url: SecretStr | None = None
     # Postgres role of subscription-manager.
     role_subscription_manager: str = "mailroom_subscription_manager"

@@ -19,13 +19,22 @@ PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", 
 ALL_ROWS = {"SELECT", "INSERT", "UPDATE", "DELETE"}
 # By the design, not by the code: role → schema → what it may do to a table there. Everything else is denied.
 ALLOWED: dict[str, dict[str, set[str]]] = {
-    "subscription_manager": {"subscription_manager": ALL_ROWS, "mailroom_tokens": ALL_ROWS},
-    "sync_engine": {"sync_engine": ALL_ROWS, "mailroom_tokens": ALL_ROWS, "bo_airflow": ALL_ROWS - {"DELETE"}},
+    "subscription_manager": {
+        "subscription_manager": ALL_ROWS,
+        "mailroom_tokens": ALL_ROWS,
+        "mailroom_quota": ALL_ROWS,
+    },
+    "sync_engine": {
+        "sync_engine": ALL_ROWS,
+        "mailroom_tokens": ALL_ROWS,
+        "mailroom_quota": ALL_ROWS,
+        "bo_airflow": ALL_ROWS - {"DELETE"},
+    },
     "sync_engine_api": {"sync_engine": {"SELECT"}},
     "ingestion": {"ingestion": ALL_ROWS},
     "outside_job": {"bo_airflow": ALL_ROWS - {"DELETE"}},
 }
-SCHEMAS = ("bo_airflow", "ingestion", "mailroom_tokens", "subscription_manager", "sync_engine")
+SCHEMAS = ("bo_airflow", "ingestion", "mailroom_quota", "mailroom_tokens", "subscription_manager", "sync_engine")
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,14 @@ SYNC_REQUESTS_PENDING = Gauge(
     "Doc sources with a pending sync request in the partitions of this process.",
     ["topic"],
 )
+ATTACHMENTS_REEMITTED = Counter(
+    "mailroom_sync_engine_attachments_reemitted_total",
+    "Records of `attachments` that were sent again, as no result had come within `MAILROOM_REEMIT_AFTER_S`.",
+)
+MESSAGES_OVERDUE = Gauge(
+    "mailroom_sync_engine_messages_overdue",
+    "Open messages that were stored longer than `MAILROOM_REEMIT_AFTER_S` ago. Each worker counts all of them.",
+)
 SYNC_REQUESTS_RESTORED = Counter(
     "mailroom_sync_requests_restored_total",
     "Requests appended again because a late tombstone stood behind them: a partition had just moved. Harmless, rare.",
@@ -195,6 +203,12 @@ SUBSCRIPTION_STEPS = Counter(
 SUBSCRIPTION_EARLIEST_EXPIRY = Gauge(
     "mailroom_subscription_manager_earliest_expiry_timestamp_seconds",
     "When the first subscription of an active doc source ends or has ended, as Unix time.",
+    ["provider"],
+)
+MISSED_EVENTS = Counter(
+    "mailroom_subscription_manager_missed_events_total",
+    "Lifecycle events `missed`: the provider says that it lost notifications. Each asks for a sync, and its warning "
+    "`notifications_missed` names the time that they may cover.",
     ["provider"],
 )
 DOC_SOURCES_REPUBLISHED = Counter(

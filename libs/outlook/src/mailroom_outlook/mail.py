@@ -10,6 +10,7 @@ from datetime import datetime
 
 import httpx
 
+from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.errors import MailroomError, ProviderUnavailable, Rejected
 from mailroom_common.events import Profile
 from mailroom_common.providers.calls import ProviderCall, Refusal, RefusalMapper
@@ -47,6 +48,7 @@ from mailroom_outlook.mapping import (
 from mailroom_outlook.settings import TRAITS
 
 SLOTS_PER_MAILBOX = 4
+CALLS_PER_MAILBOX = UnitLimit(10_000, window_s=600)
 _DELTA_PAGE = 100
 _LIST_PAGE = 50
 _MESSAGE_LIMIT_BYTES = 64 * 1024 * 1024

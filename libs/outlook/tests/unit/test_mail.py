@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import (
     AccessDenied,
     CursorRefused,
@@ -19,7 +20,6 @@ from mailroom_common.events import Profile
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import ChangeKind, Mailbox, MessageSummary, Part, PartKind
-from mailroom_common.providers.waiting import limit_waiting
 from mailroom_outlook.mail import GraphMail
 
 BASE = "https://graph.example/v1.0"

@@ -40,7 +40,7 @@ order by doc_source_id limit 20
 # The parts of all messages of a page in one query.
 _PARTS = """
 select doc_source_id, message_id, part_path, filename, content_type, size_bytes, content_sha256, stored, skip_reason,
-       attachment_id, document_id, result_status, result_reason
+       parked_reason, attachment_id, document_id, result_status, result_reason
 from sync_engine.message_part
 where (doc_source_id, message_id) in (select * from unnest($1::text[], $2::text[]))
 order by doc_source_id, message_id, position
@@ -54,13 +54,24 @@ where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
       select from sync_engine.sync_state s where s.doc_source_id = r.doc_source_id and s.forgotten_at is not null)
 order by seq desc limit $4
 """
+# Whole messages, and parts of messages: both are numbered by one sequence.
 _PARKED = """
-select doc_source_id, tenant_id, seq, message_id, reason, detail, attempts, first_failed_at, last_failed_at,
-       next_attempt_at
-from sync_engine.parked_item p
-where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
-  and not exists (
-      select from sync_engine.sync_state s where s.doc_source_id = p.doc_source_id and s.forgotten_at is not null)
+(select doc_source_id, tenant_id, seq, message_id, null as part_path, reason, detail, attempts, first_failed_at,
+        last_failed_at, next_attempt_at
+ from sync_engine.parked_item p
+ where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
+   and not exists (
+       select from sync_engine.sync_state s where s.doc_source_id = p.doc_source_id and s.forgotten_at is not null)
+ order by seq desc limit $4)
+union all
+(select m.doc_source_id, m.tenant_id, p.parked_seq, m.message_id, p.part_path, p.parked_reason, p.parked_detail,
+        p.attempts, p.first_failed_at, p.last_failed_at, p.next_attempt_at
+ from sync_engine.message_part p join sync_engine.message m using (doc_source_id, message_id)
+ where p.parked_reason is not null and m.tenant_id = $1 and p.parked_seq < $2
+   and ($3::text is null or m.doc_source_id = $3)
+   and not exists (
+       select from sync_engine.sync_state s where s.doc_source_id = m.doc_source_id and s.forgotten_at is not null)
+ order by p.parked_seq desc limit $4)
 order by seq desc limit $4
 """
 _SYNC_STATES = """
@@ -71,7 +82,9 @@ select s.doc_source_id, s.tenant_id, s.source_state, s.full_due_mark is not null
        r.started_at as last_run_started_at, r.outcome as last_run_outcome, s.missing_folders,
        (select count(*) from sync_engine.message m where m.doc_source_id = s.doc_source_id and m.state = 'open')
            as open_messages,
-       (select count(*) from sync_engine.parked_item p where p.doc_source_id = s.doc_source_id) as parked_items
+       (select count(*) from sync_engine.parked_item p where p.doc_source_id = s.doc_source_id)
+       + (select count(*) from sync_engine.message_part p
+          where p.doc_source_id = s.doc_source_id and p.parked_reason is not null) as parked_items
 from sync_engine.sync_state s
 left join lateral (
     select started_at, outcome from sync_engine.sync_run where doc_source_id = s.doc_source_id order by seq desc limit 1

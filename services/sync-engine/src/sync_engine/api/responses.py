@@ -46,9 +46,9 @@ class APIResponse(BaseModel):
 
 
 class PartResponse(APIResponse):
-    """`skip_reason` says why a part was not stored; `document_id`, `result_status` and `result_reason` are ingestion's.
+    """`skip_reason` says why a part was not stored, `parked_reason` why it is not yet: it is tried again.
 
-    `parked_reason` is null as long as parts are parked with their whole message only.
+    `document_id`, `result_status` and `result_reason` are ingestion's.
     """
 
     part_path: str
@@ -111,6 +111,7 @@ class ParkedItemResponse(APIResponse):
     doc_source_id: str
     tenant_id: str
     message_id: str
+    part_path: str | None = Field(description="Null: the whole message is parked.")
     reason: str
     detail: str | None
     attempts: int
@@ -134,5 +135,5 @@ class SyncStateResponse(APIResponse):
     last_run_started_at: datetime | None
     last_run_outcome: str | None
     open_messages: int = Field(description="Stored, and not every part has its result yet.")
-    parked_items: int
+    parked_items: int = Field(description="Messages and parts that are tried again.")
     missing_folders: list[str]

@@ -124,11 +124,11 @@ def _add_sync_routes(router: APIRouter, queries: MessageQueries, viewer: Any) ->
         page = [SyncStateResponse.model_validate(row) for row in rows[:limit]]
         return ListPage(items=page, next_cursor=page[-1].doc_source_id if len(rows) > limit else None)
 
-    @router.get("/parked-items", summary="Mails that could not be fetched or stored, newest first")
+    @router.get("/parked-items", summary="Mails and parts that could not be fetched or stored, newest first")
     async def list_parked_items(
         caller: viewer, doc_source_id: DocSourceFilter = None, limit: Limit = 50, cursor: Cursor = None
     ) -> ListPage[ParkedItemResponse]:
-        """They are tried again at `next_attempt_at`; null: by the next run that somebody asks for."""
+        """They are tried again by the first run after `next_attempt_at`, for ever: about once a day at last."""
         rows = await queries.list_parked_items(
             caller.tenant_id, before=_decode_cursor(cursor), doc_source_id=_as_text(doc_source_id), limit=limit + 1
         )
@@ -145,6 +145,7 @@ def _judge_message(row: dict[str, object]) -> dict[str, object]:
                 skip_reason=part["skip_reason"],
                 result_status=part["result_status"],
                 result_reason=part["result_reason"],
+                parked_reason=part["parked_reason"],
                 is_duplicate=part["document_id"] is not None and part["document_id"] != part["attachment_id"],
             )
             for part in parts
