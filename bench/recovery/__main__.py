@@ -19,10 +19,10 @@ from pathlib import Path
 from time import monotonic
 from uuid import uuid4
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin import NewTopic
 
 from mailroom_common.events import Notification
+from mailroom_common.kafka.client import create_admin_client, create_consumer, create_producer
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.settings import KafkaSettings
@@ -83,7 +83,7 @@ async def running_kafka(folder: Path) -> AsyncIterator[str]:
     kafka.start()
     try:
         await kafka.wait_until_ready()
-        admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap)
+        admin = create_admin_client(KafkaSettings(kafka_bootstrap=kafka.bootstrap))
         await admin.start()
         topics = [topic for topic in list_deployed_topics("", 1) if topic.name in NEEDED]
         await admin.create_topics(
@@ -97,7 +97,7 @@ async def running_kafka(folder: Path) -> AsyncIterator[str]:
 
 async def write_changelog(bootstrap: str, records: int, sources: int) -> None:
     """Windows that begin and end in turn, as those of busy mailboxes do."""
-    producer = AIOKafkaProducer(bootstrap_servers=bootstrap, linger_ms=50, max_batch_size=256 * 1024)
+    producer = create_producer(KafkaSettings(kafka_bootstrap=bootstrap), linger_ms=50, max_batch_size=256 * 1024)
     await producer.start()
     keys = [str(uuid4()).encode() for _ in range(sources)]
     for number in range(records):
@@ -131,7 +131,9 @@ async def start_coalescer(bootstrap: str) -> asyncio.subprocess.Process:
 
 
 async def wait_for_request(bootstrap: str) -> None:
-    consumer = AIOKafkaConsumer(SYNC_REQUESTS.name, bootstrap_servers=bootstrap, auto_offset_reset="earliest")
+    consumer = create_consumer(
+        KafkaSettings(kafka_bootstrap=bootstrap), SYNC_REQUESTS.name, auto_offset_reset="earliest"
+    )
     await consumer.start()
     try:
         await consumer.getone()

@@ -178,6 +178,7 @@ class _ConnectedRun:
             await asyncio.sleep(_SECONDS_PER_FLOW_CHECK)  # the ingress writes them in a process of its own
 
     async def _play(self, fault: Fault, injector: FaultInjector, started_s: float) -> PlayedFault:
+        await asyncio.to_thread(self._site.save_logs)  # those of a pod go with it
         before_s = time.monotonic()
         await asyncio.to_thread(injector.play, fault)
         done = PlayedFault(str(fault), before_s - started_s, time.monotonic() - before_s)

@@ -276,6 +276,8 @@ clusterDomain: cluster.local
 containerRuntimeEndpoint: "unix://{socket}"
 enforceNodeAllocatable: []
 evictionHard: {{memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%}}
+# No registry gives an image back: on a disk of this machine that is 85 % full, kubelet would delete those not in use.
+imageGCHighThresholdPercent: 100
 failCgroupV1: false
 failSwapOn: false
 oomScoreAdj: 0

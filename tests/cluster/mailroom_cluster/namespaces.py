@@ -16,6 +16,11 @@ from mailroom_cluster.places import Places
 _PID_FILE = "namespaces.pid"
 # A killed process is gone from its cgroup only when its memory is, which takes a busy machine seconds.
 _LAST_PROCESS_S = 30
+# Beside `kubepods`: what is not a pod shares one weight, as system.slice does on a node. As single processes of the top
+# cgroup a dozen programs, each with a whole processor's weight, starved all pods. The ingress is another machine's.
+_CPU_CGROUPS = Path("/sys/fs/cgroup/cpu")
+_OWN_CGROUP = "mailroom-cluster"
+INGRESS_CGROUP = "mailroom-cluster-ingress"
 # Daemons keep lists of what is their own here; they must neither meet the host's nor outlive the run.
 _PRIVATE_FOLDERS = (
     "/run/containerd",
@@ -53,6 +58,16 @@ def prepare_namespaces() -> None:
     for folder in _PRIVATE_FOLDERS:
         Path(folder).mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
+    join_cpu_cgroup(_OWN_CGROUP)
+
+
+def join_cpu_cgroup(name: str, process_id: int = 0) -> None:
+    """That process, or this one, and all that it starts from now on. With the newer cgroups nothing is done."""
+    if not (_CPU_CGROUPS / "cpu.shares").exists():
+        return
+    folder = _CPU_CGROUPS / name
+    folder.mkdir(exist_ok=True)
+    (folder / "cgroup.procs").write_text(str(process_id))
 
 
 def build_entering_command(places: Places) -> list[str]:
@@ -67,9 +82,10 @@ def build_entering_command(places: Places) -> list[str]:
 
 
 def _remove_empty_cgroups() -> None:
-    """The kubelet's, once the last process has left them. Cgroups belong to no namespace; somebody else's stay."""
+    """The kubelet's and ours, once the last process has left them. Cgroups belong to no namespace."""
     deadline = time.monotonic() + _LAST_PROCESS_S
-    while not all(_remove_folders(pods) for pods in Path("/sys/fs/cgroup").glob("*/kubepods")):
+    ours = [_CPU_CGROUPS / name for name in (_OWN_CGROUP, INGRESS_CGROUP)]
+    while not all(_remove_folders(folder) for folder in [*Path("/sys/fs/cgroup").glob("*/kubepods"), *ours]):
         if time.monotonic() > deadline:
             return
         time.sleep(0.5)

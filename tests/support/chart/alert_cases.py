@@ -240,6 +240,11 @@ CASES: dict[str, AlertCase] = {
         labels={"namespace": "mail", "schema": "ingestion"},
         severity="critical",
     ),
+    "MailroomMessagesOverdue": AlertCase(
+        fires={'mailroom_sync_engine_messages_overdue{namespace="mail", pod="a"}': "3x180"},
+        stays_quiet={'mailroom_sync_engine_messages_overdue{namespace="mail", pod="a"}': "3x90 0x90"},
+        at="150m",
+    ),
     "MailroomDocumentsFailing": AlertCase(
         fires={_finished("completed"): "0+5x60", _finished("failed"): "0+1x60"},
         stays_quiet={_finished("completed"): "0+100x60", _finished("failed"): "0+1x60"},

@@ -102,6 +102,14 @@ SYNC_REQUESTS_PENDING = Gauge(
     "Doc sources with a pending sync request in the partitions of this process.",
     ["topic"],
 )
+ATTACHMENTS_REEMITTED = Counter(
+    "mailroom_sync_engine_attachments_reemitted_total",
+    "Records of `attachments` that were sent again, as no result had come within `MAILROOM_REEMIT_AFTER_S`.",
+)
+MESSAGES_OVERDUE = Gauge(
+    "mailroom_sync_engine_messages_overdue",
+    "Open messages that were stored longer than `MAILROOM_REEMIT_AFTER_S` ago. Each worker counts all of them.",
+)
 SYNC_REQUESTS_RESTORED = Counter(
     "mailroom_sync_requests_restored_total",
     "Requests appended again because a late tombstone stood behind them: a partition had just moved. Harmless, rare.",
@@ -113,6 +121,12 @@ COALESCER_REQUESTS = Counter(
 )
 COALESCER_NOTIFICATIONS = Counter(
     "mailroom_coalescer_notifications_total", "Notifications that the coalescer received."
+)
+SYNC_PARKED = Gauge(
+    "mailroom_sync_parked",
+    "What could not be stored and is tried again, by reason and kind (`message`, `part`). Every worker reports the "
+    "same.",
+    ["reason", "kind"],
 )
 COALESCER_RECOVERY_RECORDS_LEFT = Gauge(
     "mailroom_coalescer_recovery_records_left",
@@ -133,8 +147,8 @@ GATEWAY_RESPONSE_S = Histogram(
 )
 GATEWAY_ITEMS = Counter(
     "mailroom_gateway_items_total",
-    "Items of pushes: `written` to Kafka, `dropped` (doc source paused or being deleted), `mismatched` (client state), "
-    "`unknown_address` (Gmail), `malformed` (a pulled message that is no notification).",
+    "Items of pushes: `written` to Kafka, `dropped` (doc source pending, paused or being deleted), `mismatched` "
+    "(client state), `unknown_address` (Gmail), `malformed` (a pulled message that is no notification).",
     ["provider", "outcome"],
 )
 GATEWAY_KEY_FETCHES = Counter(
@@ -196,6 +210,21 @@ SUBSCRIPTION_EARLIEST_EXPIRY = Gauge(
     "mailroom_subscription_manager_earliest_expiry_timestamp_seconds",
     "When the first subscription of an active doc source ends or has ended, as Unix time.",
     ["provider"],
+)
+MISSED_EVENTS = Counter(
+    "mailroom_subscription_manager_missed_events_total",
+    "Lifecycle events `missed`: the provider says that it lost notifications. Each asks for a sync, and its warning "
+    "`notifications_missed` names the time that they may cover.",
+    ["provider"],
+)
+DOC_SOURCES_REPUBLISHED = Counter(
+    "mailroom_subscription_manager_doc_sources_republished_total",
+    "Doc sources whose last record in `doc-sources` was older than the table's version, and was written again: a "
+    "process was frozen or a broker lost records. Harmless, rare.",
+)
+PENDING_EXPIRED = Counter(
+    "mailroom_subscription_manager_pending_expired_total",
+    "Pending doc sources that were deleted since nobody consented to them in `MAILROOM_PENDING_DAYS`.",
 )
 BACKSTOP_SYNCS = Counter(
     "mailroom_subscription_manager_backstop_syncs_total", "Backstop syncs of active doc sources that were requested."

@@ -153,7 +153,7 @@ def _is_escaped(raw: bytes, at: int) -> bool:
 def _unescape(raw: bytes) -> bytes:
     def char(match: re.Match[bytes]) -> bytes:
         if match[1]:
-            return chr(int(match[1], 16)).encode()
+            return chr(int(match[1], 16)).encode(errors="replace")  # half a surrogate pair is no base64url either
         return {b"n": b"\n", b"r": b"\r", b"t": b"\t"}.get(match[2], match[2])
 
     return _ESCAPE.sub(char, raw)

@@ -28,6 +28,7 @@ from mailroom_common.providers.types import (
     Part,
     SummaryPage,
 )
+from mailroom_common.providers.untrusted_text import MAX_HTML_CHARACTERS, read_object
 from mailroom_gmail.base64url import member_bytes
 from mailroom_gmail.errors import build_list_mapper, map_refusal
 from mailroom_gmail.mapping import (
@@ -39,10 +40,10 @@ from mailroom_gmail.mapping import (
     build_summary,
     decode_text,
     find_html_parts,
+    list_ids,
     parse_number,
     parse_time,
     read_handle,
-    read_required,
 )
 from mailroom_gmail.settings import ME, TRAITS
 
@@ -112,7 +113,7 @@ class GmailMail:
         page = await self._calls.fetch_json(
             mailbox, call, map_refusal=build_list_mapper(is_page=page_token is not None, is_history=False)
         )
-        ids = [read_required(item, "id") for item in page.get("messages") or () if isinstance(item, dict)]
+        ids = list_ids(page.get("messages") or ())
         changes = tuple(Change(ChangeKind.PRESENT, message_id) for message_id in ids)
         token = page.get("nextPageToken")
         is_last = not isinstance(token, str) or not token
@@ -151,7 +152,7 @@ class GmailMail:
             call = ProviderCall(name="message", path=_build_message_path(message_id), query=query, units=20)
             return Message(build_summary(await self._calls.fetch_json(mailbox, call)), ())
         message = await self._fetch_full(mailbox, message_id)
-        payload = message.get("payload") or {}
+        payload = read_object(message, "payload")
         html = await self._read_html(mailbox, message_id, payload, may_call=with_body)
         return Message(build_summary(message), () if with_parts is False else build_parts(payload), html)
 
@@ -177,7 +178,7 @@ class GmailMail:
                 async with self._download_part(mailbox, message_id, handle) as chunks:
                     handle = b"".join([chunk async for chunk in chunks])
             texts.append(decode_text(part, handle or b""))
-        return "\n".join(texts)
+        return "\n".join(texts)[:MAX_HTML_CHARACTERS]
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -199,7 +200,7 @@ class GmailMail:
 
     async def _find_new_handle(self, mailbox: Mailbox, message_id: str, part_path: str) -> str | bytes:
         message = await self._fetch_full(mailbox, message_id)
-        for part in build_parts(message.get("payload") or {}):
+        for part in build_parts(read_object(message, "payload")):
             if part.part_path == part_path and part.handle is not None:
                 return part.handle
         raise ItemGone("Gmail has no bytes for this part")

@@ -51,7 +51,12 @@ class GmailWatch:
         except ItemGone:
             return
 
-    async def list_subscriptions(self, _mailbox: Mailbox) -> Sequence[Subscription]:
+    async def list_subscriptions(
+        self,
+        _mailbox: Mailbox,
+        *,
+        asked_after: datetime | None = None,  # noqa: ARG002  # Gmail lists none
+    ) -> Sequence[Subscription]:
         return ()
 
     async def _watch_mailbox(self, mailbox: Mailbox) -> Subscription:

@@ -47,7 +47,15 @@ async def test_absent_member_is_no_bytes() -> None:
 
 @pytest.mark.parametrize(
     "raw",
-    [b'{"size": 3, "data": "QUJ', b'{"size": 3, ', b'{"data": "QUJD\\u00', b"", b'{"data": "Q"}', b'{"data": "<b>"}'],
+    [
+        b'{"size": 3, "data": "QUJ',
+        b'{"size": 3, ',
+        b'{"data": "QUJD\\u00',
+        b"",
+        b'{"data": "Q"}',
+        b'{"data": "<b>"}',
+        b'{"data": "QU\\ud83dJD"}',
+    ],
 )
 async def test_answer_that_is_cut_off_or_no_base64_is_the_providers_trouble(raw: bytes) -> None:
     with pytest.raises(ProviderUnavailable):

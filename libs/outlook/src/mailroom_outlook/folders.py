@@ -8,6 +8,7 @@ from mailroom_common.errors import ItemGone, ProviderUnavailable, Rejected
 from mailroom_common.providers.calls import ProviderCall, ProviderCalls
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.types import Folder, Mailbox
+from mailroom_common.providers.untrusted_text import read_text
 from mailroom_outlook.graph_calls import follow_pages
 from mailroom_outlook.mapping import Payload, read_items, read_required
 
@@ -35,7 +36,7 @@ class GraphFolders:
             async for item in self._list_folders_at(mailbox, path):
                 if "searchfolder" in str(item.get("@odata.type")).lower():
                     continue  # a stored query: its messages live in other folders, and it has no delta
-                folder_id, name = read_required(item, "id"), str(item.get("displayName") or "")
+                folder_id, name = read_required(item, "id"), read_text(item.get("displayName")) or ""
                 folder = Folder(folder_id, f"{above}/{name}" if above else name, names.get(folder_id))
                 found.append(folder)
                 if item.get("childFolderCount") != 0:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from mailroom_common.errors import MailroomError, ProviderUnavailable
+from mailroom_common.errors import ProviderUnavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.headers import select_filter_headers
 from mailroom_common.providers.types import (
@@ -15,6 +15,16 @@ from mailroom_common.providers.types import (
     Part,
     PartKind,
     Subscription,
+)
+from mailroom_common.providers.untrusted_text import (
+    MAX_HTML_CHARACTERS,
+    read_filename,
+    read_flag,
+    read_id,
+    read_object,
+    read_size,
+    read_text,
+    read_texts,
 )
 
 log = get_logger()
@@ -29,6 +39,7 @@ LIST_SELECT = f"{SUMMARY_SELECT},internetMessageHeaders"
 BODY_SELECT = f"{LIST_SELECT},body"
 PART_SELECT = "id,name,contentType,size,isInline,lastModifiedDateTime"
 CONTENT_ID_SELECT = f"{PART_SELECT},microsoft.graph.fileAttachment/contentId"
+EXPAND_PARTS = f"attachments($select={CONTENT_ID_SELECT})"
 
 _KINDS = {
     "#microsoft.graph.itemattachment": PartKind.MESSAGE,
@@ -40,42 +51,62 @@ Payload = Mapping[str, Any]
 
 
 def build_summary(message: Payload) -> MessageSummary:
-    sender = (message.get("from") or message.get("sender") or {}).get("emailAddress") or {}
+    sender = read_object(read_object(message, "from") or read_object(message, "sender"), "emailAddress")
     headers = message.get("internetMessageHeaders")
     return MessageSummary(
         message_id=read_required(message, "id"),
-        folder_id=message.get("parentFolderId"),
+        folder_id=read_id(message.get("parentFolderId")),
         received_at=parse_time(message.get("receivedDateTime")),
         modified_at=parse_time(message.get("lastModifiedDateTime")),
-        internet_message_id=message.get("internetMessageId"),
-        conversation_id=message.get("conversationId"),
-        subject=message.get("subject"),
-        sender_address=sender.get("address"),
-        sender_name=sender.get("name"),
-        is_read=message.get("isRead"),
-        is_draft=message.get("isDraft"),
-        importance=message.get("importance"),
-        has_attachments=message.get("hasAttachments"),
-        categories=tuple(message.get("categories") or ()),
-        version=message.get("changeKey") or message.get("@odata.etag"),
-        headers=None if headers is None else select_filter_headers(headers),
+        internet_message_id=read_text(message.get("internetMessageId")),
+        conversation_id=read_text(message.get("conversationId")),
+        subject=read_text(message.get("subject")),
+        sender_address=read_text(sender.get("address")),
+        sender_name=read_text(sender.get("name")),
+        is_read=read_flag(message.get("isRead")),
+        is_draft=read_flag(message.get("isDraft")),
+        importance=read_text(message.get("importance")),
+        has_attachments=read_flag(message.get("hasAttachments")),
+        categories=read_texts(message.get("categories")),
+        version=read_text(message.get("changeKey")) or read_text(message.get("@odata.etag")),
+        headers=select_filter_headers(headers) if isinstance(headers, list) else None,
+        parts=_read_expanded_parts(message),
     )
 
 
+def _read_expanded_parts(message: Payload) -> tuple[Part, ...] | None:
+    """None where they did not come along, or not all of them."""
+    attachments = message.get("attachments")
+    if not isinstance(attachments, list) or "attachments@odata.nextLink" in message:
+        return None
+    if not attachments and message.get("hasAttachments"):
+        return None
+    return build_parts(item for item in attachments if isinstance(item, Mapping))
+
+
 def read_html(message: Payload) -> str:
-    body = message.get("body") or {}
-    return (body.get("content") or "") if str(body.get("contentType")).lower() == "html" else ""
+    body = read_object(message, "body")
+    content, is_html = body.get("content"), str(body.get("contentType")).lower() == "html"
+    return content[:MAX_HTML_CHARACTERS] if is_html and isinstance(content, str) else ""
 
 
-def build_change(item: Payload) -> Change:
+def build_changes(items: Iterable[Payload]) -> tuple[Change, ...]:
+    return tuple(_build_change(item) for item in items if _has_id(item))
+
+
+def build_listed_summaries(items: Iterable[Payload]) -> list[MessageSummary]:
+    """An item that breaks the mapping shows with its id and its time alone: its fetch then fails, and no page's."""
+    return [_try_build_summary(item) or _build_bare_summary(item) for item in items if _has_id(item)]
+
+
+def _build_change(item: Payload) -> Change:
     if "@removed" in item:
         return Change(ChangeKind.REMOVED, read_required(item, "id"))
     return Change(ChangeKind.PRESENT, read_required(item, "id"), _try_build_summary(item))
 
 
-def build_listed_summary(item: Payload) -> MessageSummary:
-    """An item that breaks the mapping shows with its id and its time alone: its fetch then fails, and no page's."""
-    return _try_build_summary(item) or MessageSummary(
+def _build_bare_summary(item: Payload) -> MessageSummary:
+    return MessageSummary(
         message_id=read_required(item, "id"), modified_at=parse_time(item.get("lastModifiedDateTime"))
     )
 
@@ -83,24 +114,38 @@ def build_listed_summary(item: Payload) -> MessageSummary:
 def _try_build_summary(item: Payload) -> MessageSummary | None:
     try:
         return build_summary(item)
-    except MailroomError:
-        raise
     except Exception as error:  # noqa: BLE001  # a traceback for each page that shows the item says no more than its name
         # Untrusted input: one mail that breaks the mapping must not fail the page it is on.
         log.warning("listed_item_reduced_to_id", message_id=item.get("id"), error=type(error).__name__)
         return None
 
 
-def build_part(attachment: Payload) -> Part:
-    attachment_id = read_required(attachment, "id")
+def _has_id(item: Payload) -> bool:
+    if read_id(item.get("id")) is not None:
+        return True
+    # It can neither be fetched nor recorded, and must not keep the page that shows it from being read.
+    log.warning("listed_item_without_id", provider="outlook")
+    return False
+
+
+def build_parts(attachments: Iterable[Payload]) -> tuple[Part, ...]:
+    """Each once: a list that changes between two of its pages shows an attachment twice."""
+    parts = [_build_part(attachment, position) for position, attachment in enumerate(attachments)]
+    return tuple({part.part_path: part for part in parts}.values())
+
+
+def _build_part(attachment: Payload, position: int) -> Part:
+    attachment_id = read_id(attachment.get("id"))
+    kind = _KINDS.get(str(attachment.get("@odata.type")).lower(), PartKind.FILE)
     return Part(
-        part_path=attachment_id,
-        kind=_KINDS.get(str(attachment.get("@odata.type")).lower(), PartKind.FILE),
-        filename=attachment.get("name"),
-        content_type=attachment.get("contentType"),
-        size_bytes=attachment.get("size"),
-        is_inline=bool(attachment.get("isInline")),
-        content_id=attachment.get("contentId"),
+        # Without an id there is no way to its bytes; it is shown all the same.
+        part_path=attachment_id or f"{position} (without an id)",
+        kind=kind if attachment_id else PartKind.UNREADABLE,
+        filename=read_filename(attachment.get("name")),
+        content_type=read_text(attachment.get("contentType")),
+        size_bytes=read_size(attachment.get("size")),
+        is_inline=read_flag(attachment.get("isInline")) or False,
+        content_id=read_text(attachment.get("contentId")),
         handle=attachment_id,
     )
 
@@ -125,11 +170,16 @@ def build_messages_resource(mailbox: Mailbox) -> str:
     return f"/users/{mailbox.provider_user_id or mailbox.address}/messages"
 
 
-def is_resource_of_mailbox(mailbox: Mailbox, resource: str) -> bool:
-    """Graph spells resources in several ways; an application's list holds the whole tenant's."""
+def read_resource_owner(resource: str) -> str | None:
+    """Whose messages a subscription watches, in lower case; None when it watches something else. Graph spells resources
+    in several ways."""
     owner, _, rest = resource.strip("/").removeprefix("users/").removeprefix("Users/").partition("/")
-    names = {name.lower() for name in (mailbox.provider_user_id, mailbox.address, "me") if name}
-    return owner.lower() in names and "messages" in rest.lower()
+    return owner.lower() if "messages" in rest.lower() else None
+
+
+def list_owner_names(mailbox: Mailbox) -> frozenset[str]:
+    """The owners that mean this mailbox in a resource."""
+    return frozenset(name.lower() for name in (mailbox.provider_user_id, mailbox.address, "me") if name)
 
 
 def read_items(page: Payload) -> Iterable[Payload]:
@@ -140,8 +190,8 @@ def read_items(page: Payload) -> Iterable[Payload]:
 
 
 def read_required(item: Payload, name: str) -> str:
-    value = item.get(name)
-    if not isinstance(value, str) or not value:
+    value = read_id(item.get(name))
+    if value is None:
         raise ProviderUnavailable(f"Graph left out {name}")
     return value
 

@@ -3,14 +3,14 @@
 Source: providers/graph.md 4 and 5.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from urllib.parse import quote
 
 import httpx
 
 from mailroom_common.errors import ItemGone, MailroomError, Rejected
-from mailroom_common.events import Profile
+from mailroom_common.events import Access, Profile
 from mailroom_common.providers.calls import ProviderCall, Refusal
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import AccessTokenSource
@@ -22,10 +22,12 @@ from mailroom_outlook.mapping import (
     build_messages_resource,
     build_subscription,
     format_time,
-    is_resource_of_mailbox,
+    list_owner_names,
     read_items,
+    read_resource_owner,
 )
 from mailroom_outlook.settings import TRAITS
+from mailroom_outlook.subscription_listings import Listing, TenantListings
 
 _MAX_LIFETIME = timedelta(minutes=10_000)
 # Two handshakes of ten seconds each happen while the request stays open.
@@ -44,6 +46,7 @@ class GraphSubscriptions:
     def __init__(self, http: httpx.AsyncClient, base: BaseURL, tokens: AccessTokenSource, quota: Quota) -> None:
         self._calls = open_graph_calls(http, base, tokens, quota)
         self._base = base
+        self._tenant_listings = TenantListings()
 
     async def create_subscription(self, mailbox: Mailbox, request: SubscriptionRequest) -> Subscription:
         body = {
@@ -73,7 +76,7 @@ class GraphSubscriptions:
 
     async def _end_duplicates(self, mailbox: Mailbox, notification_url: str, changes: str) -> None:
         """A create whose answer was lost leaves one behind that nobody knows the client state of."""
-        async for subscription, change_type in self._list_with_types(mailbox):
+        for subscription, change_type in await self._list_with_types(mailbox):
             # Two doc sources may have one mailbox: the subscription of the other one is not left over.
             if subscription.doc_source_id not in (None, mailbox.doc_source_id):
                 continue
@@ -104,16 +107,27 @@ class GraphSubscriptions:
         except ItemGone:
             return  # it is gone, which was the aim
 
-    async def list_subscriptions(self, mailbox: Mailbox) -> Sequence[Subscription]:
-        return [subscription async for subscription, _ in self._list_with_types(mailbox)]
+    async def list_subscriptions(
+        self, mailbox: Mailbox, *, asked_after: datetime | None = None
+    ) -> Sequence[Subscription]:
+        return [subscription for subscription, _ in await self._list_with_types(mailbox, asked_after)]
 
-    async def _list_with_types(self, mailbox: Mailbox) -> AsyncIterator[tuple[Subscription, str]]:
+    async def _list_with_types(self, mailbox: Mailbox, asked_after: datetime | None = None) -> Listing:
+        if mailbox.access is Access.APPLICATION:
+            # The whole tenant's, whichever mailbox it is asked for.
+            return await self._tenant_listings.find_listed(
+                mailbox, asked_after or datetime.now(UTC), lambda: self._ask_for_listing(mailbox)
+            )
+        names = list_owner_names(mailbox)
+        listing = await self._ask_for_listing(mailbox)
+        return [entry for entry in listing if read_resource_owner(entry[0].resource) in names]
+
+    async def _ask_for_listing(self, mailbox: Mailbox) -> Listing:
         call = ProviderCall(name="list_subscriptions", path="/subscriptions")
-        async for page in follow_pages(self._calls, self._base, mailbox, call, map_refusal=map_subscription_refusal):
-            for item in read_items(page):
-                subscription = build_subscription(item)
-                if is_resource_of_mailbox(mailbox, subscription.resource):
-                    yield subscription, str(item.get("changeType"))
+        pages = follow_pages(self._calls, self._base, mailbox, call, map_refusal=map_subscription_refusal)
+        return [
+            (build_subscription(item), str(item.get("changeType"))) async for page in pages for item in read_items(page)
+        ]
 
 
 def choose_change_types(profile: Profile) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import (
     AccessDenied,
     CursorRefused,
@@ -50,10 +51,32 @@ def page(*items: dict[str, object], **links: str) -> httpx.Response:
     return httpx.Response(200, json={"value": list(items), **{f"@odata.{name}": link for name, link in links.items()}})
 
 
+NO_FILES: dict[str, Any] = {"hasAttachments": False}
+
+
 async def changes(
     graph: GraphMail, mailbox: Mailbox, position: str | None = None, page_token: str | None = None
 ) -> Any:
     return await graph.list_changes(mailbox, "inbox-id", START_AT, position=position, page_token=page_token)
+
+
+@pytest.mark.parametrize(
+    ("written", "subject"),
+    [
+        pytest.param(rb"Rechnung \ud83d", "Rechnung \N{REPLACEMENT CHARACTER}", id="half a surrogate pair"),
+        pytest.param(b"Rechnung \xff", "Rechnung \N{REPLACEMENT CHARACTER}", id="no UTF-8"),
+        pytest.param(b"Rechnung \x0b", "Rechnung \x0b", id="control character"),
+        pytest.param(rb"Rechnung \u0000", "Rechnung \N{REPLACEMENT CHARACTER}", id="nul"),
+    ],
+)
+async def test_an_odd_character_in_one_subject_costs_the_page_nothing(
+    graph: GraphMail, wire: Any, outlook: Mailbox, written: bytes, subject: str
+) -> None:
+    body = page(item(0), item(1, subject="odd"), item(2), deltaLink=f"{BASE}/delta?$deltatoken=b").content
+    wire.plays(httpx.Response(200, content=b"\xef\xbb\xbf" + body.replace(b"odd", written)))
+    answer = await changes(graph, outlook)
+    assert [change.summary.subject for change in answer.changes] == ["Invoice 0", subject, "Invoice 2"]
+    assert answer.position == "/delta?$deltatoken=b"
 
 
 async def test_every_call_asks_for_immutable_ids_and_each_delta_page_for_its_size(
@@ -160,10 +183,11 @@ async def test_fresh_token_that_is_rejected_too_is_access_denied(
 
 async def test_retry_after_keeps_the_next_call_from_being_made(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
     wire.plays(httpx.Response(429, headers={"Retry-After": "2.128"}, json={"error": {"code": "TooManyRequests"}}))
-    with pytest.raises(Throttled) as first:
-        await changes(graph, outlook)
-    with pytest.raises(Throttled) as second:
-        await changes(graph, outlook)
+    with limit_waiting(0):
+        with pytest.raises(Throttled) as first:
+            await changes(graph, outlook)
+        with pytest.raises(Throttled) as second:
+            await changes(graph, outlook)
     assert first.value.retry_after_s == 2.128
     assert second.value.retry_after_s is not None
     assert 0 < second.value.retry_after_s <= 2.128
@@ -207,20 +231,16 @@ async def test_more_items_of_one_time_than_a_page_holds_do_not_stop_the_list(
     assert found.resume_after == at + timedelta(seconds=1)
 
 
-async def test_item_that_breaks_the_mapping_shows_by_its_id_and_hides_no_other(
+async def test_item_in_an_odd_form_shows_what_can_be_read_of_it_and_hides_no_other(
     graph: GraphMail, wire: Any, outlook: Mailbox
 ) -> None:
-    broken = item(1, **{"from": "nobody foresaw this"})
-    wire.plays(page(broken, item(2)), page(broken, item(2), deltaLink=f"{BASE}/d"), httpx.Response(200, json=broken))
-    at = datetime(2026, 11, 28, 10, tzinfo=UTC)
-    listed = (await graph.list_modified(outlook, at)).summaries
-    assert listed[0] == MessageSummary(message_id="AAMk1=", modified_at=at)
-    assert listed[1].subject == "Invoice 2"
+    odd = item(1, **{"from": "nobody foresaw this"})
+    wire.plays(page(odd, item(2)), page(odd, {"subject": "no id"}, item(2), deltaLink=f"{BASE}/d"))
+    listed = (await graph.list_modified(outlook, datetime(2026, 11, 28, 10, tzinfo=UTC))).summaries
     shown = (await changes(graph, outlook)).changes
-    assert (shown[0].message_id, shown[0].kind, shown[0].summary) == ("AAMk1=", ChangeKind.PRESENT, None)
-    assert shown[1].summary is not None
-    with pytest.raises(AttributeError):  # where it is alone, and is parked for itself
-        await graph.fetch_message(outlook, "AAMk1=", listed[0])
+    for first, second in (listed, [change.summary for change in shown]):
+        assert (first.message_id, first.subject, first.sender_address) == ("AAMk1=", "Invoice 1", None)
+        assert second.subject == "Invoice 2"
 
 
 async def test_known_message_costs_only_the_list_of_its_parts(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
@@ -294,14 +314,54 @@ async def test_observed_mailbox_is_never_asked_for_bodies_or_attachments(
     assert "body" not in wire.requests[0].url.params["$select"]
 
 
-async def test_cast_that_is_refused_is_left_out_from_then_on(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+async def test_cast_that_is_refused_is_left_out_of_that_call_alone(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
     refused = httpx.Response(400, json={"error": {"code": "RequestBroker--ParseUri"}})
     known = MessageSummary(message_id="m", received_at=START_AT, folder_id="f", has_attachments=True, headers={})
-    wire.plays(refused, page({"id": "a1"}), page({"id": "a1"}))
-    for _ in range(2):
-        message = await graph.fetch_message(outlook, "m", known)
-        assert message.parts[0].content_id is None
-    assert ["contentId" in str(request.url) for request in wire.requests] == [True, False, False]
+    wire.plays(refused, page({"id": "a1"}), page({"id": "a1", "contentId": "c1"}))
+    found = [(await graph.fetch_message(outlook, "m", known)).parts[0].content_id for _ in range(2)]
+    assert found == [None, "c1"]
+    assert ["contentId" in str(request.url) for request in wire.requests] == [True, False, True]
+
+
+async def test_parts_that_come_with_a_list_cost_no_further_call(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.plays(page(item(1, attachments=[{"id": "a1", "name": "invoice.pdf"}]), item(2, attachments=[], **NO_FILES)))
+    first, second = (await graph.list_modified(outlook, START_AT)).summaries
+    message = await graph.fetch_message(outlook, "AAMk1=", first, with_parts=True)
+    assert [part.filename for part in message.parts] == ["invoice.pdf"]
+    assert (await graph.fetch_message(outlook, "AAMk2=", second, with_parts=True)).parts == ()
+    assert len(wire.requests) == 1
+    expand = wire.requests[0].url.params["$expand"]
+    assert expand.startswith("attachments($select=id,name,")
+    assert expand.endswith(",microsoft.graph.fileAttachment/contentId)")
+
+
+async def test_parts_that_come_with_a_single_message_cost_no_further_call(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(httpx.Response(200, json=item(1, attachments=[{"id": "a1"}])))
+    assert len((await graph.fetch_message(outlook, "AAMk1=", with_parts=True)).parts) == 1
+    assert len(wire.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "incomplete",
+    [{}, {"attachments": []}, {"attachments": [{"id": "a1"}], "attachments@odata.nextLink": "https://…"}],
+    ids=["none came along", "none though the mail has some", "more on another page"],
+)
+async def test_parts_that_did_not_all_come_along_are_listed(
+    graph: GraphMail, wire: Any, outlook: Mailbox, incomplete: dict[str, Any]
+) -> None:
+    wire.plays(httpx.Response(200, json=item(1, **incomplete)), page({"id": "a1"}, {"id": "a2"}))
+    assert len((await graph.fetch_message(outlook, "AAMk1=", with_parts=True)).parts) == 2
+
+
+async def test_delta_and_observed_mailbox_are_never_expanded(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.answer = lambda _request: page(item(1), deltaLink=f"{BASE}/d")
+    await changes(graph, outlook)
+    await graph.list_modified(replace(outlook, profile=Profile.OBSERVATION), START_AT)
+    assert not any("$expand" in request.url.params for request in wire.requests)
 
 
 async def test_deleted_message_is_gone(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:

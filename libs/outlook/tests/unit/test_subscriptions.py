@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from mailroom_common.errors import ItemGone
-from mailroom_common.events import Profile
+from mailroom_common.events import Access, Profile
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox, SubscriptionRequest
@@ -115,6 +115,27 @@ async def test_list_of_a_whole_tenant_shows_only_this_mailbox(
     )
     listed = await subscriptions.list_subscriptions(outlook)
     assert [entry.subscription_id for entry in listed] == ["sub-1", "me", "late"]
+
+
+async def test_listing_is_asked_once_for_all_mailboxes_of_a_tenant_and_each_time_for_a_users_own(
+    subscriptions: GraphSubscriptions, wire: Any, outlook: Mailbox
+) -> None:
+    asked_after = datetime.now(UTC) - timedelta(minutes=10)
+    listing = httpx.Response(
+        200, json={"value": [subscription(), subscription(id="two", resource="/users/2/messages")]}
+    )
+    application = replace(outlook, access=Access.APPLICATION, provider_tenant="tenant-1")
+    for mailbox in (application, replace(application, provider_user_id="2")):
+        wire.plays(listing)
+        await subscriptions.list_subscriptions(mailbox, asked_after=asked_after)
+    assert len(wire.requests) == 1
+    for count in (2, 3):
+        wire.plays(listing)
+        await subscriptions.list_subscriptions(replace(outlook, access=Access.DELEGATED), asked_after=asked_after)
+        assert len(wire.requests) == count
+    wire.plays(listing)
+    await subscriptions.list_subscriptions(application)
+    assert len(wire.requests) == 4, "without a time it is asked now"
 
 
 async def test_a_subscription_is_looked_up_by_its_id_and_is_none_when_it_is_gone(

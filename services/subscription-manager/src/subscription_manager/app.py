@@ -11,6 +11,8 @@ from fastapi import FastAPI
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.auth import APIKeys
+from mailroom_common.budgets.store import SCHEMA as QUOTA_SCHEMA
+from mailroom_common.budgets.store import PgBudgets
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
@@ -46,11 +48,13 @@ from subscription_manager.handlers.change_connection_state import ChangeConnecti
 from subscription_manager.handlers.connect_mailbox import ConnectMailbox
 from subscription_manager.handlers.create_doc_source import ConnectionDurations, CreateDocSource
 from subscription_manager.handlers.end_connection import EndConnection
+from subscription_manager.handlers.expire_pending import PendingExpirer
 from subscription_manager.handlers.handle_lifecycle_event import HandleLifecycleEvent
 from subscription_manager.handlers.maintain_shared_subscription import SharedSubscriptionMaintainer
 from subscription_manager.handlers.maintain_source_subscription import SourceSubscriptionMaintainer
 from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
 from subscription_manager.handlers.relist_doc_source import RelistDocSource
+from subscription_manager.handlers.repair_doc_sources import DocSourceRepairer
 from subscription_manager.handlers.report_expiries import ExpiryReporter
 from subscription_manager.handlers.republish_doc_sources import RepublishDocSources
 from subscription_manager.handlers.request_backstops import BackstopScheduler
@@ -111,6 +115,11 @@ async def _open_parts(settings: Settings, packages: Sequence[ProviderPackage], s
         )
     await require_current_schema(pool, SCHEMA)
     await require_current_schema(token_pool, TOKENS_SCHEMA)
+    # Of its own: every call needs it, and a refresh holds a connection of the tokens while the provider answers.
+    quota_pool = await stack.enter_async_context(
+        open_pool(settings.token_database_url, application_name="subscription-manager-quota", max_size=2)
+    )
+    await require_current_schema(quota_pool, QUOTA_SCHEMA)
     tokens = TokenStore(token_pool, keys, url=settings.token_database_url)
     codec = Codec()
     return Parts(
@@ -118,7 +127,9 @@ async def _open_parts(settings: Settings, packages: Sequence[ProviderPackage], s
         api_keys=api_keys,
         keys=keys,
         tokens=tokens,
-        providers=await stack.enter_async_context(open_providers(packages, settings, tokens)),
+        providers=await stack.enter_async_context(
+            open_providers(packages, settings, tokens, budgets=PgBudgets(quota_pool))
+        ),
         connections=PgConnectionStore(pool, Outbox(SCHEMA, codec), _utc_now),
         flows=PgConsentFlowStore(pool),
         locks=PgConnectionLocks(settings.database_url, tokens),
@@ -150,7 +161,7 @@ def _build_web_app(parts: Parts, process: Process) -> FastAPI:
         parts.wake,
         parts.clock,
     )
-    change = ChangeConnectionState(parts.connections, parts.tokens, parts.durations, parts.wake, parts.clock)
+    change = _build_state_changes(parts)
     connect = ConnectMailbox(
         parts.connections,
         parts.flows,
@@ -209,6 +220,7 @@ async def _run_kafka_side(parts: Parts, process: Process, kafka_connected: async
             tasks.create_task(relay.run_relay(stopping))
             tasks.create_task(reconciler.run_reconciler(stopping))
             tasks.create_task(backstops.run_backstops(stopping))
+            tasks.create_task(_build_pending_expirer(parts).run_expiry(stopping))
             tasks.create_task(ExpiryReporter(parts.connections).run_reports(stopping))
 
 
@@ -230,6 +242,19 @@ def _build_reconciler(parts: Parts, producer: EventProducer) -> SubscriptionReco
         wake=parts.wake,
         max_pause_s=parts.settings.max_check_pause_s,
         max_concurrent=parts.settings.concurrent_subscriptions,
+        clock=parts.clock,
+    )
+
+
+def _build_state_changes(parts: Parts) -> ChangeConnectionState:
+    return ChangeConnectionState(parts.connections, parts.tokens, parts.durations, parts.wake, parts.clock)
+
+
+def _build_pending_expirer(parts: Parts) -> PendingExpirer:
+    return PendingExpirer(
+        parts.connections,
+        _build_state_changes(parts).delete_pending,
+        lifetime=timedelta(days=parts.settings.pending_days),
         clock=parts.clock,
     )
 
@@ -312,7 +337,10 @@ async def _follow_own_topic(
         lifted=versions.lifted,
         rebuilt=versions.rebuilt,
     )
-    await directory.follow_topic(stopping)
+    repairer = DocSourceRepairer(parts.connections, directory)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(repairer.run_repairs(stopping))
+        tasks.create_task(directory.follow_topic(stopping))
 
 
 def _utc_now() -> datetime:

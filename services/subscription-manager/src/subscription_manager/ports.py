@@ -80,6 +80,10 @@ class ConnectionStore(Protocol):
         """For each provider when the first subscription of an active doc source ends, or has ended."""
         ...
 
+    async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
+        """Pending doc sources that are so old and whose last link has ended two days ago at least, the oldest first."""
+        ...
+
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         """Request a sync of each active doc source whose backstop is due, and return how many there were."""
         ...
@@ -98,6 +102,10 @@ class ConnectionStore(Protocol):
 
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         """Of every doc source, soft-deleted ones too."""
+        ...
+
+    async def find_published_version(self, doc_source_id: str) -> PublishedVersion | None:
+        """Of a soft-deleted one too; None for an id that never was one of ours."""
         ...
 
     async def republish_doc_source(self, doc_source_id: str) -> None: ...

@@ -24,5 +24,7 @@ class Settings(ProcessSettings, KafkaSettings, TokenSettings, APISettings, Publi
     start_margin_s: float = Field(default=60, ge=0)
     # The reconciler sleeps until the next scheduled check, and no longer than this.
     max_check_pause_s: float = Field(default=30, gt=0)
+    # A doc source that nobody has consented to for so long is deleted, unless a link to it was made lately.
+    pending_days: float = Field(default=30, gt=0)
     # Subscriptions that are created, renewed or ended at once.
     concurrent_subscriptions: int = Field(default=8, ge=1)

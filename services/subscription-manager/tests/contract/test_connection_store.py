@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from hashlib import sha256
 
 import asyncpg
 import pytest
 from connection_fakes import NOW, URLS, Clock, FakeConnectionStore, make_connection
 
-from mailroom_common.events import ClientState, DocSource, Profile, Relist, SyncReason, SyncRequest
+from mailroom_common.events import ClientState, DocSource, Profile, Relist, SourceFilter, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
@@ -51,6 +52,7 @@ FULL = replace(
         renewal_requested_at=NOW,
         renewal_count=3,
     ),
+    filter=SourceFilter(sender_allow=["acme.example"], sender_deny=["news@acme.example"], strictness="strict"),
     failed_attempts=2,
     relist_from=NOW,
     relist_number=2,
@@ -65,6 +67,19 @@ class StoreUnderTest:
 
     connections: ConnectionStore
     pool: asyncpg.Pool | None = None
+
+    async def add_link(self, doc_source_id: str, *, expires_at: datetime) -> None:
+        """A consent link that nobody has followed."""
+        if isinstance(self.connections, FakeConnectionStore):
+            self.connections.link_ends[doc_source_id] = expires_at
+        elif self.pool is not None:
+            await self.pool.execute(
+                "insert into subscription_manager.oauth_request (id, doc_source_id, ticket_sha256, expires_at) "
+                "values (gen_random_uuid(), $1, $2, $3)",
+                doc_source_id,
+                sha256(doc_source_id.encode()).digest(),
+                expires_at,
+            )
 
     async def read_published(self) -> list[tuple[str, int | None]]:
         if isinstance(self.connections, FakeConnectionStore):
@@ -339,6 +354,22 @@ async def test_version_above_another_is_published_though_nothing_changed(store: 
     assert (await store.read_published())[-1] == (ONE.id, 8)
 
 
+async def test_pending_ones_that_are_old_and_have_no_recent_link_are_listed(store: StoreUnderTest) -> None:
+    month_ago = NOW - timedelta(days=30)
+    days = {ONE.id: 32, TWO.id: 31, "33333333-3333-4333-8333-333333333333": 29}
+    for number, (one, age) in enumerate(days.items()):
+        created_at = NOW - timedelta(days=age)
+        row = replace(ONE, id=one, state=ConnectionState.PENDING, created_at=created_at, provider_user_id=None)
+        await store.connections.add_connection(replace(row, tenant_id=f"tenant-{number}"))
+    active = replace(ONE, id="44444444-4444-4444-8444-444444444444", created_at=NOW - timedelta(days=40))
+    await store.connections.add_connection(active)
+    assert await store.connections.list_expired_pending(month_ago, NOW, 10) == [ONE.id, TWO.id]
+    assert await store.connections.list_expired_pending(month_ago, NOW, 1) == [ONE.id]
+    await store.add_link(ONE.id, expires_at=NOW - timedelta(days=3))
+    await store.add_link(TWO.id, expires_at=NOW - timedelta(days=1))
+    assert await store.connections.list_expired_pending(month_ago, NOW, 10) == [ONE.id]
+
+
 async def test_version_that_waits_in_the_outbox_is_told_from_a_published_one(store: StoreUnderTest) -> None:
     await store.connections.add_connection(ONE)
     if store.pool is not None:
@@ -346,6 +377,9 @@ async def test_version_that_waits_in_the_outbox_is_told_from_a_published_one(sto
         assert waiting.is_waiting
         await store.pool.execute("delete from subscription_manager.outbox")
     assert await store.connections.list_published_versions() == [PublishedVersion(ONE.id, 1, is_deleted=False)]
+    assert await store.connections.find_published_version(ONE.id) == PublishedVersion(ONE.id, 1, is_deleted=False)
+    assert await store.connections.find_published_version(TWO.id) is None
+    assert await store.connections.find_published_version("no id of ours") is None
     await store.connections.republish_doc_source(ONE.id)
     if store.pool is not None:
         assert await store.read_published() == [(ONE.id, 1)]

@@ -135,6 +135,8 @@ class FakeConnectionStore:
         self.sync_requests: list[tuple[str, SyncReason]] = []
         self.published: list[tuple[str, int, DocSource | None]] = []
         self.republished: list[str] = []
+        self.link_ends: dict[str, datetime] = {}  # when the newest consent link of a doc source expires
+        self.waiting: set[str] = set()  # doc sources with a version that is in the outbox still
         self.before_lock: Callable[[], Awaitable[None]] | None = None
         self._clock = clock or Clock()
         self._locks: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
@@ -204,6 +206,16 @@ class FakeConnectionStore:
                 found[row.provider] = min(found.get(row.provider, current.expires_at), current.expires_at)
         return found
 
+    async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
+        expired = [
+            row
+            for row in self.rows.values()
+            if row.state is ConnectionState.PENDING
+            and row.created_at < created_before
+            and self.link_ends.get(row.id, row.created_at) <= now - timedelta(days=2)
+        ]
+        return [row.id for row in sorted(expired, key=_list_order)][:limit]
+
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         due = [
             row
@@ -242,9 +254,15 @@ class FakeConnectionStore:
 
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         return [
-            PublishedVersion(row.id, row.published_version, row.state is ConnectionState.DELETED)
+            PublishedVersion(
+                row.id, row.published_version, row.state is ConnectionState.DELETED, row.id in self.waiting
+            )
             for row in self.rows.values()
         ]
+
+    async def find_published_version(self, doc_source_id: str) -> PublishedVersion | None:
+        versions = {version.doc_source_id: version for version in await self.list_published_versions()}
+        return versions.get(doc_source_id)
 
     async def republish_doc_source(self, doc_source_id: str) -> None:
         self.republished.append(doc_source_id)
@@ -430,6 +448,7 @@ class FakeProvider:
     refresh_token: str | None = "refresh-canary"
     exchanged: list[dict[str, str | None]] = field(default_factory=list)
     consent_arguments: list[tuple[str | None, str | None]] = field(default_factory=list)  # tenant and login hint
+    asked_after: datetime | None = None  # of the last list of subscriptions
     folders: Sequence[Folder] = ()
     page_origin: str = "https://login.example"
 
@@ -470,7 +489,10 @@ class FakeProvider:
         await self._record_call("end", subscription_id)
         self.subscriptions.pop(subscription_id, None)
 
-    async def list_subscriptions(self, mailbox: Mailbox) -> Sequence[Subscription]:
+    async def list_subscriptions(
+        self, mailbox: Mailbox, *, asked_after: datetime | None = None
+    ) -> Sequence[Subscription]:
+        self.asked_after = asked_after
         await self._record_call("list", mailbox.address)
         return list(self.subscriptions.values())
 

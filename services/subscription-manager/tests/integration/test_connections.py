@@ -22,6 +22,9 @@ from mailroom_common.events import (
     SyncReason,
     SyncRequest,
 )
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.kafka.headers import VERSION
+from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.postgres import open_pool
 from mailroom_common.settings import TenantReach
 from mailroom_common.tokens.sealing import SealingKeys
@@ -352,6 +355,22 @@ async def test_version_that_the_topic_lost_is_published_again_at_the_next_start(
     assert (await read_versions(site, doc_source_id))[-1].version == version - 1
     async with site.run_instance():
         await wait_for_answer(lambda: has_published(site, doc_source_id, version=version))
+
+
+async def test_older_version_that_is_written_last_is_followed_by_the_newest_one(site: ManagerSite) -> None:
+    async with site.run_instance():
+        doc_source_id = await site.connect_mailbox("outlook", ADA)
+        await site.wait_until(doc_source_id, subscription_expires_at=bool)
+        published = await read_versions(site, doc_source_id)
+        async with EventProducer(site.settings, Codec(), client_id="frozen-relay") as producer:
+            headers = {VERSION: str(published[-2].version)}
+            await producer.send_event(DOC_SOURCES, doc_source_id, published[-2], headers=headers)
+
+        async def is_repaired() -> bool:
+            last = [event for key, event, _ in await site.read_records(DOC_SOURCES) if key == doc_source_id][-1]
+            return isinstance(last, DocSource) and last.version == published[-1].version
+
+        await wait_for_answer(is_repaired)
 
 
 def _make_connection_event(

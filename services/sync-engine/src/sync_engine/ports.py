@@ -1,6 +1,6 @@
 """What the handlers ask for: a repository per aggregate, Kafka, the directory of doc sources, a sync run."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -13,6 +13,7 @@ from sync_engine.domain.coalescing import CoalescingWindow, PendingRequest
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import (
     CommittedPage,
+    DueMessage,
     KnownMessage,
     PageUpdate,
     ParkedItem,
@@ -71,11 +72,14 @@ class SyncStates(Protocol):
 
     async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None: ...
 
-    async def forget_source(self, source: DocSource) -> None:
-        """Remove all rows of a `deleting` source but a soft-deleted one, and report `forgotten`, in one transaction.
 
-        Documents and their blobs are ingestion's and stay. A source that was forgotten before is reported again only in
-        a later version.
+class SourceDeletions(Protocol):
+    async def forget_source(self, source: DocSource) -> None:
+        """Remove all rows of a `deleting` source but a soft-deleted one, and report `forgotten` when none is left.
+
+        From its first transaction on no page of the source is taken. It may be cut off anywhere and is then begun
+        again; several workers at once share the work. Documents and their blobs are ingestion's and stay. A source that
+        was forgotten before is reported again only in a later version.
         """
         ...
 
@@ -116,8 +120,39 @@ class MessageResults(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ReemittedBatch:
+    attachments: Mapping[str, int]  # how many records were sent again, by doc source
+    is_last: bool
+
+
+class OpenMessages(Protocol):
+    """Messages that wait for results of ingestion."""
+
+    async def reemit_batch(
+        self, find_source: Callable[[str], DocSource | None], before: datetime, now: datetime
+    ) -> ReemittedBatch:
+        """Have the records of some messages sent again that were stored, or last sent, `before` then: of their parts
+        without a result, on the backfill lane, with the ids that they had. Not of sources that are gone."""
+        ...
+
+    async def count_overdue(self, before: datetime) -> int:
+        """Open messages that were stored `before` then."""
+        ...
+
+
 class ParkedItems(Protocol):
+    """What is due by `now`, the longest due first. `include_resting`: what is tried once a day is due too."""
+
     async def list_due(self, doc_source_id: str, now: datetime, *, include_resting: bool) -> Sequence[ParkedItem]: ...
+
+    async def list_due_parts(
+        self, doc_source_id: str, now: datetime, *, include_resting: bool
+    ) -> Sequence[DueMessage]: ...
+
+    async def count_by_reason(self) -> Mapping[tuple[str, str], int]:
+        """Of all doc sources, by reason and kind (`message` or `part`)."""
+        ...
 
 
 class Uploads(Protocol):
@@ -154,6 +189,7 @@ class Repositories:
     """All that a sync run stores, by aggregate."""
 
     states: SyncStates
+    deletions: SourceDeletions
     cursors: Cursors
     folders: Folders
     messages: Messages

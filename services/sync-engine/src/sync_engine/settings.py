@@ -24,6 +24,8 @@ class WorkerSettings(ProcessSettings, KafkaSettings, TokenSettings, BlobSettings
     backstop_interval_s: float = Field(default=900, gt=0)  # subscription-manager's: two thirds of it make a run full
     # Runs at once in one worker; each mailbox also has its own limit of four calls.
     max_concurrent_syncs: int = Field(default=32, ge=1)
+    # Records of attachments whose results have not come within this time are sent again.
+    reemit_after_s: float = Field(default=86_400, gt=0)
     stop_grace_s: float = Field(default=2.0, ge=0)  # for runs under way, of the 5 s that a stopping process has
 
 

@@ -51,9 +51,6 @@ class FakeSyncStates:
 
     async def record_modified_listed_until(self, source: DocSource, until: datetime) -> None: ...
 
-    async def forget_source(self, source: DocSource) -> None:
-        self._record_call("forget_source", source)
-
     def _record_call(self, name: str, source: DocSource) -> None:
         if self.failures:
             self.failures -= 1

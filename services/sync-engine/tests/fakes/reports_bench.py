@@ -22,6 +22,7 @@ from mailroom_common.outbox import Outbox
 from mailroom_common.topics import CONNECTION_EVENTS, INGESTION_RESULTS
 from sync_engine.adapters.connection_events import PgConnectionEvents
 from sync_engine.adapters.messages import PgMessages
+from sync_engine.adapters.source_deletions import PgSourceDeletions
 from sync_engine.adapters.sync_states import PgSyncStates
 from sync_engine.handlers.record_results import RecordResults
 
@@ -36,7 +37,8 @@ class Bench:
 
     def __post_init__(self) -> None:
         outbox = Outbox("sync_engine", self.codec)
-        self.states = PgSyncStates(self.pool, outbox, lambda: self.now)
+        self.states = PgSyncStates(self.pool, lambda: self.now)
+        self.deletions = PgSourceDeletions(self.pool, outbox, lambda: self.now)
         self.connections = PgConnectionEvents(self.pool, outbox, lambda: self.now)
         self.recorder = RecordResults(PgMessages(self.pool))
 

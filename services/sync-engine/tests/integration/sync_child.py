@@ -58,7 +58,7 @@ class DyingPages(PgPages):
 
 class DyingStates(PgSyncStates):
     def __init__(self, engine: Engine, countdown: Countdown) -> None:
-        super().__init__(engine.pool, engine.outbox, engine.clock)
+        super().__init__(engine.pool, engine.clock)
         self._countdown = countdown
 
     async def record_success(

@@ -46,13 +46,22 @@ class Site:
     def address(self) -> str:
         return self.engine.source.address or ""
 
-    async def deliver(self, subject: str = "Invoice 17", *, folder: str | None = None, is_inline: bool = False) -> str:
+    async def deliver(
+        self,
+        subject: str = "Invoice 17",
+        *,
+        folder: str | None = None,
+        is_inline: bool = False,
+        files: int = 1,
+    ) -> str:
         mail = EmailMessage()
         mail["From"], mail["To"], mail["Subject"] = "billing@supplier.example", self.address, subject
         mail["Message-ID"] = f"<{uuid4()}@supplier.example>"
         mail.set_content("The document is attached.")
         disposition = "inline" if is_inline else "attachment"
-        mail.add_attachment(PDF, "application", "pdf", filename="invoice.pdf", disposition=disposition)
+        for number in range(files):
+            name = f"invoice-{number}.pdf"
+            mail.add_attachment(PDF, "application", "pdf", filename=name, disposition=disposition)
         (message_id,) = await self.sandbox.control.deliver_mail(mail.as_bytes(), self.address, folder=folder)
         return message_id
 
@@ -114,18 +123,47 @@ async def test_a_woken_mailbox_with_nothing_new_costs_one_call(site: Site) -> No
     assert len(await site.calls_of(SyncReason.NOTIFICATION)) == 1
 
 
-async def test_a_new_mail_costs_three_calls(site: Site) -> None:
-    """What is new; the message or its parts; the bytes. Gmail sends small parts along."""
+async def test_a_new_mail_costs_its_files_and_its_share_of_a_list(site: Site) -> None:
+    """Graph: the list brings the parts along. Gmail: the history, and the message, which brings small files along."""
     await site.engine.complete_run(SyncReason.CONNECT)
-    await site.deliver()
-    assert len(await site.calls_of(SyncReason.NOTIFICATION)) <= 3
-    assert len(await site.engine.collected_mails()) == 1
+    for files in (0, 1, 3):
+        await site.deliver(files=files)
+        calls = await site.calls_of(SyncReason.NOTIFICATION)
+        assert len(calls) == (1 + files if site.engine.source.provider == "outlook" else 2)
+    assert len(await site.engine.read_attachments()) == 4
 
 
 async def test_an_inline_document_is_found_though_graph_says_no_attachments(site: Site) -> None:
     message_id = await site.deliver("Facture 12", is_inline=True)
     await site.engine.complete_run(SyncReason.CONNECT)
     assert await site.engine.collected_mails() == [message_id]
+
+
+_GROUP_HEADERS = {"List-ID": "<accounting.firma.example>", "List-Post": "<mailto:x@y>", "Precedence": "list"}
+_ODD_MAILS = [
+    ("wie besprochen", "buero@musterbau.example", "attachment", "application/pdf", "4711.pdf", _GROUP_HEADERS),
+    ("wie besprochen", "buero@musterbau.example", "inline", "application/pdf", "a.pdf", {}),
+    ("Rechnung 4711", "rechnung@mail-delivery.nord.example", "attachment", "application/pdf", "4711.pdf", {}),
+    ("Mail delivery service: invoice 4711", "postmaster@nord.example", "attachment", "application/pdf", "1.pdf", {}),
+    ("wie besprochen", "buero@musterbau.example", "attachment", "application/msword", "Rechnung.doc", {}),
+]
+
+
+async def test_no_document_is_lost_to_a_guess_on_weak_signs(site: Site) -> None:
+    """A group's address, an inline PDF under a plain subject, senders named like a daemon, a PDF called Word."""
+    expected = []
+    for subject, sender, disposition, content_type, filename, headers in _ODD_MAILS:
+        mail = EmailMessage()
+        mail["From"], mail["To"], mail["Subject"] = sender, site.address, subject
+        mail["Message-ID"] = f"<{uuid4()}@supplier.example>"
+        for name, value in headers.items():
+            mail[name] = value
+        mail.set_content("Guten Tag, anbei.")
+        maintype, _, subtype = content_type.partition("/")
+        mail.add_attachment(PDF, maintype, subtype, filename=filename, disposition=disposition)
+        expected += await site.sandbox.control.deliver_mail(mail.as_bytes(), site.address)
+    await site.engine.complete_run(SyncReason.CONNECT)
+    assert await site.engine.collected_mails() == sorted(expected)
 
 
 async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: Site) -> None:
@@ -137,6 +175,20 @@ async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: Site) 
     await site.sandbox.control.move_message(site.address, message_id, "inbox" if is_outlook else "INBOX")
     await site.engine.complete_run()
     assert await site.engine.collected_mails() == [message_id]
+
+
+async def test_a_provider_that_now_and_then_throttles_only_slows_the_mailbox(site: Site) -> None:
+    """As steps.md of the sample `throttled-now-and-then` has it, with more refusals and a shorter wait."""
+    await site.engine.complete_run(SyncReason.CONNECT)
+    await site.sandbox.control.set_fault("unavailable", mailbox=site.address, status=429, retry_after="0.05", share=0.2)
+    expected = [await site.deliver() for _ in range(20)]
+    await site.sandbox.control.forget_calls()
+    await site.engine.complete_run(SyncReason.NOTIFICATION)
+    assert await site.engine.collected_mails() == sorted(expected)
+    assert len(await site.engine.read_attachments()) == 20
+    assert await site.engine.read_rows("parked_item") == []
+    statuses = [call["status"] for call in await site.sandbox.control.list_calls(site.address)]
+    assert statuses.count(429) >= 3
 
 
 async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twice(site: Site) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from mailroom_common.errors import Undecodable, UnknownSchema
-from mailroom_common.events import DocSource
+from mailroom_common.events import DocSource, DocSourceState
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import VERSION
@@ -18,11 +18,15 @@ from mailroom_common.topics import DOC_SOURCES
 log = get_logger()
 
 ChangeListener = Callable[[str, DocSource | None], None]
+OutdatedListener = Callable[[str], None]
+
+_UNREADABLE_VERSION = -1  # below every version: whoever starts later knows nothing of the doc source
 
 
 class DocSourceDirectory:
     """Keeps the highest version per doc source, tombstones included: a record that is repeated late, or written by a
-    process that was frozen meanwhile, restores no older version.
+    process that was frozen meanwhile, restores no older version. Compaction keeps such a record all the same, as the
+    last of its key, so that whoever reads the topic afterwards knows no newer one: `list_outdated` names them.
 
     Unreadable records are counted; one whose schema is not known yet is kept and read once the schema is.
     """
@@ -39,9 +43,11 @@ class DocSourceDirectory:
         self._reader = TopicReader(settings, DOC_SOURCES, self.apply_record, client_id=client_id)
         self._sources: dict[str, DocSource] = {}
         self._versions: dict[str, int] = {}  # of deleted ones too, so that an older version does not restore them
+        self._outdated: dict[str, int] = {}
         self._by_address: dict[tuple[str, str], dict[str, DocSource]] = {}
         self._unreadable: dict[bytes, RawRecord] = {}
         self._listeners: list[ChangeListener] = []
+        self._outdated_listeners: list[OutdatedListener] = []
         if schemas is not None:
             schemas.on_learned(self._retry_unreadable)
 
@@ -52,9 +58,17 @@ class DocSourceDirectory:
         """The highest version of each doc source that was read; deleted ones have that of their tombstone."""
         return dict(self._versions)
 
+    def list_outdated(self) -> dict[str, int]:
+        """The doc sources whose last record by offset is below the highest version that was read, and its version."""
+        return dict(self._outdated)
+
     def find_by_address(self, provider: str, address: str) -> tuple[DocSource, ...]:
         """All doc sources of a mailbox, by its address or an alias of it; one mailbox can belong to several."""
         return tuple(self._by_address.get((provider, _normalize_address(address)), {}).values())
+
+    def count_active_sources(self, provider: str, address: str) -> int:
+        """How many doc sources work at a mailbox: one that nobody has consented to only names its address."""
+        return sum(source.state is DocSourceState.ACTIVE for source in self.find_by_address(provider, address))
 
     def list_sources(self) -> tuple[DocSource, ...]:
         return tuple(self._sources.values())
@@ -65,6 +79,11 @@ class DocSourceDirectory:
     def on_change(self, listener: ChangeListener) -> None:
         """Called with the id and the new version, or None for one that is gone. It must not raise."""
         self._listeners.append(listener)
+
+    def on_outdated(self, listener: OutdatedListener) -> None:
+        """Called with the id of a doc source each time that a record of it is one `list_outdated` tells of. It must not
+        raise."""
+        self._outdated_listeners.append(listener)
 
     def check_readiness(self) -> str | None:
         """A check for `Health.add`."""
@@ -98,6 +117,8 @@ class DocSourceDirectory:
                 raise Undecodable("a record of doc-sources is no doc source")
             version = source.version if source is not None else _parse_version(incoming.headers)
         except (Undecodable, UnknownSchema) as error:
+            if isinstance(error, Undecodable):
+                self._record_unreadable_version(key)
             # The source keeps its last readable state until a record of it can be decoded.
             log.warning(
                 "directory_record_kept_undecoded", partition=record.partition, offset=record.offset, reason=str(error)
@@ -113,7 +134,9 @@ class DocSourceDirectory:
         known = self._versions.get(doc_source_id, -1)
         # A tombstone without a version (an operator wrote it by hand) always deletes.
         if version is not None and version < known:
+            self._record_outdated(doc_source_id, version)
             return
+        self._outdated.pop(doc_source_id, None)
         self._versions[doc_source_id] = known if version is None else version
         if previous := self._sources.pop(doc_source_id, None):
             self._forget_list_addresses(previous)
@@ -124,6 +147,17 @@ class DocSourceDirectory:
         DIRECTORY_SOURCES.set(len(self._sources))
         for listener in self._listeners:
             listener(doc_source_id, source)
+
+    def _record_unreadable_version(self, key: bytes) -> None:
+        """For corrupt bytes; what a newer writer wrote is readable as soon as its schema is known."""
+        doc_source_id = key.decode(errors="replace")
+        if doc_source_id in self._versions:
+            self._record_outdated(doc_source_id, _UNREADABLE_VERSION)
+
+    def _record_outdated(self, doc_source_id: str, version: int) -> None:
+        self._outdated[doc_source_id] = version
+        for listener in self._outdated_listeners:
+            listener(doc_source_id)
 
     def _forget_list_addresses(self, source: DocSource) -> None:
         for address in _list_addresses(source):

@@ -124,6 +124,18 @@ class EventProducer:
 
         return await retry_forever(KafkaError, log_event="kafka_topic_missing", topic=name)(ask_partitions)
 
+    async def connect_to_brokers(self, *, timeout_s: float) -> None:
+        """Connect to every broker now, or the first record for each would wait for it (TLS, SCRAM: seconds on a busy
+        machine). A broker that does not answer is left to the first record that needs it."""
+        connections = self.get_client().client
+        try:
+            async with asyncio.timeout(timeout_s):
+                for broker in connections.cluster.brokers():
+                    await connections.ready(broker.nodeId)
+        except TimeoutError:
+            # A broker did not answer at the start: the first records for its partitions wait for it, or are refused.
+            log.warning("kafka_brokers_not_connected", client_id=self._client_id, waited_s=timeout_s)
+
     def topic_name(self, topic: Topic) -> str:
         return self._settings.topic_prefix + topic.name
 

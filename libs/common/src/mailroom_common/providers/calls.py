@@ -7,7 +7,7 @@ table (`errors.py` of its package).
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -16,7 +16,8 @@ from urllib.parse import quote
 import httpx
 import orjson
 
-from mailroom_common.errors import MailroomError, Retryable, TokenRefused
+from mailroom_common.budgets.waiting import find_wait_limit
+from mailroom_common.errors import MailroomError, Retryable, Throttled, TokenRefused
 from mailroom_common.metrics import PROVIDER_CALL_S, PROVIDER_CALLS
 from mailroom_common.providers.http import (
     JSON_LIMIT_BYTES,
@@ -30,13 +31,20 @@ from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
 
+# A throttle that names no wait, as Gmail's usual 403 and 429: quotas are counted by the minute, so an earlier call is
+# refused again and may count itself.
+UNNAMED_THROTTLE_S = 15.0
+# How often one call is made again after a throttle: the next one concerns the caller.
+_MAX_THROTTLES = 2
+
 _PLAIN_IN_QUERY = "$,:'()/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderCall:
     """`name` is what logs, metrics and errors say; `path` begins with a slash, follows the configured address, and may
-    be a stored link with a query of its own. `units` is what the call costs (Gmail)."""
+    be a stored link with a query of its own. `units` is what the call costs, 0 what each call of the provider
+    costs."""
 
     name: str
     path: str
@@ -101,6 +109,7 @@ class ProviderCalls:
         map_refusal: RefusalMapper,
         *,
         headers: Mapping[str, str] | None = None,
+        default_units: int = 0,
     ) -> None:
         self._provider = provider
         self._http = http
@@ -109,6 +118,7 @@ class ProviderCalls:
         self._quota = quota
         self._map_refusal = map_refusal
         self._headers = dict(headers or {})
+        self._default_units = default_units
 
     async def fetch_json(
         self, mailbox: Mailbox, call: ProviderCall, *, map_refusal: RefusalMapper | None = None
@@ -129,7 +139,27 @@ class ProviderCalls:
 
         `map_refusal` may map a refusal otherwise than the provider's table: what a 404 means depends on the call.
         """
-        async with self._quota.hold_slot(mailbox, units=call.units):
+        async with AsyncExitStack() as held:
+            yield await self._open_success(held, mailbox, call, map_refusal)
+
+    async def _open_success(
+        self, held: AsyncExitStack, mailbox: Mailbox, call: ProviderCall, map_refusal: RefusalMapper | None
+    ) -> httpx.Response:
+        """A call that was throttled is made again after its pause, where the caller may wait that long: the provider
+        has not carried it out, whatever its method."""
+        for _ in range(_MAX_THROTTLES):
+            try:
+                return await held.enter_async_context(self._send_with_token(mailbox, call, map_refusal))
+            except Throttled as error:
+                if not error.retry_after_s or not find_wait_limit().allows(error.retry_after_s):
+                    raise
+        return await held.enter_async_context(self._send_with_token(mailbox, call, map_refusal))
+
+    @asynccontextmanager
+    async def _send_with_token(
+        self, mailbox: Mailbox, call: ProviderCall, map_refusal: RefusalMapper | None
+    ) -> AsyncIterator[httpx.Response]:
+        async with self._quota.hold_slot(mailbox, units=call.units or self._default_units):
             token = await self._tokens.get_access_token(mailbox)
             # A 401 is tried once more: tokens are revoked or expire early, and a second 401 is a refusal.
             async with self._send_call(call, token) as response:
@@ -179,6 +209,8 @@ class ProviderCalls:
         )
         error = (map_refusal or self._map_refusal)(mailbox, refusal)
         # All calls to this mailbox pause, whichever task makes them: each would prolong the throttle.
-        if isinstance(error, Retryable) and error.retry_after_s:
+        if isinstance(error, Throttled):
+            self._quota.pause_mailbox(mailbox, error.retry_after_s or UNNAMED_THROTTLE_S)
+        elif isinstance(error, Retryable) and error.retry_after_s:
             self._quota.pause_mailbox(mailbox, error.retry_after_s)
         raise error

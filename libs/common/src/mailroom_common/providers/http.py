@@ -18,9 +18,9 @@ from typing import Any
 
 import certifi
 import httpx
-import orjson
 
 from mailroom_common.errors import ProviderUnavailable, Rejected, SettingsError
+from mailroom_common.providers.json_answers import parse_json
 from mailroom_common.settings import TLSSettings
 
 USER_AGENT = "mailroom/0.1"
@@ -127,9 +127,8 @@ class ProviderAnswer:
             ProviderUnavailable: a gateway's HTML or half an answer, where JSON was due.
         """
         try:
-            value = orjson.loads(self.body)
-        except orjson.JSONDecodeError:
-            # `from None`: the decoder's error carries the document, which may hold tokens.
+            value = parse_json(self.body)
+        except ValueError:
             raise ProviderUnavailable("the provider answered with something other than JSON") from None
         if not isinstance(value, dict):
             raise ProviderUnavailable("the provider answered with JSON that is no object")
@@ -138,8 +137,8 @@ class ProviderAnswer:
     def parse_object_or_empty(self) -> dict[str, Any]:
         """For error bodies, which may be JSON, HTML or empty."""
         try:
-            value = orjson.loads(self.body)
-        except orjson.JSONDecodeError:
+            value = parse_json(self.body)
+        except ValueError:
             return {}
         return value if isinstance(value, dict) else {}
 

@@ -14,6 +14,7 @@ from typing import Protocol
 
 import httpx
 
+from mailroom_common.budgets.leases import Budgets
 from mailroom_common.events import Access, Profile
 from mailroom_common.providers.types import (
     Account,
@@ -159,8 +160,13 @@ class PushSubscriptions(Protocol):
         """Tolerates that it is gone."""
         ...
 
-    async def list_subscriptions(self, mailbox: Mailbox, /) -> Sequence[Subscription]:
-        """Ours at this mailbox, strays included; empty where the provider cannot tell (`traits.push.can_look_up`)."""
+    async def list_subscriptions(
+        self, mailbox: Mailbox, /, *, asked_after: datetime | None = None
+    ) -> Sequence[Subscription]:
+        """Ours at this mailbox, strays included; empty where the provider cannot tell (`traits.push.can_look_up`).
+
+        What the provider said after `asked_after` of many mailboxes at once will do; None: it is asked now.
+        """
         ...
 
 
@@ -252,6 +258,7 @@ class ClientContext:
     tls: TLSSettings  # for a library that makes its own client
     tokens: AccessTokenSource
     count_sharers: Callable[[Mailbox], int]
+    budgets: Budgets  # of calls, shared by all processes of the application
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -101,6 +101,7 @@ class MessageSummary:
     categories: tuple[str, ...] = ()
     version: str | None = None
     headers: dict[str, str] | None = field(default=None, hash=False)  # lower-case names; only those a filter needs
+    parts: "tuple[Part, ...] | None" = None  # None: the list did not tell them
 
 
 class ChangeKind(StrEnum):
@@ -147,6 +148,7 @@ class PartKind(StrEnum):
     FILE = "file"  # an attached file, or an inline one
     MESSAGE = "message"  # a mail, event or contact attached as an item
     LINK = "link"  # a cloud link: there are no bytes to fetch
+    UNREADABLE = "unreadable"  # shown in a form that names no way to its bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

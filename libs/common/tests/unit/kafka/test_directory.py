@@ -111,6 +111,41 @@ def test_a_tombstone_without_a_version_is_taken_at_its_word() -> None:
     assert reading.directory.get_source("ds-1") is None
 
 
+def test_record_below_the_newest_version_is_outdated_until_that_one_is_the_last_again() -> None:
+    reading = Reading()
+    reported: list[str] = []
+    reading.directory.on_outdated(reported.append)
+
+    reading.read(source(6))
+    assert reading.directory.list_outdated() == {}
+    reading.read(source(5))
+    assert reading.directory.list_outdated() == {"ds-1": 5}
+    reading.read(source(6))
+    assert reading.directory.list_outdated() == {}
+    assert reported == ["ds-1"]
+
+
+def test_tombstone_and_record_are_outdated_behind_each_other() -> None:
+    reading = Reading()
+    reading.read(source(7))
+    reading.read_tombstone("ds-1", 6)
+    assert reading.directory.list_outdated() == {"ds-1": 6}
+    reading.read_tombstone("ds-1", 8)
+    assert reading.directory.list_outdated() == {}
+    reading.read(source(7))
+    assert reading.directory.list_outdated() == {"ds-1": 7}
+
+
+def test_corrupt_record_behind_a_readable_one_is_outdated_and_an_unknown_schema_is_not() -> None:
+    reading = Reading()
+    reading.read(source(3))
+    reading.directory.apply_record(Record(b"ds-1", MARKER + bytes(8)))
+    assert reading.directory.list_outdated() == {}
+    reading.directory.apply_record(Record(b"ds-1", b"garbage"))
+    reading.directory.apply_record(Record(b"ds-2", b"garbage"))
+    assert reading.directory.list_outdated() == {"ds-1": -1}
+
+
 def test_one_mailbox_can_belong_to_several_sources_by_address_or_alias() -> None:
     reading = Reading()
     first = source(1)
@@ -122,6 +157,14 @@ def test_one_mailbox_can_belong_to_several_sources_by_address_or_alias() -> None
 
     assert set(map(id_of, reading.directory.find_by_address("gmail", "BILLING@example.com"))) == {"ds-1", "ds-2"}
     assert reading.directory.find_by_address("gmail", "nobody@example.com") == ()
+
+
+def test_only_active_sources_count_as_sharers_of_a_mailbox() -> None:
+    reading = Reading()
+    for number, state in enumerate(DocSourceState):
+        reading.read(source(1, doc_source_id=f"ds-{number}", state=state))
+    assert len(reading.directory.find_by_address("gmail", "billing@example.com")) == len(DocSourceState)
+    assert reading.directory.count_active_sources("gmail", "billing@example.com") == 1
 
 
 def id_of(found: DocSource) -> str:

@@ -1,3 +1,4 @@
+import time
 from typing import Any
 
 import httpx
@@ -49,6 +50,48 @@ async def test_a_throttle_pauses_its_mailbox_and_no_other(
             await calls.fetch_json(outlook, LIST)
     assert len(wire.requests) == 1
     assert await calls.fetch_json(gmail, LIST) == {}
+
+
+async def test_a_throttled_call_is_made_again_after_its_pause(
+    calls: ProviderCalls, wire: Any, outlook: Mailbox
+) -> None:
+    made_at: list[float] = []
+
+    def answer(_request: httpx.Request) -> httpx.Response:
+        made_at.append(time.monotonic())
+        is_throttled = len(made_at) == 1
+        return httpx.Response(429, headers={"Retry-After": "0.05"}) if is_throttled else httpx.Response(200, json={})
+
+    wire.answer = answer
+    assert await calls.fetch_json(outlook, LIST) == {}
+    assert made_at[1] - made_at[0] >= 0.05
+
+
+async def test_a_call_that_is_throttled_for_the_third_time_concerns_its_caller(
+    calls: ProviderCalls, wire: Any, outlook: Mailbox
+) -> None:
+    wire.answer = lambda _request: httpx.Response(429, headers={"Retry-After": "0.01"})
+    with pytest.raises(Throttled):
+        await calls.fetch_json(outlook, LIST)
+    assert len(wire.requests) == 3
+
+
+async def test_a_throttle_that_names_no_wait_pauses_the_mailbox(
+    calls: ProviderCalls, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(httpx.Response(429))
+    for _ in range(2):
+        with pytest.raises(Throttled):
+            await calls.fetch_json(outlook, LIST)
+
+
+async def test_a_throttle_in_what_is_done_with_an_answer_repeats_no_call(
+    calls: ProviderCalls, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(httpx.Response(200, json={}))
+    with pytest.raises(Throttled):
+        async with calls.stream_answer(outlook, LIST):
+            raise Throttled("of another call", retry_after_s=0.01)
 
 
 async def test_a_call_may_map_its_refusals_otherwise(calls: ProviderCalls, wire: Any, outlook: Mailbox) -> None:

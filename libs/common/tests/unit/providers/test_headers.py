@@ -14,7 +14,6 @@ def test_encoded_words_are_read() -> None:
         "=?no-such-charset?q?abc?=",
         "=?utf-8?q?=FF?=",
         "=?utf-8?b?A?=",
-        "=?a\0b?q?abc?=",
         "=?rot13?q?abc?=",
         "=?undefined?q?abc?=",
     ],
@@ -27,3 +26,23 @@ def test_an_encoded_word_that_nobody_can_read_stays_as_it_came(value: str) -> No
 
 def test_comments_without_end_are_nobodys_address() -> None:
     assert parse_address("(" * 5000 + "a@supplier.example") == (None, None)
+
+
+def test_a_charset_that_no_mail_is_written_in_is_not_used() -> None:
+    assert decode_words("=?punycode?q?fiqs8s?=") == "=?punycode?q?fiqs8s?="
+    assert decode_words("=?unicode_escape?q?=5Cu0041?=") == "=?unicode_escape?q?=5Cu0041?="
+
+
+def test_a_header_is_cut_after_its_words_are_read() -> None:
+    assert decode_words("=?utf-8?q?=C3=BC?= " + "x" * 100_000) == "ü " + "x" * 998
+    assert decode_words("x" * 100_000) == "x" * 1000
+    assert select_filter_headers([{"name": "List-Id", "value": "x" * 100_000}, None, 7, {}]) == {"list-id": "x" * 1000}
+
+
+def test_half_a_character_of_an_encoded_word_is_replaced() -> None:
+    assert decode_words("=?utf-7?q?a+2D0-b?=") == "a�b"
+
+
+def test_a_name_without_end_hides_no_address() -> None:
+    assert parse_address("x" * 100_000 + " <billing@supplier.example>") == ("billing@supplier.example", None)
+    assert parse_address("x" * 100_000) == (None, None)

@@ -56,13 +56,13 @@ insert into subscription_manager.doc_source
     (id, tenant_id, provider, profile, access, state, published_version, provider_user_id, provider_tenant, folders,
      start_at, grant_generation, client_state_hashes, next_check_at, failed_attempts, next_backstop_at,
      provider_ended_at, sync_rows_deleted_at, created_at, relist_from, relist_number,
-     earlier_relists, version_before_deletion)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+     earlier_relists, version_before_deletion, filter)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
 on conflict (id) do update set
     state = $6, published_version = $7, provider_user_id = $8, provider_tenant = $9, folders = $10, start_at = $11,
     grant_generation = $12, client_state_hashes = $13, next_check_at = $14, failed_attempts = $15,
     next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18, relist_from = $20, relist_number = $21,
-    earlier_relists = $22, version_before_deletion = $23
+    earlier_relists = $22, version_before_deletion = $23, filter = $24
 """
 
 _UPSERT_EMAIL = """
@@ -106,6 +106,16 @@ where id in (
 returning id, tenant_id
 """
 
+# A link that was made lately may have been sent to somebody: they are to find what it was made for.
+_LIST_EXPIRED_PENDING = """
+select id from subscription_manager.doc_source d
+where state = 'pending' and created_at < $1 and not exists (
+    select from subscription_manager.oauth_request r
+    where r.doc_source_id = d.id and r.expires_at > $2::timestamptz - interval '2 days'
+)
+order by created_at limit $3
+"""
+
 # One that the provider removed is made anew; until then another metric counts the steps that fail.
 _EARLIEST_EXPIRIES = """
 select d.provider, min(s.expires_at) as expires_at
@@ -120,6 +130,13 @@ where provider = $1 and state in ('active', 'paused') and id in (
     select doc_source_id from subscription_manager.subscription_state
     where (notification_url, lifecycle_url) is distinct from ($3, $4)
 )
+"""
+
+
+_PUBLISHED_VERSIONS = """
+select id, published_version, state, exists (
+    select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text) as is_waiting
+from subscription_manager.doc_source d
 """
 
 
@@ -178,6 +195,10 @@ class PgConnectionStore:
         async with acquire_session(self._pool) as conn:
             return {row["provider"]: row["expires_at"] for row in await conn.fetch(_EARLIEST_EXPIRIES)}
 
+    async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
+        async with acquire_session(self._pool) as conn:
+            return [str(row["id"]) for row in await conn.fetch(_LIST_EXPIRED_PENDING, created_before, now, limit)]
+
     async def request_backstop_syncs(self, now: datetime, *, interval: timedelta, limit: int) -> int:
         # Claim and request in one transaction: a crash between them would lose a backstop for a whole interval.
         async with open_transaction(self._pool) as conn:
@@ -213,18 +234,14 @@ class PgConnectionStore:
 
     async def list_published_versions(self) -> Sequence[PublishedVersion]:
         async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(
-                "select id, published_version, state, exists ("
-                "select from subscription_manager.outbox o where o.topic = $1 and o.key = d.id::text) as is_waiting "
-                "from subscription_manager.doc_source d",
-                DOC_SOURCES.name,
-            )
-        return [
-            PublishedVersion(
-                str(row["id"]), row["published_version"], row["state"] == ConnectionState.DELETED, row["is_waiting"]
-            )
-            for row in rows
-        ]
+            return [_parse_version(row) for row in await conn.fetch(_PUBLISHED_VERSIONS, DOC_SOURCES.name)]
+
+    async def find_published_version(self, doc_source_id: str) -> PublishedVersion | None:
+        if not _is_uuid(doc_source_id):
+            return None
+        async with acquire_session(self._pool) as conn:
+            row = await conn.fetchrow(f"{_PUBLISHED_VERSIONS} where d.id = $2", DOC_SOURCES.name, doc_source_id)
+        return None if row is None else _parse_version(row)
 
     async def republish_doc_source(self, doc_source_id: str) -> None:
         async with open_transaction(self._pool) as conn:
@@ -325,6 +342,11 @@ async def _read_connection(
         tenant_id,
     )
     return None if row is None else parse_connection(row)
+
+
+def _parse_version(row: asyncpg.Record) -> PublishedVersion:
+    is_deleted = row["state"] == ConnectionState.DELETED
+    return PublishedVersion(str(row["id"]), row["published_version"], is_deleted, row["is_waiting"])
 
 
 def _is_uuid(text: str) -> bool:

@@ -17,7 +17,10 @@ class PgConsentFlowStore:
         async with acquire_session(self._pool) as conn:
             # Old ones stay for two days, so that a link that expired is told from one that never was ours.
             await conn.execute(
-                "delete from subscription_manager.oauth_request where expires_at < $1::timestamptz - interval '2 days'",
+                # More than one goes for each that is added, and no request waits for what has piled up.
+                "delete from subscription_manager.oauth_request where id in ("
+                "select id from subscription_manager.oauth_request "
+                "where expires_at < $1::timestamptz - interval '2 days' limit 100 for update skip locked)",
                 expires_at,
             )
             await conn.execute(

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from mailroom_common.events import ClientState, Relist
+from mailroom_common.events import ClientState, Relist, SourceFilter
 from mailroom_common.providers.types import Account, Subscription
 from subscription_manager.domain.connection import (
     Connection,
@@ -25,6 +25,8 @@ _MAX_EARLIER_RELISTS = 8
 
 _FIRST_RETRY = timedelta(seconds=5)
 _MAX_RETRY = timedelta(hours=1)
+# After a throttle that names no wait: quotas are counted by the minute.
+_THROTTLE_RETRY = timedelta(seconds=15)
 
 
 def record_consent(
@@ -77,6 +79,11 @@ def correct_pending(
     )
 
 
+def change_filter(connection: Connection, rules: SourceFilter) -> Connection:
+    """Mail is judged by it from then on; what was judged before stays as it is."""
+    return replace(connection, filter=rules)
+
+
 def add_client_state(connection: Connection, sha256: str, *, expires_at: datetime, now: datetime) -> Connection:
     """The hash of a client state, before its subscription is created: the first push may come before the answer.
     `expires_at` is what the subscription will be asked to live until."""
@@ -84,6 +91,14 @@ def add_client_state(connection: Connection, sha256: str, *, expires_at: datetim
     still_valid = [known for known in connection.client_states if known.valid_until > now]
     added = ClientState(sha256=sha256, valid_until=expires_at + _HASH_MARGIN)
     return replace(connection, client_states=(*still_valid[1 - _MAX_CLIENT_STATES :], added))
+
+
+def find_last_attempt(connection: Connection, lifetime: timedelta) -> datetime | None:
+    """When a subscription was last asked for or renewed, by the hashes of client states: each is stored first. An
+    attempt whose answer was lost, also of another instance that was killed, has left its hash. None: never.
+    `lifetime` is what is asked for."""
+    latest = max((known.valid_until for known in connection.client_states), default=None)
+    return None if latest is None else latest - _HASH_MARGIN - lifetime
 
 
 def record_subscription(
@@ -138,16 +153,24 @@ def record_renewal(
     )
 
 
-def schedule_retry(connection: Connection, error: str, *, now: datetime, retry_after: timedelta | None) -> Connection:
-    """Another attempt will be made: when the provider said, else after a pause that doubles each time."""
+def schedule_retry(
+    connection: Connection,
+    error: str,
+    *,
+    now: datetime,
+    retry_after: timedelta | None = None,
+    is_throttled: bool = False,
+) -> Connection:
+    """Another attempt will be made: when the provider said, else after a pause that doubles each time. A throttle is no
+    failure: it says nothing of the connection, and lengthens no later pause."""
     doubled = _FIRST_RETRY * 2 ** min(connection.failed_attempts, 20)
     # The provider's own pause counts even where it is shorter: it knows when its limit ends.
-    pause = retry_after if retry_after is not None else min(doubled, _MAX_RETRY)
+    own_pause = _THROTTLE_RETRY if is_throttled else min(doubled, _MAX_RETRY)
     return replace(
         mark_overdue_as_expired(connection, now),
         current_error=error,
-        failed_attempts=connection.failed_attempts + 1,
-        next_check_at=now + pause,
+        failed_attempts=connection.failed_attempts + (0 if is_throttled else 1),
+        next_check_at=now + (own_pause if retry_after is None else retry_after),
     )
 
 

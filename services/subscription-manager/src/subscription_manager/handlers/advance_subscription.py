@@ -10,6 +10,7 @@ from mailroom_common.errors import (
     MailroomError,
     Rejected,
     Retryable,
+    Throttled,
     TokenRefused,
     Unavailable,
 )
@@ -121,6 +122,7 @@ class AdvanceSubscription:
                     _describe_error(error),
                     now=now,
                     retry_after=None if retry_after_s is None else timedelta(seconds=retry_after_s),
+                    is_throttled=isinstance(error, Throttled),
                 )
             await locked.save_connection(after)
 
@@ -147,7 +149,7 @@ def _apply_refusal(connection: Connection, error: ActionRequired, now: datetime,
     refused_generation = error.grant_generation if isinstance(error, TokenRefused) else began_with
     if refused_generation < connection.grant_generation:
         # A late refusal of an older grant does not condemn the newer one, which has not been tried yet.
-        return transitions.schedule_retry(connection, _describe_error(error), now=now, retry_after=None)
+        return transitions.schedule_retry(connection, _describe_error(error), now=now)
     status, reason = ConnectionStatus.PROVIDER_ERROR, "access_denied"
     if isinstance(error, TokenRefused):
         status, reason = ConnectionStatus.TOKEN_REFRESH_FAILED, "token_refused"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from mailroom_common.errors import MailroomError
-from mailroom_common.events import SyncReason
+from mailroom_common.events import SourceFilter, SyncReason
 from mailroom_common.tokens.sealing import CannotUnseal
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, ConnectionState
@@ -72,12 +72,33 @@ class ChangeConnectionState:
             corrected = transitions.correct_pending(locked.connection, address=address, folders=folders)
             return await locked.save_connection(corrected)
 
+    async def change_filter(self, tenant_id: str, doc_source_id: str, rules: SourceFilter) -> Connection | None:
+        async with self._connections.lock_connection(doc_source_id, tenant_id=tenant_id) as locked:
+            if locked is None:
+                return None
+            states = (ConnectionState.PENDING, ConnectionState.ACTIVE, ConnectionState.PAUSED)
+            _require_state(locked, "filtered", *states)
+            return await locked.save_connection(transitions.change_filter(locked.connection, rules))
+
     async def delete_doc_source(self, tenant_id: str, doc_source_id: str) -> Connection | None:
+        return await self._delete(doc_source_id, tenant_id=tenant_id)
+
+    async def delete_pending(self, doc_source_id: str) -> bool:
+        """Of whichever tenant. False when it is pending no longer: somebody consented first, or deleted it."""
+        deleted = await self._delete(doc_source_id, only_pending=True)
+        return deleted is not None
+
+    async def _delete(
+        self, doc_source_id: str, *, tenant_id: str | None = None, only_pending: bool = False
+    ) -> Connection | None:
         # Asked before the row is locked: the grant is in another schema, perhaps in another database. A consent that
         # stores its grant after this look finds the doc source deleted, and gives the grant back itself.
         has_grant = await self._has_unfinished_consent(tenant_id, doc_source_id)
         async with self._connections.lock_connection(doc_source_id, tenant_id=tenant_id) as locked:
             if locked is None:
+                return None
+            # Looked at under the lock: a consent may have ended since the doc source was chosen.
+            if only_pending and locked.connection.state is not ConnectionState.PENDING:
                 return None
             if locked.connection.state is ConnectionState.DELETING:
                 return locked.connection
@@ -87,7 +108,7 @@ class ChangeConnectionState:
         self._wake.set()
         return deleted
 
-    async def _has_unfinished_consent(self, tenant_id: str, doc_source_id: str) -> bool:
+    async def _has_unfinished_consent(self, tenant_id: str | None, doc_source_id: str) -> bool:
         """A consent that failed at its end leaves its grant with a doc source that is still pending."""
         found = await self._connections.find_connection(doc_source_id, tenant_id=tenant_id)
         if found is None or found.state is not ConnectionState.PENDING:

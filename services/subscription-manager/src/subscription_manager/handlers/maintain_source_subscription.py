@@ -6,8 +6,8 @@ stored together with a sync request.
 """
 
 import secrets
-from collections.abc import Callable
-from datetime import datetime
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
 from hashlib import sha256
 
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable
@@ -21,6 +21,11 @@ from subscription_manager.handlers.record_subscription import SubscriptionRecord
 from subscription_manager.ports import ConnectionLocks, ConnectionStore, DocSourcePublisher, LockHandle
 
 log = get_logger()
+
+# A sweep over a tenant's mailboxes asks for their listing once; the longer it is kept, the more of it is out of date.
+_MAX_LISTING_AGE = timedelta(minutes=10)
+# The clock of the instance that made an attempt may be so much behind ours.
+_CLOCK_MARGIN = timedelta(seconds=5)
 
 
 class SourceSubscriptionMaintainer:
@@ -87,7 +92,7 @@ class SourceSubscriptionMaintainer:
         if connection.subscription_id is not None:
             await self._client.end_subscription(mailbox, connection.subscription_id)
         # A creation whose answer was lost has left one that the row does not know.
-        for listed in await self._client.list_subscriptions(mailbox):
+        for listed in await self._list_subscriptions(connection):
             if listed.doc_source_id == connection.id:
                 await self._client.end_subscription(mailbox, listed.subscription_id)
 
@@ -129,7 +134,7 @@ class SourceSubscriptionMaintainer:
     async def _remove_strays(self, connection: Connection) -> None:
         """Ours at this mailbox that nobody needs: of attempts whose answer was lost, and the one to be replaced."""
         mailbox = connection.build_mailbox()
-        listed = await self._client.list_subscriptions(mailbox)
+        listed = await self._list_subscriptions(connection)
         unnamed = [found.subscription_id for found in listed if found.doc_source_id is None]
         current_ids = await self._connections.filter_current_subscriptions(unnamed)
         for found in listed:
@@ -138,6 +143,14 @@ class SourceSubscriptionMaintainer:
                 log.info(
                     "stray_subscription_removed", doc_source_id=connection.id, subscription_id=found.subscription_id
                 )
+
+    async def _list_subscriptions(self, connection: Connection) -> Sequence[Subscription]:
+        # A listing from before the last attempt does not show what that may have left.
+        asked_after = self._clock() - _MAX_LISTING_AGE
+        attempted_at = transitions.find_last_attempt(connection, self._push.subscription_lifetime)
+        if attempted_at is not None:
+            asked_after = max(asked_after, attempted_at + _CLOCK_MARGIN)
+        return await self._client.list_subscriptions(connection.build_mailbox(), asked_after=asked_after)
 
     def _is_stray(self, found: Subscription, connection: Connection, current_ids: frozenset[str]) -> bool:
         if found.subscription_id == connection.subscription_id or found.doc_source_id == connection.id:

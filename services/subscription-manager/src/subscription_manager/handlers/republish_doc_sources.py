@@ -1,7 +1,8 @@
 """Read `doc-sources` back at the start, and bring topic and table to the same versions.
 
 Where the topic is older it is published again, soft-deleted rows as tombstones: a process that was frozen may write an
-old version late, and a broker may lose what it had acknowledged. Where the topic is newer, the table was restored from
+old version late, and a broker may lose what it had acknowledged. What counts is the last record by offset: it is the
+one that compaction keeps. Where the topic is newer, the table was restored from
 a backup: readers keep the highest version, so nothing that this service says would have an effect until its own version
 is above the topic's.
 """
@@ -13,6 +14,7 @@ from typing import Protocol
 
 from mailroom_common.events import DocSource, DocSourceState, SyncReason
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import DOC_SOURCES_REPUBLISHED
 from subscription_manager.domain.connection import ConnectionState
 from subscription_manager.domain.recovery import adopt_newer_record, rebuild_from_record
 from subscription_manager.domain.transitions import erase_to_tombstone
@@ -27,6 +29,8 @@ class DocSourceReader(Protocol):
     def get_source(self, doc_source_id: str) -> DocSource | None: ...
 
     def list_versions(self) -> Mapping[str, int]: ...
+
+    def list_outdated(self) -> Mapping[str, int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,7 @@ class RepublishDocSources:
             # The topic was behind the table: what it should say is published again.
             log.warning("doc_source_republished", doc_source_id=version.doc_source_id)
             await self._connections.republish_doc_source(version.doc_source_id)
+            DOC_SOURCES_REPUBLISHED.inc()
         records = [record for record in map(self._topic.get_source, unknown) if record is not None]
         rebuilt = [await self._rebuild(record) for record in records]
         return ReconciledVersions(len(outdated), sum(lifted), sum(rebuilt))
@@ -67,6 +72,8 @@ class RepublishDocSources:
     def _is_outdated(self, published: PublishedVersion) -> bool:
         if published.is_waiting:
             return False  # it will be published anyway, and is older in the topic only for that reason
+        if self._topic.list_outdated().get(published.doc_source_id, published.version) < published.version:
+            return True  # a newer one stands before it, which is read today and compacted tomorrow
         held = self._topic.get_source(published.doc_source_id)
         if published.is_deleted:
             return held is not None

@@ -114,6 +114,17 @@ async def test_pause_that_the_provider_asks_for_is_made() -> None:
     assert (await setup.advance_subscription()).next_check_at == NOW + timedelta(seconds=77)
 
 
+async def test_throttle_never_doubles_the_pause_of_a_later_attempt() -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.errors["create"] = Throttled("slow down")
+    for _ in range(5):
+        after = await setup.advance_subscription()
+        assert after.next_check_at == setup.clock() + timedelta(seconds=15)
+        setup.clock.advance(timedelta(seconds=15))
+    setup.provider.errors["create"] = ProviderUnavailable("503")
+    assert (await setup.advance_subscription()).next_check_at == setup.clock() + timedelta(seconds=5)
+
+
 @pytest.mark.parametrize(
     ("error", "status", "reason"),
     [

@@ -139,6 +139,30 @@ async def test_delete_before_the_hash_is_announced_creates_nothing() -> None:
     assert setup.provider.find_calls("create") == []
 
 
+async def test_first_creation_takes_a_listing_of_the_last_minutes() -> None:
+    setup = SubscriptionSetup(make_connection())
+    await setup.advance_subscription()
+    assert setup.provider.asked_after == NOW - timedelta(minutes=10)
+
+
+async def test_what_a_lost_answer_may_have_left_is_looked_for_in_a_later_listing() -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.errors["create"] = ProviderUnavailable("504")
+    setup.clock.advance(timedelta(minutes=3))
+    await setup.advance_subscription()
+    setup.clock.advance(timedelta(minutes=2))
+    await setup.advance_subscription()
+    assert setup.provider.asked_after == NOW + timedelta(minutes=3, seconds=5)
+
+
+async def test_end_looks_for_what_the_last_creation_left() -> None:
+    setup = SubscriptionSetup(make_connection())
+    await setup.advance_subscription()
+    await setup.delete_row()
+    await setup.advance_subscription()
+    assert setup.provider.asked_after == NOW + timedelta(seconds=5)
+
+
 async def test_strays_of_others_are_left_alone() -> None:
     setup = SubscriptionSetup(
         make_connection(), make_connection(id=OTHER_ID, profile="observation", subscription=make_subscription())

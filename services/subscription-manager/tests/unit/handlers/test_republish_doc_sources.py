@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from connection_fakes import ID, NOW, Clock, FakeConnectionStore, FakeGrantStore, make_connection, make_subscription
 
-from mailroom_common.events import Access, ClientState, DocSource, Relist, SyncReason
+from mailroom_common.events import Access, ClientState, DocSource, Relist, SourceFilter, SyncReason
 from subscription_manager.domain.connection import (
     Connection,
     ConnectionState,
@@ -18,9 +18,13 @@ LATER = ClientState(sha256="later", valid_until=NOW + timedelta(days=7))
 
 
 class Topic:
-    """Connections as they were published; a version alone is a tombstone."""
+    """Connections as they were published; a version alone is a tombstone. `outdated`: versions that were written last
+    though newer ones stand before them."""
 
-    def __init__(self, *published: Connection, tombstones: dict[str, int] | None = None) -> None:
+    def __init__(
+        self, *published: Connection, tombstones: dict[str, int] | None = None, outdated: dict[str, int] | None = None
+    ) -> None:
+        self._outdated = outdated or {}
         self._sources = {one.id: build_doc_source_event(one, NOW) for one in published}
         self._versions = {one.id: one.published_version for one in published} | (tombstones or {})
 
@@ -29,6 +33,9 @@ class Topic:
 
     def list_versions(self) -> dict[str, int]:
         return self._versions
+
+    def list_outdated(self) -> dict[str, int]:
+        return self._outdated
 
 
 async def _reconcile(
@@ -54,6 +61,21 @@ async def test_doc_source_that_is_outdated_in_the_topic_is_published_again(
     topic = Topic() if shown is None else Topic(make_connection(published_version=shown))
     assert await _reconcile(connections, topic) == ReconciledVersions(republished=int(is_repeated))
     assert connections.republished == ([ID] if is_repeated else [])
+
+
+@pytest.mark.parametrize(
+    ("state", "topic"),
+    [
+        (ConnectionState.ACTIVE, Topic(make_connection(published_version=7), outdated={ID: 6})),
+        (ConnectionState.DELETED, Topic(tombstones={ID: 7}, outdated={ID: 6})),  # it would come back
+    ],
+)
+async def test_newest_version_is_published_again_when_an_older_one_was_written_behind_it(
+    state: ConnectionState, topic: Topic
+) -> None:
+    connections = FakeConnectionStore(make_connection(state=state, published_version=7))
+    assert await _reconcile(connections, topic) == ReconciledVersions(republished=1)
+    assert connections.republished == [ID]
 
 
 async def test_restored_version_is_raised_above_that_of_the_topic() -> None:
@@ -128,6 +150,14 @@ async def test_re_list_that_was_asked_for_since_the_backup_is_still_to_be_done()
         await _reconcile(connections, Topic(asked))
         row = connections.only_row()
         assert (row.relist_number, row.relist_from, row.earlier_relists) == (3, NOW, asked.earlier_relists)
+
+
+async def test_filter_that_was_set_since_the_backup_holds() -> None:
+    rules = SourceFilter(sender_deny=["news.example"], strictness="strict")
+    for restored in ([make_connection(published_version=5)], []):
+        connections = FakeConnectionStore(*restored)
+        await _reconcile(connections, Topic(make_connection(published_version=8, filter=rules)))
+        assert connections.only_row().filter == rules
 
 
 async def test_restored_grant_is_of_a_later_generation_than_one_that_was_given_since_the_backup() -> None:

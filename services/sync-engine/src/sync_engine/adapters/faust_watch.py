@@ -75,7 +75,7 @@ class FaustWatch:
         recovery = self._app.tables.recovery  # type: ignore[attr-defined]  # not in Faust's interface of tables
         left: int = recovery.active_remaining_total()
         COALESCER_RECOVERY_RECORDS_LEFT.set(left)
-        log.info("coalescer_recovering", records_left=left)
+        log.info("coalescer_recovery_continued", records_left=left)
         try:
             async with asyncio.timeout(_CHECK_INTERVAL_S):
                 await consumer.end_offsets(self._partitions[:1])

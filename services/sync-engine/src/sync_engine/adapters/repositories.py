@@ -11,6 +11,7 @@ from sync_engine.adapters.folders import PgFolders
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.pages import PgPages
 from sync_engine.adapters.parked_items import PgParkedItems
+from sync_engine.adapters.source_deletions import PgSourceDeletions
 from sync_engine.adapters.sync_runs import PgSyncRuns
 from sync_engine.adapters.sync_states import PgSyncStates
 from sync_engine.adapters.uploads import PgUploads
@@ -19,7 +20,8 @@ from sync_engine.ports import Repositories
 
 def open_repositories(pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> Repositories:
     return Repositories(
-        states=PgSyncStates(pool, outbox, clock),
+        states=PgSyncStates(pool, clock),
+        deletions=PgSourceDeletions(pool, outbox, clock),
         cursors=PgCursors(pool),
         folders=PgFolders(pool),
         messages=PgMessages(pool),

@@ -7,11 +7,9 @@ from datetime import datetime
 import asyncpg
 
 from mailroom_common.errors import Fatal
-from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derive_event_id
-from mailroom_common.outbox import Outbox
+from mailroom_common.events import DocSource
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.providers.ports import ChangeListing
-from mailroom_common.topics import CONNECTION_EVENTS
 from sync_engine.adapters.cursors import restart_cursors
 from sync_engine.domain.message_records import SyncState
 from sync_engine.domain.run_planning import choose_relist_start
@@ -79,39 +77,18 @@ _RAISE_RELIST_NUMBER = """
 update sync_engine.sync_state
 set relist_number = $2, full_due_mark = nextval('sync_engine.full_due_mark_number') where doc_source_id = $1
 """
-# Uploads of parts only: a blob that no part names is the sweeper's to remove.
-_DELETE_ROWS = (
-    """delete from sync_engine.blob_upload u using sync_engine.message_part p
-       where p.doc_source_id = $1 and u.attachment_id = p.attachment_id""",
-    "delete from sync_engine.message where doc_source_id = $1",
-    "delete from sync_engine.cursor where doc_source_id = $1",
-    "delete from sync_engine.folder where doc_source_id = $1",
-    "delete from sync_engine.parked_item where doc_source_id = $1",
-    "delete from sync_engine.sync_run where doc_source_id = $1",
-)
-# Once for each version: where the tables were restored to a time before a deletion it is done again, and what was
-# reported of the first is no answer to the second.
-_SOFT_DELETE = """
-update sync_engine.sync_state
-set forgotten_at = coalesce(forgotten_at, $2), forgotten_version = $3, modified_listed_until = null,
-    last_completed_full_started_at = null, full_due_mark = null,
-    not_before = null, failed_attempts = 0, missing_folders = '{}'
-where doc_source_id = $1 and (forgotten_at is null or forgotten_version is null or forgotten_version < $3)
-returning doc_source_id
-"""
 
 
 class PgSyncStates:
     """`SyncStates` of ports.py."""
 
-    def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
+    def __init__(self, pool: asyncpg.Pool, clock: Callable[[], datetime]) -> None:
         self._pool = pool
-        self._outbox = outbox
         self._clock = clock
 
     async def raise_version_and_read_state(self, source: DocSource) -> SyncState:
         async with acquire_session(self._pool) as conn:
-            return await _raise_and_read(conn, source)
+            return await raise_and_read_state(conn, source)
 
     async def mark_full_due(self, doc_source_ids: Iterable[str]) -> None:
         async with acquire_session(self._pool) as conn:
@@ -174,36 +151,10 @@ class PgSyncStates:
                 await conn.execute(_RAISE_RELIST_NUMBER, source.doc_source_id, source.relist_number)
                 since = choose_relist_start(source, begun_number)
                 await restart_cursors(conn, source.doc_source_id, listing, since, self._clock())
-            return await _raise_and_read(conn, source)
-
-    async def forget_source(self, source: DocSource) -> None:
-        async with open_transaction(self._pool) as conn:
-            await _raise_and_read(conn, source)
-            # The row is locked before anything is deleted: pages under way are committed first and then deleted too,
-            # and those that come later find a source that is forgotten.
-            now = self._clock()
-            if await conn.fetchval(_SOFT_DELETE, source.doc_source_id, now, source.version) is None:
-                return
-            for statement in _DELETE_ROWS:
-                await conn.execute(statement, source.doc_source_id)
-            await self._report_forgotten(conn, source, now)
-
-    async def _report_forgotten(self, conn: DatabaseSession, source: DocSource, now: datetime) -> None:
-        event = ConnectionEvent(
-            event_id=derive_event_id("connection", source.doc_source_id, ConnectionKind.FORGOTTEN, source.version),
-            occurred_at=now,
-            tenant_id=source.tenant_id,
-            doc_source_id=source.doc_source_id,
-            kind=ConnectionKind.FORGOTTEN,
-            grant_generation=source.grant_generation,
-            source_version=source.version,
-        )
-        await self._outbox.append_record(
-            conn, CONNECTION_EVENTS, source.doc_source_id, event, aggregate=f"connection:{source.doc_source_id}"
-        )
+            return await raise_and_read_state(conn, source)
 
 
-async def _raise_and_read(conn: DatabaseSession, source: DocSource) -> SyncState:
+async def raise_and_read_state(conn: DatabaseSession, source: DocSource) -> SyncState:
     """The row, raised to this version of the source. It is written only where it was below."""
     row = await conn.fetchrow(_SELECT, source.doc_source_id)
     if row is None or row["source_version"] < source.version or row["grant_generation"] < source.grant_generation:

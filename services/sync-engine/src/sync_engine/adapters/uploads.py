@@ -18,6 +18,7 @@ log = get_logger()
 _MAX_UPLOAD_DURATION = timedelta(days=1)
 _RUN_RETENTION = timedelta(days=30)
 _IDLE_RUN_RETENTION = timedelta(days=1)  # a mailbox is synced a hundred times a day, and mostly nothing is new
+_BATCH_SIZE = 5000  # runs that one statement deletes
 
 # What a part names already needs no row: it is ingestion's.
 _RECORD_UPLOAD = """
@@ -33,10 +34,16 @@ select u.attachment_id, u.blob_key, exists (
 from sync_engine.blob_upload u where u.upload_started_at < $1
 order by u.upload_started_at limit 1 for update of u skip locked
 """
-_DELETE_OLD_RUNS = """
-delete from sync_engine.sync_run
-where started_at < $1 or (started_at < $2 and outcome = 'done' and new_messages = 0 and parked_items = 0)
+# Each by an index of its own, and in batches: on a site with 100,000 mailboxes one statement for all would run into its
+# time limit, and be begun again for ever. Two workers pass over each other's rows.
+_DELETE_RUNS = """
+delete from sync_engine.sync_run where run_id in (
+    select run_id from sync_engine.sync_run where {condition} order by started_at limit $2 for update skip locked)
 """
+_DELETE_OLD_RUNS = _DELETE_RUNS.format(condition="started_at < $1")
+_DELETE_IDLE_RUNS = _DELETE_RUNS.format(
+    condition="started_at < $1 and outcome = 'done' and new_messages = 0 and parked_items = 0"
+)
 
 
 class PgUploads:
@@ -64,12 +71,17 @@ async def delete_upload_records(conn: DatabaseSession, messages: Sequence[Proces
 class Housekeeping:
     """Removes blobs that a crash left behind, and old sync runs."""
 
-    def __init__(self, pool: asyncpg.Pool, blobs: BlobStore, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, pool: asyncpg.Pool, blobs: BlobStore, clock: Callable[[], datetime], *, batch_size: int = _BATCH_SIZE
+    ) -> None:
         self._pool = pool
         self._blobs = blobs
         self._clock = clock
+        self._batch_size = batch_size
+        self._stopping = asyncio.Event()
 
     async def sweep_repeatedly(self, stopping: asyncio.Event, *, interval_s: float) -> None:
+        self._stopping = stopping
         while not stopping.is_set():
             try:
                 await self.sweep_once()
@@ -83,14 +95,21 @@ class Housekeeping:
                 await asyncio.wait_for(stopping.wait(), interval_s)
 
     async def sweep_once(self) -> int:
-        """How many blobs were removed."""
+        """How many blobs were removed. A stop ends it after the row or the batch that it is at."""
         removed = 0
-        while (is_removed := await self._sweep_upload()) is not None:
+        while not self._stopping.is_set() and (is_removed := await self._sweep_upload()) is not None:
             removed += is_removed
-        async with acquire_session(self._pool) as conn:
-            now = self._clock()
-            await conn.execute(_DELETE_OLD_RUNS, now - _RUN_RETENTION, now - _IDLE_RUN_RETENTION)
+        now = self._clock()
+        await self._delete_runs(_DELETE_OLD_RUNS, now - _RUN_RETENTION)
+        await self._delete_runs(_DELETE_IDLE_RUNS, now - _IDLE_RUN_RETENTION)
         return removed
+
+    async def _delete_runs(self, statement: str, before: datetime) -> None:
+        is_done = False
+        while not is_done and not self._stopping.is_set():
+            async with acquire_session(self._pool) as conn:
+                status = await conn.execute(statement, before, self._batch_size)
+            is_done = status == "DELETE 0"
 
     async def _sweep_upload(self) -> bool | None:
         async with open_transaction(self._pool) as conn:

@@ -12,6 +12,8 @@ import asyncpg
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.blobs import BlobStore, open_blob_store
+from mailroom_common.budgets.store import SCHEMA as QUOTA_SCHEMA
+from mailroom_common.budgets.store import PgBudgets
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
@@ -33,6 +35,7 @@ from mailroom_common.web import build_service_app, serve_service_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
 from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.messages import PgMessages
+from sync_engine.adapters.open_messages import PgOpenMessages
 from sync_engine.adapters.repositories import open_repositories
 from sync_engine.adapters.sync_requests_topic import KafkaRequestLog
 from sync_engine.adapters.uploads import Housekeeping
@@ -40,6 +43,8 @@ from sync_engine.domain.run_planning import SyncTimings
 from sync_engine.handlers.answer_claims import AnswerClaims
 from sync_engine.handlers.apply_source_states import ApplySourceStates
 from sync_engine.handlers.record_results import RecordResults
+from sync_engine.handlers.reemit_attachments import ReemitAttachments
+from sync_engine.handlers.report_parked import ParkedReporter
 from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.run_sync import RunSync
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
@@ -49,6 +54,7 @@ from sync_engine.settings import WorkerSettings
 SCHEMA = "sync_engine"
 PROVIDERS: tuple[ProviderPackage, ...] = (mailroom_outlook.PACKAGE, mailroom_gmail.PACKAGE)
 _HOUSEKEEPING_INTERVAL_S = 3600.0
+_REEMISSION_INTERVAL_S = 600.0
 _utc_now = partial(datetime.now, UTC)
 
 
@@ -96,7 +102,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             repositories=open_repositories(pool, outbox, _utc_now),
             blobs=await stack.enter_async_context(open_blob_store(settings)),
         )
-        apply_states = ApplySourceStates(storage.repositories.states)
+        apply_states = ApplySourceStates(storage.repositories.states, storage.repositories.deletions)
         # Before the directory is loaded, so that it hears of pauses and deletions from while no worker ran.
         kafka.directory.on_change(apply_states.on_source_change)
         await kafka.schemas.load_schemas()
@@ -116,6 +122,9 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(results.consume_records(process.stopping))
             housekeeping = Housekeeping(pool, storage.blobs, _utc_now)
             tasks.create_task(housekeeping.sweep_repeatedly(process.stopping, interval_s=_HOUSEKEEPING_INTERVAL_S))
+            reemission = _build_reemission(settings, kafka, storage)
+            tasks.create_task(reemission.reemit_repeatedly(process.stopping, interval_s=_REEMISSION_INTERVAL_S))
+            tasks.create_task(ParkedReporter(storage.repositories.parked_items).run_reports(process.stopping))
             applying = tasks.create_task(apply_states.apply_changes())
             started.set()
             await worker.run_worker(process.stopping, grace_s=settings.stop_grace_s)
@@ -151,9 +160,16 @@ async def _open_mail_readers(
     tokens = TokenStore(pool, keys, url=settings.token_database_url)
 
     def count_sharers(mailbox: Mailbox) -> int:
-        return len(directory.find_by_address(mailbox.provider, mailbox.address))
+        return directory.count_active_sources(mailbox.provider, mailbox.address)
 
-    opened = await stack.enter_async_context(open_providers(providers, settings, tokens, count_sharers=count_sharers))
+    # And so have the budgets of calls: neither a refresh nor a page holds up what every call may need.
+    quota_pool = await stack.enter_async_context(
+        open_pool(settings.token_database_url, application_name=f"{process.name}-quota", max_size=2)
+    )
+    await require_current_schema(quota_pool, QUOTA_SCHEMA)
+    opened = await stack.enter_async_context(
+        open_providers(providers, settings, tokens, budgets=PgBudgets(quota_pool), count_sharers=count_sharers)
+    )
     return opened.mail
 
 
@@ -185,6 +201,11 @@ def _build_worker(
         clock=_utc_now,
         max_concurrent=settings.max_concurrent_syncs,
     )
+
+
+def _build_reemission(settings: WorkerSettings, kafka: _Kafka, storage: _Storage) -> ReemitAttachments:
+    messages = PgOpenMessages(storage.pool, storage.outbox)
+    return ReemitAttachments(messages, kafka.directory, _utc_now, after=timedelta(seconds=settings.reemit_after_s))
 
 
 def _build_consumers(

@@ -7,19 +7,20 @@ from enum import StrEnum
 from mailroom_common.events import Profile, SourceFilter
 from mailroom_common.providers.types import MessageSummary, Part
 from sync_engine.domain.document_words import mentions_document
-from sync_engine.domain.parts import SkipReason, skip_reason_by_name
+from sync_engine.domain.parts import SkipReason, may_be_document, skip_reason_by_name
 
 REJECTED_MAIL_REASON = "rejected_mail:{}"
 """The skip reason of a part that would have been stored, had it come in another mail."""
 
 
 class MailRejection(StrEnum):
-    NEWSLETTER = "newsletter"  # has the headers of a mailing list and no document
-    INVITATION = "invitation"  # a meeting request
-    BOUNCE = "bounce"  # a delivery report
+    NEWSLETTER = "newsletter"  # has the headers of a mailing list and no part that may be a document
+    INVITATION = "invitation"  # a meeting request or a contact card, with no part that may be a document
+    BOUNCE = "bounce"  # a delivery report with no part that may be a document
     NO_DOCUMENT_WORDS = "no_document_words"  # no document and no word of one
     SENDER_DENIED = "sender_denied"  # the sender is on the source's deny list
     NO_PARTS = "no_parts"  # it may well be about a document, and has nothing attached
+    GONE = "gone"  # it was announced, and gone before it could be read
 
 
 _MAILER_DAEMON = re.compile(r"mailer[-_.]?daemon|mail-?delivery", re.IGNORECASE)
@@ -44,21 +45,37 @@ def reject_mail(
         return MailRejection.SENDER_DENIED
     if is_sender_listed(summary, rules.sender_allow):
         return None
-    if is_bounce(summary):
-        return MailRejection.BOUNCE
     parts = tuple(parts)
+    has_document = any(may_be_document(part) for part in parts)
+    if has_document and rules.strictness != "strict":
+        return None  # the bytes decide, whatever the mail looks like
     # Words before headers: many invoices are sent by bulk mailers.
     mentions = mentions_document(profile, summary.subject, *(part.filename for part in parts))
-    if not mentions and is_newsletter(summary):
-        return MailRejection.NEWSLETTER
-    if not mentions and any(skip_reason_by_name(part) is SkipReason.CALENDAR_OR_CARD for part in parts):
-        return MailRejection.INVITATION
+    if not has_document and (rejection := _reject_for_looks(summary, parts, mentions=mentions)):
+        return rejection
     if mentions or mentions_document(profile, summary.sender_address, summary.sender_name):
         return None
-    is_strict = rules.strictness == "strict"
-    if not is_strict and any(skip_reason_by_name(part) is None for part in parts):
-        return None  # something that may be a document: its bytes decide
     return None if "<table" in (html or "").lower() else MailRejection.NO_DOCUMENT_WORDS
+
+
+def _reject_for_looks(summary: MessageSummary, parts: Iterable[Part], *, mentions: bool) -> MailRejection | None:
+    """What headers and kinds of parts say of a mail in which no part may be a document."""
+    if is_bounce(summary):
+        return MailRejection.BOUNCE
+    if mentions:
+        return None
+    if is_newsletter(summary):
+        return MailRejection.NEWSLETTER
+    is_invitation = any(skip_reason_by_name(part) is SkipReason.CALENDAR_OR_CARD for part in parts)
+    return MailRejection.INVITATION if is_invitation else None
+
+
+def lets_bytes_decide(rejection: MailRejection, rules: SourceFilter) -> bool:
+    """Whether a part of a rejected mail is taken all the same where its first bytes are those of a document.
+
+    Not from a denied sender, and not where the operator asks for words: there the mail was judged by more than looks.
+    """
+    return rejection is not MailRejection.SENDER_DENIED and rules.strictness != "strict"
 
 
 def needs_html_to_judge(summary: MessageSummary, parts: Iterable[Part], profile: Profile, rules: SourceFilter) -> bool:
@@ -68,20 +85,14 @@ def needs_html_to_judge(summary: MessageSummary, parts: Iterable[Part], profile:
     )
 
 
-def may_have_hidden_parts(summary: MessageSummary, profile: Profile, rules: SourceFilter) -> bool:
-    """Where a provider reports "no attachments" of a mail with inline parts only, listing them is worth a call here."""
-    return mentions_document(profile, summary.subject, summary.sender_address, summary.sender_name) or is_sender_listed(
-        summary, rules.sender_allow
-    )
-
-
 def is_bounce(summary: MessageSummary) -> bool:
     headers = summary.headers or {}
     if "report-type=delivery-status" in headers.get("content-type", "").replace('"', "").lower():
         return True
-    # Few servers send the report format of RFC 3464: the sender's address tells the others.
+    # Few servers send the report format of RFC 3464: the sender's address tells the others. Its local part alone: a
+    # company may well be at `mail-delivery.example`.
     address = summary.sender_address or ""
-    if _MAILER_DAEMON.search(address) or _EXCHANGE_SYSTEM_ADDRESS.match(address):
+    if _MAILER_DAEMON.search(address.partition("@")[0]) or _EXCHANGE_SYSTEM_ADDRESS.match(address):
         return True
     return bool(_POSTMASTER.match(address) and _BOUNCE_SUBJECT.match(summary.subject or ""))
 

@@ -1,10 +1,11 @@
 """Which parts of a mail are stored, and why the others are skipped. Reasons are the words of the samples' index.
 
-Judged twice: by what the provider says of a part, which costs nothing, then by its first bytes.
+The first bytes decide. What the provider says of a part lets a few be left unread, and words the reason of the others.
 """
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 from urllib.parse import unquote
 
 from mailroom_common.providers.types import Part, PartKind
@@ -29,7 +30,8 @@ class SkipReason(StrEnum):
     UNOPENED_ZIP = "unopened_zip"  # an archive; these are not opened yet
     UNOPENED_TNEF = "unopened_tnef"  # a winmail.dat; these are not opened yet
     UNOPENED_SMIME = "unopened_smime"  # an encrypted or opaquely signed mail; these are not opened yet
-    UNAVAILABLE = "unavailable"  # the provider does not hand out its bytes
+    UNAVAILABLE = "unavailable"  # the provider shows it in a form that names no way to its bytes
+    GONE = "gone"  # it could not be fetched, and then the mail had it no longer
 
 
 _SIGNATURE_TYPES = frozenset(
@@ -42,14 +44,18 @@ _CALENDAR_TYPES = frozenset(
 _CALENDAR_ENDINGS = frozenset({"ical", "icalendar", "ics", "vcard", "vcf", "vcs"})
 _SMIME_TYPES = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
 _MESSAGE_TYPES = frozenset({"message/global", "message/rfc822"})
+# Files that are never documents by their name alone: nobody attaches one without its ending.
+_UNREAD_ENDINGS = frozenset({"ics", "p7s", "sig", "vcf"})
+_ZIPPED_OFFICE_ENDINGS = frozenset({"docm", "docx", "odp", "ods", "odt", "pptx", "xlsm", "xlsx"})
 _PICTURE_ENDINGS = frozenset({"bmp", "gif", "heic", "jfif", "jpe", "jpeg", "jpg", "png", "svg", "tif", "tiff", "webp"})
 
-# A declared type and a file name that agree are believed: no video is fetched to find that it is no invoice. Where only
-# one of them says so, the bytes decide.
+# What a declared type and a file name that agree say of a part. It never decides, but words the reason where the bytes
+# are no document's.
 _NON_DOCUMENT_TYPES = re.compile(
     r"(text|audio|video|font|model)/|image/(bmp|gif|heic|heif|svg\+xml|webp|x-icon)"
     r"|application/(json|msword|rtf|xml|vnd\.(ms-|oasis|openxmlformats))"
 )
+_CONTENT_ID_IN_HTML = re.compile(r"""cid:([^"'\s<>)]+)""", re.IGNORECASE)
 _NON_DOCUMENT_ENDINGS = frozenset(
     {"avi", "bmp", "css", "csv", "doc", "docm", "docx", "gif", "heic", "heif", "htm", "html", "ico", "json", "log"}
     | {"m4a", "md", "mov", "mp3", "mp4", "odp", "ods", "odt", "ogg", "ppt", "pptx", "rtf", "svg", "text", "tsv", "txt"}
@@ -58,12 +64,25 @@ _NON_DOCUMENT_ENDINGS = frozenset(
 
 
 def skip_reason_by_name(part: Part) -> SkipReason | None:
-    """None: only the bytes can tell."""
-    declared, ending = _declared_type(part), file_extension(part.filename)
+    """Of the few parts whose bytes need not be looked at. None: only the bytes can tell, whatever name and type say."""
     if part.kind is PartKind.LINK:
         return SkipReason.CLOUD_LINK
+    if part.kind is PartKind.UNREADABLE:
+        return SkipReason.UNAVAILABLE
     if part.kind is PartKind.FILE and part.size_bytes == 0:
         return SkipReason.EMPTY
+    if part.kind is PartKind.MESSAGE or file_extension(part.filename) in _UNREAD_ENDINGS:
+        return skip_reason_by_declaration(part)
+    if is_declared_inline_picture(part) and file_extension(part.filename) in _PICTURE_ENDINGS:
+        return _picture_skip_reason(part, html="")
+    if part.size_bytes is not None and part.size_bytes > _CLEARLY_TOO_LARGE_BYTES:
+        return SkipReason.TOO_LARGE
+    return None
+
+
+def skip_reason_by_declaration(part: Part) -> SkipReason | None:
+    """What the provider's word on a part makes of it. None: it may be a document."""
+    declared, ending = _declared_type(part), file_extension(part.filename)
     if declared in _SIGNATURE_TYPES or ending in _SIGNATURE_ENDINGS:
         return SkipReason.SIGNATURE
     if declared in _CALENDAR_TYPES or ending in _CALENDAR_ENDINGS:
@@ -74,11 +93,20 @@ def skip_reason_by_name(part: Part) -> SkipReason | None:
         return SkipReason.UNOPENED_MESSAGE
     if _NON_DOCUMENT_TYPES.match(declared) and ending in _NON_DOCUMENT_ENDINGS:
         return SkipReason.NOT_A_DOCUMENT
-    if part.is_inline and declared.startswith("image/") and ending in _PICTURE_ENDINGS:
-        return _picture_skip_reason(part, html="")
-    if part.size_bytes is not None and part.size_bytes > _CLEARLY_TOO_LARGE_BYTES:
-        return SkipReason.TOO_LARGE
     return None
+
+
+def is_declared_inline_picture(part: Part) -> bool:
+    return part.is_inline and _declared_type(part).startswith("image/")
+
+
+def may_be_document(part: Part) -> bool:
+    """As far as name and type tell: the mail of such a part is read, whatever it looks like.
+
+    An inline picture is part of any mail's layout.
+    """
+    is_left = skip_reason_by_name(part) or skip_reason_by_declaration(part)
+    return not is_left and not is_declared_inline_picture(part)
 
 
 def skip_reason_by_content(part: Part, content: ContentKind, *, html: str) -> SkipReason | None:
@@ -90,11 +118,11 @@ def skip_reason_by_content(part: Part, content: ContentKind, *, html: str) -> Sk
         case ContentKind.EMPTY:
             return SkipReason.EMPTY
         case ContentKind.ZIP:
-            return SkipReason.UNOPENED_ZIP
+            return SkipReason.NOT_A_DOCUMENT if _is_declared_office_file(part) else SkipReason.UNOPENED_ZIP
         case ContentKind.TNEF:
             return SkipReason.UNOPENED_TNEF
         case ContentKind.OTHER:
-            return SkipReason.NOT_A_DOCUMENT
+            return skip_reason_by_declaration(part) or SkipReason.NOT_A_DOCUMENT
         case ContentKind.PDF:
             return None
         case _:
@@ -116,9 +144,19 @@ def _picture_skip_reason(part: Part, html: str) -> SkipReason | None:
 
 
 def _body_references(html: str, content_id: str) -> bool:
-    wanted = unquote(content_id.strip().strip("<>")).casefold()
-    return any(
-        unquote(shown).casefold() == wanted for shown in re.findall(r"""cid:([^"'\s<>)]+)""", html, re.IGNORECASE)
+    return unquote(content_id.strip().strip("<>")).casefold() in _find_referenced_ids(html)
+
+
+@lru_cache(maxsize=8)  # messages that are read at once: a mail may have hundreds of pictures, and megabytes of a body
+def _find_referenced_ids(html: str) -> frozenset[str]:
+    return frozenset(unquote(shown).casefold() for shown in _CONTENT_ID_IN_HTML.findall(html))
+
+
+def _is_declared_office_file(part: Part) -> bool:
+    """A zip of XML files that an office program opens; name and type agree on it."""
+    return (
+        file_extension(part.filename) in _ZIPPED_OFFICE_ENDINGS
+        and skip_reason_by_declaration(part) is SkipReason.NOT_A_DOCUMENT
     )
 
 

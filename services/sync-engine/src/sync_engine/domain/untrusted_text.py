@@ -4,17 +4,10 @@ import unicodedata
 from dataclasses import replace
 
 from mailroom_common.providers.types import MessageSummary
+from mailroom_common.providers.untrusted_text import clean_text
 
-_MAX_TEXT_CHARACTERS = 1000  # a header may be megabytes; a Kafka record may not
 _MAX_FILENAME_CHARACTERS = 200
 _MAX_EXTENSION_CHARACTERS = 10
-
-
-def clean_text(text: str | None) -> str | None:
-    """Postgres stores no NUL and UTF-8 no lone surrogate: both come in headers."""
-    if text is None:
-        return None
-    return text[:_MAX_TEXT_CHARACTERS].replace("\x00", "").encode("utf-8", "replace").decode()
 
 
 def clean_summary(summary: MessageSummary) -> MessageSummary:

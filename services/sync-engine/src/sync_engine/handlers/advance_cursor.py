@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.errors import CursorRefused, PageTokenRefused, ProviderUnavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import RELIST_SCOPE
@@ -72,7 +73,9 @@ class AdvanceCursor:
                     raise ProviderUnavailable(f"the provider refuses every cursor of {scope}") from error
                 cursor = await self._fall_back(run, cursor, error)
                 continue
-            cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
+            # A round from nothing lists what was there before: new mail and renewals go first.
+            with mark_calls(is_old_mail=cursor.has_no_position):
+                cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
             if page.position is not None:
                 return
 
@@ -136,7 +139,10 @@ class AdvanceCursor:
             target = cursor.finish_round(finished_page.position)
         else:
             target = cursor.advance_to_page(finished_page.page_token or "", self._clock())
-        return await self._commit_cursor(run, cursor, target, replace(update, starts_relist=finished_page.needs_relist))
+        # What is parked only is no progress, nor is the new token of a folder in which nothing changed.
+        leaves_page = len(changes) > len(batch.failed) or (not changes and finished_page.page_token is not None)
+        update = replace(update, starts_relist=finished_page.needs_relist, leaves_page=leaves_page)
+        return await self._commit_cursor(run, cursor, target, update)
 
     async def _commit_cursor(self, run: SyncRun, cursor: Cursor, target: Cursor, update: PageUpdate) -> Cursor:
         await self._commits.commit_update(run, replace(update, read_cursor=cursor, next_cursor=target))

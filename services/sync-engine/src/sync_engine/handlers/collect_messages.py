@@ -4,13 +4,22 @@ from collections.abc import Sequence
 
 from mailroom_common.blobs import BlobStore
 from mailroom_common.providers.types import Message, MessageSummary
-from sync_engine.domain.mail_filter import MailRejection, may_have_hidden_parts, needs_html_to_judge, reject_mail
-from sync_engine.domain.message_records import MessageState, ProcessedMessage, SkippedPart, StoredPart
-from sync_engine.domain.parts import needs_html_body
+from sync_engine.domain.mail_filter import MailRejection, needs_html_to_judge, reject_mail
+from sync_engine.domain.message_records import (
+    DueMessage,
+    MessageState,
+    ParkedPart,
+    ParkedReason,
+    ProcessedMessage,
+    SkippedPart,
+    StoredPart,
+)
+from sync_engine.domain.parts import SkipReason, needs_html_body
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
-from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.message_batches import MessageInterrupted, MessageRef, ProcessedBatch, process_each
 from sync_engine.handlers.store_part import StorePart
+from sync_engine.handlers.store_parts import StoreParts
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Uploads
 
@@ -19,7 +28,7 @@ class CollectMessages:
     """Writes nothing but blobs and their announcements: the rows are the caller's to commit."""
 
     def __init__(self, blobs: BlobStore, uploads: Uploads, *, max_concurrent: int) -> None:
-        self._parts = StorePart(blobs, uploads)
+        self._parts = StoreParts(StorePart(blobs, uploads))
         self._max_concurrent = max_concurrent
 
     async def collect_messages(self, run: SyncRun, watch: Watch, refs: Sequence[MessageRef]) -> ProcessedBatch:
@@ -42,20 +51,14 @@ class CollectMessages:
         return await self._process_parts(run, await self._complete_message(run, message), location)
 
     async def _fetch_message(self, run: SyncRun, ref: MessageRef) -> Message:
-        lists_parts = True if ref.summary is not None and ref.summary.has_attachments is False else None
+        # Where inline parts are not reported, "no attachments" may be said of a mail with an inline PDF, as Apple Mail
+        # sends it: only its parts tell.
+        lists_parts = None if run.provider.traits.reports_inline_parts else True
         return await run.provider.fetch_message(run.mailbox, ref.message_id, ref.summary, with_parts=lists_parts)
 
     async def _complete_message(self, run: SyncRun, message: Message) -> Message:
-        """With hidden parts, where only now it shows that they are worth a call, and with the body where it decides."""
+        """With the body where it decides."""
         summary, profile, rules = message.summary, run.source.profile, run.source.filter
-        if (
-            # "No attachments" then may be a mail all of whose parts are inline, a PDF among them.
-            not run.provider.traits.reports_inline_parts
-            and summary.has_attachments is False
-            and not message.parts
-            and may_have_hidden_parts(summary, profile, rules)
-        ):
-            message = await run.provider.fetch_message(run.mailbox, summary.message_id, summary, with_parts=True)
         needs_body = any(needs_html_body(part) for part in message.parts) or needs_html_to_judge(
             summary, message.parts, profile, rules
         )
@@ -67,21 +70,67 @@ class CollectMessages:
         )
 
     async def _process_parts(self, run: SyncRun, message: Message, location: MessageLocation) -> ProcessedMessage:
-        html = message.html_body or ""
-        rejection = reject_mail(message.summary, message.parts, run.source.profile, run.source.filter, html=html)
-        # One after the other: a message with a hundred parts must not hold a hundred streams open.
-        parts = [
-            await self._parts.store_part(run, message, part, html=html, rejection=rejection) for part in message.parts
-        ]
-        if not any(isinstance(part, StoredPart) for part in parts):
-            return _build_closed_message(message.summary, location, rejection, parts)
-        return ProcessedMessage(
+        """Raises MessageInterrupted, with what was stored before."""
+        rejection = _reject_message(run, message)
+        results = await self._parts.store_parts(run, message, message.parts, rejection=rejection)
+        if any(isinstance(part, StoredPart | ParkedPart) for part in results.parts):
+            processed = ProcessedMessage(
+                summary=clean_summary(message.summary),
+                state=MessageState.OPEN,
+                folder_id=location.folder_id,
+                folder=location.name,
+                parts=results.parts,
+            )
+        else:
+            processed = _build_closed_message(message.summary, location, rejection, results.parts)
+        if results.interruption:
+            raise MessageInterrupted(processed, results.interruption)
+        run.provider_failures.count_message(is_failing=results.is_provider_failing)
+        return processed
+
+    async def retry_parts(self, run: SyncRun, due: DueMessage) -> ProcessedMessage:
+        """The message with those of its parked parts that are due, as they are now.
+
+        Raises MessageInterrupted, and ItemGone where the message is gone.
+        """
+        message = await self._complete_message(run, await self._fetch_message(run, MessageRef(due.message_id)))
+        listed = {part.part_path: part for part in message.parts}
+        # Those that were tried least come first: where many fail, each has its turn.
+        order = sorted(due.due_parts, key=lambda due_part: due_part.attempts)
+        wanted = [listed[item.part.part_path] for item in order if item.part.part_path in listed]
+        results = await self._parts.store_parts(run, message, wanted, rejection=_reject_message(run, message))
+        tried = tuple(part for part in results.parts if not _is_untried(part))
+        missing = tuple(skip_missing_part(item.part) for item in order if item.part.part_path not in listed)
+        processed = ProcessedMessage(
             summary=clean_summary(message.summary),
             state=MessageState.OPEN,
-            folder_id=location.folder_id,
-            folder=location.name,
-            parts=tuple(parts),
+            folder_id=due.folder_id,
+            folder=due.folder,
+            parts=tried + missing,
         )
+        if results.interruption:
+            raise MessageInterrupted(processed, results.interruption)
+        return processed
+
+
+def _reject_message(run: SyncRun, message: Message) -> MailRejection | None:
+    profile, rules = run.source.profile, run.source.filter
+    return reject_mail(message.summary, message.parts, profile, rules, html=message.html_body or "")
+
+
+def _is_untried(part: StoredPart | SkippedPart | ParkedPart) -> bool:
+    return isinstance(part, ParkedPart) and part.parked_reason is ParkedReason.NOT_FETCHED
+
+
+def skip_missing_part(part: ParkedPart) -> SkippedPart:
+    """The mail has it no longer, or is gone itself."""
+    return SkippedPart(
+        part_path=part.part_path,
+        filename=part.filename,
+        content_type=part.content_type,
+        size_bytes=part.size_bytes,
+        skip_reason=SkipReason.GONE,
+    )
 
 
 def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool:
@@ -89,22 +138,19 @@ def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool
 
 
 def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) -> ProcessedMessage | None:
-    """A mail without attachments that mentions no document costs no call at all."""
+    """A mail that is known to have no parts at all costs no call."""
     location = watch.locate_message(summary) if watch.knows_location(summary) else None
-    if location is None or summary.received_at is None or summary.has_attachments is not False:
+    has_no_parts = run.provider.traits.reports_inline_parts and summary.has_attachments is False
+    if location is None or summary.received_at is None or not has_no_parts:
         return None
-    profile, rules = run.source.profile, run.source.filter
-    if may_have_hidden_parts(summary, profile, rules):
-        return None
-    rejection = reject_mail(summary, (), profile, rules) or MailRejection.NO_DOCUMENT_WORDS
-    return _build_closed_message(summary, location, rejection)
+    return _build_closed_message(summary, location, reject_mail(summary, (), run.source.profile, run.source.filter))
 
 
 def _build_closed_message(
     summary: MessageSummary,
     location: MessageLocation,
     rejection: MailRejection | None,
-    parts: Sequence[StoredPart | SkippedPart] = (),
+    parts: Sequence[StoredPart | SkippedPart | ParkedPart] = (),
 ) -> ProcessedMessage:
     """No part is stored, so there is no result to wait for. The mail says why, or each of its parts does."""
     if rejection is None and not parts:

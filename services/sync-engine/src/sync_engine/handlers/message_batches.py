@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected
+from mailroom_common.budgets.waiting import find_wait_limit
+from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import FailedMessage, PageUpdate, ParkedReason, ProcessedMessage
@@ -41,6 +42,15 @@ class ProcessedBatch:
     interruption: MailroomError | None = None
 
 
+class MessageInterrupted(MailroomError):
+    """What the run has to end with came up in the middle of a message: what was done of it is kept."""
+
+    def __init__(self, processed: ProcessedMessage, interruption: MailroomError) -> None:
+        super().__init__(str(interruption))
+        self.processed = processed
+        self.interruption = interruption
+
+
 class MessageUnavailable(ProviderUnavailable):
     """The provider failed over one message: it may be the message's fault, or the provider's. The run ends, and the
     message is parked, so that the next run passes over it."""
@@ -60,6 +70,7 @@ async def process_each(
     waiting = deque(enumerate(refs))
     results: dict[int, ProcessedMessage | FailedMessage | None] = {}
     interruptions: list[MailroomError] = []
+    throttles = _ThrottledMessages(results)
 
     async def work_queue() -> None:
         # After an interruption nothing new is begun, and what is under way may come to its end: its calls are spent.
@@ -67,6 +78,17 @@ async def process_each(
             index, ref = waiting.popleft()
             try:
                 results[index] = await _process_alone(run, ref, process_message)
+            except MessageInterrupted as interrupted:
+                results[index] = interrupted.processed
+                if not _costs_only_the_message(interrupted.interruption):
+                    interruptions.append(interrupted.interruption)
+            except Throttled as error:
+                if throttles.may_try_again(index, error):
+                    waiting.append((index, ref))
+                elif throttles.is_own_fault(index, error):
+                    results[index] = FailedMessage(ref.message_id, ParkedReason.PROVIDER_UNAVAILABLE, str(error))
+                else:
+                    interruptions.append(error)
             except MailroomError as error:
                 interruptions.append(error)
 
@@ -81,6 +103,36 @@ async def process_each(
     rowless_ids = frozenset(refs[index].message_id for index, result in results.items() if result is None)
     batch = _collect_results([results[index] for index in sorted(results)], interruptions)
     return replace(batch, rowless_ids=rowless_ids)
+
+
+class _ThrottledMessages:
+    """Which messages of a batch were throttled, and how many others had a result by then."""
+
+    def __init__(self, results: Mapping[int, object]) -> None:
+        self._results = results
+        self._seen: dict[int, int] = {}
+
+    def may_try_again(self, index: int, error: Throttled) -> bool:
+        """Once, after the others, where the run may still wait so long: one refusal then costs one message a moment."""
+        if index in self._seen or not _may_wait_for(error):
+            return False
+        self._seen[index] = len(self._results)
+        return True
+
+    def is_own_fault(self, index: int, error: Throttled) -> bool:
+        """Others were served between its two refusals, so the throttle is not the mailbox's: it must not hold up the
+        page for ever."""
+        return index in self._seen and _may_wait_for(error) and len(self._results) > self._seen[index]
+
+
+def _costs_only_the_message(interruption: MailroomError) -> bool:
+    """The rest of the message is parked, and due at the end of this run."""
+    return isinstance(interruption, Throttled) and _may_wait_for(interruption)
+
+
+def _may_wait_for(error: Throttled) -> bool:
+    # Without a named wait it is the quota of the minute, which ends the run: each further call would be refused too.
+    return error.retry_after_s is not None and find_wait_limit().allows(error.retry_after_s)
 
 
 def _collect_results(
@@ -129,7 +181,7 @@ class CommitUpdates:
 
     async def commit_update(self, run: SyncRun, update: PageUpdate) -> None:
         """Raises CursorConflict and SourceNotActive; then nothing is written."""
-        # Progress counts by what is committed: a run that collected something before it failed is no failure in a row.
+        # Progress counts by what is committed: a run that got on before it failed is no failure in a row.
         update = replace(update, resets_back_off=run.state.failed_attempts > 0)
         run.add_to_tally(update, await self._pages.commit_page(run.source, update, self._clock()))
 

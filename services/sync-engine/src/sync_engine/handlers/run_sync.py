@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from mailroom_common.blobs import BlobStore
+from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import (
     AccessDenied,
     ActionRequired,
@@ -16,6 +17,7 @@ from mailroom_common.errors import (
 )
 from mailroom_common.events import Access, ConnectionKind, DocSource, DocSourceState, SyncReason
 from mailroom_common.logs import get_logger
+from mailroom_common.providers.calls import UNNAMED_THROTTLE_S
 from mailroom_common.providers.ports import ChangeListing, MailReader
 from mailroom_common.retries import backoff_s
 from sync_engine.domain.message_records import RunKind, SyncState
@@ -36,6 +38,7 @@ from sync_engine.handlers.message_batches import CommitUpdates
 from sync_engine.handlers.observe_messages import ObserveMessages
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.retry_parked_items import RetryParkedItems
+from sync_engine.handlers.retry_parked_parts import RetryParkedParts
 from sync_engine.handlers.sync_folders import FolderUnreadable, SyncFolders
 from sync_engine.handlers.sync_history import SyncHistory
 from sync_engine.handlers.sync_modified import SyncModified
@@ -49,9 +52,9 @@ log = get_logger()
 # does not know it yet moves one or two.
 _MAX_CURSOR_CONFLICTS = 3
 
-# A throttle that names no wait, as Gmail's usual 403 and 429: quotas are counted by the minute, so an earlier call is
-# refused again and may count itself.
-_UNNAMED_THROTTLE_S = 15.0
+# How much longer a run may take because it waits for quota. It holds a slot of the worker meanwhile; a longer wait ends
+# the run, and its request is appended again.
+_MAX_QUOTA_WAIT_S = 10.0
 
 _CONNECTION_KINDS = {
     TokenRefused: ConnectionKind.TOKEN_REFUSED,
@@ -105,6 +108,7 @@ class RunSync:
             commits=commits,
         )
         self._parked = RetryParkedItems(messages, collect, observe, commits)
+        self._parked_parts = RetryParkedParts(collect, commits)
 
     async def sync_mailbox(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
         state = await self._states.raise_version_and_read_state(source)
@@ -136,7 +140,8 @@ class RunSync:
             run.source, kind, sorted(run.reasons), run.started_at, relist_number=run.state.relist_number
         )
         try:
-            outcome = await self._sync_to_outcome(run, kind)
+            with limit_waiting(_MAX_QUOTA_WAIT_S):
+                outcome = await self._sync_to_outcome(run, kind)
         except Exception as error:
             await self._runs.finish_run(run_id, _build_report(run, "failed", type(error).__name__), self._clock())
             raise
@@ -192,11 +197,14 @@ class RunSync:
 
     async def _retry_parked_items(self, run: SyncRun, watch: Watch | None) -> None:
         # By the mark, not by the reasons: a run that fails is asked for again with other reasons, and the mark stays.
-        due = await self._due_items.list_due(
-            run.doc_source_id, run.started_at, include_resting=run.state.full_due_mark is not None
-        )
+        includes_resting = run.state.full_due_mark is not None
+        due = await self._due_items.list_due(run.doc_source_id, run.started_at, include_resting=includes_resting)
         if due:
             await self._parked.retry_items(run, watch or await self._watches.watch_saved_folders(run, ()), due)
+        await self._parked_parts.retry_parts(
+            run,
+            await self._due_items.list_due_parts(run.doc_source_id, run.started_at, include_resting=includes_resting),
+        )
 
     async def _require_action(self, run: SyncRun, error: ActionRequired) -> RunOutcome:
         kinds = (kind for error_type, kind in _CONNECTION_KINDS.items() if isinstance(error, error_type))
@@ -213,7 +221,7 @@ class RunSync:
         is_throttled = isinstance(error, Throttled)
         retry_after_s = error.retry_after_s
         if is_throttled and not retry_after_s:
-            retry_after_s = backoff_s(1, initial_s=_UNNAMED_THROTTLE_S, max_s=_UNNAMED_THROTTLE_S)
+            retry_after_s = backoff_s(1, initial_s=UNNAMED_THROTTLE_S, max_s=UNNAMED_THROTTLE_S)
         not_before = await self._states.back_off(
             source, retry_after_s=retry_after_s, is_throttled=is_throttled, earlier_failures=earlier_failures
         )

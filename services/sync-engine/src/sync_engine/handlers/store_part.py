@@ -1,16 +1,23 @@
-"""Stores one part of a mail: judged by its name, then by its first bytes, then streamed to the blob store."""
+"""Stores one part of a mail: judged by its first bytes, then streamed to the blob store."""
 
 from collections.abc import AsyncIterator
 
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import ItemGone
 from mailroom_common.events import derive_attachment_id, derive_blob_key
 from mailroom_common.providers.types import Message, Part
+from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.content import HEAD_BYTES, ContentKind, detect_content_kind
-from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON, MailRejection
+from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON, MailRejection, lets_bytes_decide
 from sync_engine.domain.message_records import SkippedPart, StoredPart
-from sync_engine.domain.parts import MAX_PART_BYTES, SkipReason, skip_reason_by_content, skip_reason_by_name
-from sync_engine.domain.untrusted_text import clean_filename, clean_text
+from sync_engine.domain.parts import (
+    MAX_PART_BYTES,
+    SkipReason,
+    is_declared_inline_picture,
+    skip_reason_by_content,
+    skip_reason_by_declaration,
+    skip_reason_by_name,
+)
+from sync_engine.domain.untrusted_text import clean_filename
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Uploads
 
@@ -29,8 +36,8 @@ class StorePart:
     ) -> StoredPart | SkippedPart:
         if reason := skip_reason_by_name(part):
             return _skip_part(part, reason)
-        if rejection:
-            return _skip_part(part, REJECTED_MAIL_REASON.format(rejection))
+        if rejection and not _is_read_all_the_same(run, part, rejection):
+            return _skip_part(part, skip_reason_by_declaration(part) or REJECTED_MAIL_REASON.format(rejection))
         try:
             async with run.provider.open_part(run.mailbox, message.summary.message_id, part) as chunks:
                 head = await _read_head(chunks)
@@ -39,8 +46,6 @@ class StorePart:
                 if reason := skip_reason_by_content(part, kind, html=html):
                     return _skip_part(part, reason)
                 return await self._upload_part(run, message.summary.message_id, part, kind, _limit_size(head, chunks))
-        except ItemGone:
-            return _skip_part(part, SkipReason.UNAVAILABLE)
         except _PartTooLarge:
             return _skip_part(part, SkipReason.TOO_LARGE)
 
@@ -66,6 +71,10 @@ class StorePart:
             content_sha256=stored.sha256,
             blob_key=key,
         )
+
+
+def _is_read_all_the_same(run: SyncRun, part: Part, rejection: MailRejection) -> bool:
+    return lets_bytes_decide(rejection, run.source.filter) and not is_declared_inline_picture(part)
 
 
 def _skip_part(part: Part, reason: str) -> SkippedPart:

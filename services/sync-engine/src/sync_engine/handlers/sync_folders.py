@@ -69,7 +69,7 @@ class SyncFolders:
         read_count = 0
         is_any_stuck = False
         for folder_id in folder_ids:
-            new_before = run.tally.new_messages
+            progress_before = run.tally.progress_commits
             try:
                 await self._sync_folder(run, watch, folder_id, hints)
                 read_count += 1
@@ -79,7 +79,7 @@ class SyncFolders:
                 # The run goes on with the other folders and ends as failed, so that this one is tried again.
                 log.warning("folder_read_failed", doc_source_id=run.doc_source_id, scope=folder_id, reason=str(error))
                 # Progress that was interrupted resets the back-off; a folder that fails from its start does not.
-                is_stuck = run.tally.new_messages == new_before
+                is_stuck = run.tally.progress_commits == progress_before
                 if isinstance(error, ProviderUnavailable) and error.retry_after_s:
                     # A pause is the mailbox's: no other folder of it is asked for either.
                     if is_stuck:

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import Folder
-from sync_engine.domain.untrusted_text import clean_text
+from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.watched_folders import FolderWatch, LabelWatch, Watch, is_own_label, watch_folders
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Folders

@@ -80,8 +80,8 @@ async def test_a_refusal_found_twice_is_one_event_until_a_sync_has_worked_in_bet
 
 async def test_of_a_forgotten_source_nothing_is_reported_any_more(bench: Bench) -> None:
     s = await known(bench, state=DocSourceState.DELETING)
-    await bench.states.forget_source(s)
-    await bench.states.forget_source(s)
+    await bench.deletions.forget_source(s)
+    await bench.deletions.forget_source(s)
     await bench.connections.report_synced(s, RunCompleted(new_messages=1))
     await bench.connections.report_failing(s, "503")
     await bench.connections.report_not_syncable(s, ConnectionKind.MAILBOX_GONE, "404")

@@ -52,6 +52,6 @@ async def test_a_page_of_an_unknown_or_forgotten_source_is_refused(engine: Engin
     with pytest.raises(SourceNotActive):
         await engine.repositories.pages.commit_page(engine.source, page, engine.clock.now)
     await engine.change_source(state=DocSourceState.DELETING)
-    await engine.states.forget_source(engine.source)
+    await engine.repositories.deletions.forget_source(engine.source)
     with pytest.raises(SourceNotActive):
         await engine.repositories.pages.commit_page(engine.source, page, engine.clock.now)

@@ -85,7 +85,7 @@ async def test_a_deletion_waits_for_the_page_that_is_being_written_and_forgets_i
 
     async def forget() -> None:
         await engine.change_source(state=DocSourceState.DELETING)
-        await engine.states.forget_source(engine.source)
+        await engine.repositories.deletions.forget_source(engine.source)
 
     forgetting = asyncio.create_task(forget())
     assert await _waits_for_a_lock(engine, forgetting), "forgotten while a page of it was still to be committed"
@@ -138,6 +138,17 @@ async def test_a_page_waits_for_another_one_only_where_both_write_the_source_or_
         writing = asyncio.create_task(engine.repositories.pages.commit_page(source, update, engine.clock.now))
         assert await _waits_for_a_lock(engine, writing) is has_to_wait
     await writing
+
+
+@pytest.mark.parametrize("leaves_page", [True, False])
+async def test_leaving_a_page_makes_earlier_failures_good_though_no_message_of_it_is_new(
+    engine: Engine, leaves_page: bool
+) -> None:
+    await engine.states.raise_version_and_read_state(engine.source)
+    await engine.states.back_off(engine.source)
+    update = PageUpdate(resets_back_off=True, leaves_page=leaves_page)
+    await engine.repositories.pages.commit_page(engine.source, update, engine.clock.now)
+    assert (await engine.read_row("sync_state"))["failed_attempts"] == (0 if leaves_page else 1)
 
 
 @pytest.mark.parametrize(("refused_generation", "is_refused"), [(None, False), (1, False), (2, True), (3, True)])

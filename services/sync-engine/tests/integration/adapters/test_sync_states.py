@@ -5,16 +5,14 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from fake_mailbox import FakeOutlook, File
+from fake_mailbox import FakeOutlook
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.errors import (
     ProviderUnavailable,
-    Rejected,
     Throttled,
 )
-from mailroom_common.events import ConnectionKind, DocSourceState
-from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred
+from sync_engine.domain.run_outcomes import RunDeferred
 
 
 @pytest.fixture
@@ -53,26 +51,3 @@ async def test_a_newer_grant_clears_what_the_older_one_failed_at(engine: Engine,
     await engine.change_source(grant_generation=2)
     assert (await engine.states.raise_version_and_read_state(engine.source)).not_before is None
     await engine.complete_run()
-
-
-async def test_forgetting_leaves_a_soft_deleted_row_and_says_so_once(engine: Engine, outlook: FakeOutlook) -> None:
-    outlook.deliver("m1", File())
-    outlook.deliver("m2", File())
-    outlook.item_errors["m2"] = Rejected("400")
-    await engine.complete_run()
-    await engine.change_source(state=DocSourceState.DELETING)
-    tables = ("message", "message_part", "cursor", "folder", "parked_item", "sync_run")
-    assert [table for table in tables if not await engine.read_rows(table)] == [], (
-        "there is something to forget in each"
-    )
-    await engine.states.forget_source(engine.source)
-    await engine.states.forget_source(engine.source)
-    assert [table for table in tables if await engine.read_rows(table)] == []
-    assert (await engine.read_row("sync_state"))["forgotten_at"] is not None
-    assert [event.kind for event in await engine.read_connection_events()] == [ConnectionKind.FORGOTTEN]
-    assert len(engine.stored_blobs()) == 1, "blobs are ingestion's"
-    await engine.change_source()
-    await engine.states.forget_source(engine.source)
-    versions = [event.source_version for event in await engine.read_connection_events()]
-    assert versions == [2, 3], "a deletion that is asked for anew has its own answer"
-    assert isinstance(await engine.run_sync(), NotSyncable)

@@ -91,6 +91,32 @@ async def test_old_runs_are_forgotten_and_idle_ones_sooner(engine: Engine) -> No
     assert left == [[0, 1], [1], [1], []]
 
 
+async def test_old_runs_go_in_batches_between_which_a_stop_is_seen(engine: Engine) -> None:
+    await engine.pool.execute(
+        "insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at, outcome) "
+        "select $1 || n, $1, 'acme', 'recent_changes', '{}', now() - n * interval '1 day', 'done' "
+        "from generate_series(2, 61) n",
+        engine.source.doc_source_id,
+    )
+    stopping, batches = asyncio.Event(), 0
+
+    def clock() -> datetime:
+        return datetime.now(UTC)
+
+    class StoppedHousekeeping(Housekeeping):
+        async def sweep_once(self) -> int:
+            nonlocal batches
+            batches += 1
+            stopping.set()
+            return await super().sweep_once()
+
+    await StoppedHousekeeping(engine.pool, engine.blobs, clock, batch_size=7).sweep_repeatedly(stopping, interval_s=1)
+    assert batches == 1
+    assert len(await engine.read_rows("sync_run")) == 60, "a process that stops begins no batch"
+    await Housekeeping(engine.pool, engine.blobs, clock, batch_size=7).sweep_once()
+    assert await engine.read_rows("sync_run") == []
+
+
 async def test_it_goes_on_until_it_is_stopped(engine: Engine) -> None:
     stopping = asyncio.Event()
     looks = 0

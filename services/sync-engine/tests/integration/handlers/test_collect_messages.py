@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from fake_mailbox import FakeOutlook, File
+from fake_mailbox import PDF, FakeOutlook, File
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.events import Profile, SourceFilter
@@ -61,36 +61,55 @@ async def test_a_mail_of_which_nothing_is_collected_is_closed_at_once(engine: En
     assert await engine.read_skip_reasons() == {"notes.txt": "not_a_document"}
 
 
-async def test_a_mail_without_attachments_that_speaks_of_nothing_costs_no_call(
-    engine: Engine, outlook: FakeOutlook
-) -> None:
+async def test_parts_are_asked_for_of_a_mail_that_is_said_to_have_none(engine: Engine, outlook: FakeOutlook) -> None:
+    """Graph says "no attachments" of a mail whose PDF is inline, as Apple Mail sends it, whatever its subject."""
     await engine.complete_run()
     engine.clock.pass_by(seconds=10)
-    outlook.deliver("m1", logo(), subject="Re: lunch", sender_address="anna@friend.example")
+    nobody = "anna@friend.example"
+    outlook.deliver("m1", File(filename="a.pdf", is_inline=True), subject="wie besprochen", sender_address=nobody)
+    outlook.deliver("m2", logo(), subject="Re: lunch", sender_address=nobody)
+    assert outlook.mails["m1"].summary.has_attachments is False
     outlook.calls.clear()
     await engine.complete_run()
-    assert outlook.calls == {"list": 1}
-    assert (await engine.read_row("message"))["skip_reason"] == "no_document_words"
+    assert await engine.read_skip_reasons() == {"a.pdf": None, "logo.png": "referenced_by_body"}
+    assert outlook.calls == {"list": 1, "fetch": 2, "open_part": 1}
+    skip_reasons = {row["message_id"]: row["skip_reason"] for row in await engine.read_rows("message")}
+    assert skip_reasons == {"m1": None, "m2": "no_document_words"}
 
 
-async def test_hidden_parts_are_asked_for_when_the_subject_speaks_of_a_document(
+async def test_a_card_or_the_headers_of_a_list_take_no_document_from_a_mail(
     engine: Engine, outlook: FakeOutlook
 ) -> None:
-    """Graph says "no attachments" of a mail whose PDF is inline, as Apple Mail sends it."""
-    outlook.deliver("m1", File(filename="facture.pdf", is_inline=True), subject="Facture 12")
-    assert outlook.mails["m1"].summary.has_attachments is False
+    card = File(b"BEGIN:VCARD", "nord.vcf", "text/vcard")
+    outlook.deliver("m1", card, File(filename="4711.pdf"), subject="Hi", headers={"list-unsubscribe": "<x>"})
     await engine.complete_run()
-    assert await engine.read_skip_reasons() == {"facture.pdf": None}
+    assert await engine.read_skip_reasons() == {"nord.vcf": "calendar_or_card", "4711.pdf": None}
 
 
-async def test_a_rejected_mails_files_are_not_even_opened(engine: Engine, outlook: FakeOutlook) -> None:
-    outlook.deliver("m1", File(filename="catalogue.pdf"), logo(), subject="Spring!", headers={"list-id": "<shop>"})
+async def test_bytes_of_a_document_are_found_in_a_mail_that_looks_like_nothing(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    word = "application/msword"
+    files = [File(PDF, "4711.doc", word), File(b"hello", "other.doc", word)]
+    outlook.deliver("m1", *files, logo(), subject="Spring!", sender_address="a@b.example", headers={"list-id": "<x>"})
     await engine.complete_run()
-    assert outlook.calls["open_part"] == 0
     assert await engine.read_skip_reasons() == {
-        "catalogue.pdf": "rejected_mail:newsletter",
+        "4711.doc": None,
+        "other.doc": "not_a_document",
         "logo.png": "referenced_by_body",
     }
+    message = await engine.read_row("message")
+    assert (message["state"], message["skip_reason"]) == ("open", None)
+
+
+async def test_the_pictures_of_a_newsletter_are_not_even_opened(engine: Engine, outlook: FakeOutlook) -> None:
+    named, nameless = logo(), File(PNG, None, "image/png", is_inline=True, content_id="x@s")
+    outlook.deliver(
+        "m1", named, nameless, subject="Spring!", headers={"list-id": "<shop>"}, sender_address="a@b.example"
+    )
+    await engine.complete_run()
+    assert outlook.calls["open_part"] == 0
+    assert await engine.read_skip_reasons() == {"logo.png": "referenced_by_body", None: "rejected_mail:newsletter"}
     assert (await engine.read_row("message"))["skip_reason"] == "newsletter"
 
 

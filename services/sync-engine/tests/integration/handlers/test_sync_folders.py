@@ -107,6 +107,22 @@ async def test_a_folder_whose_reading_was_interrupted_after_new_mail_goes_on_soo
     assert len(await engine.collected_mails()) == 12
 
 
+async def test_pages_of_mail_that_leaves_no_row_count_as_progress(engine: Engine, outlook: FakeOutlook) -> None:
+    for number in range(24):
+        outlook.deliver(f"m{number:02}", File(), folder_id="f-invoices", received_at=START - timedelta(days=1))
+
+    async def every_other_page_fails(_: str) -> None:
+        if outlook.calls["page"] % 2 == 0:
+            raise ProviderUnavailable("503")
+
+    outlook.meanwhile["page"] = every_other_page_fails
+    for _ in range(3):
+        outcome = await engine.run_sync()
+        assert isinstance(outcome, RunDeferred)
+        assert outcome.not_before - engine.clock.now <= timedelta(seconds=2)
+        engine.clock.now = outcome.not_before
+
+
 async def test_access_that_is_denied_to_every_folder_is_denied_to_the_mailbox(
     engine: Engine, outlook: FakeOutlook
 ) -> None:

@@ -140,6 +140,9 @@ def test_documents_are_collected(subject: Part, content: bytes) -> None:
             part("a", "text/calendar", kind=PartKind.MESSAGE), b"", SkipReason.CALENDAR_OR_CARD, id="attached event"
         ),
         pytest.param(part("Report.pdf", None, kind=PartKind.LINK), b"", SkipReason.CLOUD_LINK, id="cloud link"),
+        pytest.param(
+            part("r.pdf", None, kind=PartKind.UNREADABLE), PDF, SkipReason.UNAVAILABLE, id="no way to its bytes"
+        ),
     ],
 )
 def test_everything_else_is_left_with_its_reason(subject: Part, content: bytes, reason: SkipReason) -> None:
@@ -215,6 +218,30 @@ def test_near_the_limit_only_counting_tells() -> None:
     assert skip_reason_by_name(part("big.pdf", "application/pdf", size_bytes=MAX_PART_BYTES + 1)) is None
 
 
+@pytest.mark.parametrize(
+    ("filename", "content_type"),
+    [
+        ("Rechnung.doc", "application/msword"),
+        ("notes.txt", "text/plain"),
+        ("film.mp4", "video/mp4"),
+        ("invite", "text/calendar"),
+        ("Facture.eml", "message/rfc822"),
+        ("smime.p7m", "application/pkcs7-mime"),
+        ("key.asc", "application/pgp-signature"),
+        ("invoice.pdf", "multipart/mixed"),
+    ],
+)
+def test_bytes_decide_whatever_name_and_type_say(filename: str, content_type: str) -> None:
+    assert judge(part(filename, content_type), PDF) is None
+
+
+def test_an_office_file_is_no_archive() -> None:
+    office = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+    assert judge(part("terms.docx", office), ZIP) is SkipReason.NOT_A_DOCUMENT
+    assert judge(part("terms.docx", OCTETS), ZIP) is SkipReason.UNOPENED_ZIP
+    assert judge(part("notes.txt", "text/plain"), ZIP) is SkipReason.UNOPENED_ZIP
+
+
 def test_reasons_are_the_words_that_users_know() -> None:
     assert {str(reason) for reason in SkipReason} == {
         "not_a_document",
@@ -229,6 +256,7 @@ def test_reasons_are_the_words_that_users_know() -> None:
         "unopened_zip",
         "unopened_tnef",
         "unopened_smime",
+        "gone",
         "unavailable",
     }
 
@@ -237,8 +265,12 @@ def test_reasons_are_the_words_that_users_know() -> None:
     ("subject", "reason"),
     [
         pytest.param(part("invoice.pdf", "application/pdf", size_bytes=0), SkipReason.EMPTY, id="no bytes"),
-        pytest.param(part("smime.p7m", OCTETS), SkipReason.UNOPENED_SMIME, id="S/MIME by its name"),
-        pytest.param(part("mail.dat", "application/pkcs7-mime"), SkipReason.UNOPENED_SMIME, id="S/MIME by its type"),
+        pytest.param(part("invite.ics", OCTETS), SkipReason.CALENDAR_OR_CARD, id="calendar entry by its name"),
+        pytest.param(part("smime.p7s", OCTETS), SkipReason.SIGNATURE, id="signature by its name"),
+        pytest.param(part("smime.p7m", OCTETS), None, id="S/MIME mail"),
+        pytest.param(part("Rechnung.doc", "application/msword"), None, id="office document"),
+        pytest.param(part("notes.txt", "text/plain"), None, id="text"),
+        pytest.param(part("invite", "text/calendar"), None, id="calendar entry by its type alone"),
         pytest.param(
             part("logo.png", "image/png", disposition="inline"), SkipReason.INLINE_PICTURE, id="inline picture"
         ),

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 from sync_harness import doc_source
 
+from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import (
     AccessDenied,
     ItemGone,
@@ -79,6 +80,42 @@ async def test_what_concerns_the_run_interrupts_the_batch_and_keeps_what_was_don
     assert [message.message_id for message in batch.messages] == ["m0", "m1"]
     assert batch.failed == ()
     assert batch.interruption is error
+
+
+async def test_a_refusal_costs_one_message_a_moment_and_is_tried_again_after_the_others() -> None:
+    order: list[str] = []
+
+    async def process_message(ref: MessageRef) -> ProcessedMessage:
+        order.append(ref.message_id)
+        if ref.message_id == "m1" and order.count("m1") == 1:
+            raise Throttled("429", retry_after_s=1)
+        return ProcessedMessage(summary=MessageSummary(message_id=ref.message_id), state=MessageState.OPEN)
+
+    refs = [MessageRef(message_id) for message_id in IDS]
+    batch = await process_each(sync_run(), refs, process_message, max_concurrent=1)
+    assert order == [*IDS, "m1"]
+    assert [message.message_id for message in batch.messages] == IDS
+    assert batch.interruption is None
+
+
+async def test_a_message_that_is_throttled_while_others_are_served_is_parked_by_itself() -> None:
+    batch = await process({"m1": Throttled("429", retry_after_s=1)})
+    assert [message.message_id for message in batch.messages] == ["m0", "m2", "m3", "m4"]
+    assert [(failure.message_id, failure.reason) for failure in batch.failed] == [("m1", "provider_unavailable")]
+    assert batch.interruption is None
+
+
+async def test_a_throttle_of_every_message_is_the_mailboxs_and_parks_none() -> None:
+    batch = await process({message_id: Throttled("429", retry_after_s=1) for message_id in IDS})
+    assert (batch.messages, batch.failed) == ((), ())
+    assert isinstance(batch.interruption, Throttled)
+
+
+async def test_a_throttle_that_the_run_may_not_wait_for_ends_it() -> None:
+    with limit_waiting(10):
+        batch = await process({"m1": Throttled("429", retry_after_s=11)})
+    assert [message.message_id for message in batch.messages] == ["m0"]
+    assert isinstance(batch.interruption, Throttled)
 
 
 async def test_what_is_under_way_at_an_interruption_comes_to_its_end_and_nothing_new_is_begun() -> None:

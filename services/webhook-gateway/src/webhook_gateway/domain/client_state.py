@@ -13,15 +13,16 @@ _HASH_OF_NO_CLIENT_STATE = "0" * 64
 
 class ClientStateVerdict(Enum):
     GENUINE = auto()
-    UNWANTED = auto()  # genuine, but its doc source is being deleted, or is paused and the item is a change
+    UNWANTED = auto()  # genuine, but its doc source is pending or being deleted, or paused and the item is a change
     UNEXPLAINED = auto()  # forged, or newer than what was read of `doc-sources` so far
 
 
-# The mail that arrives while a source is paused is fetched from the cursor when it is resumed.
-_STATES_WITHOUT_CHANGES = frozenset({DocSourceState.PAUSED, DocSourceState.DELETING})
+# The mail that arrives while a source is paused is fetched from the cursor when it is resumed, and what arrives before
+# a consent (a first one, or the one after a restore that lost it) by the sync that the consent asks for.
+_STATES_WITHOUT_CHANGES = frozenset({DocSourceState.PENDING, DocSourceState.PAUSED, DocSourceState.DELETING})
 # A paused source keeps its subscription, and Graph reports only once that it removed a subscription: dropping that
 # lifecycle event would leave the source without pushes after it is resumed.
-_STATES_WITHOUT_LIFECYCLE_EVENTS = frozenset({DocSourceState.DELETING})
+_STATES_WITHOUT_LIFECYCLE_EVENTS = frozenset({DocSourceState.PENDING, DocSourceState.DELETING})
 
 
 def verify_client_state(
@@ -51,6 +52,6 @@ def verify_client_state(
     return (ClientStateVerdict.UNWANTED if source.state in unwanted_in else ClientStateVerdict.GENUINE), source
 
 
-def is_paused_or_deleting(source: DocSource) -> bool:
-    """Whether the changes of the source are dropped."""
+def drops_changes(source: DocSource) -> bool:
+    """Whether the changes of the source are not written: it is pending, paused or being deleted."""
     return source.state in _STATES_WITHOUT_CHANGES

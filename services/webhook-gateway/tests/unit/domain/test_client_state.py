@@ -66,8 +66,8 @@ async def test_the_hash_of_a_replaced_subscription_counts_until_that_has_expired
     assert (await gateway.post_items(make_change("ds-1:expired"))).status_code == 401
 
 
-@pytest.mark.parametrize("state", [DocSourceState.PAUSED, DocSourceState.DELETING])
-async def test_changes_of_a_source_that_is_paused_or_being_deleted_are_202_and_dropped(
+@pytest.mark.parametrize("state", [DocSourceState.PENDING, DocSourceState.PAUSED, DocSourceState.DELETING])
+async def test_changes_of_a_source_that_is_not_active_are_202_and_dropped(
     gateway: GatewayHarness, state: DocSourceState
 ) -> None:
     gateway.directory.add_sources(make_source(state=state))
@@ -103,8 +103,11 @@ async def test_lifecycle_event_of_a_paused_source_that_is_newer_than_the_directo
     assert [topic for topic, _ in gateway.writer.get_keys()] == ["lifecycle-events"]
 
 
-async def test_lifecycle_events_of_a_source_that_is_being_deleted_are_202_and_dropped(gateway: GatewayHarness) -> None:
-    gateway.directory.add_sources(make_source(state=DocSourceState.DELETING))
+@pytest.mark.parametrize("state", [DocSourceState.PENDING, DocSourceState.DELETING])
+async def test_lifecycle_events_of_a_source_that_is_pending_or_being_deleted_are_202_and_dropped(
+    gateway: GatewayHarness, state: DocSourceState
+) -> None:
+    gateway.directory.add_sources(make_source(state=state))
 
     assert (await gateway.post_items(make_lifecycle_item("subscriptionRemoved"))).status_code == 202
     assert gateway.writer.written == []

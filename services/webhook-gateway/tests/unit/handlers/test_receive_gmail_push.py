@@ -64,6 +64,29 @@ async def test_a_source_that_is_paused_or_being_deleted_is_202_and_dropped(
     assert gateway.writer.written == []
 
 
+async def test_a_pending_source_gets_no_record_beside_one_that_is_active(gateway: GatewayHarness) -> None:
+    gateway.directory.add_sources(make_gmail_source("ds-2", tenant_id="other", state=DocSourceState.PENDING))
+
+    assert (await gateway.post_gmail(make_gmail_push())).status_code == 202
+    assert [key for _, key in gateway.writer.get_keys()] == ["ds-1"]
+
+
+async def test_an_address_that_only_pending_sources_name_is_unknown(gateway: GatewayHarness) -> None:
+    gateway.directory.add_sources(make_gmail_source(state=DocSourceState.PENDING))
+
+    assert (await gateway.post_gmail(make_gmail_push())).status_code == 200
+    assert len(gateway.directory.catch_up_timeouts_s) == 1
+    assert gateway.writer.written == []
+
+
+async def test_a_consent_that_is_newer_than_the_directory_is_found_after_a_catch_up(gateway: GatewayHarness) -> None:
+    gateway.directory.add_sources(make_gmail_source(state=DocSourceState.PENDING))
+    gateway.directory.unread.append(make_gmail_source())
+
+    assert (await gateway.post_gmail(make_gmail_push())).status_code == 202
+    assert [key for _, key in gateway.writer.get_keys()] == ["ds-1"]
+
+
 async def test_an_unknown_address_is_200_after_the_directory_has_caught_up(gateway: GatewayHarness) -> None:
     """A repeat would not make it known, so Pub/Sub need not repeat the push."""
     response = await gateway.post_gmail(make_gmail_push("nobody@example.com"))

@@ -1,0 +1,53 @@
+"""Sends records of `attachments` again whose results have not come within a day."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from mailroom_common.errors import Unavailable
+from mailroom_common.logs import get_logger
+from mailroom_common.metrics import ATTACHMENTS_REEMITTED, MESSAGES_OVERDUE
+from mailroom_common.retries import wait_for_event
+from sync_engine.ports import DocSources, OpenMessages
+
+log = get_logger()
+
+
+class ReemitAttachments:
+    """Results are lost with a database that failed over to an older state, and a record that became a dead letter has
+    none. ingestion answers a repeated record with its result, and records one that it does not know."""
+
+    def __init__(
+        self, messages: OpenMessages, sources: DocSources, clock: Callable[[], datetime], *, after: timedelta
+    ) -> None:
+        self._messages = messages
+        self._sources = sources
+        self._clock = clock
+        self._after = after
+
+    async def reemit_repeatedly(self, stopping: asyncio.Event, *, interval_s: float) -> None:
+        while not stopping.is_set():
+            try:
+                await self.reemit_overdue()
+            except Unavailable as error:
+                # Postgres is away; the next round sends what this one did not.
+                log.warning("reemission_postponed", reason=str(error))
+            await wait_for_event(stopping, interval_s)
+
+    async def reemit_overdue(self) -> int:
+        """How many records were sent again. Each message waits as long again before it is sent a third time."""
+        now = self._clock()
+        before = now - self._after
+        MESSAGES_OVERDUE.set(await self._messages.count_overdue(before))
+        by_source: Counter[str] = Counter()
+        is_last = False
+        while not is_last:
+            batch = await self._messages.reemit_batch(self._sources.get_source, before, now)
+            is_last = batch.is_last
+            by_source.update(batch.attachments)
+            ATTACHMENTS_REEMITTED.inc(sum(batch.attachments.values()))
+        for doc_source_id, count in by_source.items():
+            # ingestion has not said what became of these: results were lost, or records lie in the dead-letter topic.
+            log.warning("attachments_reemitted", doc_source_id=doc_source_id, attachments=count)
+        return by_source.total()

@@ -1,0 +1,145 @@
+"""What has no result after a day is sent again, and closed by ingestion's answer."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from fake_mailbox import FakeOutlook, File
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.errors import Unavailable
+from mailroom_common.events import AttachmentStored, DocSource, DocSourceState, IngestionResult, ResultStatus
+from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
+from sync_engine.adapters.messages import PgMessages
+from sync_engine.adapters.open_messages import PgOpenMessages
+from sync_engine.handlers.reemit_attachments import ReemitAttachments
+
+DAY = timedelta(days=1)
+
+
+class KnownSources:
+    def __init__(self, *sources: DocSource) -> None:
+        self._sources = {source.doc_source_id: source for source in sources}
+
+    def get_source(self, doc_source_id: str) -> DocSource | None:
+        return self._sources.get(doc_source_id)
+
+    async def catch_up(self, timeout_s: float) -> bool:
+        return True
+
+
+@pytest.fixture
+async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
+        await engine.pool.execute("delete from sync_engine.message")  # of the tests before
+        outlook = engine.mailbox
+        assert isinstance(outlook, FakeOutlook)
+        outlook.deliver("m1", File(filename="a.pdf"), File(filename="b.pdf"))
+        outlook.deliver("m2", File(filename="c.pdf"))
+        await engine.complete_run()
+        yield engine
+
+
+def _reemission(engine: Engine, *sources: DocSource, batch_size: int = 20) -> ReemitAttachments:
+    messages = PgOpenMessages(engine.pool, engine.outbox, batch_size=batch_size)
+    return ReemitAttachments(messages, KnownSources(*(sources or [engine.source])), engine.clock, after=DAY)
+
+
+async def _record_result(engine: Engine, stored: AttachmentStored) -> None:
+    await PgMessages(engine.pool).record_result(
+        IngestionResult(
+            event_id=str(uuid4()),
+            occurred_at=engine.clock.now,
+            tenant_id=stored.tenant_id,
+            doc_source_id=stored.doc_source_id,
+            attachment_id=stored.attachment_id,
+            document_id=stored.attachment_id,
+            message_id=stored.message_id,
+            status=ResultStatus.COMPLETED,
+        )
+    )
+
+
+async def _stored(engine: Engine) -> dict[str | None, AttachmentStored]:
+    events = [event for event in await engine.read_outbox(ATTACHMENTS) if isinstance(event, AttachmentStored)]
+    return {event.filename: event for event in events}
+
+
+async def _sent_again(engine: Engine) -> list[AttachmentStored]:
+    return [event for event in await engine.read_outbox(ATTACHMENTS_BACKFILL) if isinstance(event, AttachmentStored)]
+
+
+async def test_a_day_later_the_parts_without_a_result_are_sent_again_as_they_were(engine: Engine) -> None:
+    stored = await _stored(engine)
+    await _record_result(engine, stored["a.pdf"])
+    engine.clock.now += DAY - timedelta(seconds=1)
+    assert await _reemission(engine).reemit_overdue() == 0
+    engine.clock.now += timedelta(seconds=2)
+    assert await _reemission(engine, batch_size=1).reemit_overdue() == 2
+    again = await _sent_again(engine)
+    assert {event.filename for event in again} == {"b.pdf", "c.pdf"}
+    for event in again:
+        event_before = stored[event.filename]
+        for name in AttachmentStored.__dataclass_fields__:
+            if name != "occurred_at":
+                assert getattr(event, name) == getattr(event_before, name), name
+
+
+async def test_each_is_sent_again_once_a_day_until_its_result_closes_it(engine: Engine) -> None:
+    engine.clock.now += DAY * 1.1
+    assert await _reemission(engine).reemit_overdue() == 3
+    engine.clock.now += DAY * 0.5
+    assert await _reemission(engine).reemit_overdue() == 0
+    engine.clock.now += DAY * 0.6
+    assert await _reemission(engine).reemit_overdue() == 3
+    for event in (await _sent_again(engine))[:3]:
+        await _record_result(engine, event)
+    assert [row["state"] for row in await engine.read_rows("message")] == ["closed", "closed"]
+    engine.clock.now += DAY * 2
+    assert await _reemission(engine).reemit_overdue() == 0
+
+
+async def test_two_workers_at_once_send_each_record_once(engine: Engine) -> None:
+    engine.clock.now += DAY * 2
+    sent = await asyncio.gather(*(_reemission(engine, batch_size=1).reemit_overdue() for _ in range(2)))
+    assert sum(sent) == 3
+    assert len(await _sent_again(engine)) == 3
+
+
+@pytest.mark.parametrize("state", [None, DocSourceState.DELETING, DocSourceState.PENDING])
+async def test_nothing_is_sent_for_a_source_that_is_gone_and_it_holds_up_no_other(
+    engine: Engine, state: DocSourceState | None
+) -> None:
+    engine.clock.now += DAY * 2
+    gone = [] if state is None else [_with_state(engine.source, state)]
+    assert await _reemission(engine, *(gone or [doc_source()]), batch_size=1).reemit_overdue() == 0
+    assert await _sent_again(engine) == []
+
+
+async def test_a_round_that_meets_no_postgres_is_made_up_for_by_the_next(engine: Engine) -> None:
+    engine.clock.now += DAY * 2
+    stopping, rounds = asyncio.Event(), 0
+
+    class FailingFirst(PgOpenMessages):
+        async def count_overdue(self, before: datetime) -> int:
+            nonlocal rounds
+            rounds += 1
+            if rounds == 1:
+                raise Unavailable("Postgres is away")
+            stopping.set()
+            return await super().count_overdue(before)
+
+    reemission = ReemitAttachments(
+        FailingFirst(engine.pool, engine.outbox), KnownSources(engine.source), engine.clock, after=DAY
+    )
+    async with asyncio.timeout(20):
+        await reemission.reemit_repeatedly(stopping, interval_s=0.01)
+    assert len(await _sent_again(engine)) == 3
+
+
+def _with_state(source: DocSource, state: DocSourceState) -> DocSource:
+    return replace(source, state=state)
