@@ -88,7 +88,7 @@ _TABLE_SIZES = """
 select format('%s.%s', n.nspname, c.relname) as name, pg_total_relation_size(c.oid) as bytes
 from pg_class c join pg_namespace n on n.oid = c.relnamespace
 where c.relkind = 'r' and n.nspname in
-    ('subscription_manager', 'sync_engine', 'ingestion', 'mailroom_tokens', 'bo_airflow')
+    ('subscription_manager', 'sync_engine', 'ingestion', 'mailroom_quota', 'mailroom_tokens', 'bo_airflow')
 """
 
 

@@ -7,6 +7,7 @@ import typer
 
 from mailroom_cli.database_roles import AppliedRoles, apply_roles
 from mailroom_cli.settings import MigrateSettings
+from mailroom_common.budgets.store import SCHEMA as QUOTA
 from mailroom_common.migrations import apply_migrations, list_schemas
 from mailroom_common.settings import load_settings
 from mailroom_common.tokens.store import SCHEMA as TOKENS
@@ -19,6 +20,10 @@ EXAMPLES = """Examples:
 
   MAILROOM_ROLE_INGESTION_PASSWORD_FILE=/run/secrets/ingestion … mailroom migrate --create-roles
 """
+
+
+# Of several services, whose own schemas may be in databases of their own.
+_SHARED_SCHEMAS = frozenset({TOKENS, QUOTA})
 
 
 def migrate_schemas(
@@ -35,8 +40,9 @@ def migrate_schemas(
     """Apply the migrations that are missing, each in a transaction of its own. Two runs at once do no harm.
 
     The role of MAILROOM_DATABASE_URL owns the tables. With --grant-roles or --create-roles each service has a role of
-    its own that reaches its own schema, and the tokens where it calls providers, and no more. Safe to repeat: rights
-    that a role should not have are taken from it, and a new password replaces the old one. Names: MAILROOM_ROLE_….
+    its own that reaches its own schema, the tokens and budgets of calls where it calls providers, and no more. Safe to
+    repeat: rights that a role should not have are taken from it, and a new password replaces the old one. Names:
+    MAILROOM_ROLE_….
     """
     settings = load_settings(MigrateSettings)
     applied = asyncio.run(_apply_all_migrations(settings))
@@ -49,9 +55,8 @@ def migrate_schemas(
 
 
 async def _apply_all_migrations(settings: MigrateSettings) -> list[str]:
-    services = list_schemas() - {TOKENS}
-    applied = await apply_migrations(settings.token_database_url or settings.database_url, {TOKENS})
-    return applied + await apply_migrations(settings.database_url, services)
+    applied = await apply_migrations(settings.token_database_url or settings.database_url, _SHARED_SCHEMAS)
+    return applied + await apply_migrations(settings.database_url, list_schemas() - _SHARED_SCHEMAS)
 
 
 async def _apply_all_roles(settings: MigrateSettings, create: bool) -> list[AppliedRoles]:

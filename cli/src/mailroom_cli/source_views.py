@@ -53,6 +53,12 @@ def build_health_json(source: JSON, health: SourceHealth, facts: JSON) -> JSON:
     return {**source, **facts, **judged}
 
 
+def describe_filter(rules: JSON) -> str:
+    named = {"always": rules["sender_allow"], "never": rules["sender_deny"]}
+    lists = [f"{when} from {', '.join(senders)}" for when, senders in named.items() if senders]
+    return "; ".join([str(rules["strictness"]), *lists])
+
+
 def print_json(value: Any) -> None:  # Any: JSON
     typer.echo(json.dumps(value, ensure_ascii=False))
 
@@ -83,10 +89,12 @@ ROW_HEAD = ("id", "provider", "profile", "address", "state", "last sync", "")
 
 def print_source(source: JSON, health: SourceHealth, facts: JSON) -> None:
     """Everything of one doc source: its fields, its health, its last runs and its parked mails."""
-    hidden = {"authorize_url"}
+    hidden = {"authorize_url", "filter"}
     for name, value in source.items():
         if value not in (None, [], "") and name not in hidden:
             typer.echo(f"{name:26}{', '.join(value) if isinstance(value, list) else value}")
+    if "filter" in source:
+        typer.echo(f"{'filter':26}{describe_filter(source['filter'])}")
     typer.echo("")
     for sentence in health.troubles or ("works",):
         typer.echo(f"{'!' if health.troubles else '✓'} {sentence}")

@@ -11,6 +11,7 @@ from mailroom_cli.source_views import (
     ROW_HEAD,
     build_health_json,
     build_row,
+    describe_filter,
     find_source,
     look_at_source,
     print_columns,
@@ -37,6 +38,14 @@ _CONNECT_EXAMPLES = """Examples:
   mailroom sources connect gmail --folder Invoices --start-at 2026-11-01 --no-wait
 
   mailroom sources connect outlook --application --address desk@company.example --provider-tenant GUID
+"""
+
+
+_FILTER_EXAMPLES = """Examples:
+
+  mailroom sources filter ap@company.example --deny news.acme.example --deny noreply@shop.example
+
+  mailroom sources filter ap@company.example --strictness strict
 """
 
 
@@ -95,6 +104,29 @@ def correct_source(
     with open_site_api() as api:
         found = find_source(api, source)
         _print_change(api.call("PATCH", f"/doc-sources/{found['id']}", body=body), "corrected", as_json=as_json)
+
+
+@app.command("filter", epilog=_FILTER_EXAMPLES)
+def change_filter(
+    source: Source,
+    allow: Annotated[list[str] | None, typer.Option(help="Always taken: address or domain; replaces the list.")] = None,
+    deny: Annotated[list[str] | None, typer.Option(help="Never taken: address or domain; replaces the list.")] = None,
+    strictness: Annotated[str | None, typer.Option(help="lenient or strict")] = None,
+    clear: Annotated[bool, typer.Option("--clear", help="Begin with no lists, and lenient.")] = False,
+    as_json: AsJSON = False,
+) -> None:
+    """Which mail is looked into from now on; without options, what holds now."""
+    given: JSON = {"sender_allow": allow, "sender_deny": deny, "strictness": strictness}
+    changed = {name: value for name, value in given.items() if value is not None}
+    with open_site_api() as api:
+        found = find_source(api, source)
+        if changed or clear:
+            rules = ({} if clear else found["filter"]) | changed
+            found = api.call("PATCH", f"/doc-sources/{found['id']}", body={"filter": rules})
+    if as_json:
+        print_json(found)
+    else:
+        typer.echo(describe_filter(found["filter"]))
 
 
 @app.command("list", epilog="Examples:\n\n  mailroom sources list\n\n  mailroom sources list --json")

@@ -19,13 +19,22 @@ PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", 
 ALL_ROWS = {"SELECT", "INSERT", "UPDATE", "DELETE"}
 # By the design, not by the code: role → schema → what it may do to a table there. Everything else is denied.
 ALLOWED: dict[str, dict[str, set[str]]] = {
-    "subscription_manager": {"subscription_manager": ALL_ROWS, "mailroom_tokens": ALL_ROWS},
-    "sync_engine": {"sync_engine": ALL_ROWS, "mailroom_tokens": ALL_ROWS, "bo_airflow": ALL_ROWS - {"DELETE"}},
+    "subscription_manager": {
+        "subscription_manager": ALL_ROWS,
+        "mailroom_tokens": ALL_ROWS,
+        "mailroom_quota": ALL_ROWS,
+    },
+    "sync_engine": {
+        "sync_engine": ALL_ROWS,
+        "mailroom_tokens": ALL_ROWS,
+        "mailroom_quota": ALL_ROWS,
+        "bo_airflow": ALL_ROWS - {"DELETE"},
+    },
     "sync_engine_api": {"sync_engine": {"SELECT"}},
     "ingestion": {"ingestion": ALL_ROWS},
     "outside_job": {"bo_airflow": ALL_ROWS - {"DELETE"}},
 }
-SCHEMAS = ("bo_airflow", "ingestion", "mailroom_tokens", "subscription_manager", "sync_engine")
+SCHEMAS = ("bo_airflow", "ingestion", "mailroom_quota", "mailroom_tokens", "subscription_manager", "sync_engine")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +114,19 @@ def test_each_role_has_its_rights_and_no_other(site: Site) -> None:
     }
     assert {table["schemaname"] for table in tables} == set(SCHEMAS)
     assert found == expected
+
+
+def test_the_api_of_messages_may_say_when_parked_rows_are_tried_again_and_nothing_else(site: Site) -> None:
+    columns = site.fetch(
+        "select table_name, column_name from information_schema.column_privileges"
+        " where grantee = $1 and privilege_type = 'UPDATE'",
+        site.role("sync_engine_api"),
+    )
+    found = {(row["table_name"], row["column_name"]) for row in columns}
+    assert found == {("message_part", "next_attempt_at"), ("parked_item", "next_attempt_at")}
+    site.fetch("update sync_engine.parked_item set next_attempt_at = now()", as_role="sync_engine_api")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        site.fetch("update sync_engine.parked_item set reason = 'x'", as_role="sync_engine_api")
 
 
 def test_sequences_are_for_those_who_write(site: Site) -> None:

@@ -44,6 +44,7 @@ class FakeSite:
             "last_successful_sync_at": "2099-11-28T11:59:00+00:00",
             "start_at": "2026-11-27T09:10:02+00:00",
             "folders": [],
+            "filter": {"sender_allow": [], "sender_deny": [], "strictness": "lenient"},
             "created_at": "2026-11-27T09:10:02+00:00",
             **changed,
         }
@@ -62,6 +63,9 @@ class FakeSite:
             assert body is not None
             made = self.add_source(**{"state": "pending", "connection_reason": "authorization_pending", **body})
             return httpx.Response(201, json={**made, "authorize_url": "https://site/oauth/outlook/authorize?ticket=t"})
+        if request.method == "PATCH" and body is not None:
+            default = {"sender_allow": [], "sender_deny": [], "strictness": "lenient"}
+            self.sources[path[2]]["filter"] = default | body["filter"]
         self.on_get()
         return httpx.Response(200, json=self.sources[path[2]])
 
@@ -172,3 +176,19 @@ def test_show_has_fields_and_health(site: FakeSite) -> None:
 def test_columns_are_as_wide_as_their_longest_cell(capsys: pytest.CaptureFixture[str]) -> None:
     source_views.print_columns(("a", "b"), [("long", "x")])
     assert capsys.readouterr().out == "a     b\nlong  x\n"
+
+
+def test_filter_changes_what_is_given_and_keeps_the_rest(site: FakeSite) -> None:
+    site.add_source(filter={"sender_allow": ["acme.example"], "sender_deny": ["a.example"], "strictness": "lenient"})
+    said = typed("sources", "filter", ID, "--deny", "b.example", "--deny", "c@d.example").output
+    assert said == "lenient; always from acme.example; never from b.example, c@d.example\n"
+    sent = {"sender_allow": ["acme.example"], "sender_deny": ["b.example", "c@d.example"], "strictness": "lenient"}
+    assert site.calls[-1] == ("PATCH", f"/doc-sources/{ID}", {"filter": sent})
+
+
+def test_filter_is_cleared_and_shown_without_a_change(site: FakeSite) -> None:
+    site.add_source(filter={"sender_allow": ["acme.example"], "sender_deny": [], "strictness": "lenient"})
+    assert typed("sources", "filter", ID).output == "lenient; always from acme.example\n"
+    assert [method for method, _, _ in site.calls] == ["GET"]
+    typed("sources", "filter", ID, "--clear", "--strictness", "strict")
+    assert site.calls[-1] == ("PATCH", f"/doc-sources/{ID}", {"filter": {"strictness": "strict"}})

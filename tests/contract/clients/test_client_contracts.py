@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import httpx
 import pytest
 
+from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.errors import CursorRefused, ItemGone, MailroomError, ProviderUnavailable
 from mailroom_common.events import Access, Profile
 from mailroom_common.providers.http import BaseURL
@@ -167,7 +168,7 @@ async def test_what_gmail_is_asked_and_answers_is_in_its_contract(
     side = GoogleIdentity(settings, http)
     mailbox, token = await signed_in(sandbox, side, profile)
     recorder.exchanges.clear()
-    quota = Quota(slots=8, units_per_minute=6000)
+    quota = Quota(slots=8, mailbox_limit=UnitLimit(6000))
     parts = (http, BaseURL(settings.gmail_url), one_token(token), quota)
     client, watches = GmailMail(*parts), GmailWatch(*parts, topic=settings.pubsub_topic)
     request = SubscriptionRequest(client_state="", notification_url="", lifecycle_url="", expires_at=datetime.now(UTC))

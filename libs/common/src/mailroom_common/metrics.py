@@ -122,6 +122,12 @@ COALESCER_REQUESTS = Counter(
 COALESCER_NOTIFICATIONS = Counter(
     "mailroom_coalescer_notifications_total", "Notifications that the coalescer received."
 )
+SYNC_PARKED = Gauge(
+    "mailroom_sync_parked",
+    "What could not be stored and is tried again, by reason and kind (`message`, `part`). Every worker reports the "
+    "same.",
+    ["reason", "kind"],
+)
 COALESCER_RECOVERY_RECORDS_LEFT = Gauge(
     "mailroom_coalescer_recovery_records_left",
     "Changelog records that the coalescer still has to read before it takes notifications again; 0 while it works.",
@@ -203,6 +209,12 @@ SUBSCRIPTION_STEPS = Counter(
 SUBSCRIPTION_EARLIEST_EXPIRY = Gauge(
     "mailroom_subscription_manager_earliest_expiry_timestamp_seconds",
     "When the first subscription of an active doc source ends or has ended, as Unix time.",
+    ["provider"],
+)
+MISSED_EVENTS = Counter(
+    "mailroom_subscription_manager_missed_events_total",
+    "Lifecycle events `missed`: the provider says that it lost notifications. Each asks for a sync, and its warning "
+    "`notifications_missed` names the time that they may cover.",
     ["provider"],
 )
 DOC_SOURCES_REPUBLISHED = Counter(

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from mailroom_common.budgets.leases import Budgets, LocalBudgets
 from mailroom_common.events import Access
 from mailroom_common.providers.http import open_client
 from mailroom_common.providers.ports import (
@@ -44,9 +45,11 @@ async def open_providers(
     settings: ProviderSettings,
     store: TokenStore,
     *,
+    budgets: Budgets | None = None,
     count_sharers: Callable[[Mailbox], int] = lambda _mailbox: 1,
 ) -> AsyncIterator[Providers]:
-    """`count_sharers`: see `ClientContext`. The clients are closed with the context.
+    """`count_sharers`: see `ClientContext`. Without `budgets` calls are counted in this process alone. The clients are
+    closed with the context.
 
     Raises:
         SettingsError: a setting of a package is wrong.
@@ -56,7 +59,9 @@ async def open_providers(
         refreshers: dict[str, GrantRefresher] = {}
         issuers: dict[str, ApplicationTokenIssuer] = {}
         tokens = AccessTokens(store, refreshers, issuers)
-        context = ClientContext(http=http, tls=settings, tokens=tokens, count_sharers=count_sharers)
+        context = ClientContext(
+            http=http, tls=settings, tokens=tokens, count_sharers=count_sharers, budgets=budgets or LocalBudgets()
+        )
         opened = {package.traits.name: package.open_clients(context) for package in packages}
         refreshers |= {name: clients.grant_refresher for name, clients in opened.items() if clients.grant_refresher}
         issuers |= {name: clients.application_tokens for name, clients in opened.items() if clients.application_tokens}

@@ -218,7 +218,7 @@ class DatabaseSettings(CABundleSettings):
 class TokenSettings(DatabaseSettings):
     """`token_keys` are comma-separated `id:base64 of 32 bytes`; the first seals, all open (`tokens/sealing.py`)."""
 
-    # `postgresql://…` of the schema `mailroom_tokens`; `MAILROOM_DATABASE_URL` where it is not set.
+    # `postgresql://…` of schemas `mailroom_tokens` and `mailroom_quota`; `MAILROOM_DATABASE_URL` where it is not set.
     token_database_url: SecretStr
     token_store: str = "postgres"  # noqa: S105  # the kind of store, not a secret
     # Keys that encrypt tokens at rest: comma-separated `id:base64 of 32 bytes`; the first encrypts, all decrypt.

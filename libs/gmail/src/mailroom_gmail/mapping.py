@@ -35,6 +35,8 @@ _SHOWN_TEXTS = frozenset(
     | {"text/watch-html", "text/x-amp-html"}
 )
 
+_MAX_DIGITS = 20  # of a 64-bit number
+
 # Any: Gmail's JSON, read member by member here and nowhere else.
 Payload = Mapping[str, Any]
 
@@ -285,7 +287,7 @@ def parse_time(milliseconds: object) -> datetime | None:
 def parse_number(value: object) -> str | None:
     """A 64-bit number as Gmail writes it, a string of digits; a bare number is taken too."""
     text = str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    return text if text.isascii() and text.isdigit() else None
+    return text if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
 
 
 def read_required(item: Payload, name: str) -> str:

@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 
+from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.events import Access
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import ClientContext, ProviderClients, ProviderTraits
-from mailroom_common.providers.quota import Quota, UnitWindow
+from mailroom_common.providers.quota import Quota
 from mailroom_common.settings import load_settings
 from mailroom_gmail.consent import GoogleIdentity
 from mailroom_gmail.mail import SLOTS_PER_MAILBOX, GmailMail
@@ -44,8 +45,10 @@ class GmailPackage:
         # Both share it: what a mailbox has in use is counted over all its calls.
         quota = Quota(
             slots=SLOTS_PER_MAILBOX,
-            units_per_minute=settings.gmail_user_units_per_minute,
-            project=UnitWindow(settings.gmail_project_units_per_minute),
+            application=settings.google_client_id or "service-account",
+            mailbox_limit=UnitLimit(settings.gmail_user_units_per_minute),
+            project_limit=UnitLimit(settings.gmail_project_units_per_minute),
+            budgets=context.budgets,
             count_sharers=context.count_sharers,
         )
         return ProviderClients(

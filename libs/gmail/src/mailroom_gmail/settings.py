@@ -67,7 +67,7 @@ class GmailSettings(MailroomSettings):
     google_service_account_key: SecretStr | None = None  # the JSON key, for delegation (application access)
     # Pub/Sub topic that Gmail's watch publishes to; `projects/…/topics/…`.
     pubsub_topic: str | None = None
-    # Of projects made since May 2026; older ones have 15,000 per user. This process keeps within them by itself.
+    # Of projects made since May 2026; older ones have 15,000 per user. All processes together keep within.
     gmail_user_units_per_minute: int = Field(default=6_000, ge=100)
     # Quota units that all mailboxes of the project may use in a minute.
     gmail_project_units_per_minute: int = Field(default=1_200_000, ge=100)

@@ -6,6 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
+from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.errors import CursorRefused, ItemGone, ProviderUnavailable, Throttled
 from mailroom_common.events import Profile
 from mailroom_common.providers.http import BaseURL
@@ -19,7 +20,7 @@ START_AT = datetime(2026, 11, 1, tzinfo=UTC)
 
 @pytest.fixture
 def google(http: httpx.AsyncClient, tokens: Any) -> GmailMail:
-    return GmailMail(http, BaseURL(BASE), tokens, Quota(slots=8, units_per_minute=6000))
+    return GmailMail(http, BaseURL(BASE), tokens, Quota(slots=8, mailbox_limit=UnitLimit(6000)))
 
 
 async def history(

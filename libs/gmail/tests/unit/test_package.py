@@ -4,6 +4,7 @@ import httpx
 import orjson
 import pytest
 
+from mailroom_common.budgets.leases import LocalBudgets
 from mailroom_common.events import Access
 from mailroom_common.providers.ports import ClientContext
 from mailroom_common.settings import TLSSettings
@@ -14,7 +15,9 @@ KEY = orjson.dumps({"client_email": "sa@p.example", "private_key": "pem", "priva
 
 @pytest.fixture
 def context(http: httpx.AsyncClient, tokens: Any) -> ClientContext:
-    return ClientContext(http=http, tls=TLSSettings(), tokens=tokens, count_sharers=lambda _mailbox: 1)
+    return ClientContext(
+        http=http, tls=TLSSettings(), tokens=tokens, count_sharers=lambda _mailbox: 1, budgets=LocalBudgets()
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -5,6 +5,7 @@ import httpx
 import orjson
 import pytest
 
+from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.errors import Rejected
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.quota import Quota
@@ -17,7 +18,7 @@ TOPIC = "projects/p/topics/mail"
 
 @pytest.fixture
 def watches(http: httpx.AsyncClient, tokens: Any) -> GmailWatch:
-    return GmailWatch(http, BaseURL(BASE), tokens, Quota(slots=8, units_per_minute=6000), topic=TOPIC)
+    return GmailWatch(http, BaseURL(BASE), tokens, Quota(slots=8, mailbox_limit=UnitLimit(6000)), topic=TOPIC)
 
 
 def ok(payload: dict[str, object]) -> httpx.Response:

@@ -23,7 +23,10 @@ IMMUTABLE_IDS = 'IdType="ImmutableId"'
 
 
 def open_graph_calls(http: httpx.AsyncClient, base: BaseURL, tokens: AccessTokenSource, quota: Quota) -> ProviderCalls:
-    return ProviderCalls(TRAITS.name, http, base, tokens, quota, map_refusal, headers={"Prefer": IMMUTABLE_IDS})
+    # Graph counts calls, whatever each of them brings.
+    return ProviderCalls(
+        TRAITS.name, http, base, tokens, quota, map_refusal, headers={"Prefer": IMMUTABLE_IDS}, default_units=1
+    )
 
 
 async def follow_pages(

@@ -8,7 +8,7 @@ from mailroom_common.providers.ports import ClientContext, ProviderClients, Prov
 from mailroom_common.providers.quota import Quota
 from mailroom_common.settings import load_settings
 from mailroom_outlook.consent import MicrosoftIdentity
-from mailroom_outlook.mail import SLOTS_PER_MAILBOX, GraphMail
+from mailroom_outlook.mail import CALLS_PER_MAILBOX, SLOTS_PER_MAILBOX, GraphMail
 from mailroom_outlook.settings import CLIENT_VARIABLES, TRAITS, OutlookSettings
 from mailroom_outlook.subscriptions import GraphSubscriptions
 
@@ -29,7 +29,13 @@ class OutlookPackage:
         identity = MicrosoftIdentity(settings, context.tls, context.http)
         base = BaseURL(settings.graph_url)
         # Both share it: what a mailbox has in use is counted over all its calls.
-        quota = Quota(slots=SLOTS_PER_MAILBOX, count_sharers=context.count_sharers)
+        quota = Quota(
+            slots=SLOTS_PER_MAILBOX,
+            application=settings.microsoft_client_id or "",
+            mailbox_limit=CALLS_PER_MAILBOX,
+            budgets=context.budgets,
+            count_sharers=context.count_sharers,
+        )
         return ProviderClients(
             mail=GraphMail(context.http, base, context.tokens, quota),
             push=GraphSubscriptions(context.http, base, context.tokens, quota),

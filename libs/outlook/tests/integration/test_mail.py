@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from provider_client_fixtures import START_AT, mail, whole_round
 
+from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import AccessDenied, ItemGone, Throttled
 from mailroom_common.events import Access, Profile
 from mailroom_common.provider_clients import Providers
 from mailroom_common.providers.types import ChangeKind, Mailbox
-from mailroom_common.providers.waiting import limit_waiting
 from mailroom_sandbox.testkit.running_providers import RunningProviders
 
 pytestmark = pytest.mark.stack

@@ -3,6 +3,7 @@ from typing import Any
 import httpx
 import pytest
 
+from mailroom_common.budgets.leases import LocalBudgets
 from mailroom_common.events import Access
 from mailroom_common.providers.ports import ClientContext
 from mailroom_common.settings import TLSSettings
@@ -11,7 +12,9 @@ from mailroom_outlook import PACKAGE
 
 @pytest.fixture
 def context(http: httpx.AsyncClient, tokens: Any) -> ClientContext:
-    return ClientContext(http=http, tls=TLSSettings(), tokens=tokens, count_sharers=lambda _mailbox: 1)
+    return ClientContext(
+        http=http, tls=TLSSettings(), tokens=tokens, count_sharers=lambda _mailbox: 1, budgets=LocalBudgets()
+    )
 
 
 @pytest.fixture

@@ -35,7 +35,9 @@ async def _parse_events(answer: httpx.Response) -> AsyncIterator[ReceivedEvent]:
             name, _, value = line.partition(":")
             fields[name] = value.removeprefix(" ")
         elif fields:
-            yield ReceivedEvent(fields.get("event", "message"), fields.get("id"), fields.get("data", ""))
+            # Without data a block only says where the stream stands.
+            if "data" in fields:
+                yield ReceivedEvent(fields.get("event", "message"), fields.get("id"), fields["data"])
             fields = {}
 
 

@@ -11,6 +11,8 @@ from fastapi import FastAPI
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.auth import APIKeys
+from mailroom_common.budgets.store import SCHEMA as QUOTA_SCHEMA
+from mailroom_common.budgets.store import PgBudgets
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
@@ -113,6 +115,11 @@ async def _open_parts(settings: Settings, packages: Sequence[ProviderPackage], s
         )
     await require_current_schema(pool, SCHEMA)
     await require_current_schema(token_pool, TOKENS_SCHEMA)
+    # Of its own: every call needs it, and a refresh holds a connection of the tokens while the provider answers.
+    quota_pool = await stack.enter_async_context(
+        open_pool(settings.token_database_url, application_name="subscription-manager-quota", max_size=2)
+    )
+    await require_current_schema(quota_pool, QUOTA_SCHEMA)
     tokens = TokenStore(token_pool, keys, url=settings.token_database_url)
     codec = Codec()
     return Parts(
@@ -120,7 +127,9 @@ async def _open_parts(settings: Settings, packages: Sequence[ProviderPackage], s
         api_keys=api_keys,
         keys=keys,
         tokens=tokens,
-        providers=await stack.enter_async_context(open_providers(packages, settings, tokens)),
+        providers=await stack.enter_async_context(
+            open_providers(packages, settings, tokens, budgets=PgBudgets(quota_pool))
+        ),
         connections=PgConnectionStore(pool, Outbox(SCHEMA, codec), _utc_now),
         flows=PgConsentFlowStore(pool),
         locks=PgConnectionLocks(settings.database_url, tokens),

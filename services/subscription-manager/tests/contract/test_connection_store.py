@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 from connection_fakes import NOW, URLS, Clock, FakeConnectionStore, make_connection
 
-from mailroom_common.events import ClientState, DocSource, Profile, Relist, SyncReason, SyncRequest
+from mailroom_common.events import ClientState, DocSource, Profile, Relist, SourceFilter, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
@@ -52,6 +52,7 @@ FULL = replace(
         renewal_requested_at=NOW,
         renewal_count=3,
     ),
+    filter=SourceFilter(sender_allow=["acme.example"], sender_deny=["news@acme.example"], strictness="strict"),
     failed_attempts=2,
     relist_from=NOW,
     relist_number=2,

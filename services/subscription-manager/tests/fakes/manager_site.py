@@ -238,7 +238,7 @@ async def manager_site(
     redirects = ",".join(f"{public_url}/oauth/{provider}/callback" for provider in ("outlook", "gmail"))
     async with AsyncExitStack() as stack:
         database_url = await stack.enter_async_context(_create_database(server_url))
-        await apply_migrations(database_url, {"mailroom_tokens", "subscription_manager"})
+        await apply_migrations(database_url, {"mailroom_quota", "mailroom_tokens", "subscription_manager"})
         providers = await stack.enter_async_context(running_providers(folder, redirect_uris=redirects))
         http = await stack.enter_async_context(httpx.AsyncClient(trust_env=False, timeout=20))
         # The provider packages read their own settings from the environment.

@@ -61,7 +61,7 @@ def call_child(env: dict[str, str], path: str, method: str = "GET", **options: o
 
 
 async def test_pages_and_api_are_there_while_kafka_is_away_and_the_stop_is_in_time(postgres_url: str) -> None:
-    await apply_migrations(postgres_url, {"mailroom_tokens", "subscription_manager"})
+    await apply_migrations(postgres_url, {"mailroom_quota", "mailroom_tokens", "subscription_manager"})
     env = build_environment(postgres_url, kafka=f"127.0.0.1:{free_port()}")
     with start_process(env) as child:
         assert call_child(env, "/livez").status_code == 200

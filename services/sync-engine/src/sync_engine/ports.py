@@ -13,6 +13,7 @@ from sync_engine.domain.coalescing import CoalescingWindow, PendingRequest
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import (
     CommittedPage,
+    DueMessage,
     KnownMessage,
     PageUpdate,
     ParkedItem,
@@ -141,7 +142,17 @@ class OpenMessages(Protocol):
 
 
 class ParkedItems(Protocol):
+    """What is due by `now`, the longest due first. `include_resting`: what is tried once a day is due too."""
+
     async def list_due(self, doc_source_id: str, now: datetime, *, include_resting: bool) -> Sequence[ParkedItem]: ...
+
+    async def list_due_parts(
+        self, doc_source_id: str, now: datetime, *, include_resting: bool
+    ) -> Sequence[DueMessage]: ...
+
+    async def count_by_reason(self) -> Mapping[tuple[str, str], int]:
+        """Of all doc sources, by reason and kind (`message` or `part`)."""
+        ...
 
 
 class Uploads(Protocol):

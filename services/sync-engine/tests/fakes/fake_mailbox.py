@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import mailroom_gmail
 import mailroom_outlook
-from mailroom_common.errors import ItemGone, MailroomError, Throttled
+from mailroom_common.errors import ItemGone, MailroomError, ProviderUnavailable, Throttled
 from mailroom_common.providers.ports import ProviderTraits
 from mailroom_common.providers.types import (
     Change,
@@ -87,6 +87,8 @@ class FakeMailbox(ABC):
         self.errors: dict[str, list[MailroomError]] = {}  # by call name: raised one after the other
         self.meanwhile: dict[str, Callable[[str], Awaitable[None]]] = {}  # by call name: awaited with what is asked for
         self.item_errors: dict[str, Exception] = {}  # by message id: raised by every fetch
+        self.part_errors: dict[str, Exception] = {}  # by file name: raised each time the part is opened
+        self.cut_off_files: set[str] = set()  # names: their bytes end in the middle, as a connection that breaks
         self._units_per_minute = 0
         self._costs: Mapping[str, int] = {}
         self._spent: list[tuple[datetime, int]] = []
@@ -159,12 +161,17 @@ class FakeMailbox(ABC):
         await self._called("open_part", message_id)
         if message_id not in self.mails:
             raise ItemGone("no such message")
-        yield self._chunks(self.mails[message_id].files[int(part.part_path.removeprefix("part-"))].content)
+        file = self.mails[message_id].files[int(part.part_path.removeprefix("part-"))]
+        if error := self.part_errors.get(file.filename or ""):
+            raise error
+        yield self._chunks(file.content, is_cut_off=file.filename in self.cut_off_files)
 
-    async def _chunks(self, content: bytes) -> AsyncIterator[bytes]:
+    async def _chunks(self, content: bytes, *, is_cut_off: bool = False) -> AsyncIterator[bytes]:
         for start in range(0, len(content), 65536):
             self.chunks_read += 1
             yield content[start : start + 65536]
+        if is_cut_off:
+            raise ProviderUnavailable("the connection broke")
 
 
 @dataclass(frozen=True, slots=True)

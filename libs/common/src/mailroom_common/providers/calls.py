@@ -16,6 +16,7 @@ from urllib.parse import quote
 import httpx
 import orjson
 
+from mailroom_common.budgets.waiting import find_wait_limit
 from mailroom_common.errors import MailroomError, Retryable, Throttled, TokenRefused
 from mailroom_common.metrics import PROVIDER_CALL_S, PROVIDER_CALLS
 from mailroom_common.providers.http import (
@@ -29,7 +30,6 @@ from mailroom_common.providers.http import (
 from mailroom_common.providers.ports import AccessTokenSource
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.providers.waiting import find_wait_limit
 
 # A throttle that names no wait, as Gmail's usual 403 and 429: quotas are counted by the minute, so an earlier call is
 # refused again and may count itself.
@@ -43,7 +43,8 @@ _PLAIN_IN_QUERY = "$,:'()/"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderCall:
     """`name` is what logs, metrics and errors say; `path` begins with a slash, follows the configured address, and may
-    be a stored link with a query of its own. `units` is what the call costs (Gmail)."""
+    be a stored link with a query of its own. `units` is what the call costs, 0 what each call of the provider
+    costs."""
 
     name: str
     path: str
@@ -108,6 +109,7 @@ class ProviderCalls:
         map_refusal: RefusalMapper,
         *,
         headers: Mapping[str, str] | None = None,
+        default_units: int = 0,
     ) -> None:
         self._provider = provider
         self._http = http
@@ -116,6 +118,7 @@ class ProviderCalls:
         self._quota = quota
         self._map_refusal = map_refusal
         self._headers = dict(headers or {})
+        self._default_units = default_units
 
     async def fetch_json(
         self, mailbox: Mailbox, call: ProviderCall, *, map_refusal: RefusalMapper | None = None
@@ -156,7 +159,7 @@ class ProviderCalls:
     async def _send_with_token(
         self, mailbox: Mailbox, call: ProviderCall, map_refusal: RefusalMapper | None
     ) -> AsyncIterator[httpx.Response]:
-        async with self._quota.hold_slot(mailbox, units=call.units):
+        async with self._quota.hold_slot(mailbox, units=call.units or self._default_units):
             token = await self._tokens.get_access_token(mailbox)
             # A 401 is tried once more: tokens are revoked or expire early, and a second 401 is a refusal.
             async with self._send_call(call, token) as response:

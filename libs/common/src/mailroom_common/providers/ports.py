@@ -14,6 +14,7 @@ from typing import Protocol
 
 import httpx
 
+from mailroom_common.budgets.leases import Budgets
 from mailroom_common.events import Access, Profile
 from mailroom_common.providers.types import (
     Account,
@@ -257,6 +258,7 @@ class ClientContext:
     tls: TLSSettings  # for a library that makes its own client
     tokens: AccessTokenSource
     count_sharers: Callable[[Mailbox], int]
+    budgets: Budgets  # of calls, shared by all processes of the application
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

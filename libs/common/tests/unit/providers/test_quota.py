@@ -3,10 +3,11 @@ from dataclasses import replace
 
 import pytest
 
+from mailroom_common.budgets.waiting import limit_waiting
+from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.errors import Throttled
-from mailroom_common.providers.quota import Quota, UnitWindow
+from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.providers.waiting import WaitLimit, limit_waiting
 
 
 class Clock:
@@ -97,28 +98,28 @@ async def test_a_run_waits_for_a_pause_within_its_limit_and_is_throttled_beyond_
 
 
 async def test_call_that_would_wait_too_long_for_units_is_throttled_and_holds_no_slot(outlook: Mailbox) -> None:
-    quota = Quota(slots=1, units_per_minute=10)
-    async with quota.hold_slot(outlook, units=10):
+    quota = Quota(slots=1, mailbox_limit=UnitLimit(10))
+    async with quota.hold_slot(outlook, units=8):
         pass
     with limit_waiting(10), pytest.raises(Throttled) as caught:
         async with quota.hold_slot(outlook, units=1):
             pytest.fail("a call was let through")
     assert caught.value.retry_after_s is not None
-    assert 50 < caught.value.retry_after_s <= 60
+    assert 50 < caught.value.retry_after_s <= 62
     async with quota.hold_slot(outlook):
         pass
 
 
 async def test_paused_mailbox_spends_no_units(outlook: Mailbox) -> None:
     clock = Clock()
-    quota = Quota(slots=1, units_per_minute=10, clock=clock)
+    quota = Quota(slots=1, mailbox_limit=UnitLimit(10), clock=clock)
     quota.pause_mailbox(outlook, 30)
     for _ in range(5):
         with limit_waiting(0), pytest.raises(Throttled):
-            async with quota.hold_slot(outlook, units=10):
+            async with quota.hold_slot(outlook, units=8):
                 pytest.fail("a call was let through")
     clock.now += 30
-    async with quota.hold_slot(outlook, units=10):
+    async with quota.hold_slot(outlook, units=8):
         pass
 
 
@@ -132,28 +133,20 @@ async def test_failed_call_gives_its_slot_back(outlook: Mailbox) -> None:
         pass
 
 
-async def test_units_of_any_minute_stay_within_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock()
-    waits: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waits.append(seconds)
-        clock.now += seconds
-
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    window, limit = UnitWindow(100, clock), WaitLimit(1000, clock)
-    spent: list[tuple[float, int]] = []
-    for units in (60, 20, 20, 20, 60, 100):
-        await window.spend_units(units, limit)
-        spent.append((clock.now, units))
-        clock.now += 1
-        recent = sum(units for at, units in spent if at > clock.now - 60)
-        assert recent <= 100
-    assert waits
-    assert clock.now < 1000 + 60 * 4
+async def test_all_mailboxes_together_stay_within_the_limit_of_the_project(outlook: Mailbox) -> None:
+    quota = Quota(slots=4, mailbox_limit=UnitLimit(1000), project_limit=UnitLimit(30))
+    for number in range(2):
+        async with quota.hold_slot(replace(outlook, provider_user_id=f"user-{number}"), units=14):
+            pass
+    with limit_waiting(10), pytest.raises(Throttled):
+        async with quota.hold_slot(replace(outlook, provider_user_id="user-3"), units=14):
+            pytest.fail("a call was let through")
 
 
-async def test_call_above_the_whole_limit_goes_alone() -> None:
-    window = UnitWindow(10)
-    await window.spend_units(20, WaitLimit(0))
-    assert not window.is_idle
+async def test_doc_sources_of_one_mailbox_spend_from_one_budget(outlook: Mailbox) -> None:
+    quota = Quota(slots=4, mailbox_limit=UnitLimit(10))
+    async with quota.hold_slot(outlook, units=8):
+        pass
+    with limit_waiting(10), pytest.raises(Throttled):
+        async with quota.hold_slot(replace(outlook, doc_source_id="another"), units=8):
+            pytest.fail("a call was let through")

@@ -30,27 +30,26 @@ class EventStreams:
         self._signals = signals
         self._stopping = stopping
 
-    async def locate_start(self, last_event_id: int | None) -> tuple[int, ServerSentEvent | None]:
-        """Where a stream begins, and the `reset` that it begins with when what followed `last_event_id` is gone.
+    async def locate_start(self, last_event_id: int | None) -> tuple[int, ServerSentEvent]:
+        """Where a stream begins, and the block that says so: an id alone, which dispatches no event, or a `reset` where
+        what followed `last_event_id` is gone. So a reader that is cut off before its first event has an id to come back
+        with.
 
         Without an id it begins now. After a reset it goes on with the oldest event that is still kept.
         """
         kept = await self._events.read_range()
         if last_event_id is None:
-            return kept.last_seq, None
+            return kept.last_seq, ServerSentEvent(id=str(kept.last_seq))
         if kept.deleted_seq <= last_event_id <= kept.last_seq:
-            return last_event_id, None
+            return last_event_id, ServerSentEvent(id=str(last_event_id))
         # An id above the newest is of another database: its numbers began anew.
         is_too_old = last_event_id < kept.deleted_seq
         start = kept.deleted_seq if is_too_old else kept.last_seq
         reset = {"reason": "too_old" if is_too_old else "unknown", "resumes_after": start}
         return start, ServerSentEvent(event="reset", id=str(start), data=orjson.dumps(reset).decode())
 
-    async def stream_events(
-        self, tenant_id: str, start: int, reset: ServerSentEvent | None
-    ) -> AsyncIterator[ServerSentEvent]:
-        if reset is not None:
-            yield reset
+    async def stream_events(self, tenant_id: str, start: int, first: ServerSentEvent) -> AsyncIterator[ServerSentEvent]:
+        yield first
         last_sent = start
         while not self._stopping.is_set():
             # Counted before looking, so that an event between the look and the wait ends the wait at once.
@@ -95,9 +94,9 @@ def build_events_router(
     ) -> EventSourceResponse:
         # A header by the standard; the parameter is for a browser that opens a new stream, where it cannot send one.
         given = request.headers.get("last-event-id") or last_event_id
-        start, reset = await streams.locate_start(None if given is None else _parse_event_id(given))
+        start, first = await streams.locate_start(None if given is None else _parse_event_id(given))
         return EventSourceResponse(
-            streams.stream_events(tenant_id, start, reset),
+            streams.stream_events(tenant_id, start, first),
             ping=heartbeat_s,
             sep="\n",
             headers={"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"},

@@ -178,10 +178,15 @@ def _read_iban(settlement: Element | None) -> str | None:
     return None
 
 
+# Blanks may stand in each of its pieces: of a long line it would try every way to part them.
+_NUMBER_LINE = re.compile(r"[\w.\- ]{2,20}?[:\s]+[\d ]+")
+_LONGEST_NUMBER_LINE = 100
+
+
 def _clean_party_name(written: str | None) -> str | None:
     """The name alone: small profiles put numbers of the party (`GLN 433…`, `Lief-Nr: 5…`) on lines of the name."""
     lines = [line.strip() for line in (written or "").splitlines() if line.strip()]
-    named = [line for line in lines if not re.fullmatch(r"[\w.\- ]{2,20}?[:\s]+[\d ]+", line)]
+    named = [line for line in lines if len(line) > _LONGEST_NUMBER_LINE or not _NUMBER_LINE.fullmatch(line)]
     return " ".join((named or lines)[-1].split()) if lines else None
 
 

@@ -58,6 +58,23 @@ async def test_a_stream_without_an_id_begins_now(site: Ingestion, url: str) -> N
         assert read_document_ids(await read_events(stream, 1)) == new
 
 
+async def read_first_id(url: str) -> str:
+    """As a browser that is cut off at once: it has seen no event."""
+    async with (
+        httpx.AsyncClient(timeout=30, headers=as_tenant("acme")) as client,
+        client.stream("GET", f"{url}/documents/events") as answer,
+    ):
+        return await anext(aiter(answer.aiter_lines()))
+
+
+async def test_a_client_cut_off_before_its_first_event_comes_back_with_its_position(site: Ingestion, url: str) -> None:
+    await record_documents(site, 1, 2)
+    assert await read_first_id(url) == "id: 2"
+    meanwhile = await record_documents(site, 3)
+    async with open_stream(url, headers={**as_tenant("acme"), "Last-Event-ID": "2"}) as stream:
+        assert read_document_ids(await read_events(stream, 1)) == meanwhile
+
+
 async def test_reconnecting_at_any_point_gives_every_event_once(site: Ingestion, url: str) -> None:
     recorded = await record_documents(site, *range(8))
     for point in range(9):

@@ -1,11 +1,12 @@
 """Connections to the columns of the service's tables and back."""
 
+from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 import asyncpg
 
-from mailroom_common.events import Access, ClientState, Profile, Relist
+from mailroom_common.events import Access, ClientState, Profile, Relist, SourceFilter
 from subscription_manager.domain.connection import (
     Connection,
     ConnectionState,
@@ -34,6 +35,7 @@ def parse_connection(row: asyncpg.Record) -> Connection:
         provider_tenant=row["provider_tenant"],
         folders=tuple(row["folders"]),
         start_at=row["start_at"],
+        filter=SourceFilter(**row["filter"]),
         grant_generation=row["grant_generation"],
         relist_from=row["relist_from"],
         relist_number=row["relist_number"],
@@ -102,6 +104,7 @@ def doc_source_values(connection: Connection) -> tuple[Any, ...]:
             for relist in connection.earlier_relists
         ],
         connection.version_before_deletion,
+        asdict(connection.filter),
     )
 
 

@@ -56,13 +56,13 @@ insert into subscription_manager.doc_source
     (id, tenant_id, provider, profile, access, state, published_version, provider_user_id, provider_tenant, folders,
      start_at, grant_generation, client_state_hashes, next_check_at, failed_attempts, next_backstop_at,
      provider_ended_at, sync_rows_deleted_at, created_at, relist_from, relist_number,
-     earlier_relists, version_before_deletion)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)
+     earlier_relists, version_before_deletion, filter)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24)
 on conflict (id) do update set
     state = $6, published_version = $7, provider_user_id = $8, provider_tenant = $9, folders = $10, start_at = $11,
     grant_generation = $12, client_state_hashes = $13, next_check_at = $14, failed_attempts = $15,
     next_backstop_at = $16, provider_ended_at = $17, sync_rows_deleted_at = $18, relist_from = $20, relist_number = $21,
-    earlier_relists = $22, version_before_deletion = $23
+    earlier_relists = $22, version_before_deletion = $23, filter = $24
 """
 
 _UPSERT_EMAIL = """

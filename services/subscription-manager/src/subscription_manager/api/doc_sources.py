@@ -5,6 +5,7 @@ import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 from uuid import UUID
@@ -16,7 +17,7 @@ from pydantic.config import JsonDict
 from mailroom_common.api_requests import DocSourceId, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.errors import ActionRequired, Rejected, Retryable
-from mailroom_common.events import Access, Profile
+from mailroom_common.events import Access, Profile, SourceFilter
 from mailroom_common.web import HTTPProblem, ListPage
 from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
 from subscription_manager.handlers.change_connection_state import ChangeConnectionState, WrongConnectionState
@@ -37,7 +38,55 @@ EmailAddress = Annotated[
 ShortText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=255)]
 
 
+# An address, or a domain with its subdomains. One without a dot would be a whole top-level domain.
+Sender = Annotated[
+    str,
+    StringConstraints(
+        strip_whitespace=True,
+        to_lower=True,
+        max_length=320,
+        pattern=r"^([^@\s<>,]+@[^@\s<>,]+|@?[^@\s<>,.]+(\.[^@\s<>,.]+)+)$",
+    ),
+]
+
+
 _EXAMPLES: dict[str, JsonDict] = json.loads(Path(__file__).with_name("doc_source_examples.json").read_text())
+
+
+class Strictness(StrEnum):
+    LENIENT = "lenient"  # a mail with a part that may be a document is taken whatever it looks like
+    STRICT = "strict"  # a mail is taken that mentions a document, or has a table in its body
+
+
+class FilterRules(BaseModel):
+    """Which mail is looked into. What is left out has its default: a change replaces the whole filter.
+
+    Senders are addresses (`billing@acme.example`) or domains with their subdomains (`acme.example`). Mail of a denied
+    sender is never taken, that of an allowed one always; one that is both is denied.
+    """
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sender_deny": ["news.acme.example"]}]})
+
+    sender_allow: list[Sender] = Field(default_factory=list, max_length=500)
+    sender_deny: list[Sender] = Field(default_factory=list, max_length=500)
+    strictness: Strictness = Strictness.LENIENT
+
+    def to_source_filter(self) -> SourceFilter:
+        return SourceFilter(
+            sender_allow=list(dict.fromkeys(self.sender_allow)),
+            sender_deny=list(dict.fromkeys(self.sender_deny)),
+            strictness=self.strictness.value,
+        )
+
+
+class SourceFilterView(BaseModel):
+    sender_allow: list[str]
+    sender_deny: list[str]
+    strictness: str
+
+    @classmethod
+    def from_filter(cls, rules: SourceFilter) -> Self:
+        return cls(sender_allow=rules.sender_allow, sender_deny=rules.sender_deny, strictness=rules.strictness)
 
 
 class NewDocSource(BaseModel):
@@ -56,6 +105,7 @@ class NewDocSource(BaseModel):
     provider_tenant: ShortText | None = None
     folders: list[ShortText] = Field(default_factory=list, max_length=100)
     start_at: AwareDatetime | None = None
+    filter: FilterRules = Field(default_factory=FilterRules)
 
     @model_validator(mode="after")
     def _require_address(self) -> Self:
@@ -73,12 +123,14 @@ class NewDocSource(BaseModel):
             provider_tenant=self.provider_tenant,
             folders=tuple(self.folders),
             start_at=None if self.start_at is None else self.start_at.astimezone(UTC),
+            filter=self.filter.to_source_filter(),
         )
 
 
 class DocSourceChange(BaseModel):
-    """What is left out stays. Either `address` and `folders` of one that is pending are corrected, or the mailbox is
-    listed again from a date, where `start_at` moves the limit itself back."""
+    """What is left out stays, and one kind of change is made at a time. `address` and `folders` of one that is pending
+    are corrected; or `filter` is replaced, by which mail is judged from then on; or the mailbox is listed again from a
+    date, where `start_at` moves the limit itself back."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"folders": ["Inbox/Invoices"]}]})
 
@@ -86,6 +138,7 @@ class DocSourceChange(BaseModel):
     folders: list[ShortText] | None = Field(default=None, max_length=100)
     relist_from: AwareDatetime | None = None
     start_at: AwareDatetime | None = None
+    filter: FilterRules | None = None
 
     @property
     def is_relist(self) -> bool:
@@ -93,8 +146,11 @@ class DocSourceChange(BaseModel):
 
     @model_validator(mode="after")
     def _require_one_kind(self) -> Self:
-        if self.is_relist and (self.address is not None or self.folders is not None):
+        is_correction = self.address is not None or self.folders is not None
+        if self.is_relist and is_correction:
             raise ValueError("address and folders cannot be corrected together with relist_from or start_at")
+        if self.filter is not None and (self.is_relist or is_correction):
+            raise ValueError("filter is changed by itself, without address, folders, relist_from or start_at")
         return self
 
 
@@ -121,6 +177,7 @@ class DocSourceView(BaseModel):
     relist_from: datetime | None
     relist_number: int = Field(description="Of the newest re-list; a sync run has the number that it began with.")
     folders: list[str]
+    filter: SourceFilterView
     created_at: datetime
 
     @classmethod
@@ -142,6 +199,7 @@ class DocSourceView(BaseModel):
             relist_from=connection.relist_from,
             relist_number=connection.relist_number,
             folders=list(connection.folders),
+            filter=SourceFilterView.from_filter(connection.filter),
             created_at=connection.created_at,
         )
 
@@ -213,11 +271,14 @@ def _add_change_routes(routes: APIRouter, handlers: DocSourceHandlers, keys: API
     operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
     admin = Annotated[Caller, Depends(require_role(keys, Role.ADMIN))]
 
-    @routes.patch("/{doc_source_id}", summary="Correct one that is pending, or list the mailbox again from a date")
+    @routes.patch("/{doc_source_id}", summary="Correct a pending one, change the filter, or list the mailbox again")
     async def change_doc_source(doc_source_id: DocSourceId, body: DocSourceChange, caller: operator) -> DocSourceView:
         with _ConflictAs409():
             if body.is_relist:
                 return _view_or_404(await _relist_doc_source(handlers.relist, str(doc_source_id), body, caller))
+            if body.filter is not None:
+                rules = body.filter.to_source_filter()
+                return _view_or_404(await handlers.change.change_filter(caller.tenant_id, str(doc_source_id), rules))
             folders = None if body.folders is None else tuple(body.folders)
             return _view_or_404(
                 await handlers.change.correct_doc_source(

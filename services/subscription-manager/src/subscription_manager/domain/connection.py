@@ -3,7 +3,7 @@
 Everything here is a value; what happens to a connection is a function from one value to the next (`transitions.py`).
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -14,6 +14,7 @@ from mailroom_common.events import (
     DocSourceState,
     Profile,
     Relist,
+    SourceFilter,
     SyncReason,
     SyncRequest,
     derive_event_id,
@@ -91,6 +92,7 @@ class Connection:
     provider_user_id: str | None = None
     provider_tenant: str | None = None
     folders: tuple[str, ...] = ()
+    filter: SourceFilter = field(default_factory=SourceFilter)
     start_at: datetime | None = None
     grant_generation: int = 0
     relist_from: datetime | None = None
@@ -165,6 +167,7 @@ def build_doc_source_event(connection: Connection, occurred_at: datetime) -> Doc
         state=DocSourceState(connection.state.value),
         folders=list(connection.folders),
         start_at=connection.start_at,
+        filter=connection.filter,
         client_states=list(connection.client_states),
         subscription_id=connection.subscription_id,
         grant_generation=connection.grant_generation,

@@ -27,6 +27,7 @@ def adopt_newer_record(
         state=_adopt_state(connection.state, record.state),
         folders=tuple(record.folders),
         start_at=record.start_at or connection.start_at,
+        filter=record.filter,
         client_states=tuple(client_states.values()),
     )
     if record.relist_number > connection.relist_number:
@@ -67,6 +68,7 @@ def rebuild_from_record(record: DocSource, now: datetime) -> Connection:
         provider_tenant=record.provider_tenant,
         folders=tuple(record.folders),
         start_at=record.start_at,
+        filter=record.filter,
         grant_generation=record.grant_generation,
         relist_from=record.relist_from,
         relist_number=record.relist_number,

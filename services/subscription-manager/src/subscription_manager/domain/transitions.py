@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from mailroom_common.events import ClientState, Relist
+from mailroom_common.events import ClientState, Relist, SourceFilter
 from mailroom_common.providers.types import Account, Subscription
 from subscription_manager.domain.connection import (
     Connection,
@@ -77,6 +77,11 @@ def correct_pending(
         connection_reason=PendingReason.AUTHORIZATION_PENDING.value,
         current_error=None,
     )
+
+
+def change_filter(connection: Connection, rules: SourceFilter) -> Connection:
+    """Mail is judged by it from then on; what was judged before stays as it is."""
+    return replace(connection, filter=rules)
 
 
 def add_client_state(connection: Connection, sha256: str, *, expires_at: datetime, now: datetime) -> Connection:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from mailroom_common.errors import MailroomError
-from mailroom_common.events import SyncReason
+from mailroom_common.events import SourceFilter, SyncReason
 from mailroom_common.tokens.sealing import CannotUnseal
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, ConnectionState
@@ -71,6 +71,14 @@ class ChangeConnectionState:
             _require_state(locked, "corrected", ConnectionState.PENDING)
             corrected = transitions.correct_pending(locked.connection, address=address, folders=folders)
             return await locked.save_connection(corrected)
+
+    async def change_filter(self, tenant_id: str, doc_source_id: str, rules: SourceFilter) -> Connection | None:
+        async with self._connections.lock_connection(doc_source_id, tenant_id=tenant_id) as locked:
+            if locked is None:
+                return None
+            states = (ConnectionState.PENDING, ConnectionState.ACTIVE, ConnectionState.PAUSED)
+            _require_state(locked, "filtered", *states)
+            return await locked.save_connection(transitions.change_filter(locked.connection, rules))
 
     async def delete_doc_source(self, tenant_id: str, doc_source_id: str) -> Connection | None:
         return await self._delete(doc_source_id, tenant_id=tenant_id)

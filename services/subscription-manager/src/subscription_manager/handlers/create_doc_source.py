@@ -3,13 +3,13 @@
 import random
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 from uuid import uuid4
 
 from mailroom_common.errors import MailroomError
-from mailroom_common.events import Access, Profile, SyncReason
+from mailroom_common.events import Access, Profile, SourceFilter, SyncReason
 from mailroom_common.providers.ports import FolderLister, ProviderTraits
 from mailroom_common.providers.types import Account
 from subscription_manager.domain import transitions
@@ -45,6 +45,7 @@ class DocSourceRequest:
     provider_tenant: str | None = None
     folders: tuple[str, ...] = ()
     start_at: datetime | None = None
+    filter: SourceFilter = field(default_factory=SourceFilter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ class CreateDocSource:
             provider_tenant=request.provider_tenant,
             folders=request.folders,
             start_at=request.start_at,
+            filter=request.filter,
             connection_reason=PendingReason.AUTHORIZATION_PENDING.value,
         )
         if request.access is Access.APPLICATION:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from mailroom_common.events import LifecycleEvent, LifecycleKind, SyncReason
 from mailroom_common.logs import get_logger
+from mailroom_common.metrics import MISSED_EVENTS
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import Connection, ConnectionState
 from subscription_manager.ports import ConnectionStore, LockedConnection, WakeSignal
@@ -45,6 +46,11 @@ class HandleLifecycleEvent:
                 removed = transitions.mark_subscription_removed(connection, now)
                 await locked.save_connection(removed, request_sync=_choose_sync(connection))
         elif event.kind is LifecycleKind.MISSED:
+            since = connection.last_successful_sync_at or connection.start_at or connection.created_at
+            # Notifications of this time may be lost. The sync that is asked for here finds the mail; what they would
+            # have said of an observed mail that changed twice is gone.
+            log.warning("notifications_missed", doc_source_id=connection.id, since=since, until=now)
+            MISSED_EVENTS.labels(connection.provider).inc()
             await locked.save_connection(connection, request_sync=_choose_sync(connection))
 
 

@@ -1,7 +1,7 @@
 """Roles and tenants on every endpoint, and the answers' shapes."""
 
 from collections.abc import AsyncIterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import timedelta
 from hashlib import sha256
 from typing import Any
@@ -13,12 +13,12 @@ from consent_setup import ConsentSetup
 
 from mailroom_common.auth import APIKeys
 from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable
-from mailroom_common.events import SyncReason
+from mailroom_common.events import SourceFilter, SyncReason
 from mailroom_common.process import Process
 from mailroom_common.providers.types import Folder
 from mailroom_common.tokens.store import StoredTokens
 from mailroom_common.web import build_service_app
-from subscription_manager.api.doc_sources import DocSourceHandlers, build_doc_source_routes
+from subscription_manager.api.doc_sources import DocSourceHandlers, FilterRules, build_doc_source_routes
 from subscription_manager.domain.connection import ConnectionState, CurrentSubscription
 
 OURS = make_connection(start_at=NOW - timedelta(days=300))
@@ -42,6 +42,7 @@ FIELDS = {
     "relist_from",
     "relist_number",
     "folders",
+    "filter",
     "created_at",
 }
 DELEGATED: dict[str, object] = {"provider": "outlook", "profile": "invoice", "access": "delegated"}
@@ -93,6 +94,7 @@ ENDPOINTS: list[tuple[str, str, str, dict[str, object] | None]] = [
     ("POST", "/doc-sources", "admin", DELEGATED | {"start_at": "2020-01-01T00:00:00Z"}),
     ("POST", "/doc-sources", "operator", DELEGATED | {"start_at": NOW.isoformat()}),
     ("PATCH", "/doc-sources/{id}", "operator", {"folders": []}),
+    ("PATCH", "/doc-sources/{id}", "operator", {"filter": {"sender_deny": ["news.example"]}}),
     ("POST", "/doc-sources/{id}/authorize", "operator", None),
     ("POST", "/doc-sources/{id}/pause", "operator", None),
     ("POST", "/doc-sources/{id}/resume", "operator", None),
@@ -362,3 +364,63 @@ async def test_pending_doc_source_is_corrected_and_a_connected_one_is_not(api: A
         409,
         "A doc source that is active cannot be corrected.",
     )
+
+
+def test_senders_of_a_filter_are_normalized_and_listed_once() -> None:
+    rules = FilterRules(
+        sender_allow=[" Billing@Acme.example ", "billing@acme.example"],
+        sender_deny=["@News.example", "mail.acme.co.uk"],
+    )
+    assert rules.to_source_filter() == SourceFilter(
+        sender_allow=["billing@acme.example"], sender_deny=["@news.example", "mail.acme.co.uk"]
+    )
+
+
+@pytest.mark.parametrize("state", [ConnectionState.PENDING, ConnectionState.ACTIVE, ConnectionState.PAUSED])
+async def test_filter_is_replaced_shown_and_published(api: API, state: ConnectionState) -> None:
+    api.connections.rows[OURS.id] = replace(OURS, state=state, filter=SourceFilter(sender_allow=["acme.example"]))
+    body = {"filter": {"sender_deny": ["News.example"], "strictness": "strict"}}
+    answer = await api.call_api("PATCH", f"/doc-sources/{OURS.id}", "operator", json=body)
+    assert answer.status_code == 200
+    expected = {"sender_allow": [], "sender_deny": ["news.example"], "strictness": "strict"}
+    assert answer.json()["filter"] == expected
+    ((_, version, published),) = api.connections.published
+    assert published is not None
+    assert (version, asdict(published.filter)) == (OURS.published_version + 1, expected)
+    assert (await api.call_api("GET", f"/doc-sources/{OURS.id}")).json()["filter"] == expected
+
+
+async def test_filter_of_a_new_doc_source_is_published_with_it(api: API) -> None:
+    made = await api.call_api("POST", "/doc-sources", json=DELEGATED | {"filter": {"strictness": "strict"}})
+    assert made.status_code == 201
+    ((_, _, published),) = api.connections.published
+    assert published is not None
+    assert published.filter.strictness == made.json()["filter"]["strictness"] == "strict"
+
+
+async def test_filter_of_one_that_is_being_deleted_is_409(api: API) -> None:
+    api.connections.rows[OURS.id] = replace(OURS, state=ConnectionState.DELETING)
+    assert (await api.call_api("PATCH", f"/doc-sources/{OURS.id}", json={"filter": {}})).status_code == 409
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"filter": {"sender_deny": ["com"]}},  # every sender of a top-level domain
+        {"filter": {"sender_deny": ["a b.example"]}},
+        {"filter": {"sender_allow": ["a@b@c.example"]}},
+        {"filter": {"sender_allow": [""]}},
+        {"filter": {"sender_allow": ["a.example"] * 501}},
+        {"filter": {"strictness": "harsh"}},
+        {"filter": {"senders": []}},
+        {"filter": {}, "folders": ["Inbox"]},
+        {"filter": {}, "relist_from": "2026-03-01T00:00:00Z"},
+    ],
+)
+async def test_filter_that_says_something_else_is_422_and_changes_nothing(api: API, body: dict[str, object]) -> None:
+    assert (await api.call_api("PATCH", f"/doc-sources/{OURS.id}", json=body)).status_code == 422
+    assert api.connections.published == []
+
+
+async def test_filter_of_another_tenants_doc_source_is_404(api: API) -> None:
+    assert (await api.call_api("PATCH", f"/doc-sources/{THEIRS.id}", json={"filter": {}})).status_code == 404

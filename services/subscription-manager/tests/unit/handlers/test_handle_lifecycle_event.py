@@ -1,7 +1,9 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from connection_fakes import ID, NOW, Clock, FakeConnectionStore, WakeCounter, make_connection, make_subscription
+from structlog.testing import capture_logs
 
 from mailroom_common.events import LifecycleEvent, LifecycleKind, SyncReason
 from subscription_manager.domain.connection import Connection, ConnectionState, SubscriptionStatus
@@ -55,6 +57,22 @@ async def test_missed_is_a_sync_and_nothing_else() -> None:
     connections, _ = await handle_events(SUBSCRIBED, make_event(LifecycleKind.MISSED))
     assert connections.only_row() == SUBSCRIBED
     assert connections.sync_requests == [(ID, SyncReason.LIFECYCLE)]
+
+
+@pytest.mark.parametrize(
+    ("connection", "since"),
+    [
+        (replace(SUBSCRIBED, last_successful_sync_at=NOW - timedelta(hours=2), start_at=NOW), timedelta(hours=2)),
+        (replace(SUBSCRIBED, start_at=NOW - timedelta(hours=3)), timedelta(hours=3)),  # never synced yet
+        (SUBSCRIBED, timedelta(days=1)),
+    ],
+)
+async def test_missed_is_warned_of_with_the_time_that_it_may_cover(connection: Connection, since: timedelta) -> None:
+    with capture_logs() as logs:
+        await handle_events(connection, make_event(LifecycleKind.MISSED))
+    (warning,) = [line for line in logs if line["log_level"] == "warning"]
+    assert warning["event"] == "notifications_missed"
+    assert (warning["doc_source_id"], warning["since"], warning["until"]) == (ID, NOW - since, NOW)
 
 
 async def test_other_kinds_are_logged_and_change_nothing() -> None:

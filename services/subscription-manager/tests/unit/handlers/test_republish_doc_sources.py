@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 from connection_fakes import ID, NOW, Clock, FakeConnectionStore, FakeGrantStore, make_connection, make_subscription
 
-from mailroom_common.events import Access, ClientState, DocSource, Relist, SyncReason
+from mailroom_common.events import Access, ClientState, DocSource, Relist, SourceFilter, SyncReason
 from subscription_manager.domain.connection import (
     Connection,
     ConnectionState,
@@ -150,6 +150,14 @@ async def test_re_list_that_was_asked_for_since_the_backup_is_still_to_be_done()
         await _reconcile(connections, Topic(asked))
         row = connections.only_row()
         assert (row.relist_number, row.relist_from, row.earlier_relists) == (3, NOW, asked.earlier_relists)
+
+
+async def test_filter_that_was_set_since_the_backup_holds() -> None:
+    rules = SourceFilter(sender_deny=["news.example"], strictness="strict")
+    for restored in ([make_connection(published_version=5)], []):
+        connections = FakeConnectionStore(*restored)
+        await _reconcile(connections, Topic(make_connection(published_version=8, filter=rules)))
+        assert connections.only_row().filter == rules
 
 
 async def test_restored_grant_is_of_a_later_generation_than_one_that_was_given_since_the_backup() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from mailroom_common.postgres import DatabaseSession, acquire_session
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 # A deleted source shows nothing from its first moment on: to delete its rows may take minutes.
 _MESSAGES = """
@@ -40,7 +40,7 @@ order by doc_source_id limit 20
 # The parts of all messages of a page in one query.
 _PARTS = """
 select doc_source_id, message_id, part_path, filename, content_type, size_bytes, content_sha256, stored, skip_reason,
-       attachment_id, document_id, result_status, result_reason
+       parked_reason, attachment_id, document_id, result_status, result_reason
 from sync_engine.message_part
 where (doc_source_id, message_id) in (select * from unnest($1::text[], $2::text[]))
 order by doc_source_id, message_id, position
@@ -54,14 +54,36 @@ where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
       select from sync_engine.sync_state s where s.doc_source_id = r.doc_source_id and s.forgotten_at is not null)
 order by seq desc limit $4
 """
+# Whole messages, and parts of messages: both are numbered by one sequence.
 _PARKED = """
-select doc_source_id, tenant_id, seq, message_id, reason, detail, attempts, first_failed_at, last_failed_at,
-       next_attempt_at
-from sync_engine.parked_item p
-where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
-  and not exists (
-      select from sync_engine.sync_state s where s.doc_source_id = p.doc_source_id and s.forgotten_at is not null)
+(select doc_source_id, tenant_id, seq, message_id, null as part_path, reason, detail, attempts, first_failed_at,
+        last_failed_at, next_attempt_at
+ from sync_engine.parked_item p
+ where tenant_id = $1 and seq < $2 and ($3::text is null or doc_source_id = $3)
+   and not exists (
+       select from sync_engine.sync_state s where s.doc_source_id = p.doc_source_id and s.forgotten_at is not null)
+ order by seq desc limit $4)
+union all
+(select m.doc_source_id, m.tenant_id, p.parked_seq, m.message_id, p.part_path, p.parked_reason, p.parked_detail,
+        p.attempts, p.first_failed_at, p.last_failed_at, p.next_attempt_at
+ from sync_engine.message_part p join sync_engine.message m using (doc_source_id, message_id)
+ where p.parked_reason is not null and m.tenant_id = $1 and p.parked_seq < $2
+   and ($3::text is null or m.doc_source_id = $3)
+   and not exists (
+       select from sync_engine.sync_state s where s.doc_source_id = m.doc_source_id and s.forgotten_at is not null)
+ order by p.parked_seq desc limit $4)
 order by seq desc limit $4
+"""
+# Due at once: the next run of each doc source takes them, as many as one run may.
+_RETRY_ITEMS = """
+update sync_engine.parked_item set next_attempt_at = now()
+where tenant_id = $1 and reason = $2 and ($3::text is null or doc_source_id = $3) and next_attempt_at > now()
+"""
+_RETRY_PARTS = """
+update sync_engine.message_part p set next_attempt_at = now()
+from sync_engine.message m
+where m.doc_source_id = p.doc_source_id and m.message_id = p.message_id and m.tenant_id = $1
+  and p.parked_reason = $2 and ($3::text is null or p.doc_source_id = $3) and p.next_attempt_at > now()
 """
 _SYNC_STATES = """
 select s.doc_source_id, s.tenant_id, s.source_state, s.full_due_mark is not null as is_full_run_due,
@@ -71,7 +93,9 @@ select s.doc_source_id, s.tenant_id, s.source_state, s.full_due_mark is not null
        r.started_at as last_run_started_at, r.outcome as last_run_outcome, s.missing_folders,
        (select count(*) from sync_engine.message m where m.doc_source_id = s.doc_source_id and m.state = 'open')
            as open_messages,
-       (select count(*) from sync_engine.parked_item p where p.doc_source_id = s.doc_source_id) as parked_items
+       (select count(*) from sync_engine.parked_item p where p.doc_source_id = s.doc_source_id)
+       + (select count(*) from sync_engine.message_part p
+          where p.doc_source_id = s.doc_source_id and p.parked_reason is not null) as parked_items
 from sync_engine.sync_state s
 left join lateral (
     select started_at, outcome from sync_engine.sync_run where doc_source_id = s.doc_source_id order by seq desc limit 1
@@ -118,6 +142,12 @@ class PgMessageQueries:
     ) -> Sequence[dict[str, object]]:
         async with acquire_session(self._pool) as conn:
             return [dict(row) for row in await conn.fetch(_PARKED, tenant_id, before, doc_source_id, limit)]
+
+    async def retry_parked(self, tenant_id: str, reason: str, *, doc_source_id: str | None) -> tuple[int, int]:
+        async with open_transaction(self._pool) as conn:
+            items = await conn.execute(_RETRY_ITEMS, tenant_id, reason, doc_source_id)
+            parts = await conn.execute(_RETRY_PARTS, tenant_id, reason, doc_source_id)
+        return int(items.rpartition(" ")[2]), int(parts.rpartition(" ")[2])
 
 
 async def _add_parts(conn: DatabaseSession, messages: Sequence[asyncpg.Record]) -> list[dict[str, object]]:

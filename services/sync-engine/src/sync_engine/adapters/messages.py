@@ -1,18 +1,26 @@
 """Rows of `message` and `message_part`: what became of each mail and of each of its parts."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 import asyncpg
 
 from mailroom_common.events import DocSource, IngestionResult
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
-from sync_engine.domain.message_records import KnownMessage, MessageState, ProcessedMessage, StoredPart
+from sync_engine.domain.message_records import (
+    KnownMessage,
+    MessageState,
+    ParkedPart,
+    ProcessedMessage,
+    StoredPart,
+)
+from sync_engine.domain.run_planning import LAST_RETRY_DELAY, RETRY_DELAYS
 
 _FIND_KNOWN = """
 select m.message_id, m.state, m.folder_id, m.version, p.message_id is not null as is_parked
 from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
-where m.doc_source_id = $1 and m.message_id = any($2)
+where m.doc_source_id = $1 and m.message_id = any($2) and m.skip_reason is distinct from 'gone'
 union all
 select p.message_id, 'parked', null, null, true from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
@@ -23,7 +31,8 @@ select message_id, state, folder_id, version, false as is_parked from sync_engin
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
 """
 # Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
-# A row that exists stays as it is, but for an observed mail that changed and a parked one that could be processed now.
+# A row that exists stays as it is, but for an observed mail that changed, and for one that was parked or gone and could
+# be processed now.
 _UPSERT_MESSAGES = """
 insert into sync_engine.message as old (
     doc_source_id, message_id, tenant_id, state, skip_reason, folder_id, folder, internet_message_id, version,
@@ -48,9 +57,9 @@ on conflict (doc_source_id, message_id) do update set
     sender_address = coalesce(excluded.sender_address, old.sender_address),
     sender_name = coalesce(excluded.sender_name, old.sender_name),
     last_seen_at = excluded.last_seen_at,
-    processed_at = case when old.state = 'parked' then excluded.processed_at else old.processed_at end,
+    processed_at = case when old.state in ('parked', 'closed') then excluded.processed_at else old.processed_at end,
     closed_at = excluded.closed_at
-where old.state = 'parked'
+where old.state = 'parked' or (old.state = 'closed' and old.skip_reason = 'gone')
    or (excluded.state in ('observed', 'removed')
        and (old.state, old.version, old.folder_id)
            is distinct from (excluded.state, coalesce(excluded.version, old.version), excluded.folder_id))
@@ -59,12 +68,40 @@ returning message_id
 _INSERT_PARTS = """
 insert into sync_engine.message_part (
     doc_source_id, message_id, part_path, position, stored, skip_reason, attachment_id, filename, content_type,
-    size_bytes, content_sha256, blob_key)
+    size_bytes, content_sha256, blob_key, parked_reason, parked_detail, parked_seq, attempts, first_failed_at,
+    last_failed_at, next_attempt_at)
 select $1, p.message_id, p.part_path, p.position, p.attachment_id is not null, p.skip_reason, p.attachment_id,
-       p.filename, p.content_type, p.size_bytes, p.content_sha256, p.blob_key
+       p.filename, p.content_type, p.size_bytes, p.content_sha256, p.blob_key, p.parked_reason, p.parked_detail,
+       case when p.parked_reason is not null
+            then nextval(pg_get_serial_sequence('sync_engine.parked_item', 'seq')) end,
+       case when p.parked_reason <> 'not_fetched' then 1 else 0 end,
+       case when p.parked_reason is not null then $3::timestamptz end,
+       case when p.parked_reason is not null then $3::timestamptz end,
+       case p.parked_reason when 'not_fetched' then $3 else $3::timestamptz + ($4::interval[])[1] end
 from jsonb_to_recordset($2::jsonb) as p(
     message_id text, part_path text, position integer, skip_reason text, attachment_id text, filename text,
-    content_type text, size_bytes bigint, content_sha256 text, blob_key text)
+    content_type text, size_bytes bigint, content_sha256 text, blob_key text, parked_reason text, parked_detail text)
+"""
+# The message first, as a result of another of its parts does: of two that end at the same time one closes the message.
+_LOCK_RETRIED = """
+select from sync_engine.message where doc_source_id = $1 and message_id = any($2) order by message_id for update
+"""
+# Only what is still parked: another run may have tried it meanwhile, and what it stored is announced already.
+_UPDATE_RETRIED = """
+update sync_engine.message_part as old set
+    stored = p.attachment_id is not null, skip_reason = p.skip_reason, attachment_id = p.attachment_id,
+    filename = p.filename, content_type = p.content_type, size_bytes = p.size_bytes,
+    content_sha256 = p.content_sha256, blob_key = p.blob_key,
+    parked_reason = p.parked_reason, parked_detail = p.parked_detail, attempts = old.attempts + 1,
+    last_failed_at = case when p.parked_reason is null then old.last_failed_at else $3 end,
+    next_attempt_at = case when p.parked_reason is not null then $3::timestamptz
+        + coalesce(($4::interval[])[old.attempts + 1], $5::interval * (0.9 + 0.2 * random())) end
+from jsonb_to_recordset($2::jsonb) as p(
+    message_id text, part_path text, skip_reason text, attachment_id text, filename text, content_type text,
+    size_bytes bigint, content_sha256 text, blob_key text, parked_reason text, parked_detail text)
+where old.doc_source_id = $1 and old.message_id = p.message_id and old.part_path = p.part_path
+  and old.parked_reason is not null
+returning old.message_id, old.part_path
 """
 _LOCK_MESSAGE = """
 select m.doc_source_id, m.message_id from sync_engine.message m
@@ -81,7 +118,8 @@ _CLOSE_MESSAGE = """
 update sync_engine.message m set state = 'closed', closed_at = now()
 where m.doc_source_id = $1 and m.message_id = $2 and m.state = 'open' and not exists (
     select from sync_engine.message_part p
-    where p.doc_source_id = $1 and p.message_id = $2 and p.stored and p.result_occurred_at is null)
+    where p.doc_source_id = $1 and p.message_id = $2
+      and (p.parked_reason is not null or (p.stored and p.result_occurred_at is null)))
 """
 
 
@@ -136,10 +174,34 @@ async def upsert_messages(
     return frozenset(row["message_id"] for row in written)
 
 
-async def insert_parts(conn: DatabaseSession, source: DocSource, messages: Sequence[ProcessedMessage]) -> None:
+async def insert_parts(
+    conn: DatabaseSession, source: DocSource, messages: Sequence[ProcessedMessage], now: datetime
+) -> None:
     rows = [row for message in messages for row in _to_part_rows(message)]
     if rows:
-        await conn.execute(_INSERT_PARTS, source.doc_source_id, rows)
+        await conn.execute(_INSERT_PARTS, source.doc_source_id, rows, now, list(RETRY_DELAYS))
+
+
+async def update_retried_parts(
+    conn: DatabaseSession, source: DocSource, messages: Sequence[ProcessedMessage], now: datetime
+) -> list[ProcessedMessage]:
+    """Within the page transaction; returns the messages with those of their parts that are stored now."""
+    if not messages:
+        return []
+    ids = [message.message_id for message in messages]
+    await conn.fetch(_LOCK_RETRIED, source.doc_source_id, ids)
+    rows = [row for message in messages for row in _to_part_rows(message)]
+    updated = await conn.fetch(_UPDATE_RETRIED, source.doc_source_id, rows, now, list(RETRY_DELAYS), LAST_RETRY_DELAY)
+    written = {(row["message_id"], row["part_path"]) for row in updated}
+    for message_id in ids:
+        await conn.execute(_CLOSE_MESSAGE, source.doc_source_id, message_id)
+    return [
+        replace(
+            message,
+            parts=tuple(part for part in message.stored_parts if (message.message_id, part.part_path) in written),
+        )
+        for message in messages
+    ]
 
 
 async def mark_listed(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
@@ -186,6 +248,8 @@ def _to_part_rows(message: ProcessedMessage) -> list[dict[str, object]]:
                 "content_sha256": part.content_sha256,
                 "blob_key": part.blob_key,
             }
+        elif isinstance(part, ParkedPart):
+            row |= {"parked_reason": part.parked_reason, "parked_detail": part.detail}
         else:
             row["skip_reason"] = part.skip_reason
         rows.append(row)

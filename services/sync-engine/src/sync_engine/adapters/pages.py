@@ -10,7 +10,7 @@ from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, MAIL_EVENTS
 from sync_engine.adapters.cursors import move_cursor
-from sync_engine.adapters.messages import insert_parts, mark_listed, upsert_messages
+from sync_engine.adapters.messages import insert_parts, mark_listed, update_retried_parts, upsert_messages
 from sync_engine.adapters.parked_items import park_messages, resolve_items
 from sync_engine.adapters.uploads import delete_upload_records
 from sync_engine.domain.mail_events import map_attachment_event
@@ -31,18 +31,20 @@ class PgPages:
             await move_cursor(conn, source, update, now)
             new_ids = await upsert_messages(conn, source, update.messages, now)
             written = [message for message in update.messages if message.message_id in new_ids]
-            await insert_parts(conn, source, written)
-            await delete_upload_records(conn, update.messages)
-            await self._append_events(conn, source, update, written, now)
+            await insert_parts(conn, source, written, now)
+            retried = await update_retried_parts(conn, source, update.retried, now)
+            await delete_upload_records(conn, (*update.messages, *update.retried))
+            await self._append_events(conn, source, update, [*written, *retried], now)
             await resolve_items(conn, source, update)
             await park_messages(conn, source, update.failed, now)
             await mark_listed(conn, source, update.seen_message_ids, now)
-            if update.resets_back_off and (new_ids or update.leaves_page):
+            has_progress = new_ids or update.leaves_page or any(message.parts for message in retried)
+            if update.resets_back_off and has_progress:
                 await conn.execute(
                     "update sync_engine.sync_state set failed_attempts = 0 where doc_source_id = $1",
                     source.doc_source_id,
                 )
-        return CommittedPage(new_ids, sum(len(message.stored_parts) for message in written))
+        return CommittedPage(new_ids, sum(len(message.stored_parts) for message in (*written, *retried)))
 
     async def _append_events(
         self,

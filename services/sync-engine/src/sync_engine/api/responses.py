@@ -1,11 +1,13 @@
 """What the API answers: the shapes of its JSON, each with an example."""
 
 from datetime import datetime
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from sync_engine.domain.message_outcome import MessageOutcome
+from sync_engine.domain.message_records import ParkedReason
 
 _PART: JsonDict = {
     "part_path": "1",
@@ -46,9 +48,9 @@ class APIResponse(BaseModel):
 
 
 class PartResponse(APIResponse):
-    """`skip_reason` says why a part was not stored; `document_id`, `result_status` and `result_reason` are ingestion's.
+    """`skip_reason` says why a part was not stored, `parked_reason` why it is not yet: it is tried again.
 
-    `parked_reason` is null as long as parts are parked with their whole message only.
+    `document_id`, `result_status` and `result_reason` are ingestion's.
     """
 
     part_path: str
@@ -111,12 +113,25 @@ class ParkedItemResponse(APIResponse):
     doc_source_id: str
     tenant_id: str
     message_id: str
+    part_path: str | None = Field(description="Null: the whole message is parked.")
     reason: str
     detail: str | None
     attempts: int
     first_failed_at: datetime
     last_failed_at: datetime
     next_attempt_at: datetime | None
+
+
+class RetryRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    reason: ParkedReason = Field(description="What is parked for this reason is due at once.")
+    doc_source_id: UUID | None = Field(default=None, description="Without it: of all doc sources of the tenant.")
+
+
+class RetryResponse(APIResponse):
+    messages: int = Field(description="Whole messages that are due now and were not before.")
+    parts: int = Field(description="Single parts that are due now and were not before.")
 
 
 class SyncStateResponse(APIResponse):
@@ -134,5 +149,5 @@ class SyncStateResponse(APIResponse):
     last_run_started_at: datetime | None
     last_run_outcome: str | None
     open_messages: int = Field(description="Stored, and not every part has its result yet.")
-    parked_items: int
+    parked_items: int = Field(description="Messages and parts that are tried again.")
     missing_folders: list[str]

@@ -12,6 +12,8 @@ import asyncpg
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.blobs import BlobStore, open_blob_store
+from mailroom_common.budgets.store import SCHEMA as QUOTA_SCHEMA
+from mailroom_common.budgets.store import PgBudgets
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.directory import DocSourceDirectory
@@ -42,6 +44,7 @@ from sync_engine.handlers.answer_claims import AnswerClaims
 from sync_engine.handlers.apply_source_states import ApplySourceStates
 from sync_engine.handlers.record_results import RecordResults
 from sync_engine.handlers.reemit_attachments import ReemitAttachments
+from sync_engine.handlers.report_parked import ParkedReporter
 from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.run_sync import RunSync
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
@@ -121,6 +124,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(housekeeping.sweep_repeatedly(process.stopping, interval_s=_HOUSEKEEPING_INTERVAL_S))
             reemission = _build_reemission(settings, kafka, storage)
             tasks.create_task(reemission.reemit_repeatedly(process.stopping, interval_s=_REEMISSION_INTERVAL_S))
+            tasks.create_task(ParkedReporter(storage.repositories.parked_items).run_reports(process.stopping))
             applying = tasks.create_task(apply_states.apply_changes())
             started.set()
             await worker.run_worker(process.stopping, grace_s=settings.stop_grace_s)
@@ -158,7 +162,14 @@ async def _open_mail_readers(
     def count_sharers(mailbox: Mailbox) -> int:
         return directory.count_active_sources(mailbox.provider, mailbox.address)
 
-    opened = await stack.enter_async_context(open_providers(providers, settings, tokens, count_sharers=count_sharers))
+    # And so have the budgets of calls: neither a refresh nor a page holds up what every call may need.
+    quota_pool = await stack.enter_async_context(
+        open_pool(settings.token_database_url, application_name=f"{process.name}-quota", max_size=2)
+    )
+    await require_current_schema(quota_pool, QUOTA_SCHEMA)
+    opened = await stack.enter_async_context(
+        open_providers(providers, settings, tokens, budgets=PgBudgets(quota_pool), count_sharers=count_sharers)
+    )
     return opened.mail
 
 

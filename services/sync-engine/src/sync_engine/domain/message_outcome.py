@@ -11,7 +11,7 @@ from sync_engine.domain.message_records import MessageState
 class MessageOutcome(StrEnum):
     """Of a message; its parts say what became of each."""
 
-    WAITING = "waiting"  # stored, and not every part has its result yet
+    WAITING = "waiting"  # not every part has its result yet, or one is parked; then the reason says why
     FILED = "filed"  # at least one document was made of it, and none of them needs a person
     DUPLICATE = "duplicate"  # its documents were filed before, from another mail or part
     NEEDS_REVIEW = "needs_review"  # a person should look at a document of it
@@ -24,16 +24,16 @@ class MessageOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartResult:
-    """What the judgement needs of a part: its skip reason, or ingestion's result of it."""
+    """What the judgement needs of a part: why it is skipped or parked, or ingestion's result of it."""
 
     skip_reason: str | None = None
     result_status: str | None = None
     result_reason: str | None = None
+    parked_reason: str | None = None
     is_duplicate: bool = False
 
 
 _OUTCOME_OF_STATE = {
-    MessageState.OPEN: MessageOutcome.WAITING,
     MessageState.PARKED: MessageOutcome.PARKED,
     MessageState.OBSERVED: MessageOutcome.OBSERVED,
     MessageState.REMOVED: MessageOutcome.REMOVED,
@@ -44,6 +44,8 @@ def judge_outcome(
     state: MessageState, parts: Sequence[PartResult], *, skip_reason: str | None, parked_reason: str | None
 ) -> tuple[MessageOutcome, str | None]:
     """The outcome with its reason; a closed message that made no document always has one."""
+    if state is MessageState.OPEN:
+        return MessageOutcome.WAITING, _join_reasons([part.parked_reason for part in parts])
     if state is not MessageState.CLOSED:
         return _OUTCOME_OF_STATE[state], parked_reason if state is MessageState.PARKED else None
     for status, outcome in (("needs_review", MessageOutcome.NEEDS_REVIEW), ("failed", MessageOutcome.FAILED)):

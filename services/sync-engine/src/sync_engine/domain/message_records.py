@@ -13,18 +13,19 @@ _NEW_MAIL_AGE = timedelta(hours=1)
 
 
 class MessageState(StrEnum):
-    OPEN = "open"  # at least one stored part has no result yet
-    CLOSED = "closed"  # every stored part has a result, or none was stored
+    OPEN = "open"  # at least one stored part has no result yet, or a part is parked
+    CLOSED = "closed"  # every stored part has a result, or none was stored, and no part is parked
     PARKED = "parked"  # could not be fetched; tried again (`parked_item`)
     OBSERVED = "observed"  # an `observation` source: its metadata is known, nothing is stored
     REMOVED = "removed"  # an observed mail that was deleted
 
 
 class ParkedReason(StrEnum):
-    """Why a message could not be stored for now."""
+    """Why a message or a part could not be stored for now."""
 
     GONE = "gone"  # it was listed, and the provider no longer has it
-    ACCESS_DENIED = "access_denied"  # the provider refuses this message, though not the mailbox
+    NOT_FETCHED = "not_fetched"  # the quota was used up before this part, or others had failed: it is due at once
+    ACCESS_DENIED = "access_denied"  # the provider refuses this one, though not the mailbox
     REJECTED = "rejected"  # the provider's answer for it can be read by no retry
     PROVIDER_UNAVAILABLE = "provider_unavailable"  # the provider failed over it, perhaps only for a while
     CRASHED = "crashed"  # our own code failed over it
@@ -64,6 +65,18 @@ class SkippedPart:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ParkedPart:
+    """A part that could not be stored and is tried again. `detail` has nothing of the mail in it."""
+
+    part_path: str
+    filename: str | None
+    content_type: str | None
+    size_bytes: int | None
+    parked_reason: ParkedReason
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessedMessage:
     """A message to be written: with its parts, or as observed. `mail_events` go out only if its row is new or changes.
 
@@ -75,7 +88,7 @@ class ProcessedMessage:
     folder_id: str | None = None
     folder: str | None = None
     skip_reason: str | None = None
-    parts: tuple[StoredPart | SkippedPart, ...] = ()
+    parts: tuple[StoredPart | SkippedPart | ParkedPart, ...] = ()
     mail_events: tuple[MailEvent, ...] = ()
 
     @property
@@ -85,6 +98,10 @@ class ProcessedMessage:
     @property
     def stored_parts(self) -> tuple[StoredPart, ...]:
         return tuple(part for part in self.parts if isinstance(part, StoredPart))
+
+    @property
+    def parked_parts(self) -> tuple[ParkedPart, ...]:
+        return tuple(part for part in self.parts if isinstance(part, ParkedPart))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +122,25 @@ class ParkedItem:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DuePart:
+    """A parked part that is to be tried again."""
+
+    part: ParkedPart
+    attempts: int
+    first_failed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueMessage:
+    """A message with parked parts that are due; the folder is where it lay when it was judged."""
+
+    message_id: str
+    folder_id: str | None
+    folder: str | None
+    due_parts: tuple[DuePart, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageUpdate:
     """What one transaction writes: a batch of a page with its cursor, or messages alone.
 
@@ -115,6 +151,7 @@ class PageUpdate:
     read_cursor: Cursor | None = None
     next_cursor: Cursor | None = None
     messages: tuple[ProcessedMessage, ...] = ()
+    retried: tuple[ProcessedMessage, ...] = ()  # with those of their parts that were parked and tried again, no others
     failed: tuple[FailedMessage, ...] = ()
     seen_message_ids: tuple[str, ...] = ()
     resolved_item_ids: tuple[str, ...] = ()  # parked items that no longer are
@@ -130,7 +167,7 @@ class PageUpdate:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.messages or self.failed or self.resolved_item_ids)
+        return not (self.messages or self.retried or self.failed or self.resolved_item_ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +185,7 @@ class RunTally:
     new_messages: int = 0
     unannounced_messages: int = 0
     stored_parts: int = 0
-    parked_items: int = 0
+    parked_items: int = 0  # messages and parts
     progress_commits: int = 0  # those that stored a new message or left a page
 
 

@@ -30,7 +30,8 @@ class SkipReason(StrEnum):
     UNOPENED_ZIP = "unopened_zip"  # an archive; these are not opened yet
     UNOPENED_TNEF = "unopened_tnef"  # a winmail.dat; these are not opened yet
     UNOPENED_SMIME = "unopened_smime"  # an encrypted or opaquely signed mail; these are not opened yet
-    UNAVAILABLE = "unavailable"  # the provider does not hand out its bytes
+    UNAVAILABLE = "unavailable"  # the provider shows it in a form that names no way to its bytes
+    GONE = "gone"  # it could not be fetched, and then the mail had it no longer
 
 
 _SIGNATURE_TYPES = frozenset(

@@ -7,8 +7,15 @@ from datetime import datetime, timedelta
 from mailroom_common.events import DocSource, SyncReason
 from sync_engine.domain.message_records import RunKind, SyncState
 
-# How long a parked item rests, by the number of its failures; after the last, until a full run is asked for.
+# How long a parked message or part rests, by the number of its failures; after the last, about a day each time.
 RETRY_DELAYS = (timedelta(seconds=30), timedelta(minutes=5), timedelta(minutes=30), timedelta(hours=3))
+
+LAST_RETRY_DELAY = timedelta(days=1)
+# So many messages with something parked are tried again in one run: they must not take the quota of new mail.
+MAX_RETRIES_PER_RUN = 50
+# A message may be announced before it can be read; one that is gone so many times, for so long, is gone for good.
+_MAX_GONE_ATTEMPTS = 3
+_MIN_GONE_AGE = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +26,11 @@ class SyncTimings:
     max_clock_difference: timedelta = timedelta(minutes=5)
     # Younger mail may simply be ahead of its notification.
     announcement_delay: timedelta = timedelta(minutes=2)
+
+
+def is_gone_for_good(attempts: int, age: timedelta) -> bool:
+    """Of what was gone at each of `attempts`; `age` is the time since the first of them."""
+    return attempts >= _MAX_GONE_ATTEMPTS and age >= _MIN_GONE_AGE
 
 
 def choose_run_kind(state: SyncState, timings: SyncTimings, now: datetime) -> RunKind:

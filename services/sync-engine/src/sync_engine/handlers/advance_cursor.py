@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.errors import CursorRefused, PageTokenRefused, ProviderUnavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import RELIST_SCOPE
@@ -72,7 +73,9 @@ class AdvanceCursor:
                     raise ProviderUnavailable(f"the provider refuses every cursor of {scope}") from error
                 cursor = await self._fall_back(run, cursor, error)
                 continue
-            cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
+            # A round from nothing lists what was there before: new mail and renewals go first.
+            with mark_calls(is_old_mail=cursor.has_no_position):
+                cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
             if page.position is not None:
                 return
 

@@ -5,12 +5,21 @@ from collections.abc import Sequence
 from mailroom_common.blobs import BlobStore
 from mailroom_common.providers.types import Message, MessageSummary
 from sync_engine.domain.mail_filter import MailRejection, needs_html_to_judge, reject_mail
-from sync_engine.domain.message_records import MessageState, ProcessedMessage, SkippedPart, StoredPart
-from sync_engine.domain.parts import needs_html_body
+from sync_engine.domain.message_records import (
+    DueMessage,
+    MessageState,
+    ParkedPart,
+    ParkedReason,
+    ProcessedMessage,
+    SkippedPart,
+    StoredPart,
+)
+from sync_engine.domain.parts import SkipReason, needs_html_body
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
-from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.message_batches import MessageInterrupted, MessageRef, ProcessedBatch, process_each
 from sync_engine.handlers.store_part import StorePart
+from sync_engine.handlers.store_parts import StoreParts
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Uploads
 
@@ -19,7 +28,7 @@ class CollectMessages:
     """Writes nothing but blobs and their announcements: the rows are the caller's to commit."""
 
     def __init__(self, blobs: BlobStore, uploads: Uploads, *, max_concurrent: int) -> None:
-        self._parts = StorePart(blobs, uploads)
+        self._parts = StoreParts(StorePart(blobs, uploads))
         self._max_concurrent = max_concurrent
 
     async def collect_messages(self, run: SyncRun, watch: Watch, refs: Sequence[MessageRef]) -> ProcessedBatch:
@@ -61,21 +70,67 @@ class CollectMessages:
         )
 
     async def _process_parts(self, run: SyncRun, message: Message, location: MessageLocation) -> ProcessedMessage:
-        html = message.html_body or ""
-        rejection = reject_mail(message.summary, message.parts, run.source.profile, run.source.filter, html=html)
-        # One after the other: a message with a hundred parts must not hold a hundred streams open.
-        parts = [
-            await self._parts.store_part(run, message, part, html=html, rejection=rejection) for part in message.parts
-        ]
-        if not any(isinstance(part, StoredPart) for part in parts):
-            return _build_closed_message(message.summary, location, rejection, parts)
-        return ProcessedMessage(
+        """Raises MessageInterrupted, with what was stored before."""
+        rejection = _reject_message(run, message)
+        results = await self._parts.store_parts(run, message, message.parts, rejection=rejection)
+        if any(isinstance(part, StoredPart | ParkedPart) for part in results.parts):
+            processed = ProcessedMessage(
+                summary=clean_summary(message.summary),
+                state=MessageState.OPEN,
+                folder_id=location.folder_id,
+                folder=location.name,
+                parts=results.parts,
+            )
+        else:
+            processed = _build_closed_message(message.summary, location, rejection, results.parts)
+        if results.interruption:
+            raise MessageInterrupted(processed, results.interruption)
+        run.provider_failures.count_message(is_failing=results.is_provider_failing)
+        return processed
+
+    async def retry_parts(self, run: SyncRun, due: DueMessage) -> ProcessedMessage:
+        """The message with those of its parked parts that are due, as they are now.
+
+        Raises MessageInterrupted, and ItemGone where the message is gone.
+        """
+        message = await self._complete_message(run, await self._fetch_message(run, MessageRef(due.message_id)))
+        listed = {part.part_path: part for part in message.parts}
+        # Those that were tried least come first: where many fail, each has its turn.
+        order = sorted(due.due_parts, key=lambda due_part: due_part.attempts)
+        wanted = [listed[item.part.part_path] for item in order if item.part.part_path in listed]
+        results = await self._parts.store_parts(run, message, wanted, rejection=_reject_message(run, message))
+        tried = tuple(part for part in results.parts if not _is_untried(part))
+        missing = tuple(skip_missing_part(item.part) for item in order if item.part.part_path not in listed)
+        processed = ProcessedMessage(
             summary=clean_summary(message.summary),
             state=MessageState.OPEN,
-            folder_id=location.folder_id,
-            folder=location.name,
-            parts=tuple(parts),
+            folder_id=due.folder_id,
+            folder=due.folder,
+            parts=tried + missing,
         )
+        if results.interruption:
+            raise MessageInterrupted(processed, results.interruption)
+        return processed
+
+
+def _reject_message(run: SyncRun, message: Message) -> MailRejection | None:
+    profile, rules = run.source.profile, run.source.filter
+    return reject_mail(message.summary, message.parts, profile, rules, html=message.html_body or "")
+
+
+def _is_untried(part: StoredPart | SkippedPart | ParkedPart) -> bool:
+    return isinstance(part, ParkedPart) and part.parked_reason is ParkedReason.NOT_FETCHED
+
+
+def skip_missing_part(part: ParkedPart) -> SkippedPart:
+    """The mail has it no longer, or is gone itself."""
+    return SkippedPart(
+        part_path=part.part_path,
+        filename=part.filename,
+        content_type=part.content_type,
+        size_bytes=part.size_bytes,
+        skip_reason=SkipReason.GONE,
+    )
 
 
 def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool:
@@ -95,7 +150,7 @@ def _build_closed_message(
     summary: MessageSummary,
     location: MessageLocation,
     rejection: MailRejection | None,
-    parts: Sequence[StoredPart | SkippedPart] = (),
+    parts: Sequence[StoredPart | SkippedPart | ParkedPart] = (),
 ) -> ProcessedMessage:
     """No part is stored, so there is no result to wait for. The mail says why, or each of its parts does."""
     if rejection is None and not parts:

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from mailroom_common.budgets.waiting import find_wait_limit
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
-from mailroom_common.providers.waiting import find_wait_limit
 from sync_engine.domain.message_records import FailedMessage, PageUpdate, ParkedReason, ProcessedMessage
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Pages
@@ -42,6 +42,15 @@ class ProcessedBatch:
     interruption: MailroomError | None = None
 
 
+class MessageInterrupted(MailroomError):
+    """What the run has to end with came up in the middle of a message: what was done of it is kept."""
+
+    def __init__(self, processed: ProcessedMessage, interruption: MailroomError) -> None:
+        super().__init__(str(interruption))
+        self.processed = processed
+        self.interruption = interruption
+
+
 class MessageUnavailable(ProviderUnavailable):
     """The provider failed over one message: it may be the message's fault, or the provider's. The run ends, and the
     message is parked, so that the next run passes over it."""
@@ -69,6 +78,10 @@ async def process_each(
             index, ref = waiting.popleft()
             try:
                 results[index] = await _process_alone(run, ref, process_message)
+            except MessageInterrupted as interrupted:
+                results[index] = interrupted.processed
+                if not _costs_only_the_message(interrupted.interruption):
+                    interruptions.append(interrupted.interruption)
             except Throttled as error:
                 if throttles.may_try_again(index, error):
                     waiting.append((index, ref))
@@ -110,6 +123,11 @@ class _ThrottledMessages:
         """Others were served between its two refusals, so the throttle is not the mailbox's: it must not hold up the
         page for ever."""
         return index in self._seen and _may_wait_for(error) and len(self._results) > self._seen[index]
+
+
+def _costs_only_the_message(interruption: MailroomError) -> bool:
+    """The rest of the message is parked, and due at the end of this run."""
+    return isinstance(interruption, Throttled) and _may_wait_for(interruption)
 
 
 def _may_wait_for(error: Throttled) -> bool:

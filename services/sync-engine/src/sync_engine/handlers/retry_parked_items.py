@@ -1,10 +1,19 @@
 """Tries parked messages again, at the end of a run: by then the provider has shown that it answers."""
 
 from collections.abc import Sequence
-from datetime import timedelta
 
 from mailroom_common.logs import get_logger
-from sync_engine.domain.message_records import FailedMessage, MessageState, PageUpdate, ParkedItem
+from mailroom_common.providers.types import MessageSummary
+from sync_engine.domain.mail_filter import MailRejection
+from sync_engine.domain.message_records import (
+    FailedMessage,
+    MessageState,
+    PageUpdate,
+    ParkedItem,
+    ParkedReason,
+    ProcessedMessage,
+)
+from sync_engine.domain.run_planning import is_gone_for_good
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.collect_messages import CollectMessages
 from sync_engine.handlers.message_batches import CommitUpdates, MessageRef, MessageUnavailable, ProcessedBatch
@@ -13,10 +22,6 @@ from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Messages
 
 log = get_logger()
-
-# A message may be announced before it can be read; one that is gone so many times, for so long, is gone for good.
-_MAX_GONE_ATTEMPTS = 3
-_MIN_GONE_AGE = timedelta(minutes=5)
 
 
 class RetryParkedItems:
@@ -47,6 +52,7 @@ class RetryParkedItems:
 
     async def _commit_item(self, run: SyncRun, item: ParkedItem, batch: ProcessedBatch) -> None:
         failed = tuple(failure for failure in batch.failed if not _is_gone_for_good(run, item, failure))
+        messages = batch.messages
         if not failed:
             log.info(
                 "parked_item_resolved",
@@ -54,13 +60,19 @@ class RetryParkedItems:
                 message_id=item.message_id,
                 is_processed=bool(batch.messages),
             )
+            if batch.failed and not run.is_observing:
+                messages = (_close_as_gone(item),)
         resolved = () if failed else (item.message_id,)
-        await self._commits.commit_update(
-            run, PageUpdate(messages=batch.messages, failed=failed, resolved_item_ids=resolved)
-        )
+        await self._commits.commit_update(run, PageUpdate(messages=messages, failed=failed, resolved_item_ids=resolved))
 
 
 def _is_gone_for_good(run: SyncRun, item: ParkedItem, failure: FailedMessage) -> bool:
-    if {failure.reason, item.reason} != {"gone"} or item.attempts + 1 < _MAX_GONE_ATTEMPTS:
-        return False
-    return run.started_at - item.first_failed_at >= _MIN_GONE_AGE
+    is_gone = failure.reason == item.reason == ParkedReason.GONE
+    return is_gone and is_gone_for_good(item.attempts + 1, run.started_at - item.first_failed_at)
+
+
+def _close_as_gone(item: ParkedItem) -> ProcessedMessage:
+    """Shown with its reason; where a page shows the message again, it is collected as if it were new."""
+    return ProcessedMessage(
+        summary=MessageSummary(message_id=item.message_id), state=MessageState.CLOSED, skip_reason=MailRejection.GONE
+    )

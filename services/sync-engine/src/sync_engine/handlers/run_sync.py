@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from mailroom_common.blobs import BlobStore
+from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import (
     AccessDenied,
     ActionRequired,
@@ -18,7 +19,6 @@ from mailroom_common.events import Access, ConnectionKind, DocSource, DocSourceS
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.calls import UNNAMED_THROTTLE_S
 from mailroom_common.providers.ports import ChangeListing, MailReader
-from mailroom_common.providers.waiting import limit_waiting
 from mailroom_common.retries import backoff_s
 from sync_engine.domain.message_records import RunKind, SyncState
 from sync_engine.domain.run_outcomes import (
@@ -38,6 +38,7 @@ from sync_engine.handlers.message_batches import CommitUpdates
 from sync_engine.handlers.observe_messages import ObserveMessages
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.retry_parked_items import RetryParkedItems
+from sync_engine.handlers.retry_parked_parts import RetryParkedParts
 from sync_engine.handlers.sync_folders import FolderUnreadable, SyncFolders
 from sync_engine.handlers.sync_history import SyncHistory
 from sync_engine.handlers.sync_modified import SyncModified
@@ -107,6 +108,7 @@ class RunSync:
             commits=commits,
         )
         self._parked = RetryParkedItems(messages, collect, observe, commits)
+        self._parked_parts = RetryParkedParts(collect, commits)
 
     async def sync_mailbox(self, source: DocSource, *, reasons: frozenset[SyncReason]) -> RunOutcome:
         state = await self._states.raise_version_and_read_state(source)
@@ -195,11 +197,14 @@ class RunSync:
 
     async def _retry_parked_items(self, run: SyncRun, watch: Watch | None) -> None:
         # By the mark, not by the reasons: a run that fails is asked for again with other reasons, and the mark stays.
-        due = await self._due_items.list_due(
-            run.doc_source_id, run.started_at, include_resting=run.state.full_due_mark is not None
-        )
+        includes_resting = run.state.full_due_mark is not None
+        due = await self._due_items.list_due(run.doc_source_id, run.started_at, include_resting=includes_resting)
         if due:
             await self._parked.retry_items(run, watch or await self._watches.watch_saved_folders(run, ()), due)
+        await self._parked_parts.retry_parts(
+            run,
+            await self._due_items.list_due_parts(run.doc_source_id, run.started_at, include_resting=includes_resting),
+        )
 
     async def _require_action(self, run: SyncRun, error: ActionRequired) -> RunOutcome:
         kinds = (kind for error_type, kind in _CONNECTION_KINDS.items() if isinstance(error, error_type))

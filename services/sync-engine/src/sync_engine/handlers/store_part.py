@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import ItemGone
 from mailroom_common.events import derive_attachment_id, derive_blob_key
 from mailroom_common.providers.types import Message, Part
 from mailroom_common.providers.untrusted_text import clean_text
@@ -47,8 +46,6 @@ class StorePart:
                 if reason := skip_reason_by_content(part, kind, html=html):
                     return _skip_part(part, reason)
                 return await self._upload_part(run, message.summary.message_id, part, kind, _limit_size(head, chunks))
-        except ItemGone:
-            return _skip_part(part, SkipReason.UNAVAILABLE)
         except _PartTooLarge:
             return _skip_part(part, SkipReason.TOO_LARGE)
 

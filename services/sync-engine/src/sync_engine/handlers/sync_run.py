@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from mailroom_common.errors import ProviderUnavailable
 from mailroom_common.events import DocSource, Profile, SyncReason
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.providers.types import Mailbox, MessageSummary
@@ -10,6 +11,23 @@ from sync_engine.domain.message_records import CommittedPage, PageUpdate, RunTal
 from sync_engine.domain.run_planning import SyncTimings, is_unannounced
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+
+
+# So many messages in a row over whose parts the provider failed are no messages' own trouble any more.
+_MAX_FAILURES_IN_ROW = 3
+
+
+@dataclass(slots=True)
+class ProviderFailures:
+    """Messages in a row over whose parts the provider failed. It is counted within a run: so each run goes further."""
+
+    in_row: int = 0
+
+    def count_message(self, *, is_failing: bool) -> None:
+        """Raises ProviderUnavailable: it is the provider that is down, and nothing more is parked for that."""
+        self.in_row = self.in_row + 1 if is_failing else 0
+        if self.in_row >= _MAX_FAILURES_IN_ROW:
+            raise ProviderUnavailable("the provider fails over the parts of one message after the other")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +42,7 @@ class SyncRun:
     started_at: datetime
     timings: SyncTimings
     tally: RunTally = field(default_factory=RunTally)
+    provider_failures: ProviderFailures = field(default_factory=ProviderFailures)
 
     @property
     def doc_source_id(self) -> str:
@@ -47,7 +66,7 @@ class SyncRun:
         self.tally.new_messages += len(new)
         self.tally.progress_commits += bool(new or update.leaves_page)
         self.tally.stored_parts += committed.stored_parts
-        self.tally.parked_items += len(update.failed)
+        self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in new)
         self.tally.unannounced_messages += sum(
             is_unannounced(message.summary.received_at, self.reasons, self.state, self.timings, self.started_at)
             for message in new

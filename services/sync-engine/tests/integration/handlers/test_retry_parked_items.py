@@ -1,6 +1,7 @@
 """One mail that fails: tried again, parked with its reason, and no obstacle for the others."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -92,7 +93,28 @@ async def test_a_mail_that_stays_gone_is_done(engine: Engine, outlook: FakeOutlo
         engine.clock.now += wait
         await engine.complete_run(SyncReason.BACKSTOP)
     assert await engine.read_rows("parked_item") == []
-    assert await engine.read_rows("message") == []
+    message = await engine.read_row("message")
+    assert (message["state"], message["skip_reason"]) == ("closed", "gone")
+
+
+async def test_a_mail_that_was_gone_for_good_and_is_shown_again_is_collected(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await test_a_mail_that_stays_gone_is_done(engine, outlook)
+    del outlook.item_errors["gone"]
+    outlook.touch("gone")
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["gone"]
+    message = await engine.read_row("message")
+    assert (message["state"], message["skip_reason"]) == ("open", None)
+
+
+async def test_what_is_parked_is_shown_as_a_message_from_the_start(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("bad", File())
+    outlook.item_errors["bad"] = Rejected("400")
+    await engine.complete_run()
+    message = await engine.read_row("message")
+    assert (message["state"], message["parked_reason"]) == ("parked", "rejected")
 
 
 async def test_runs_for_all_that_are_repeated_within_seconds_lose_no_mail_that_is_readable_a_little_later(
@@ -132,25 +154,24 @@ async def test_a_mail_that_was_gone_often_within_moments_is_tried_again(engine: 
     assert (await engine.read_row("parked_item"))["attempts"] == 5
 
 
-async def test_an_item_that_fails_always_comes_to_rest_visibly(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_an_item_that_fails_always_is_tried_daily_for_ever(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("bad", File())
     outlook.item_errors["bad"] = Rejected("400")
     await engine.complete_run()
-    for wait in RETRY_DELAYS:
+    for wait in (*RETRY_DELAYS, timedelta(hours=27), timedelta(hours=27)):
+        outlook.calls.clear()
         engine.clock.now += wait
         await engine.complete_run(SyncReason.BACKSTOP)
-    parked = await engine.read_row("parked_item")
-    assert (parked["attempts"], parked["next_attempt_at"]) == (len(RETRY_DELAYS) + 1, None)
-    message = await engine.read_row("message")
-    assert (message["state"], message["parked_reason"]) == ("parked", "rejected")
-    engine.clock.pass_by(days=30)
+        assert outlook.calls["fetch"] == 1
+    assert (await engine.read_row("parked_item"))["attempts"] == len(RETRY_DELAYS) + 3
     outlook.calls.clear()
+    engine.clock.pass_by(hours=20)
     await engine.complete_run(SyncReason.BACKSTOP)
     assert outlook.calls["fetch"] == 0
 
 
 async def test_a_request_for_all_tries_what_rests_once_more(engine: Engine, outlook: FakeOutlook) -> None:
-    await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
+    await test_an_item_that_fails_always_is_tried_daily_for_ever(engine, outlook)
     del outlook.item_errors["bad"]
     await _asked_for_all(engine)
     await engine.complete_run(SyncReason.MANUAL)
@@ -162,7 +183,7 @@ async def test_a_request_for_all_tries_what_rests_once_more(engine: Engine, outl
 async def test_a_request_for_all_is_not_forgotten_when_its_first_run_fails(
     engine: Engine, outlook: FakeOutlook
 ) -> None:
-    await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
+    await test_an_item_that_fails_always_is_tried_daily_for_ever(engine, outlook)
     del outlook.item_errors["bad"]
     await _asked_for_all(engine)
     outlook.errors["folders"] = [ProviderUnavailable("503")]
@@ -179,7 +200,7 @@ async def test_a_request_for_all_is_not_forgotten_when_its_first_run_fails(
 async def test_a_mail_at_rest_that_nobody_watched_when_it_was_retried_is_collected_where_it_is_watched(
     engine: Engine, outlook: FakeOutlook
 ) -> None:
-    await test_an_item_that_fails_always_comes_to_rest_visibly(engine, outlook)
+    await test_an_item_that_fails_always_is_tried_daily_for_ever(engine, outlook)
     outlook.move("bad", "f-junk")
     del outlook.item_errors["bad"]
     await _asked_for_all(engine)

@@ -8,7 +8,6 @@ import pytest
 from fake_mailbox import PDF, FakeOutlook, File
 from sync_harness import Engine, doc_source, open_engine
 
-from mailroom_common.errors import ItemGone
 from sync_engine.domain.parts import MAX_PART_BYTES
 
 
@@ -48,12 +47,3 @@ async def test_a_part_that_is_no_document_is_left_after_its_first_bytes(engine: 
     await engine.complete_run()
     assert await engine.read_skip_reasons() == {"invoice.pdf": "not_a_document"}
     assert outlook.chunks_read == 1
-
-
-async def test_a_part_that_is_gone_is_unavailable_and_the_others_are_collected(
-    engine: Engine, outlook: FakeOutlook
-) -> None:
-    outlook.deliver("m1", File(filename="gone.pdf"), File(filename="there.pdf"))
-    outlook.errors["open_part"] = [ItemGone("404")]
-    await engine.complete_run()
-    assert await engine.read_skip_reasons() == {"gone.pdf": "unavailable", "there.pdf": None}

@@ -256,6 +256,7 @@ def test_reasons_are_the_words_that_users_know() -> None:
         "unopened_zip",
         "unopened_tnef",
         "unopened_smime",
+        "gone",
         "unavailable",
     }
 

@@ -8,6 +8,7 @@ from typing import cast
 import pytest
 from sync_harness import doc_source
 
+from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import (
     AccessDenied,
     ItemGone,
@@ -21,7 +22,6 @@ from mailroom_common.errors import (
 from mailroom_common.events import SyncReason
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.providers.types import MessageSummary
-from mailroom_common.providers.waiting import limit_waiting
 from sync_engine.domain.message_records import MessageState, ProcessedMessage, SyncState
 from sync_engine.domain.run_planning import SyncTimings
 from sync_engine.handlers.message_batches import MessageRef, MessageUnavailable, ProcessedBatch, process_each

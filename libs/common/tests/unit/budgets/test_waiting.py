@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from mailroom_common.providers.waiting import WaitLimit, find_wait_limit, limit_waiting
+from mailroom_common.budgets.waiting import WaitLimit, find_wait_limit, limit_waiting
 
 
 class Clock:

@@ -1,4 +1,4 @@
-"""How long a caller may wait for quota: one limit for all its calls, also for those that its tasks make."""
+"""How long a caller may wait for quota, and how urgent its calls are: for all of them, also those of its tasks."""
 
 import asyncio
 import time
@@ -52,3 +52,20 @@ def limit_waiting(seconds: float) -> Iterator[None]:
 def find_wait_limit() -> WaitLimit:
     """That of the run under way; a call outside any has one of its own."""
     return _current_limit.get() or WaitLimit(_SINGLE_CALL_WAIT_S)
+
+
+_is_old_mail: ContextVar[bool] = ContextVar("is_old_mail", default=False)
+
+
+@contextmanager
+def mark_calls(*, is_old_mail: bool) -> Iterator[None]:
+    """Calls for old mail leave a part of each quota to new mail and renewals."""
+    token = _is_old_mail.set(is_old_mail)
+    try:
+        yield
+    finally:
+        _is_old_mail.reset(token)
+
+
+def is_old_mail() -> bool:
+    return _is_old_mail.get()

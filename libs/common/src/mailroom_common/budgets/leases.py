@@ -1,0 +1,91 @@
+"""Units of a budget in this process: leased in blocks, and spent call by call."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from mailroom_common.budgets.waiting import WaitLimit, is_old_mail
+from mailroom_common.budgets.window import Lease, LeaseWindow, UnitLimit
+from mailroom_common.errors import Throttled
+
+_MAX_ACCOUNTS = 50_000
+
+
+class Budgets(Protocol):
+    """Where units are leased from."""
+
+    async def lease_units(self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int) -> Lease: ...
+
+
+class LocalBudgets:
+    """Budgets of this process alone: for tests, and for tools that run beside nothing."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._windows: OrderedDict[str, LeaseWindow] = OrderedDict()
+
+    async def lease_units(self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int) -> Lease:
+        window = self._windows.pop(name, None) or LeaseWindow()
+        self._windows[name] = window
+        if len(self._windows) > _MAX_ACCOUNTS:
+            self._windows.popitem(last=False)
+        return window.lease_units(limit, self._clock(), at_least=at_least, at_most=at_most, reserve=reserve)
+
+
+@dataclass(slots=True)
+class _Account:
+    """What this process has left of a block. Calls for new mail and for old mail each have a queue."""
+
+    left: int = 0
+    users: int = 0
+    queues: tuple[asyncio.Lock, asyncio.Lock] = field(default_factory=lambda: (asyncio.Lock(), asyncio.Lock()))
+
+
+class LeasedUnits:
+    """In memory for the mailboxes used last: what is left of the others counts as spent."""
+
+    def __init__(self, budgets: Budgets, *, max_accounts: int = _MAX_ACCOUNTS) -> None:
+        self._budgets = budgets
+        self._max_accounts = max_accounts
+        self._accounts: OrderedDict[str, _Account] = OrderedDict()
+
+    async def spend_units(self, name: str, limit: UnitLimit, units: int, wait_limit: WaitLimit) -> None:
+        """Raises Throttled where that takes longer than `wait_limit` has left; then nothing is spent."""
+        account = self._accounts.pop(name, None) or _Account()
+        self._accounts[name] = account
+        self._forget_oldest()
+        account.users += 1
+        try:
+            is_old = is_old_mail()
+            # One at a time: otherwise a small call would overtake a large one for ever.
+            async with account.queues[is_old]:
+                while account.left < units:
+                    await self._lease_block(account, name, limit, units, wait_limit)
+                account.left -= units
+        finally:
+            account.users -= 1
+
+    async def _lease_block(
+        self, account: _Account, name: str, limit: UnitLimit, units: int, wait_limit: WaitLimit
+    ) -> None:
+        lease = await self._budgets.lease_units(
+            name,
+            limit,
+            at_least=units - account.left,
+            at_most=max(limit.block_units, units - account.left),
+            reserve=limit.reserved_units if is_old_mail() else 0,
+        )
+        account.left += lease.units
+        if lease.wait_s and not await wait_limit.wait(lease.wait_s):
+            raise Throttled("the provider's quota is used up for now", retry_after_s=lease.wait_s)
+
+    def _forget_oldest(self) -> None:
+        if len(self._accounts) > self._max_accounts:
+            name = next(iter(self._accounts))
+            # One that is in use stays, at the young end: its queue must not be forgotten.
+            account = self._accounts.pop(name)
+            if account.users:
+                self._accounts[name] = account

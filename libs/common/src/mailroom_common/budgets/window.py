@@ -1,0 +1,80 @@
+"""The rule of a budget: never more than its limit within any window of time, counted in slices."""
+
+from dataclasses import dataclass, field
+from math import floor
+
+SLICES = 60
+"""Of one window. The slice under way and 60 before it are counted, 61/60 of a window: so no window, whenever it starts,
+has more than the limit, and a steady caller gets 60/61 of it."""
+
+_BLOCK_SHARE = 100
+_RESERVE_SHARE = 20
+_BLOCK_HOLDERS = 2  # sync-engine's worker and subscription-manager
+
+
+@dataclass(frozen=True, slots=True)
+class UnitLimit:
+    """So many units, or calls, within any window of so many seconds."""
+
+    units: int
+    window_s: float = 60.0
+
+    @property
+    def block_units(self) -> int:
+        """What a process leases at once: an idle mailbox then needs no lease for each of its runs."""
+        return max(1, self.units // _BLOCK_SHARE)
+
+    @property
+    def leasable_units(self) -> int:
+        """A block may be spent long after it was leased, so what each holder may have left does not count as free."""
+        return max(1, self.units - _BLOCK_HOLDERS * self.block_units)
+
+    @property
+    def reserved_units(self) -> int:
+        """What old mail leaves free, so that new mail and renewals never meet a window that is spent."""
+        return self.units // _RESERVE_SHARE
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """`wait_s` is when enough units come back where there are none now; it may then still be too early, as others lease
+    too."""
+
+    units: int
+    wait_s: float = 0.0
+
+
+@dataclass(slots=True)
+class LeaseWindow:
+    """`leased` are the units of the newest slice and of those before it. `now` is seconds of a clock that all who
+    share the budget have in common."""
+
+    slice_number: int = 0
+    leased: list[int] = field(default_factory=lambda: [0] * (SLICES + 1))
+
+    def lease_units(self, limit: UnitLimit, now: float, *, at_least: int, at_most: int, reserve: int) -> Lease:
+        self._advance(floor(now * SLICES / limit.window_s))
+        # A call that costs more than all there is goes alone rather than never.
+        needed = min(at_least, limit.leasable_units - reserve)
+        free = limit.leasable_units - reserve - sum(self.leased)
+        if free < needed:
+            return Lease(0, self._measure_wait_s(limit, now, missing=needed - free))
+        units = max(at_least, min(at_most, free))
+        self.leased[0] += units
+        return Lease(units)
+
+    def _advance(self, slice_number: int) -> None:
+        """Never back: a clock that was set back counts into the newest slice until it has caught up."""
+        steps = min(max(0, slice_number - self.slice_number), SLICES + 1)
+        self.slice_number = max(self.slice_number, slice_number)
+        if steps:
+            self.leased = [0] * steps + self.leased[: SLICES + 1 - steps]
+
+    def _measure_wait_s(self, limit: UnitLimit, now: float, *, missing: int) -> float:
+        slice_s = limit.window_s / SLICES
+        for age in range(SLICES, -1, -1):
+            missing -= self.leased[age]
+            if missing <= 0:
+                break
+        leaves_at = (self.slice_number + SLICES + 1 - age) * slice_s
+        return max(leaves_at - now, 0.001)

@@ -1,0 +1,74 @@
+import asyncio
+
+import pytest
+
+from mailroom_common.budgets.leases import LeasedUnits, LocalBudgets
+from mailroom_common.budgets.waiting import WaitLimit, mark_calls
+from mailroom_common.budgets.window import Lease, UnitLimit
+from mailroom_common.errors import Throttled
+
+LIMIT = UnitLimit(6_000)
+
+
+class CountedBudgets(LocalBudgets):
+    def __init__(self) -> None:
+        super().__init__()
+        self.leases = 0
+
+    async def lease_units(self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int) -> Lease:
+        self.leases += 1
+        await asyncio.sleep(0)
+        return await super().lease_units(name, limit, at_least=at_least, at_most=at_most, reserve=reserve)
+
+
+async def test_idle_mailbox_leases_once_for_many_runs() -> None:
+    budgets = CountedBudgets()
+    units = LeasedUnits(budgets)
+    for _ in range(30):
+        await units.spend_units("mailbox", LIMIT, 2, WaitLimit(0))
+    assert budgets.leases == 1
+
+
+async def test_calls_at_once_never_spend_more_than_was_leased() -> None:
+    budgets, granted = CountedBudgets(), 0
+    units, limit = LeasedUnits(budgets), UnitLimit(1000)
+
+    async def call(number: int) -> None:
+        nonlocal granted
+        with mark_calls(is_old_mail=number % 2 == 0):
+            await units.spend_units("mailbox", limit, 20, WaitLimit(0))
+        granted += 20
+
+    results = await asyncio.gather(*[call(number) for number in range(200)], return_exceptions=True)
+    assert {type(result) for result in results} == {type(None), Throttled}
+    assert 0.9 * 980 <= granted <= 980
+
+
+async def test_wait_that_the_caller_may_not_make_is_a_throttle_and_spends_nothing() -> None:
+    budgets = LocalBudgets()
+    first, second = LeasedUnits(budgets), LeasedUnits(budgets)
+    limit = UnitLimit(100)
+    await first.spend_units("mailbox", limit, 90, WaitLimit(0))
+    for _ in range(3):
+        with pytest.raises(Throttled) as caught:
+            await second.spend_units("mailbox", limit, 20, WaitLimit(10))
+        assert caught.value.retry_after_s is not None
+        assert 50 < caught.value.retry_after_s <= 62
+    await second.spend_units("mailbox", limit, 5, WaitLimit(0))
+
+
+async def test_old_mail_leaves_units_to_new_mail() -> None:
+    units, limit = LeasedUnits(LocalBudgets()), UnitLimit(1000)
+    with mark_calls(is_old_mail=True):
+        await units.spend_units("mailbox", limit, 920, WaitLimit(0))
+        with pytest.raises(Throttled):
+            await units.spend_units("mailbox", limit, 20, WaitLimit(0))
+    await units.spend_units("mailbox", limit, 20, WaitLimit(0))
+
+
+async def test_what_is_left_of_a_mailbox_that_is_forgotten_counts_as_spent() -> None:
+    budgets = CountedBudgets()
+    units = LeasedUnits(budgets, max_accounts=2)
+    for name in ("one", "two", "three", "one"):
+        await units.spend_units(name, LIMIT, 2, WaitLimit(0))
+    assert budgets.leases == 4

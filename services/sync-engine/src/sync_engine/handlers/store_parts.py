@@ -1,0 +1,123 @@
+"""Stores the parts of one mail: a part that fails is parked by itself, and the others become documents at once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected, Throttled
+from mailroom_common.logs import get_logger
+from mailroom_common.providers.types import Message, Part
+from mailroom_common.providers.untrusted_text import clean_text
+from sync_engine.domain.mail_filter import MailRejection
+from sync_engine.domain.message_records import ParkedPart, ParkedReason, SkippedPart, StoredPart
+from sync_engine.domain.untrusted_text import clean_filename
+from sync_engine.handlers.store_part import StorePart
+from sync_engine.handlers.sync_run import SyncRun
+
+log = get_logger()
+
+# After so many parts in a row over which the provider failed, the others of the mail are parked without a call.
+_MAX_FAILURES_IN_ROW = 3
+
+_REASONS: dict[type[MailroomError], ParkedReason] = {
+    ItemGone: ParkedReason.GONE,
+    AccessDenied: ParkedReason.ACCESS_DENIED,
+    Rejected: ParkedReason.REJECTED,
+    ProviderUnavailable: ParkedReason.PROVIDER_UNAVAILABLE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PartResults:
+    """What became of each part, in their order. `interruption` is the throttle that kept the last ones from being
+    fetched: they are parked for that, and what was done before it is kept."""
+
+    parts: tuple[StoredPart | SkippedPart | ParkedPart, ...]
+    interruption: Throttled | None = None
+
+    @property
+    def has_stored(self) -> bool:
+        return any(isinstance(part, StoredPart) for part in self.parts)
+
+    @property
+    def has_parked(self) -> bool:
+        return any(isinstance(part, ParkedPart) for part in self.parts)
+
+    @property
+    def is_provider_failing(self) -> bool:
+        """Whether the provider failed over a part, and gave the bytes of none."""
+        parked = {part.parked_reason for part in self.parts if isinstance(part, ParkedPart)}
+        return ParkedReason.PROVIDER_UNAVAILABLE in parked and not self.has_stored
+
+
+class StoreParts:
+    def __init__(self, store_part: StorePart) -> None:
+        self._store_part = store_part
+
+    async def store_parts(
+        self, run: SyncRun, message: Message, parts: Sequence[Part], *, rejection: MailRejection | None
+    ) -> PartResults:
+        """One after the other: a message with a hundred parts must not hold a hundred streams open.
+
+        Raises what concerns the whole run; a throttle only where nothing was stored before it.
+        """
+        results: list[StoredPart | SkippedPart | ParkedPart] = []
+        failures_in_row = 0
+        for number, part in enumerate(parts):
+            if failures_in_row >= _MAX_FAILURES_IN_ROW:
+                results.append(park_part(part, ParkedReason.NOT_FETCHED, "others before it had failed"))
+                continue
+            try:
+                result = await self._store_or_park(run, message, part, rejection)
+            except Throttled as error:
+                if not any(isinstance(stored, StoredPart) for stored in results):
+                    raise
+                rest = [park_part(unread, ParkedReason.NOT_FETCHED, str(error)) for unread in parts[number:]]
+                return PartResults((*results, *rest), interruption=error)
+            results.append(result)
+            failures_in_row = failures_in_row + 1 if _is_provider_failure(result) else 0
+        return PartResults(tuple(results))
+
+    async def _store_or_park(
+        self, run: SyncRun, message: Message, part: Part, rejection: MailRejection | None
+    ) -> StoredPart | SkippedPart | ParkedPart:
+        html = message.html_body or ""
+        try:
+            return await self._store_part.store_part(run, message, part, html=html, rejection=rejection)
+        except Exception as error:
+            reason = find_parked_reason(error)
+            if reason is None:
+                raise
+            if reason is ParkedReason.CRASHED:
+                ids = {"doc_source_id": run.doc_source_id, "message_id": message.summary.message_id}
+                # A bug of ours; the part is parked and its mail goes on without it.
+                log.exception("part_crashed", part_path=part.part_path, **ids)
+            return park_part(part, reason, describe_error(error))
+
+
+def find_parked_reason(error: Exception) -> ParkedReason | None:
+    """Why one message or part is parked for this; None: the error concerns the whole run."""
+    for error_type, reason in _REASONS.items():
+        if isinstance(error, error_type):
+            return reason
+    # Untrusted input finds every bug: one part that crashes us must not keep the others from being stored.
+    return None if isinstance(error, MailroomError) else ParkedReason.CRASHED
+
+
+def describe_error(error: Exception) -> str:
+    """Errors that nobody foresaw may quote the mail: only the name of their type is kept."""
+    return str(error) if isinstance(error, MailroomError) else type(error).__name__
+
+
+def park_part(part: Part, reason: ParkedReason, detail: str) -> ParkedPart:
+    return ParkedPart(
+        part_path=part.part_path,
+        filename=clean_filename(part.filename),
+        content_type=clean_text(part.content_type),
+        size_bytes=part.size_bytes,
+        parked_reason=reason,
+        detail=detail,
+    )
+
+
+def _is_provider_failure(result: StoredPart | SkippedPart | ParkedPart) -> bool:
+    return isinstance(result, ParkedPart) and result.parked_reason is ParkedReason.PROVIDER_UNAVAILABLE

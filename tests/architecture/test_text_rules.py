@@ -1,0 +1,272 @@
+"""Rules that read untrusted text take a time in proportion to its length, whatever stands in it.
+
+A regular expression does its steps in C, where nothing counts them. What is asserted is how the processor's time grows:
+a text of sixteen times the length may take twice sixteen times as long, above a floor that is far beyond any noise.
+"""
+
+import gc
+import io
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import orjson
+import pytest
+from code_rules import Module
+
+import ingestion.domain.archive as archive
+import ingestion.extract.rule_based as rule_based
+import ingestion.readers.einvoice as einvoice
+import mailroom_common.providers.charsets as charsets
+import mailroom_common.providers.headers as headers
+import mailroom_common.providers.http as http
+import mailroom_common.providers.json_answers as json_answers
+import mailroom_common.tracing as tracing
+import mailroom_gmail.base64url as base64url
+import mailroom_gmail.mapping as gmail_mapping
+import mailroom_outlook.mapping as outlook_mapping
+import sync_engine.domain.content as content
+import sync_engine.domain.document_words as document_words
+import sync_engine.domain.mail_filter as mail_filter
+import sync_engine.domain.parts as parts
+import sync_engine.domain.untrusted_text as untrusted_text
+import webhook_gateway.api.graph_body as graph_body
+from ingestion.domain.transcript import TextCell, TextLine, Transcript
+from mailroom_common.errors import MailroomError
+from mailroom_common.events import Profile, SourceFilter
+from mailroom_common.providers.types import Message, MessageSummary, Part, PartKind
+
+ROOT = Path(__file__).parents[2]
+LENGTHS = (400, 6_400, 102_400)  # each sixteen times the one before
+FLOOR_S = 0.25
+
+KINDS = {
+    "combining marks": "\u0301\u0327",
+    "marks on letters": "e\u0301\u0323",
+    "blanks": " ",
+    "lines": " \n",
+    "digits": "1",
+    "digits in groups": "1 ",
+    "dots": ".",
+    "dots between digits": "1.",
+    "dashes": "- ",
+    "letters": "a",
+    "capitals": "DE12",
+    "at signs": "a@",
+    "open comments": "(a",
+    "comments": "(())",
+    "open brackets": "<[",
+    "quotes": '"\\',
+    "encoded words": "=?utf-8?q?a?= ",
+    "open encoded words": "=?a?q?",
+    "punycode": "=?punycode?q?a-b?= ",
+    "content ids": "cid:",
+    "paths": "/messages",
+    "parameters": ";a=",
+}
+
+
+@dataclass
+class Rule:
+    """A module with a rule, and how a text comes to it."""
+
+    module: str
+    read: Callable[[str], object]
+
+
+def page_of(text: str) -> Transcript:
+    """All text in one cell, and its beginning in a row of long cells and in short lines."""
+    pieces = [text[start : start + 1000] for start in range(0, min(len(text), 5000), 1000)]
+    rows = [[text], pieces, *([text[start : start + 60]] * 2 for start in range(0, min(len(text), 240), 60))]
+    return Transcript(
+        "application/pdf",
+        1,
+        tuple(
+            TextLine(
+                0, 12.0 * number, 10.0, tuple(TextCell(cell, 90.0 * at, 90.0 * at + 80) for at, cell in enumerate(row))
+            )
+            for number, row in enumerate(rows)
+        ),
+    )
+
+
+def read_page(text: str) -> object:
+    file = orjson.dumps(page_of(text).to_json())
+    return rule_based.classify_document(io.BytesIO(file), {}), rule_based.extract_invoice(io.BytesIO(file), {})
+
+
+def read_e_invoice(text: str) -> object:
+    safe = text.replace("&", "").replace("<", "")
+    party = f"<TradeParty><Name>x {safe} x</Name><SpecifiedTaxRegistration><ID schemeID='VA'>{safe}</ID>"
+    party += "</SpecifiedTaxRegistration></TradeParty>"
+    agreement = "".join(party.replace("TradeParty", f"{side}TradeParty") for side in ("Seller", "Buyer"))
+    xml = f"""<CrossIndustryInvoice><ExchangedDocument><ID>{safe}</ID><TypeCode>{safe}</TypeCode>
+        <IssueDateTime>{safe}</IssueDateTime></ExchangedDocument><SupplyChainTradeTransaction>
+        <ApplicableHeaderTradeAgreement>{agreement}</ApplicableHeaderTradeAgreement></SupplyChainTradeTransaction>
+        </CrossIndustryInvoice>"""
+    return einvoice.parse_invoice_xml(xml.encode())
+
+
+def summary_of(text: str) -> MessageSummary:
+    values = dict.fromkeys(("list-id", "precedence", "auto-submitted", "content-type"), text)
+    return MessageSummary(message_id="1", subject=text, sender_address=text, sender_name=text, headers=values)
+
+
+def part_of(text: str, content_id: str | None = None) -> Part:
+    return Part(part_path="1", kind=PartKind.FILE, filename=text, content_type=text, content_id=content_id or text)
+
+
+def judge_part(text: str) -> object:
+    pictures = [part_of("a.png", f"{number}") for number in range(50)]
+    return (
+        parts.skip_reason_by_name(part_of(text)),
+        parts.needs_html_body(part_of(text)),
+        [parts.skip_reason_by_content(picture, content.ContentKind.PNG, html=text) for picture in pictures],
+    )
+
+
+def judge_mail(text: str) -> object:
+    summary, rules = summary_of(text), SourceFilter(sender_deny=["a.example"], sender_allow=["b.example"])
+    mail_filter.is_bounce(summary)
+    mail_filter.is_automated(summary)
+    return mail_filter.reject_mail(summary, [part_of(text)], Profile.INVOICE, rules, html=text)
+
+
+def map_outlook(text: str) -> Message:
+    message = {
+        "id": "1",
+        "subject": text,
+        "from": {"emailAddress": {"name": text, "address": text}},
+        "receivedDateTime": text,
+        "categories": [text],
+        "internetMessageHeaders": [{"name": "List-Id", "value": text}],
+        "body": {"contentType": "html", "content": text},
+    }
+    attachment = {"id": text, "name": text, "contentType": text, "size": text, "contentId": text}
+    summary, listed = outlook_mapping.build_summary(message), outlook_mapping.build_parts([attachment])
+    return Message(summary, listed, outlook_mapping.read_html(message))
+
+
+def map_gmail(text: str) -> Message:
+    named = ("From", "Subject", "Message-ID", "Content-Type", "Content-Disposition", "Content-ID", "List-Id")
+    payload = {
+        "mimeType": "multipart/mixed",
+        "headers": [{"name": name, "value": text} for name in named],
+        "parts": [{"mimeType": text, "filename": text, "headers": [{"name": name, "value": text} for name in named]}],
+    }
+    html = {"headers": [{"name": "Content-Type", "value": "text/html; charset=punycode"}]}
+    summary = gmail_mapping.build_summary({"id": "1", "internalDate": text, "historyId": text, "payload": payload})
+    body = gmail_mapping.decode_text(html, b"\xff" + text.encode())
+    return Message(summary, gmail_mapping.build_parts(payload), body)
+
+
+def read_wait(text: str) -> object:
+    value = httpx.Headers({"Retry-After": text.replace("\n", " ").encode("ascii", "replace").decode()})
+    return http.parse_retry_after_s(value, now=datetime(2026, 11, 28, tzinfo=UTC))
+
+
+RULES = {
+    "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
+    "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
+    "pages": Rule("ingestion.extract", read_page),
+    "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
+    "charsets": Rule("mailroom_common.providers.charsets", charsets.find_codec),
+    "headers": Rule("mailroom_common.providers.headers", headers.decode_words),
+    "addresses": Rule("mailroom_common.providers.headers", headers.parse_address),
+    "error codes": Rule("mailroom_common.providers.http", http.sanitize_code),
+    "waits": Rule("mailroom_common.providers.http", read_wait),
+    "JSON": Rule(
+        "mailroom_common.providers.json_answers",
+        lambda text: json_answers.parse_json(b'["\\ud83d", ' + json.dumps(text).encode() + b"]"),
+    ),
+    "traces": Rule("mailroom_common.tracing", tracing.bind_traceparent),
+    "base64": Rule("mailroom_gmail.base64url", lambda text: base64url.decode(text)),
+    "Gmail's messages": Rule("mailroom_gmail.mapping", map_gmail),
+    "Graph's messages": Rule("mailroom_outlook.mapping", map_outlook),
+    "first bytes": Rule("sync_engine.domain.content", lambda text: content.detect_content_kind(text.encode())),
+    "words": Rule(
+        "sync_engine.domain.document_words", lambda text: document_words.mentions_document(Profile.CONTRACT_NOTE, text)
+    ),
+    "mails": Rule("sync_engine.domain.mail_filter", judge_mail),
+    "parts": Rule("sync_engine.domain.parts", judge_part),
+    "file names": Rule("sync_engine.domain.untrusted_text", untrusted_text.clean_filename),
+    "pushes": Rule(
+        "webhook_gateway.api.graph_body",
+        lambda text: graph_body.parse_graph_body(json.dumps({"value": [{"resource": text}]}).encode()),
+    ),
+}
+
+# What is read there is our own, an operator's, or has a form that was checked before.
+NOT_UNTRUSTED = {
+    "ingestion.handlers.record_attachment",  # our own events
+    "mailroom_cli.outside_checks",  # what an operator writes
+    "mailroom_cli.replay",  # what an operator writes
+    "mailroom_cli.settings",  # settings
+    "mailroom_common.blobs",  # settings
+    "mailroom_common.kafka.codec",  # names of classes
+    "mailroom_common.transport_security",  # settings
+    "mailroom_gmail.errors",  # a provider's error, 64 KB at most, by patterns that begin with a constant
+    "mailroom_outlook.errors",  # the same
+    "webhook_gateway.adapters.google_public_keys",  # Google's header, by a pattern that begins with a constant
+    "webhook_gateway.settings",  # settings
+}
+_LIBRARIES = {"re", "unicodedata", "email.header", "email.utils", "email.message", "urllib.parse.unquote"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rule", RULES)
+def test_time_grows_no_faster_than_the_text(rule: str, kind: str) -> None:
+    before_s = 0.0
+    for length in LENGTHS:
+        text = (KINDS[kind] * length)[:length]
+        bound_s = 2 * 16 * before_s + FLOOR_S
+        taken_s = min_time_s(RULES[rule].read, text, enough_s=bound_s)
+        assert taken_s <= bound_s, f"{length} characters take {taken_s:.2f} s, a sixteenth of them {before_s:.3f} s"
+        before_s = taken_s
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("provider", [map_outlook, map_gmail])
+def test_no_text_comes_long_out_of_a_mapping(provider: Callable[[str], Message], kind: str) -> None:
+    message = provider((KINDS[kind] * LENGTHS[-1])[: LENGTHS[-1]])
+    for fields in (asdict(message.summary), *(asdict(part) for part in message.parts)):
+        for name, value in fields.items():
+            values = value.values() if isinstance(value, dict) else value if isinstance(value, tuple) else [value]
+            assert all(len(text) <= 1000 for text in values if isinstance(text, str)), name
+
+
+def test_every_module_that_takes_texts_apart_is_among_the_rules() -> None:
+    known = {rule.module for rule in RULES.values()} | NOT_UNTRUSTED
+    found = {module.name for module in list_modules() if _LIBRARIES & set(module.imported_names())}
+    missing = {name for name in found if not any(name == module or name.startswith(f"{module}.") for module in known)}
+    assert not missing, "add a rule that feeds them, or say here why what they read is not untrusted"
+
+
+def list_modules() -> Iterator[Module]:
+    """Of the product, those that may take a text apart."""
+    words = {library.rpartition(".")[2] for library in _LIBRARIES - {"re"}} | {"import re\n"}
+    for folder in (*ROOT.glob("libs/*/src"), *ROOT.glob("services/*/src"), ROOT / "cli/src"):
+        for file in folder.rglob("*.py"):
+            if any(word in file.read_text() for word in words):
+                name = ".".join(file.relative_to(folder).with_suffix("").parts)
+                yield Module(name.removesuffix(".__init__"), file, file.stem == "__init__")
+
+
+def min_time_s(read: Callable[[str], object], text: str, *, enough_s: float) -> float:
+    """The processor's time of this thread alone, again where it seems too much: the machine may have been busy."""
+    taken: list[float] = []
+    gc.disable()
+    try:
+        while not taken or (min(taken) > enough_s and len(taken) < 3):
+            started = time.thread_time()
+            with suppress(MailroomError, ValueError):  # a refusal is an answer
+                read(text)
+            taken.append(time.thread_time() - started)
+    finally:
+        gc.enable()
+    return min(taken)
