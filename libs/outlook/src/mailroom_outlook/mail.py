@@ -4,7 +4,7 @@ Every call asks for immutable ids: an id then survives a move within the mailbox
 notifications and attachments are one another's. Source: providers/graph.md 9 and 10.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 
@@ -28,11 +28,13 @@ from mailroom_common.providers.types import (
     SummaryPage,
 )
 from mailroom_outlook.errors import build_delta_mapper, map_refusal
+from mailroom_outlook.expanding import PartExpansion
 from mailroom_outlook.folders import GraphFolders
 from mailroom_outlook.graph_calls import IMMUTABLE_IDS, build_user_path, follow_pages, open_graph_calls, quote_segment
 from mailroom_outlook.mapping import (
     BODY_SELECT,
     CONTENT_ID_SELECT,
+    EXPAND_PARTS,
     LIST_SELECT,
     PART_SELECT,
     SUMMARY_SELECT,
@@ -67,7 +69,7 @@ class GraphMail:
         self._base = base
         self._calls = open_graph_calls(http, base, tokens, quota)
         self._folders = GraphFolders(self._calls, base)
-        self._supports_content_id = True  # until Graph says otherwise
+        self._expansion = PartExpansion()
 
     async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]:
         return await self._folders.list_tree(mailbox, build_user_path(mailbox))
@@ -75,6 +77,7 @@ class GraphMail:
     async def list_changes(
         self, mailbox: Mailbox, scope: str, _start_at: datetime, *, position: str | None, page_token: str | None
     ) -> ChangePage:
+        # Never expanded: Graph would ignore the nested select there and send whole contents (graph.md 10.1).
         # A delta that is filtered by time ends at 5,000 messages: all come, and the caller passes over the old.
         link = page_token or position
         call = ProviderCall(
@@ -99,7 +102,13 @@ class GraphMail:
         raise ProviderUnavailable("Graph's delta page says neither how to go on nor that it ended")
 
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
-        """A page by value. Where more items share one time than a page holds, their pages are read on by link."""
+        """A page by value, with the parts. Where more items share one time than a page holds, their pages are read on
+        by link."""
+        return await self._expansion.read_expanded(
+            mailbox, lambda expands: self._list_modified(mailbox, since, {"$expand": EXPAND_PARTS} if expands else {})
+        )
+
+    async def _list_modified(self, mailbox: Mailbox, since: datetime, expand: Mapping[str, str]) -> SummaryPage:
         call = ProviderCall(
             name="list",
             path=f"{build_user_path(mailbox)}/messages",
@@ -108,7 +117,9 @@ class GraphMail:
                 "$orderby": "lastModifiedDateTime",
                 "$select": LIST_SELECT,
                 "$top": str(_LIST_PAGE),
+                **expand,
             },
+            limit_bytes=_MESSAGE_LIMIT_BYTES,
         )
         found: list[MessageSummary] = []
         async for page in follow_pages(self._calls, self._base, mailbox, call):
@@ -131,34 +142,45 @@ class GraphMail:
             with_body = with_parts = False
         summary, html = known, None
         if with_body or summary is None or not _is_complete(summary):
-            payload = await self._calls.fetch_json(
-                mailbox,
-                ProviderCall(
-                    name="message",
-                    path=_build_message_path(mailbox, message_id),
-                    query={"$select": BODY_SELECT if with_body else LIST_SELECT},
-                    limit_bytes=_MESSAGE_LIMIT_BYTES,
-                ),
-            )
+            payload = await self._fetch_payload(mailbox, message_id, with_body=with_body, with_parts=with_parts)
             summary = build_summary(payload)
             html = read_html(payload) if with_body else None
         if with_parts is None:
             with_parts = bool(summary.has_attachments)
-        parts = await self._list_parts(mailbox, message_id) if with_parts else ()
+        if not with_parts:
+            return Message(summary, (), html)
+        parts = summary.parts if summary.parts is not None else await self._list_parts(mailbox, message_id)
         return Message(summary, parts, html)
+
+    async def _fetch_payload(
+        self, mailbox: Mailbox, message_id: str, *, with_body: bool, with_parts: bool | None
+    ) -> Payload:
+        """With the parts, unless they are certainly not wanted: they cost no further call."""
+
+        async def read(expands: bool) -> Payload:
+            call = ProviderCall(
+                name="message",
+                path=_build_message_path(mailbox, message_id),
+                query={
+                    "$select": BODY_SELECT if with_body else LIST_SELECT,
+                    **({"$expand": EXPAND_PARTS} if expands else {}),
+                },
+                limit_bytes=_MESSAGE_LIMIT_BYTES,
+            )
+            return await self._calls.fetch_json(mailbox, call)
+
+        return await (read(False) if with_parts is False else self._expansion.read_expanded(mailbox, read))
 
     async def _list_parts(self, mailbox: Mailbox, message_id: str) -> tuple[Part, ...]:
         """Without their bytes, which a list would bring along unless it selects.
 
         `contentId` belongs to the derived type and is asked for by a cast. Whether every Graph takes that is not
-        certain (graph.md 10.2): the first 400 is remembered, and parts then come without it.
+        certain (graph.md 10.2): where it answers 400, these parts come without it.
         """
-        if self._supports_content_id:
-            try:
-                return await self._list_parts_with(mailbox, message_id, CONTENT_ID_SELECT, _map_select_refusal)
-            except _UnknownMember:
-                self._supports_content_id = False
-        return await self._list_parts_with(mailbox, message_id, PART_SELECT, map_refusal)
+        try:
+            return await self._list_parts_with(mailbox, message_id, CONTENT_ID_SELECT, _map_select_refusal)
+        except _UnknownMember:
+            return await self._list_parts_with(mailbox, message_id, PART_SELECT, map_refusal)
 
     async def _list_parts_with(
         self, mailbox: Mailbox, message_id: str, select: str, map_refusal: RefusalMapper

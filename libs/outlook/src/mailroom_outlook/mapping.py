@@ -39,6 +39,7 @@ LIST_SELECT = f"{SUMMARY_SELECT},internetMessageHeaders"
 BODY_SELECT = f"{LIST_SELECT},body"
 PART_SELECT = "id,name,contentType,size,isInline,lastModifiedDateTime"
 CONTENT_ID_SELECT = f"{PART_SELECT},microsoft.graph.fileAttachment/contentId"
+EXPAND_PARTS = f"attachments($select={CONTENT_ID_SELECT})"
 
 _KINDS = {
     "#microsoft.graph.itemattachment": PartKind.MESSAGE,
@@ -69,7 +70,18 @@ def build_summary(message: Payload) -> MessageSummary:
         categories=read_texts(message.get("categories")),
         version=read_text(message.get("changeKey")) or read_text(message.get("@odata.etag")),
         headers=select_filter_headers(headers) if isinstance(headers, list) else None,
+        parts=_read_expanded_parts(message),
     )
+
+
+def _read_expanded_parts(message: Payload) -> tuple[Part, ...] | None:
+    """None where they did not come along, or not all of them."""
+    attachments = message.get("attachments")
+    if not isinstance(attachments, list) or "attachments@odata.nextLink" in message:
+        return None
+    if not attachments and message.get("hasAttachments"):
+        return None
+    return build_parts(item for item in attachments if isinstance(item, Mapping))
 
 
 def read_html(message: Payload) -> str:

@@ -51,6 +51,9 @@ def page(*items: dict[str, object], **links: str) -> httpx.Response:
     return httpx.Response(200, json={"value": list(items), **{f"@odata.{name}": link for name, link in links.items()}})
 
 
+NO_FILES: dict[str, Any] = {"hasAttachments": False}
+
+
 async def changes(
     graph: GraphMail, mailbox: Mailbox, position: str | None = None, page_token: str | None = None
 ) -> Any:
@@ -311,14 +314,54 @@ async def test_observed_mailbox_is_never_asked_for_bodies_or_attachments(
     assert "body" not in wire.requests[0].url.params["$select"]
 
 
-async def test_cast_that_is_refused_is_left_out_from_then_on(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+async def test_cast_that_is_refused_is_left_out_of_that_call_alone(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
     refused = httpx.Response(400, json={"error": {"code": "RequestBroker--ParseUri"}})
     known = MessageSummary(message_id="m", received_at=START_AT, folder_id="f", has_attachments=True, headers={})
-    wire.plays(refused, page({"id": "a1"}), page({"id": "a1"}))
-    for _ in range(2):
-        message = await graph.fetch_message(outlook, "m", known)
-        assert message.parts[0].content_id is None
-    assert ["contentId" in str(request.url) for request in wire.requests] == [True, False, False]
+    wire.plays(refused, page({"id": "a1"}), page({"id": "a1", "contentId": "c1"}))
+    found = [(await graph.fetch_message(outlook, "m", known)).parts[0].content_id for _ in range(2)]
+    assert found == [None, "c1"]
+    assert ["contentId" in str(request.url) for request in wire.requests] == [True, False, True]
+
+
+async def test_parts_that_come_with_a_list_cost_no_further_call(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.plays(page(item(1, attachments=[{"id": "a1", "name": "invoice.pdf"}]), item(2, attachments=[], **NO_FILES)))
+    first, second = (await graph.list_modified(outlook, START_AT)).summaries
+    message = await graph.fetch_message(outlook, "AAMk1=", first, with_parts=True)
+    assert [part.filename for part in message.parts] == ["invoice.pdf"]
+    assert (await graph.fetch_message(outlook, "AAMk2=", second, with_parts=True)).parts == ()
+    assert len(wire.requests) == 1
+    expand = wire.requests[0].url.params["$expand"]
+    assert expand.startswith("attachments($select=id,name,")
+    assert expand.endswith(",microsoft.graph.fileAttachment/contentId)")
+
+
+async def test_parts_that_come_with_a_single_message_cost_no_further_call(
+    graph: GraphMail, wire: Any, outlook: Mailbox
+) -> None:
+    wire.plays(httpx.Response(200, json=item(1, attachments=[{"id": "a1"}])))
+    assert len((await graph.fetch_message(outlook, "AAMk1=", with_parts=True)).parts) == 1
+    assert len(wire.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "incomplete",
+    [{}, {"attachments": []}, {"attachments": [{"id": "a1"}], "attachments@odata.nextLink": "https://…"}],
+    ids=["none came along", "none though the mail has some", "more on another page"],
+)
+async def test_parts_that_did_not_all_come_along_are_listed(
+    graph: GraphMail, wire: Any, outlook: Mailbox, incomplete: dict[str, Any]
+) -> None:
+    wire.plays(httpx.Response(200, json=item(1, **incomplete)), page({"id": "a1"}, {"id": "a2"}))
+    assert len((await graph.fetch_message(outlook, "AAMk1=", with_parts=True)).parts) == 2
+
+
+async def test_delta_and_observed_mailbox_are_never_expanded(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:
+    wire.answer = lambda _request: page(item(1), deltaLink=f"{BASE}/d")
+    await changes(graph, outlook)
+    await graph.list_modified(replace(outlook, profile=Profile.OBSERVATION), START_AT)
+    assert not any("$expand" in request.url.params for request in wire.requests)
 
 
 async def test_deleted_message_is_gone(graph: GraphMail, wire: Any, outlook: Mailbox) -> None:

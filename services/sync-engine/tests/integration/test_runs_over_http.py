@@ -46,13 +46,22 @@ class Site:
     def address(self) -> str:
         return self.engine.source.address or ""
 
-    async def deliver(self, subject: str = "Invoice 17", *, folder: str | None = None, is_inline: bool = False) -> str:
+    async def deliver(
+        self,
+        subject: str = "Invoice 17",
+        *,
+        folder: str | None = None,
+        is_inline: bool = False,
+        files: int = 1,
+    ) -> str:
         mail = EmailMessage()
         mail["From"], mail["To"], mail["Subject"] = "billing@supplier.example", self.address, subject
         mail["Message-ID"] = f"<{uuid4()}@supplier.example>"
         mail.set_content("The document is attached.")
         disposition = "inline" if is_inline else "attachment"
-        mail.add_attachment(PDF, "application", "pdf", filename="invoice.pdf", disposition=disposition)
+        for number in range(files):
+            name = f"invoice-{number}.pdf"
+            mail.add_attachment(PDF, "application", "pdf", filename=name, disposition=disposition)
         (message_id,) = await self.sandbox.control.deliver_mail(mail.as_bytes(), self.address, folder=folder)
         return message_id
 
@@ -114,12 +123,14 @@ async def test_a_woken_mailbox_with_nothing_new_costs_one_call(site: Site) -> No
     assert len(await site.calls_of(SyncReason.NOTIFICATION)) == 1
 
 
-async def test_a_new_mail_costs_three_calls(site: Site) -> None:
-    """What is new; the message or its parts; the bytes. Gmail sends small parts along."""
+async def test_a_new_mail_costs_its_files_and_its_share_of_a_list(site: Site) -> None:
+    """Graph: the list brings the parts along. Gmail: the history, and the message, which brings small files along."""
     await site.engine.complete_run(SyncReason.CONNECT)
-    await site.deliver()
-    assert len(await site.calls_of(SyncReason.NOTIFICATION)) <= 3
-    assert len(await site.engine.collected_mails()) == 1
+    for files in (0, 1, 3):
+        await site.deliver(files=files)
+        calls = await site.calls_of(SyncReason.NOTIFICATION)
+        assert len(calls) == (1 + files if site.engine.source.provider == "outlook" else 2)
+    assert len(await site.engine.read_attachments()) == 4
 
 
 async def test_an_inline_document_is_found_though_graph_says_no_attachments(site: Site) -> None:

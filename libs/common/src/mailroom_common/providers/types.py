@@ -101,6 +101,7 @@ class MessageSummary:
     categories: tuple[str, ...] = ()
     version: str | None = None
     headers: dict[str, str] | None = field(default=None, hash=False)  # lower-case names; only those a filter needs
+    parts: "tuple[Part, ...] | None" = None  # None: the list did not tell them
 
 
 class ChangeKind(StrEnum):
