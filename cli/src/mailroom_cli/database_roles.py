@@ -27,6 +27,11 @@ from mailroom_common.tokens.store import SCHEMA as TOKENS
 READ = "select"
 WRITE = "select, insert, update, delete"
 CLAIM = "select, insert, update"  # what the contract with the outside job needs
+# `POST /parked-items/retry` says when parked rows are tried again.
+RETRY_COLUMNS = {
+    "sync_engine.parked_item": "update (next_attempt_at)",
+    "sync_engine.message_part": "update (next_attempt_at)",
+}
 SHARED_SCHEMA = "bo_airflow"
 SHARED_TABLE = "email_ingestion_state"
 _SCRAM_ITERATIONS = 4096
@@ -43,10 +48,12 @@ _NOT_ORDINARY = {
 
 @dataclass(frozen=True, slots=True)
 class RoleRights:
-    """`schemas` and `shared_table` are privileges on tables; an optional role may be missing."""
+    """`schemas` and `shared_table` are privileges on tables, `columns` those on single columns of a table; an optional
+    role may be missing."""
 
     setting: str
     schemas: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, str] = field(default_factory=dict)
     shared_table: str | None = None
     is_optional: bool = False
 
@@ -54,7 +61,7 @@ class RoleRights:
 ROLES = (
     RoleRights("role_subscription_manager", {"subscription_manager": WRITE, TOKENS: WRITE, QUOTA: WRITE}),
     RoleRights("role_sync_engine", {"sync_engine": WRITE, TOKENS: WRITE, QUOTA: WRITE}, shared_table=CLAIM),
-    RoleRights("role_sync_engine_api", {"sync_engine": READ}, is_optional=True),
+    RoleRights("role_sync_engine_api", {"sync_engine": READ}, columns=RETRY_COLUMNS, is_optional=True),
     RoleRights("role_ingestion", {"ingestion": WRITE}),
     RoleRights("role_outside_job", shared_table=CLAIM, is_optional=True),
 )
@@ -175,6 +182,9 @@ def _build_statements(role: RoleRights, name: str, schemas: frozenset[str]) -> I
             # Tables of later migrations.
             yield f"alter default privileges in schema {schema} grant {rights} on tables to {to}"
             yield f"revoke insert, update, delete on {schema}.schema_migrations from {to}"
+        for table, privilege in role.columns.items():
+            if table.startswith(f"{schema}."):
+                yield f"grant {privilege} on {table} to {to}"
         if rights == WRITE:
             yield f"grant usage on all sequences in schema {schema} to {to}"
             yield f"alter default privileges in schema {schema} grant usage on sequences to {to}"

@@ -25,7 +25,8 @@ class MigrateSettings(DatabaseSettings):
     role_sync_engine: str = "mailroom_sync_engine"
     # Password that `--create-roles` gives it.
     role_sync_engine_password: SecretStr | None = None
-    # Postgres role of sync-engine's API, which only reads; where there is none, the API uses the worker's.
+    # Postgres role of sync-engine's API, which reads, and sets when parked rows are tried again; where there is none,
+    # the API uses the worker's.
     role_sync_engine_api: str = "mailroom_sync_engine_api"
     # Password that `--create-roles` gives it; without one it is not created.
     role_sync_engine_api_password: SecretStr | None = None

@@ -116,6 +116,19 @@ def test_each_role_has_its_rights_and_no_other(site: Site) -> None:
     assert found == expected
 
 
+def test_the_api_of_messages_may_say_when_parked_rows_are_tried_again_and_nothing_else(site: Site) -> None:
+    columns = site.fetch(
+        "select table_name, column_name from information_schema.column_privileges"
+        " where grantee = $1 and privilege_type = 'UPDATE'",
+        site.role("sync_engine_api"),
+    )
+    found = {(row["table_name"], row["column_name"]) for row in columns}
+    assert found == {("message_part", "next_attempt_at"), ("parked_item", "next_attempt_at")}
+    site.fetch("update sync_engine.parked_item set next_attempt_at = now()", as_role="sync_engine_api")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        site.fetch("update sync_engine.parked_item set reason = 'x'", as_role="sync_engine_api")
+
+
 def test_sequences_are_for_those_who_write(site: Site) -> None:
     site.fetch("create sequence sync_engine.later")
     rows = site.fetch(

@@ -122,6 +122,12 @@ COALESCER_REQUESTS = Counter(
 COALESCER_NOTIFICATIONS = Counter(
     "mailroom_coalescer_notifications_total", "Notifications that the coalescer received."
 )
+SYNC_PARKED = Gauge(
+    "mailroom_sync_parked",
+    "What could not be stored and is tried again, by reason and kind (`message`, `part`). Every worker reports the "
+    "same.",
+    ["reason", "kind"],
+)
 COALESCER_RECOVERY_RECORDS_LEFT = Gauge(
     "mailroom_coalescer_recovery_records_left",
     "Changelog records that the coalescer still has to read before it takes notifications again; 0 while it works.",

@@ -150,6 +150,10 @@ class ParkedItems(Protocol):
         self, doc_source_id: str, now: datetime, *, include_resting: bool
     ) -> Sequence[DueMessage]: ...
 
+    async def count_by_reason(self) -> Mapping[tuple[str, str], int]:
+        """Of all doc sources, by reason and kind (`message` or `part`)."""
+        ...
+
 
 class Uploads(Protocol):
     async def record_upload_start(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from mailroom_common.postgres import DatabaseSession, acquire_session
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 
 # A deleted source shows nothing from its first moment on: to delete its rows may take minutes.
 _MESSAGES = """
@@ -74,6 +74,17 @@ union all
  order by p.parked_seq desc limit $4)
 order by seq desc limit $4
 """
+# Due at once: the next run of each doc source takes them, as many as one run may.
+_RETRY_ITEMS = """
+update sync_engine.parked_item set next_attempt_at = now()
+where tenant_id = $1 and reason = $2 and ($3::text is null or doc_source_id = $3) and next_attempt_at > now()
+"""
+_RETRY_PARTS = """
+update sync_engine.message_part p set next_attempt_at = now()
+from sync_engine.message m
+where m.doc_source_id = p.doc_source_id and m.message_id = p.message_id and m.tenant_id = $1
+  and p.parked_reason = $2 and ($3::text is null or p.doc_source_id = $3) and p.next_attempt_at > now()
+"""
 _SYNC_STATES = """
 select s.doc_source_id, s.tenant_id, s.source_state, s.full_due_mark is not null as is_full_run_due,
        s.refused_generation is not null and s.refused_generation >= s.grant_generation as is_grant_refused,
@@ -131,6 +142,12 @@ class PgMessageQueries:
     ) -> Sequence[dict[str, object]]:
         async with acquire_session(self._pool) as conn:
             return [dict(row) for row in await conn.fetch(_PARKED, tenant_id, before, doc_source_id, limit)]
+
+    async def retry_parked(self, tenant_id: str, reason: str, *, doc_source_id: str | None) -> tuple[int, int]:
+        async with open_transaction(self._pool) as conn:
+            items = await conn.execute(_RETRY_ITEMS, tenant_id, reason, doc_source_id)
+            parts = await conn.execute(_RETRY_PARTS, tenant_id, reason, doc_source_id)
+        return int(items.rpartition(" ")[2]), int(parts.rpartition(" ")[2])
 
 
 async def _add_parts(conn: DatabaseSession, messages: Sequence[asyncpg.Record]) -> list[dict[str, object]]:

@@ -1,6 +1,6 @@
 """Messages and parts that could not be processed, and when each is tried again."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from itertools import groupby
 
@@ -40,6 +40,12 @@ from due join sync_engine.message m on m.doc_source_id = $1 and m.message_id = d
 join sync_engine.message_part p on p.doc_source_id = $1 and p.message_id = due.message_id
 where p.parked_reason is not null order by due.next_attempt_at, p.message_id, p.position
 """
+_COUNT_BY_REASON = """
+select reason, 'message' as kind, count(*) from sync_engine.parked_item group by reason
+union all
+select parked_reason, 'part', count(*) from sync_engine.message_part where parked_reason is not null
+group by parked_reason
+"""
 # Beyond the last of the growing delays about a day, for ever; spread out, so that what failed together does not return
 # together.
 _PARK = """
@@ -78,6 +84,11 @@ class PgParkedItems:
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(_LIST_DUE_PARTS, doc_source_id, now, include_resting, rested, MAX_RETRIES_PER_RUN)
         return [_to_due_message(list(group)) for _, group in groupby(rows, key=lambda row: row["message_id"])]
+
+    async def count_by_reason(self) -> Mapping[tuple[str, str], int]:
+        async with acquire_session(self._pool) as conn:
+            rows = await conn.fetch(_COUNT_BY_REASON)
+        return {(row["reason"], row["kind"]): row["count"] for row in rows}
 
 
 def _to_due_message(rows: Sequence[asyncpg.Record]) -> DueMessage:

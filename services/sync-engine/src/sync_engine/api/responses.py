@@ -1,11 +1,13 @@
 """What the API answers: the shapes of its JSON, each with an example."""
 
 from datetime import datetime
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from sync_engine.domain.message_outcome import MessageOutcome
+from sync_engine.domain.message_records import ParkedReason
 
 _PART: JsonDict = {
     "part_path": "1",
@@ -118,6 +120,18 @@ class ParkedItemResponse(APIResponse):
     first_failed_at: datetime
     last_failed_at: datetime
     next_attempt_at: datetime | None
+
+
+class RetryRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    reason: ParkedReason = Field(description="What is parked for this reason is due at once.")
+    doc_source_id: UUID | None = Field(default=None, description="Without it: of all doc sources of the tenant.")
+
+
+class RetryResponse(APIResponse):
+    messages: int = Field(description="Whole messages that are due now and were not before.")
+    parts: int = Field(description="Single parts that are due now and were not before.")
 
 
 class SyncStateResponse(APIResponse):

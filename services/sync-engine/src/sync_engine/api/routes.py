@@ -14,6 +14,8 @@ from sync_engine.api.responses import (
     APIResponse,
     MessageResponse,
     ParkedItemResponse,
+    RetryRequest,
+    RetryResponse,
     SyncRunResponse,
     SyncStateResponse,
 )
@@ -38,6 +40,10 @@ class MessageQueries(Protocol):
     async def list_parked_items(
         self, tenant_id: str, *, before: int, doc_source_id: str | None, limit: int
     ) -> Sequence[dict[str, object]]: ...
+
+    async def retry_parked(self, tenant_id: str, reason: str, *, doc_source_id: str | None) -> tuple[int, int]:
+        """Have what is parked for the reason due at once; how many messages and parts that changes."""
+        ...
 
     async def list_sync_states(
         self, tenant_id: str, *, after: str, doc_source_id: str | None, limit: int
@@ -64,6 +70,8 @@ def build_router(queries: MessageQueries, keys: APIKeys) -> APIRouter:
     viewer = Annotated[Caller, Depends(require_role(keys, Role.VIEWER))]
     _add_message_routes(router, queries, viewer)
     _add_sync_routes(router, queries, viewer)
+    operator = Annotated[Caller, Depends(require_role(keys, Role.OPERATOR))]
+    _add_parked_routes(router, queries, viewer, operator)
     return router
 
 
@@ -124,6 +132,13 @@ def _add_sync_routes(router: APIRouter, queries: MessageQueries, viewer: Any) ->
         page = [SyncStateResponse.model_validate(row) for row in rows[:limit]]
         return ListPage(items=page, next_cursor=page[-1].doc_source_id if len(rows) > limit else None)
 
+
+def _add_parked_routes(
+    router: APIRouter,
+    queries: MessageQueries,
+    viewer: Any,
+    operator: Any,  # Any: both are an annotated Caller
+) -> None:
     @router.get("/parked-items", summary="Mails and parts that could not be fetched or stored, newest first")
     async def list_parked_items(
         caller: viewer, doc_source_id: DocSourceFilter = None, limit: Limit = 50, cursor: Cursor = None
@@ -133,6 +148,15 @@ def _add_sync_routes(router: APIRouter, queries: MessageQueries, viewer: Any) ->
             caller.tenant_id, before=_decode_cursor(cursor), doc_source_id=_as_text(doc_source_id), limit=limit + 1
         )
         return _build_page(ParkedItemResponse, rows, limit)
+
+    @router.post("/parked-items/retry", summary="Try again what is parked for a reason, over all doc sources")
+    async def retry_parked_items(caller: operator, request: RetryRequest) -> RetryResponse:
+        """The next run of each doc source takes them, so many messages a run that new mail does not wait: within the
+        backstop interval, sooner with `POST /doc-sources/{id}/sync`."""
+        messages, parts = await queries.retry_parked(
+            caller.tenant_id, request.reason, doc_source_id=_as_text(request.doc_source_id)
+        )
+        return RetryResponse(messages=messages, parts=parts)
 
 
 def _judge_message(row: dict[str, object]) -> dict[str, object]:

@@ -13,7 +13,7 @@ SCHEMA = "sync_engine"
 
 
 async def run(settings: MessagesAPISettings, process: Process) -> None:
-    """Reads the worker's tables; writes nothing and needs no Kafka."""
+    """Reads the worker's tables and needs no Kafka; it writes when parked rows are tried again, and nothing else."""
     async with open_pool(
         settings.database_url, application_name=process.name, max_size=settings.database_pool_size
     ) as pool:

@@ -44,6 +44,7 @@ from sync_engine.handlers.answer_claims import AnswerClaims
 from sync_engine.handlers.apply_source_states import ApplySourceStates
 from sync_engine.handlers.record_results import RecordResults
 from sync_engine.handlers.reemit_attachments import ReemitAttachments
+from sync_engine.handlers.report_parked import ParkedReporter
 from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.run_sync import RunSync
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
@@ -123,6 +124,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(housekeeping.sweep_repeatedly(process.stopping, interval_s=_HOUSEKEEPING_INTERVAL_S))
             reemission = _build_reemission(settings, kafka, storage)
             tasks.create_task(reemission.reemit_repeatedly(process.stopping, interval_s=_REEMISSION_INTERVAL_S))
+            tasks.create_task(ParkedReporter(storage.repositories.parked_items).run_reports(process.stopping))
             applying = tasks.create_task(apply_states.apply_changes())
             started.set()
             await worker.run_worker(process.stopping, grace_s=settings.stop_grace_s)

@@ -29,7 +29,10 @@ async def bench(postgres_url: str) -> AsyncIterator[Bench]:
 
 @pytest.fixture
 async def client(bench: Bench) -> AsyncIterator[httpx.AsyncClient]:
-    keys = ",".join(f"{tenant}:viewer:{sha256(f'key-{tenant}'.encode()).hexdigest()}" for tenant in ("t1", "t2"))
+    keys = ",".join(
+        f"{tenant}:{role}:{sha256(f'key-{tenant}'.encode()).hexdigest()}"
+        for tenant, role in (("t1", "viewer"), ("t2", "viewer"), ("o1", "operator"), ("o2", "operator"))
+    )
     app = build_service_app(Process("test"), title="test")
     app.include_router(build_router(PgMessageQueries(bench.pool), APIKeys.parse_keys(keys)))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test") as http:
@@ -221,3 +224,67 @@ async def test_a_deleted_source_shows_nothing_while_its_rows_are_still_being_del
         shown = answer.json()
         items = shown.get("items", [shown])
         assert both & {item["doc_source_id"] for item in items} == {other.doc_source_id}, path
+
+
+async def _park(bench: Bench, tenant_id: str, reason: str) -> str:
+    source = await known(bench, tenant_id=tenant_id)
+    await bench.pool.execute(
+        "insert into sync_engine.parked_item (doc_source_id, message_id, tenant_id, reason, first_failed_at,"
+        " last_failed_at, next_attempt_at) values ($1, 'whole', $2, $3, now(), now(), now() + interval '1 day')",
+        source.doc_source_id,
+        tenant_id,
+        reason,
+    )
+    await bench.pool.execute(
+        "insert into sync_engine.message (doc_source_id, message_id, tenant_id, state) values ($1, 'm', $2, 'open')",
+        source.doc_source_id,
+        tenant_id,
+    )
+    await bench.pool.execute(
+        "insert into sync_engine.message_part (doc_source_id, message_id, part_path, position, stored, parked_reason,"
+        " parked_seq, first_failed_at, last_failed_at, next_attempt_at) values ($1, 'm', '2', 1, false, $2,"
+        " nextval(pg_get_serial_sequence('sync_engine.parked_item', 'seq')), now(), now(), now() + interval '1 day')",
+        source.doc_source_id,
+        reason,
+    )
+    return source.doc_source_id
+
+
+async def test_what_is_parked_for_a_reason_is_due_at_once_over_all_sources_of_the_tenant(
+    bench: Bench, client: httpx.AsyncClient
+) -> None:
+    mine = {await _park(bench, "o1", "crashed"), await _park(bench, "o1", "crashed")}
+    other_reason, other_tenant = await _park(bench, "o1", "rejected"), await _park(bench, "o2", "crashed")
+    answer = await client.post("/parked-items/retry", json={"reason": "crashed"}, headers=key("o1"))
+    assert answer.json() == {"messages": 2, "parts": 2}
+    due = await bench.pool.fetch(
+        "select doc_source_id from sync_engine.parked_item where next_attempt_at <= now() and doc_source_id = any($1)"
+        " union all select doc_source_id from sync_engine.message_part where next_attempt_at <= now()"
+        " and doc_source_id = any($1)",
+        [*mine, other_reason, other_tenant],
+    )
+    assert sorted(row["doc_source_id"] for row in due) == sorted([*mine, *mine])
+
+
+async def test_parked_items_are_messages_and_parts_and_pages_show_each_once(
+    bench: Bench, client: httpx.AsyncClient
+) -> None:
+    parked = {await _park(bench, "o2", "gone") for _ in range(2)}
+    shown: list[tuple[str, str | None]] = []
+    cursor: str | None = None
+    while True:
+        params = {"limit": "1"} | ({} if cursor is None else {"cursor": cursor})
+        page = (await client.get("/parked-items", params=params, headers=key("o2"))).json()
+        shown += [(item["doc_source_id"], item["part_path"]) for item in page["items"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    ours = [item for item in shown if item[0] in parked]
+    assert sorted(ours, key=str) == sorted([(source, path) for source in parked for path in (None, "2")], key=str)
+
+
+async def test_only_an_operator_has_parked_items_tried_again(client: httpx.AsyncClient) -> None:
+    answer = await client.post("/parked-items/retry", json={"reason": "crashed"}, headers=key("t1"))
+    assert answer.status_code == 403
+    answer = await client.post("/parked-items/retry", json={"reason": "nonsense"}, headers=key("o1"))
+    assert answer.status_code == 422

@@ -1,0 +1,41 @@
+"""How many messages and parts are parked, by reason, is a metric."""
+
+from collections.abc import Mapping
+from typing import cast
+
+from prometheus_client import REGISTRY
+
+from mailroom_common.errors import Unavailable
+from sync_engine.handlers.report_parked import ParkedReporter
+from sync_engine.ports import ParkedItems
+
+
+class Counts:
+    def __init__(self) -> None:
+        self.counts: dict[tuple[str, str], int] | None = {}
+
+    async def count_by_reason(self) -> Mapping[tuple[str, str], int]:
+        if self.counts is None:
+            raise Unavailable("Postgres")
+        return self.counts
+
+
+def read_metric(reason: str, kind: str) -> float | None:
+    return REGISTRY.get_sample_value("mailroom_sync_parked", {"reason": reason, "kind": kind})
+
+
+async def test_a_reason_is_reported_as_long_as_something_is_parked_for_it() -> None:
+    source = Counts()
+    reporter = ParkedReporter(cast("ParkedItems", source))
+    source.counts = {("crashed", "part"): 3, ("gone", "message"): 1}
+    await reporter.report_parked()
+    assert (read_metric("crashed", "part"), read_metric("gone", "message")) == (3, 1)
+    source.counts = {("crashed", "part"): 2}
+    await reporter.report_parked()
+    assert (read_metric("crashed", "part"), read_metric("gone", "message")) == (2, None)
+
+
+async def test_a_database_that_is_away_ends_no_reports() -> None:
+    source = Counts()
+    source.counts = None
+    await ParkedReporter(cast("ParkedItems", source)).report_parked()
