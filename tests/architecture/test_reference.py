@@ -69,9 +69,11 @@ def test_a_column_that_a_later_migration_adds_belongs_to_its_table() -> None:
             add column is_fragile boolean not null default false,  -- as the sender says
             -- Who took it.
             add column taken_by text;
+        alter table post.van
+            alter column id type varchar(20);
         """
     )
-    assert [column.name for column in other.columns] == ["id"]
+    assert [(column.name, column.type) for column in other.columns] == [("id", "varchar(20)")], "as it is now"
     assert [(column.name, column.type, column.comments) for column in table.columns] == [
         ("id", "uuid", ["given by the sender"]),
         ("is_fragile", "boolean", ["as the sender says"]),

@@ -115,6 +115,8 @@ async def _apply_roles(conn: asyncpg.Connection, settings: MigrateSettings, crea
         await _require_ordinary(conn, _name_of(role, settings))
         for statement in _build_statements(role, _name_of(role, settings), schemas):
             await conn.execute(statement)
+        if SHARED_SCHEMA in schemas:
+            await _grant_sequence(conn, role, _name_of(role, settings))
     return AppliedRoles(
         created, [_name_of(role, settings) for role in granted], [_name_of(role, settings) for role in absent]
     )
@@ -194,6 +196,16 @@ def _build_statements(role: RoleRights, name: str, schemas: frozenset[str]) -> I
         if role.shared_table is not None:
             yield f"grant usage on schema {SHARED_SCHEMA} to {to}"
             yield f"grant {role.shared_table} on {SHARED_SCHEMA}.{SHARED_TABLE} to {to}"
+
+
+async def _grant_sequence(conn: asyncpg.Connection, role: RoleRights, name: str) -> None:
+    """An insert into the shared table takes the next number of its `bigserial`, whoever made the table and its name."""
+    sequence = await conn.fetchval("select pg_get_serial_sequence($1, 'id')", f"{SHARED_SCHEMA}.{SHARED_TABLE}")
+    if sequence is None:
+        return
+    await conn.execute(f"revoke all on sequence {sequence} from {_quote(name)}")
+    if role.shared_table is not None:
+        await conn.execute(f"grant usage on sequence {sequence} to {_quote(name)}")
 
 
 async def _existing_schemas(conn: asyncpg.Connection) -> frozenset[str]:

@@ -29,6 +29,7 @@ _OUTBOX_COLUMNS = {
 _TABLE = re.compile(r'create table (?:if not exists )?([\w."]+) \(', re.IGNORECASE)
 _ALTERED = re.compile(r'alter table (?:only )?([\w."]+)', re.IGNORECASE)
 _ADDED_COLUMN = re.compile(r"add column (?:if not exists )?(?=\w)", re.IGNORECASE)
+_CHANGED_TYPE = re.compile(r"alter column (\w+) type ([^,;]+)", re.IGNORECASE)
 _NO_COLUMN = re.compile(r"(primary key|unique|check|foreign key|constraint|exclude)\b", re.IGNORECASE)
 _COLUMN = re.compile(
     r'"?(\w+)"?\s+(.+?)(?=\s+(?:not null|null|primary key|unique|check|default|references|generated)\b|,?\s*$)'
@@ -97,6 +98,8 @@ def parse_tables(sql: str) -> list[_Table]:
             if comment:
                 altered.columns[-1].comments.append(comment)
             above = []
+        elif altered is not None and (changed := _CHANGED_TYPE.match(code)):
+            next(column for column in altered.columns if column.name == changed[1]).type = changed[2]
         elif depth:
             if depth == 1 and not code.startswith(")") and not _NO_COLUMN.match(code):
                 tables[-1].columns.append(_parse_column(code, above))

@@ -20,6 +20,12 @@ _LARGE_BYTES = 256 * 1024
 _AS_RECEIVED = policy.default.clone(refold_source="none", linesep="\r\n")
 
 
+_SHOWN_TEXTS = frozenset(
+    {"text/calendar", "text/enriched", "text/html", "text/plain", "text/rfc822-headers", "text/richtext"}
+    | {"text/watch-html", "text/x-amp-html"}
+)
+
+
 @dataclass(frozen=True, slots=True)
 class MimePart:
     """`part_id` is Gmail's: empty for the root, then `0`, `0.1`. `content` is decoded, or a nested message's source."""
@@ -107,12 +113,12 @@ def body_part(root: MimePart, content_type: str) -> MimePart | None:
 
 def is_body(leaf: MimePart) -> bool:
     """Text that a mail program shows rather than offers as a file, what only describes a delivery, and a container
-    that is too broken to be taken apart."""
-    if leaf.disposition == "attachment":
+    that is too broken to be taken apart. What has a name is offered, whatever its type."""
+    if leaf.filename or leaf.disposition == "attachment":
         return False
-    if leaf.content_type.startswith("message/"):
-        return not leaf.is_message  # a report, or a pointer to a file that is elsewhere, whose name it has
-    return leaf.content_type.startswith(("text/", "multipart/")) and not leaf.filename
+    if leaf.content_type.startswith("multipart/"):
+        return not leaf.part_id or not leaf.content
+    return leaf.content_type in _SHOWN_TEXTS or (leaf.content_type.startswith("message/") and not leaf.is_message)
 
 
 def _build_part(message: Message, part_id: str, *, is_related_child: bool) -> MimePart:

@@ -121,7 +121,7 @@ def test_container_that_cannot_be_taken_apart_is_text() -> None:
 
 
 def test_external_body_and_report_are_no_attachments() -> None:
-    head = b'Content-Type: message/external-body; access-type=anon-ftp; name="draft.txt"'
+    head = b"Content-Type: message/external-body; access-type=anon-ftp"
     source = head + b"\r\n\r\nContent-Type: text/plain\r\n\r\n"
     assert build_attachments(mime.parse_mail(source), "", 0) == ()
 
