@@ -138,7 +138,7 @@ def list_ids(items: Iterable[object]) -> list[str]:
     """Of what has no id nothing can be fetched or recorded; it must not keep the page that shows it from being read."""
     ids = [read_id(item.get("id")) if isinstance(item, Mapping) else None for item in items]
     if None in ids:
-        log.warning("listed_item_without_id", provider="gmail")
+        log.warning("listed_item_skipped", provider="gmail")
     return [message_id for message_id in ids if message_id is not None]
 
 

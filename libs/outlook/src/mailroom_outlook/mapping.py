@@ -124,7 +124,7 @@ def _has_id(item: Payload) -> bool:
     if read_id(item.get("id")) is not None:
         return True
     # It can neither be fetched nor recorded, and must not keep the page that shows it from being read.
-    log.warning("listed_item_without_id", provider="outlook")
+    log.warning("listed_item_skipped", provider="outlook")
     return False
 
 
