@@ -42,8 +42,8 @@ class PgBudgets:
         return lease
 
     async def _delete_idle(self) -> None:
-        """Rows of mailboxes that are no more. One that is leased from meanwhile is young by the time it is unlocked. One
-        touched in the future was written while the database's clock was ahead, and would outlive its day."""
+        """Rows of mailboxes that are no more. One that is leased from meanwhile is young by the time it is unlocked.
+        One touched in the future was written while the database's clock was ahead, and would outlive its day."""
         if time.monotonic() < self._next_sweep:
             return
         self._next_sweep = time.monotonic() + _SWEEP_INTERVAL_S

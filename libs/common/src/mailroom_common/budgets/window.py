@@ -64,8 +64,8 @@ class LeaseWindow:
         return Lease(units)
 
     def _advance(self, slice_number: int) -> None:
-        """Back only by more than a window, which begins anew: the clock was wrong before, and to wait until it has caught
-        up could take days. One that was set back by less counts into the newest slice until then."""
+        """Back only by more than a window, which begins anew: the clock was wrong before, and to wait until it has
+        caught up could take days. One that was set back by less counts into the newest slice until then."""
         if self.slice_number - slice_number > SLICES:
             self.slice_number, self.leased = slice_number, [0] * (SLICES + 1)
             return
