@@ -42,13 +42,15 @@ class PgBudgets:
         return lease
 
     async def _delete_idle(self) -> None:
-        """Rows of mailboxes that are no more. One that is leased from meanwhile is young by the time it is unlocked."""
+        """Rows of mailboxes that are no more. One that is leased from meanwhile is young by the time it is unlocked.
+        One touched in the future was written while the database's clock was ahead, and would outlive its day."""
         if time.monotonic() < self._next_sweep:
             return
         self._next_sweep = time.monotonic() + _SWEEP_INTERVAL_S
         async with open_transaction(self._pool) as conn:
             await conn.execute(
-                "delete from mailroom_quota.budget where touched_at < clock_timestamp() - interval '1 day'"
+                "delete from mailroom_quota.budget where touched_at < clock_timestamp() - interval '1 day' "
+                "or touched_at > clock_timestamp() + interval '1 hour'"
             )
 
 

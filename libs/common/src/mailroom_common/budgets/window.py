@@ -64,7 +64,11 @@ class LeaseWindow:
         return Lease(units)
 
     def _advance(self, slice_number: int) -> None:
-        """Never back: a clock that was set back counts into the newest slice until it has caught up."""
+        """Back only by more than a window, which begins anew: the clock was wrong before, and to wait until it has
+        caught up could take days. One that was set back by less counts into the newest slice until then."""
+        if self.slice_number - slice_number > SLICES:
+            self.slice_number, self.leased = slice_number, [0] * (SLICES + 1)
+            return
         steps = min(max(0, slice_number - self.slice_number), SLICES + 1)
         self.slice_number = max(self.slice_number, slice_number)
         if steps:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from uuid import uuid4
 
 import asyncpg
@@ -69,12 +70,15 @@ async def test_what_subscription_manager_spends_on_a_watch_is_seen_by_the_worker
             pytest.fail("a call was let through")
 
 
-async def test_row_that_nobody_leased_from_for_a_day_is_deleted(pools: list[asyncpg.Pool]) -> None:
+@pytest.mark.parametrize("touched_ago", [timedelta(hours=25), timedelta(hours=-2)])
+async def test_row_that_nobody_leased_from_for_a_day_or_touched_in_the_future_is_deleted(
+    pools: list[asyncpg.Pool], touched_ago: timedelta
+) -> None:
     idle, busy = str(uuid4()), str(uuid4())
     for name in (idle, busy):
         await PgBudgets(pools[0]).lease_units(name, LIMIT, at_least=1, at_most=1, reserve=0)
     await pools[0].execute(
-        "update mailroom_quota.budget set touched_at = now() - interval '25 hours' where name = $1", idle
+        "update mailroom_quota.budget set touched_at = now() - $2::interval where name = $1", idle, touched_ago
     )
     await PgBudgets(pools[1]).lease_units(busy, LIMIT, at_least=1, at_most=1, reserve=0)
     rows = await pools[0].fetch("select name from mailroom_quota.budget where name = any($1::text[])", [idle, busy])

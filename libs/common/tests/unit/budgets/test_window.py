@@ -47,11 +47,18 @@ def test_call_above_the_whole_limit_goes_alone_rather_than_never() -> None:
     assert window.lease_units(LIMIT, 62, at_least=1, at_most=1, reserve=0).units == 1
 
 
-def test_clock_that_is_set_back_frees_no_units() -> None:
+def test_clock_that_is_set_back_by_no_more_than_a_window_frees_no_units() -> None:
     window = LeaseWindow()
     assert window.lease_units(LIMIT, 1000, at_least=98, at_most=98, reserve=0).units == 98
-    assert window.lease_units(LIMIT, 900, at_least=1, at_most=1, reserve=0).units == 0
+    assert window.lease_units(LIMIT, 940, at_least=1, at_most=1, reserve=0).units == 0
     assert window.lease_units(LIMIT, 1061, at_least=1, at_most=1, reserve=0).units == 1
+
+
+def test_clock_that_was_an_hour_ahead_stops_nobody_once_it_is_right() -> None:
+    window = LeaseWindow()
+    assert window.lease_units(LIMIT, 4600, at_least=98, at_most=98, reserve=0).units == 98
+    assert window.lease_units(LIMIT, 1000, at_least=98, at_most=98, reserve=0).units == 98
+    assert window.lease_units(LIMIT, 1001, at_least=1, at_most=1, reserve=0).wait_s <= LIMIT.window_s + 1
 
 
 def test_units_that_are_reserved_are_left_for_others() -> None:
