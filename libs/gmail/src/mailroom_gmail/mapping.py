@@ -96,19 +96,23 @@ def find_html_parts(payload: Payload) -> list[Payload]:
 
 def decode_text(part: Payload, content: bytes) -> str:
     """Gmail hands out text as UTF-8 whatever the mail's charset was; where it is not, the charset says."""
-    for codec in ("utf-8", read_codec(part)):
-        try:
-            return content.decode(codec)
-        except UnicodeError:
-            continue
-    return content.decode("latin-1")
+    try:
+        return content.decode()
+    except UnicodeError:
+        codec = read_codec(part)
+    try:
+        return content.decode(codec)
+    except UnicodeError:
+        return content.decode("latin-1")
 
 
 def read_codec(part: Payload) -> str:
     reader = HeaderReader()
     reader["Content-Type"] = clean_text(find_header(_read_headers(part), "content-type")) or ""
     try:
-        return find_codec(reader.get_content_charset() or "") or "latin-1"
+        # Not get_content_charset(), which looks up any codec that the parameter itself is said to be encoded in.
+        charset = reader.get_param("charset")
+        return find_codec(str(charset[2] if isinstance(charset, tuple) else charset)) or "latin-1"
     except (TypeError, ValueError):  # what the library makes of a parameter that is given twice or in broken pieces
         return "latin-1"
 

@@ -1,3 +1,4 @@
+import encodings
 from typing import Any
 
 import pytest
@@ -20,6 +21,23 @@ def test_a_charset_that_nobody_can_read_leaves_the_text_readable(value: str) -> 
     part = {"headers": [{"name": "Content-Type", "value": value}]}
     assert read_codec(part) in {"latin-1", "utf_8"}
     assert decode_text(part, b"R\xe9sum\xe9") == "Résumé"
+
+
+@pytest.mark.parametrize("value", ["text/html; charset*=no-such-{}''a", "text/html; charset*0*=no-such-{}''a"])
+def test_a_charset_that_a_parameter_is_said_to_be_in_is_never_looked_up(value: str) -> None:
+    # Python remembers each name that it did not find, for ever.
+    known: dict[str, object] = vars(encodings)["_cache"]
+    before = set(known)
+    for number in range(3):
+        part = {"headers": [{"name": "Content-Type", "value": value.format(number)}]}
+        assert read_codec(part) == "latin-1"
+        assert decode_text(part, b"R\xe9sum\xe9") == "Résumé"
+    assert set(known) == before
+
+
+def test_a_charset_in_extended_notation_is_read() -> None:
+    part = {"headers": [{"name": "Content-Type", "value": "text/plain; charset*=us-ascii'en'iso-8859-2"}]}
+    assert decode_text(part, b"\xb3") == "ł"
 
 
 LONG = "a" * 100_000

@@ -58,7 +58,7 @@ class StoreParts:
     ) -> PartResults:
         """One after the other: a message with a hundred parts must not hold a hundred streams open.
 
-        Raises what concerns the whole run; a throttle only where nothing was stored before it.
+        Raises what concerns the whole run; a throttle only where nothing was judged before it.
         """
         results: list[StoredPart | SkippedPart | ParkedPart] = []
         failures_in_row = 0
@@ -69,7 +69,8 @@ class StoreParts:
             try:
                 result = await self._store_or_park(run, message, part, rejection)
             except Throttled as error:
-                if not any(isinstance(stored, StoredPart) for stored in results):
+                # Skipped parts count too: a mail of a thousand of them would begin at its first one in every run.
+                if not results:
                     raise
                 rest = [park_part(unread, ParkedReason.NOT_FETCHED, str(error)) for unread in parts[number:]]
                 return PartResults((*results, *rest), interruption=error)

@@ -1,0 +1,117 @@
+"""The parts of one mail: what was judged before a throttle is kept, whatever it was judged to be."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import cast
+
+import pytest
+from sync_harness import doc_source
+
+from mailroom_common.blobs import BlobStore
+from mailroom_common.errors import Throttled
+from mailroom_common.events import Profile, SyncReason
+from mailroom_common.providers.ports import MailReader
+from mailroom_common.providers.types import Message, MessageSummary, Part, PartKind
+from sync_engine.domain.message_records import (
+    DueMessage,
+    DuePart,
+    ParkedPart,
+    ParkedReason,
+    SkippedPart,
+    StoredPart,
+    SyncState,
+)
+from sync_engine.domain.run_planning import SyncTimings
+from sync_engine.handlers.collect_messages import CollectMessages
+from sync_engine.handlers.message_batches import MessageInterrupted
+from sync_engine.handlers.store_part import StorePart
+from sync_engine.handlers.store_parts import StoreParts, park_part
+from sync_engine.handlers.sync_run import SyncRun, build_mailbox
+from sync_engine.ports import Uploads
+
+CALLS_OF_A_RUN = 294  # attachments.get of 20 units, of a quota of 5,880
+PARTS = [
+    Part(part_path=str(number), kind=PartKind.FILE, filename="n.bin", content_type=None, size_bytes=100)
+    for number in range(1000)
+]
+MESSAGE = Message(MessageSummary(message_id="m1"), tuple(PARTS), "")
+
+
+class BudgetedStorePart:
+    """Judges each part to be no document, until the quota of the run is used up."""
+
+    def __init__(self) -> None:
+        self.left = CALLS_OF_A_RUN
+
+    async def store_part(self, _run: SyncRun, _message: Message, part: Part, **_judgement: object) -> SkippedPart:
+        if not self.left:
+            raise Throttled("the quota is used up")
+        self.left -= 1
+        return SkippedPart(
+            part_path=part.part_path,
+            filename=part.filename,
+            content_type=part.content_type,
+            size_bytes=part.size_bytes,
+            skip_reason="not_a_document",
+        )
+
+
+class OneMessage:
+    traits = SimpleNamespace(reports_inline_parts=True)
+
+    async def fetch_message(self, *_which: object, **_how: object) -> Message:
+        return MESSAGE
+
+
+def sync_run() -> SyncRun:
+    source = doc_source(profile=Profile.INVOICE)
+    return SyncRun(
+        source=source,
+        mailbox=build_mailbox(source),
+        provider=cast("MailReader", OneMessage()),
+        reasons=frozenset({SyncReason.NOTIFICATION}),
+        state=SyncState(source_state="active"),
+        started_at=datetime.now(UTC),
+        timings=SyncTimings(),
+    )
+
+
+async def test_a_mail_of_a_thousand_parts_without_a_document_ends_in_four_runs() -> None:
+    store_part = BudgetedStorePart()
+    store_parts = StoreParts(cast("StorePart", store_part))
+    unread, runs = PARTS, 0
+    while unread:
+        assert runs < 4, "a run kept nothing of what it had judged"
+        runs, store_part.left = runs + 1, CALLS_OF_A_RUN
+        results = await store_parts.store_parts(sync_run(), MESSAGE, unread, rejection=None)
+        parked = {part.part_path for part in results.parts if isinstance(part, ParkedPart)}
+        assert bool(parked) == (results.interruption is not None)
+        unread = [part for part in unread if part.part_path in parked]
+    assert runs == 4
+
+
+async def test_a_throttle_before_anything_was_judged_is_the_runs() -> None:
+    store_part = BudgetedStorePart()
+    store_part.left = 0
+    with pytest.raises(Throttled):
+        await StoreParts(cast("StorePart", store_part)).store_parts(sync_run(), MESSAGE, PARTS, rejection=None)
+
+
+async def test_parked_parts_that_turn_out_to_be_no_documents_are_kept_when_a_throttle_ends_their_retry(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    collect = CollectMessages(cast("BlobStore", None), cast("Uploads", None), max_concurrent=1)
+    monkeypatch.setattr(collect, "_parts", StoreParts(cast("StorePart", BudgetedStorePart())))
+    with pytest.raises(MessageInterrupted) as interrupted:
+        await collect.retry_parts(sync_run(), due_message())
+    kept = interrupted.value.processed.parts
+    assert len(kept) == CALLS_OF_A_RUN
+    assert not any(isinstance(part, StoredPart | ParkedPart) for part in kept)
+
+
+def due_message() -> DueMessage:
+    now, reason = datetime.now(UTC), ParkedReason.NOT_FETCHED
+    due_parts = [
+        DuePart(part=park_part(part, reason, "the quota is used up"), attempts=1, first_failed_at=now) for part in PARTS
+    ]
+    return DueMessage(message_id="m1", folder_id="f", folder="Inbox", due_parts=tuple(due_parts))
