@@ -108,7 +108,8 @@ ATTACHMENTS_REEMITTED = Counter(
 )
 MESSAGES_OVERDUE = Gauge(
     "mailroom_sync_engine_messages_overdue",
-    "Open messages that were stored longer than `MAILROOM_REEMIT_AFTER_S` ago. Each worker counts all of them.",
+    "Messages with a part that was stored longer than `MAILROOM_REEMIT_AFTER_S` ago and has no result. Each worker "
+    "counts all of them.",
 )
 SYNC_REQUESTS_RESTORED = Counter(
     "mailroom_sync_requests_restored_total",

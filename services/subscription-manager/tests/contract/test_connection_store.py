@@ -23,6 +23,7 @@ from subscription_manager.domain.connection import (
     ConnectionState,
     ConnectionStatus,
     CurrentSubscription,
+    PendingReason,
     SubscriptionStatus,
 )
 from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected, PublishedVersion
@@ -368,6 +369,17 @@ async def test_pending_ones_that_are_old_and_have_no_recent_link_are_listed(stor
     await store.add_link(ONE.id, expires_at=NOW - timedelta(days=3))
     await store.add_link(TWO.id, expires_at=NOW - timedelta(days=1))
     assert await store.connections.list_expired_pending(month_ago, NOW, 10) == [ONE.id]
+
+
+async def test_pending_one_whose_consent_a_restore_has_lost_never_expires(store: StoreUnderTest) -> None:
+    restored = replace(
+        ONE,
+        state=ConnectionState.PENDING,
+        connection_reason=PendingReason.CONSENT_LOST.value,
+        created_at=NOW - timedelta(days=99),
+    )
+    await store.connections.add_connection(restored)
+    assert await store.connections.list_expired_pending(NOW - timedelta(days=30), NOW, 10) == []
 
 
 async def test_version_that_waits_in_the_outbox_is_told_from_a_published_one(store: StoreUnderTest) -> None:

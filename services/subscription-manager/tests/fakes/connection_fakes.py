@@ -21,6 +21,7 @@ from subscription_manager.domain.connection import (
     ConnectionState,
     ConnectionStatus,
     CurrentSubscription,
+    PendingReason,
     SubscriptionStatus,
     build_doc_source_event,
     raise_version,
@@ -211,6 +212,7 @@ class FakeConnectionStore:
             row
             for row in self.rows.values()
             if row.state is ConnectionState.PENDING
+            and row.connection_reason != PendingReason.CONSENT_LOST
             and row.created_at < created_before
             and self.link_ends.get(row.id, row.created_at) <= now - timedelta(days=2)
         ]

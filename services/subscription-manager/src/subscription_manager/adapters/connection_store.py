@@ -106,12 +106,16 @@ where id in (
 returning id, tenant_id
 """
 
-# A link that was made lately may have been sent to somebody: they are to find what it was made for.
+# A link that was made lately may have been sent to somebody: they are to find what it was made for. One whose consent a
+# restore has lost was a mailbox at work: its rows and its cursors are kept until somebody consents again or deletes it.
 _LIST_EXPIRED_PENDING = """
 select id from subscription_manager.doc_source d
 where state = 'pending' and created_at < $1 and not exists (
     select from subscription_manager.oauth_request r
     where r.doc_source_id = d.id and r.expires_at > $2::timestamptz - interval '2 days'
+) and not exists (
+    select from subscription_manager.doc_source_email e
+    where e.doc_source_id = d.id and e.connection_reason = 'consent_lost'
 )
 order by created_at limit $3
 """

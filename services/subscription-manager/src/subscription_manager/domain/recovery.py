@@ -39,7 +39,8 @@ def adopt_newer_record(
             earlier_relists=tuple(record.earlier_relists),
         )
     if adopted.state is ConnectionState.PENDING:
-        return adopted
+        is_consent_lost = record.state is not DocSourceState.PENDING
+        return replace(adopted, connection_reason=PendingReason.CONSENT_LOST.value) if is_consent_lost else adopted
     # What happened at the provider since is found by a check and a sync.
     adopted = replace(adopted, next_check_at=now, next_backstop_at=now)
     if adopted.subscription is not None and adopted.subscription_id != record.subscription_id:

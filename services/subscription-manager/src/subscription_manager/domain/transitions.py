@@ -63,18 +63,22 @@ def record_refused_consent(connection: Connection, reason: PendingReason, error:
     """Somebody followed the link of a pending one and it could not be connected: the operator sees why."""
     if connection.state is not ConnectionState.PENDING:
         return connection
+    if connection.connection_reason == PendingReason.CONSENT_LOST:  # which keeps it from being deleted as expired
+        return replace(connection, current_error=error or reason.value)
     return replace(connection, connection_reason=reason.value, current_error=error)
 
 
 def correct_pending(
     connection: Connection, *, address: str | None = None, folders: tuple[str, ...] | None = None
 ) -> Connection:
-    """What a pending one asks for is corrected; None leaves it. Its link waits for a consent as if it was new."""
+    """What a pending one asks for is corrected; None leaves it. Its link waits for a consent as if it was new, but one
+    whose consent was lost stays one."""
+    is_lost = connection.connection_reason == PendingReason.CONSENT_LOST
     return replace(
         connection,
         address=connection.address if address is None else address,
         folders=connection.folders if folders is None else folders,
-        connection_reason=PendingReason.AUTHORIZATION_PENDING.value,
+        connection_reason=PendingReason.CONSENT_LOST.value if is_lost else PendingReason.AUTHORIZATION_PENDING.value,
         current_error=None,
     )
 

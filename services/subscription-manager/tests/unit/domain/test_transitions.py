@@ -220,3 +220,11 @@ def test_correction_changes_what_it_names_and_waits_for_a_consent_again() -> Non
     corrected = transitions.correct_pending(refused, folders=("y",))
     assert (corrected.folders, corrected.address) == (("y",), PENDING.address)
     assert (corrected.connection_reason, corrected.current_error) == ("authorization_pending", None)
+
+
+def test_consent_that_was_lost_stays_lost_until_there_is_a_new_one() -> None:
+    lost = replace(PENDING, connection_reason=PendingReason.CONSENT_LOST.value)
+    refused = transitions.record_refused_consent(lost, PendingReason.CONSENT_DECLINED, None)
+    assert (refused.connection_reason, refused.current_error) == ("consent_lost", "consent_declined")
+    corrected = transitions.correct_pending(refused, folders=("Inbox",))
+    assert (corrected.connection_reason, corrected.current_error) == ("consent_lost", None)

@@ -182,6 +182,16 @@ async def test_consent_after_a_restore_is_of_a_later_generation_than_the_lost_on
     assert connections.only_row().grant_generation == 3, "which the next consent exceeds"
 
 
+@pytest.mark.parametrize("published", [ConnectionState.ACTIVE, ConnectionState.PAUSED])
+async def test_pending_one_that_was_consented_to_since_the_backup_has_lost_its_consent(
+    published: ConnectionState,
+) -> None:
+    connections = FakeConnectionStore(make_connection(state=ConnectionState.PENDING, published_version=1))
+    await _reconcile(connections, Topic(make_connection(state=published, published_version=8)))
+    row = connections.only_row()
+    assert (row.state, row.connection_reason) == (ConnectionState.PENDING, PendingReason.CONSENT_LOST)
+
+
 async def test_subscription_that_is_the_same_stays() -> None:
     restored = make_connection(published_version=5, subscription=make_subscription())
     connections = FakeConnectionStore(restored)

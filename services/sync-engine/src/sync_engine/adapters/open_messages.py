@@ -38,7 +38,15 @@ from marked join sync_engine.message_part p using (doc_source_id, message_id)
 where p.stored and p.result_occurred_at is null
 order by marked.doc_source_id, marked.message_id, p.position
 """
-_COUNT_OVERDUE = "select count(*) from sync_engine.message where state = 'open' and processed_at < $1"
+# One that is open only for a parked part waits for the provider, and may for ever: behind it a result that is lost
+# would not be seen.
+_COUNT_OVERDUE = """
+select count(*) from sync_engine.message m
+where m.state = 'open' and m.processed_at < $1 and exists (
+    select from sync_engine.message_part p
+    where p.doc_source_id = m.doc_source_id and p.message_id = m.message_id
+      and p.stored and p.result_occurred_at is null)
+"""
 
 
 class PgOpenMessages:

@@ -103,6 +103,15 @@ async def test_each_is_sent_again_once_a_day_until_its_result_closes_it(engine: 
     assert await _reemission(engine).reemit_overdue() == 0
 
 
+async def test_message_that_waits_for_no_result_but_only_for_a_parked_part_is_not_overdue(engine: Engine) -> None:
+    await engine.pool.execute(
+        "update sync_engine.message_part set stored = false, attachment_id = null, parked_reason = 'rejected' "
+        "where message_id = 'm2'"
+    )
+    engine.clock.now += DAY * 2
+    assert await PgOpenMessages(engine.pool, engine.outbox).count_overdue(engine.clock.now - DAY) == 1, "m1"
+
+
 async def test_two_workers_at_once_send_each_record_once(engine: Engine) -> None:
     engine.clock.now += DAY * 2
     sent = await asyncio.gather(*(_reemission(engine, batch_size=1).reemit_overdue() for _ in range(2)))
