@@ -27,7 +27,12 @@ def test_an_encoded_word_that_nobody_can_read_stays_as_it_came(value: str) -> No
 
 def test_a_header_that_is_given_often_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[str] = []
-    monkeypatch.setattr(headers, "decode_words", lambda value: decoded.append(value) or value)
+
+    def decode(value: str) -> str:
+        decoded.append(value)
+        return value
+
+    monkeypatch.setattr(headers, "decode_words", decode)
     given = [{"name": name, "value": f"{number}"} for number, name in enumerate(["List-Id", "LIST-ID", "list-id"])]
     assert select_filter_headers(given) == {"list-id": "0"}
     assert decoded == ["0"]
