@@ -51,6 +51,7 @@ RELIST_DONE = "done"
 SLOTS_PER_MAILBOX = 8  # the limit is unpublished; reports say 10 to 50
 _HISTORY_PAGE = "500"
 _RELIST_PAGE = "100"  # each id costs a fetch of 20 units: a page stays within half a minute's quota
+_MAX_HTML_CALLS = 10  # for the body of one mail
 _MESSAGE_LIMIT_BYTES = 64 * 1024 * 1024
 
 
@@ -168,16 +169,21 @@ class GmailMail:
 
     async def _read_html(self, mailbox: Mailbox, message_id: str, payload: Payload, *, may_call: bool) -> str | None:
         """Several texts where a mail program put pictures or files between them. A large one is kept apart and costs a
-        call; the others came with the message, asked for or not."""
-        texts = []
+        call, which is made for the first ones; the others came with the message, asked for or not."""
+        texts: list[str] = []
+        calls = characters = 0
         for part in find_html_parts(payload):
             handle = read_handle(part)
+            if characters > MAX_HTML_CHARACTERS or calls >= _MAX_HTML_CALLS:
+                break
             if isinstance(handle, str):
                 if not may_call:
                     return None
+                calls += 1
                 async with self._download_part(mailbox, message_id, handle) as chunks:
                     handle = b"".join([chunk async for chunk in chunks])
             texts.append(decode_text(part, handle or b""))
+            characters += len(texts[-1])
         return "\n".join(texts)[:MAX_HTML_CHARACTERS]
 
     @asynccontextmanager

@@ -3,18 +3,30 @@
 Numbers come as strings, and sometimes do not; what is empty is left out. Source: providers/gmail.md 7, 8 and 12.
 """
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import Message as HeaderReader
+from itertools import islice
 from typing import Any
 
 from mailroom_common.errors import ProviderUnavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.charsets import find_codec
 from mailroom_common.providers.headers import FILTER_HEADERS, decode_words, parse_address, select_filter_headers
-from mailroom_common.providers.types import Change, ChangeKind, Folder, MessageSummary, Part, PartKind
+from mailroom_common.providers.types import (
+    OMITTED_PARTS,
+    Change,
+    ChangeKind,
+    Folder,
+    MessageSummary,
+    Part,
+    PartKind,
+)
 from mailroom_common.providers.untrusted_text import (
+    MAX_ID_BYTES,
+    MAX_PARTS,
     clean_text,
     read_filename,
     read_id,
@@ -80,18 +92,25 @@ def read_labels(message: Payload) -> frozenset[str]:
 
 def build_parts(payload: Payload) -> tuple[Part, ...]:
     """Every part that a mail program would offer as a file. A nested message is one part, not its contents."""
-    leaves = [leaf for leaf in _iter_leaves(payload) if not _is_body(leaf)]
-    part_ids = [leaf.part.get("partId") for leaf in leaves]
+    found = list(islice((leaf for leaf in _iter_leaves(payload) if not _is_body(leaf)), MAX_PARTS + 1))
+    leaves = found[:MAX_PARTS]
+    part_ids = [read_id(leaf.part.get("partId")) for leaf in leaves]
     # Gmail's part ids are positions: where it leaves one out or gives it twice, the positions stand for all.
-    has_part_ids = all(isinstance(part_id, str) for part_id in part_ids) and len(set(part_ids)) == len(part_ids)
-    return tuple(
-        _build_part(leaf, str(part_id) if has_part_ids else leaf.position)
+    has_part_ids = None not in part_ids and len(set(part_ids)) == len(part_ids)
+    parts = tuple(
+        _build_part(leaf, str(part_id) if has_part_ids else _shorten_position(leaf.position))
         for leaf, part_id in zip(leaves, part_ids, strict=True)
     )
+    return (*parts, OMITTED_PARTS) if len(found) > MAX_PARTS else parts
+
+
+def _shorten_position(position: str) -> str:
+    return position if len(position) <= MAX_ID_BYTES else hashlib.sha256(position.encode()).hexdigest()
 
 
 def find_html_parts(payload: Payload) -> list[Payload]:
-    return [leaf.part for leaf in _iter_leaves(payload) if _is_body(leaf) and _read_type(leaf.part) == "text/html"]
+    bodies = (leaf.part for leaf in _iter_leaves(payload) if _is_body(leaf))
+    return list(islice((part for part in bodies if _read_type(part) == "text/html"), MAX_PARTS))
 
 
 def decode_text(part: Payload, content: bytes) -> str:
@@ -274,7 +293,7 @@ def _read_headers(part: Payload) -> list[Payload]:
 
 
 def find_header(headers: Iterable[Payload], name: str) -> str | None:
-    """As much of the value as can be decoded in no time. Names keep the sender's case."""
+    """The value as it is. Names keep the sender's case."""
     found = (header.get("value") for header in headers if str(header.get("name")).lower() == name)
     value = next(found, None)
     return value if isinstance(value, str) else None

@@ -219,6 +219,13 @@ async def test_message_is_read_with_its_parts_in_one_call(google: GmailMail, wir
     assert len(wire.requests) == 1
 
 
+async def test_of_many_large_html_bodies_ten_are_fetched(google: GmailMail, wire: Any, gmail: Mailbox) -> None:
+    texts = [part(f"{number}", "text/html", attachmentId=f"B{number}", size=3) for number in range(30)]
+    wire.plays(ok(message(multi("", "multipart/mixed", *texts))), *[ok({"size": 1, "data": b64(b"a")})] * 30)
+    assert (await google.fetch_message(gmail, "m1", with_body=True)).html_body == "\n".join("a" * 10)
+    assert len(wire.requests) == 11
+
+
 async def test_large_html_body_is_fetched_from_where_it_is_kept_when_asked_for(
     google: GmailMail, wire: Any, gmail: Mailbox
 ) -> None:

@@ -3,7 +3,17 @@ from typing import Any
 
 import pytest
 
-from mailroom_gmail.mapping import build_changes, build_parts, build_summary, decode_text, list_ids, read_codec
+from mailroom_common.providers.types import OMITTED_PARTS, PartKind
+from mailroom_common.providers.untrusted_text import MAX_PARTS
+from mailroom_gmail.mapping import (
+    build_changes,
+    build_parts,
+    build_summary,
+    decode_text,
+    find_html_parts,
+    list_ids,
+    read_codec,
+)
 
 
 @pytest.mark.parametrize(
@@ -175,3 +185,33 @@ def test_what_has_no_id_hides_nothing_else() -> None:
         "messagesAdded": [None, {"message": None}, {"message": {}}, {"message": {"id": "b"}}],
     }
     assert [change.message_id for change in build_changes([odd, {"messagesAdded": 7}])] == ["b"]
+
+
+def test_of_a_mail_with_very_many_parts_the_first_are_kept_and_one_stands_for_the_others() -> None:
+    leaves = [leaf(str(number), "application/pdf", f"{number}.pdf") for number in range(MAX_PARTS + 2)]
+    for count in (MAX_PARTS - 1, MAX_PARTS):
+        assert OMITTED_PARTS not in build_parts({"mimeType": "multipart/mixed", "parts": leaves[:count]})
+    *kept, last = build_parts({"mimeType": "multipart/mixed", "parts": leaves})
+    assert [part.filename for part in kept] == [f"{number}.pdf" for number in range(MAX_PARTS)]
+    assert last == OMITTED_PARTS
+    assert last.kind is PartKind.OMITTED
+
+
+def test_of_very_many_html_texts_the_first_are_read() -> None:
+    texts = [{"mimeType": "text/html", "body": {"data": "YQ"}}] * (MAX_PARTS + 1)
+    assert len(find_html_parts({"mimeType": "multipart/mixed", "parts": texts})) == MAX_PARTS
+
+
+@pytest.mark.parametrize("part_id", ["9" * 3000, "\x00" * 3000, ""])
+def test_a_part_id_that_no_key_can_hold_is_replaced_by_the_position(part_id: str) -> None:
+    leaves = [leaf(part_id, "application/pdf", "a.pdf"), leaf("7", "application/pdf", "b.pdf")]
+    assert [part.part_path for part in build_parts({"mimeType": "multipart/mixed", "parts": leaves})] == ["0", "1"]
+
+
+def test_a_position_that_no_key_can_hold_is_hashed() -> None:
+    nested: dict[str, Any] = {"mimeType": "multipart/mixed", "parts": [leaf("", "application/pdf", "a.pdf")] * 2}
+    for _ in range(1000):
+        nested = {"mimeType": "multipart/mixed", "parts": [nested]}
+    first, second = (part.part_path for part in build_parts(nested))
+    assert first != second
+    assert len(first) == len(second) == 64

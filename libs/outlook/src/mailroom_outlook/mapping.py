@@ -8,6 +8,7 @@ from mailroom_common.errors import ProviderUnavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.headers import select_filter_headers
 from mailroom_common.providers.types import (
+    OMITTED_PARTS,
     Change,
     ChangeKind,
     Mailbox,
@@ -18,6 +19,7 @@ from mailroom_common.providers.types import (
 )
 from mailroom_common.providers.untrusted_text import (
     MAX_HTML_CHARACTERS,
+    MAX_PARTS,
     read_filename,
     read_flag,
     read_id,
@@ -130,8 +132,13 @@ def _has_id(item: Payload) -> bool:
 
 def build_parts(attachments: Iterable[Payload]) -> tuple[Part, ...]:
     """Each once: a list that changes between two of its pages shows an attachment twice."""
-    parts = [_build_part(attachment, position) for position, attachment in enumerate(attachments)]
-    return tuple({part.part_path: part for part in parts}.values())
+    parts: dict[str, Part] = {}
+    for position, attachment in enumerate(attachments):
+        part = _build_part(attachment, position)
+        if len(parts) == MAX_PARTS and part.part_path not in parts:
+            return (*parts.values(), OMITTED_PARTS)
+        parts[part.part_path] = part
+    return tuple(parts.values())
 
 
 def _build_part(attachment: Payload, position: int) -> Part:

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from mailroom_common.providers.types import MessageSummary, PartKind
+from mailroom_common.providers.types import OMITTED_PARTS, MessageSummary, PartKind
+from mailroom_common.providers.untrusted_text import MAX_PARTS
 from mailroom_outlook.mapping import build_changes, build_listed_summaries, build_parts, build_summary, read_html
 
 LONG = "a" * 100_000
@@ -95,6 +96,14 @@ def test_an_attachment_in_an_odd_form_is_shown_beside_the_others(member: str, va
 
 def test_an_attachment_that_two_pages_show_is_one_part() -> None:
     assert [part.part_path for part in build_parts([ATTACHMENT, {"id": "b"}, ATTACHMENT])] == ["att=", "b"]
+
+
+def test_of_a_mail_with_very_many_parts_the_first_are_kept_and_one_stands_for_the_others() -> None:
+    attachments = [ATTACHMENT | {"id": str(number)} for number in range(MAX_PARTS + 2)]
+    assert OMITTED_PARTS not in build_parts([*attachments[:MAX_PARTS], attachments[0]])
+    *kept, last = build_parts(attachments)
+    assert [part.part_path for part in kept] == [str(number) for number in range(MAX_PARTS)]
+    assert last == OMITTED_PARTS
 
 
 @pytest.mark.parametrize("item", [{}, {"id": None}, {"id": "a" * 5000}, {"id": 7, "@removed": {}}])

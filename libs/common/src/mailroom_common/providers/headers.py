@@ -40,8 +40,8 @@ def select_filter_headers(headers: Iterable[object]) -> dict[str, str]:
         if not isinstance(header, Mapping):
             continue
         name = str(header.get("name", "")).lower()
-        if name in FILTER_HEADERS:
-            kept.setdefault(name, decode_words(str(header.get("value") or "")))
+        if name in FILTER_HEADERS and name not in kept:
+            kept[name] = decode_words(str(header.get("value") or ""))
     return kept
 
 

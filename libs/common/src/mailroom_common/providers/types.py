@@ -149,6 +149,7 @@ class PartKind(StrEnum):
     MESSAGE = "message"  # a mail, event or contact attached as an item
     LINK = "link"  # a cloud link: there are no bytes to fetch
     UNREADABLE = "unreadable"  # shown in a form that names no way to its bytes
+    OMITTED = "omitted"  # no part itself: it stands for all that a mail has beyond the first 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +170,9 @@ class Part:
     content_id: str | None = None
     disposition: str | None = None
     handle: str | bytes | None = field(default=None, repr=False)
+
+
+OMITTED_PARTS = Part(part_path="(further parts)", kind=PartKind.OMITTED, filename=None, content_type=None)
 
 
 @dataclass(frozen=True, slots=True)

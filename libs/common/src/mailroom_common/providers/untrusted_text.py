@@ -11,6 +11,7 @@ from mailroom_common.providers.json_answers import replace_unstorable
 MAX_TEXT_CHARACTERS = 1000  # a header may be megabytes; a Kafka record may not
 MAX_ID_BYTES = 1000  # two of them are a primary key, of which Postgres takes 2,704
 MAX_LIST_ITEMS = 100
+MAX_PARTS = 500  # of a mail: each is judged, is a row and may cost a call, and 25 MB hold a hundred thousand
 # Of an HTML body only what it shows is looked for: a picture that is named further on is taken for an attached one.
 MAX_HTML_CHARACTERS = 2_000_000
 _KEPT_OF_END = 100  # of a file name that is too long: rules look at its extension

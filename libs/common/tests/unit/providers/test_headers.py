@@ -1,5 +1,6 @@
 import pytest
 
+import mailroom_common.providers.headers as headers
 from mailroom_common.providers.headers import decode_words, parse_address, select_filter_headers
 
 
@@ -22,6 +23,19 @@ def test_an_encoded_word_that_nobody_can_read_stays_as_it_came(value: str) -> No
     assert decode_words(value) == value
     assert select_filter_headers([{"name": "List-Id", "value": value}]) == {"list-id": value}
     assert parse_address(f"{value} <a@supplier.example>") == ("a@supplier.example", value)
+
+
+def test_a_header_that_is_given_often_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[str] = []
+
+    def decode(value: str) -> str:
+        decoded.append(value)
+        return value
+
+    monkeypatch.setattr(headers, "decode_words", decode)
+    given = [{"name": name, "value": f"{number}"} for number, name in enumerate(["List-Id", "LIST-ID", "list-id"])]
+    assert select_filter_headers(given) == {"list-id": "0"}
+    assert decoded == ["0"]
 
 
 def test_comments_without_end_are_nobodys_address() -> None:

@@ -52,6 +52,7 @@ def _compile_pattern(profile: Profile) -> re.Pattern[str]:
 def _normalize_text(text: str) -> str:
     """Lower case, without accents, every run of other characters one blank: `Reçu_n°12` is `recu n 12`."""
     # Of a thousand combining marks in a row the order takes a millisecond; of 267 thousand, 18 seconds.
-    decomposed = unicodedata.normalize("NFKD", text[:MAX_TEXT_CHARACTERS].casefold())
+    # Cut again, since one letter may become eighteen.
+    decomposed = unicodedata.normalize("NFKD", text[:MAX_TEXT_CHARACTERS].casefold())[:MAX_TEXT_CHARACTERS]
     letters = "".join(character for character in decomposed if not unicodedata.combining(character))
     return " ".join(re.split(r"[\W_]+", re.sub(r"(?<=[^\W\d_])(?=\d)", " ", letters)))

@@ -30,6 +30,7 @@ class SkipReason(StrEnum):
     UNOPENED_ZIP = "unopened_zip"  # an archive; these are not opened yet
     UNOPENED_TNEF = "unopened_tnef"  # a winmail.dat; these are not opened yet
     UNOPENED_SMIME = "unopened_smime"  # an encrypted or opaquely signed mail; these are not opened yet
+    TOO_MANY_PARTS = "too_many_parts"  # stands for all parts of a mail beyond its first 500; these are not looked at
     UNAVAILABLE = "unavailable"  # the provider shows it in a form that names no way to its bytes
     GONE = "gone"  # it could not be fetched, and then the mail had it no longer
 
@@ -67,6 +68,8 @@ def skip_reason_by_name(part: Part) -> SkipReason | None:
     """Of the few parts whose bytes need not be looked at. None: only the bytes can tell, whatever name and type say."""
     if part.kind is PartKind.LINK:
         return SkipReason.CLOUD_LINK
+    if part.kind is PartKind.OMITTED:
+        return SkipReason.TOO_MANY_PARTS
     if part.kind is PartKind.UNREADABLE:
         return SkipReason.UNAVAILABLE
     if part.kind is PartKind.FILE and part.size_bytes == 0:

@@ -36,3 +36,9 @@ def test_words_of_trades_count_for_contract_notes_only() -> None:
 
 def test_any_of_the_texts_is_enough() -> None:
     assert mentions_document(Profile.INVOICE, None, "hello", "invoice.pdf")
+
+
+def test_letters_that_become_many_are_cut_after_that() -> None:
+    # U+FDFA becomes 18 characters.
+    assert mentions_document(Profile.INVOICE, "\ufdfa" * 50 + " invoice")
+    assert not mentions_document(Profile.INVOICE, "\ufdfa" * 900 + " invoice")

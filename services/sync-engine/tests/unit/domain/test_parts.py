@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailroom_common.providers.types import Part, PartKind
+from mailroom_common.providers.types import OMITTED_PARTS, Part, PartKind
 from sync_engine.domain.content import HEAD_BYTES, detect_content_kind
 from sync_engine.domain.parts import (
     MAX_PART_BYTES,
@@ -140,6 +140,7 @@ def test_documents_are_collected(subject: Part, content: bytes) -> None:
             part("a", "text/calendar", kind=PartKind.MESSAGE), b"", SkipReason.CALENDAR_OR_CARD, id="attached event"
         ),
         pytest.param(part("Report.pdf", None, kind=PartKind.LINK), b"", SkipReason.CLOUD_LINK, id="cloud link"),
+        pytest.param(OMITTED_PARTS, b"", SkipReason.TOO_MANY_PARTS, id="the parts past the first 500"),
         pytest.param(
             part("r.pdf", None, kind=PartKind.UNREADABLE), PDF, SkipReason.UNAVAILABLE, id="no way to its bytes"
         ),
@@ -251,6 +252,7 @@ def test_reasons_are_the_words_that_users_know() -> None:
         "empty",
         "calendar_or_card",
         "too_large",
+        "too_many_parts",
         "cloud_link",
         "unopened_message",
         "unopened_zip",
