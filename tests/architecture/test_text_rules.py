@@ -123,10 +123,11 @@ def part_of(text: str, content_id: str | None = None) -> Part:
 
 def judge_part(text: str) -> object:
     pictures = [part_of("a.png", f"{number}") for number in range(50)]
+    shown_ids = parts.find_shown_ids(text)
     return (
         parts.skip_reason_by_name(part_of(text)),
         parts.needs_html_body(part_of(text)),
-        [parts.skip_reason_by_content(picture, content.ContentKind.PNG, html=text) for picture in pictures],
+        [parts.skip_reason_by_content(picture, content.ContentKind.PNG, shown_ids=shown_ids) for picture in pictures],
     )
 
 

@@ -5,16 +5,18 @@ The first bytes decide. What the provider says of a part lets a few be left unre
 
 import re
 from enum import StrEnum
-from functools import lru_cache
+from itertools import islice
 from urllib.parse import unquote
 
 from mailroom_common.providers.types import Part, PartKind
+from mailroom_common.providers.untrusted_text import MAX_TEXT_CHARACTERS
 from sync_engine.domain.content import ContentKind
 from sync_engine.domain.untrusted_text import file_extension
 
 MAX_PART_BYTES = 25 * 1024 * 1024
 # Providers count the stored form, which is a little more than the bytes: near the limit only counting tells.
 _CLEARLY_TOO_LARGE_BYTES = MAX_PART_BYTES * 21 // 20
+_MAX_SHOWN_IDS = 10_000  # of an HTML body
 
 
 class SkipReason(StrEnum):
@@ -77,7 +79,7 @@ def skip_reason_by_name(part: Part) -> SkipReason | None:
     if part.kind is PartKind.MESSAGE or file_extension(part.filename) in _UNREAD_ENDINGS:
         return skip_reason_by_declaration(part)
     if is_declared_inline_picture(part) and file_extension(part.filename) in _PICTURE_ENDINGS:
-        return _picture_skip_reason(part, html="")
+        return _picture_skip_reason(part, frozenset())
     if part.size_bytes is not None and part.size_bytes > _CLEARLY_TOO_LARGE_BYTES:
         return SkipReason.TOO_LARGE
     return None
@@ -112,8 +114,8 @@ def may_be_document(part: Part) -> bool:
     return not is_left and not is_declared_inline_picture(part)
 
 
-def skip_reason_by_content(part: Part, content: ContentKind, *, html: str) -> SkipReason | None:
-    """By the kind of the first bytes. None: the part is stored.
+def skip_reason_by_content(part: Part, content: ContentKind, *, shown_ids: frozenset[str]) -> SkipReason | None:
+    """By the kind of the first bytes. None: the part is stored. `shown_ids`: see find_shown_ids.
 
     A PDF is stored wherever it stands: some programs send every document inline, and none sends a logo as PDF.
     """
@@ -129,7 +131,7 @@ def skip_reason_by_content(part: Part, content: ContentKind, *, html: str) -> Sk
         case ContentKind.PDF:
             return None
         case _:
-            return _picture_skip_reason(part, html)
+            return _picture_skip_reason(part, shown_ids)
 
 
 def needs_html_body(part: Part) -> bool:
@@ -138,21 +140,25 @@ def needs_html_body(part: Part) -> bool:
     return part.content_id is not None and not part.is_inline and not is_said_to_be_pdf
 
 
-def _picture_skip_reason(part: Part, html: str) -> SkipReason | None:
+def find_shown_ids(html: str) -> frozenset[str]:
+    """The content ids that an HTML body shows: found once for all parts of its mail, which may be hundreds."""
+    # What is longer than any text that is kept of a part is no part's id.
+    found = islice(_CONTENT_ID_IN_HTML.finditer(html), _MAX_SHOWN_IDS)
+    shown = (match[1] for match in found if match.end(1) - match.start(1) <= MAX_TEXT_CHARACTERS)
+    return frozenset(map(_normalize_content_id, shown))
+
+
+def _picture_skip_reason(part: Part, shown_ids: frozenset[str]) -> SkipReason | None:
     if part.disposition == "inline":
         return SkipReason.INLINE_PICTURE
     if part.is_inline:
         return SkipReason.REFERENCED_BY_BODY if part.content_id else SkipReason.INLINE_PICTURE
-    return SkipReason.REFERENCED_BY_BODY if part.content_id and _body_references(html, part.content_id) else None
+    content_id = _normalize_content_id((part.content_id or "").strip().strip("<>"))
+    return SkipReason.REFERENCED_BY_BODY if content_id and content_id in shown_ids else None
 
 
-def _body_references(html: str, content_id: str) -> bool:
-    return unquote(content_id.strip().strip("<>")).casefold() in _find_referenced_ids(html)
-
-
-@lru_cache(maxsize=8)  # messages that are read at once: a mail may have hundreds of pictures, and megabytes of a body
-def _find_referenced_ids(html: str) -> frozenset[str]:
-    return frozenset(unquote(shown).casefold() for shown in _CONTENT_ID_IN_HTML.findall(html))
+def _normalize_content_id(content_id: str) -> str:
+    return unquote(content_id).casefold()
 
 
 def _is_declared_office_file(part: Part) -> bool:

@@ -32,7 +32,7 @@ class StorePart:
         self._uploads = uploads
 
     async def store_part(
-        self, run: SyncRun, message: Message, part: Part, *, html: str, rejection: MailRejection | None
+        self, run: SyncRun, message: Message, part: Part, *, shown_ids: frozenset[str], rejection: MailRejection | None
     ) -> StoredPart | SkippedPart:
         if reason := skip_reason_by_name(part):
             return _skip_part(part, reason)
@@ -43,7 +43,7 @@ class StorePart:
                 head = await _read_head(chunks)
                 kind = detect_content_kind(head)
                 # Leaving here abandons the rest of the part: its first bytes were enough.
-                if reason := skip_reason_by_content(part, kind, html=html):
+                if reason := skip_reason_by_content(part, kind, shown_ids=shown_ids):
                     return _skip_part(part, reason)
                 return await self._upload_part(run, message.summary.message_id, part, kind, _limit_size(head, chunks))
         except _PartTooLarge:

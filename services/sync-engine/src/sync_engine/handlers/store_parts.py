@@ -9,6 +9,7 @@ from mailroom_common.providers.types import Message, Part
 from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import ParkedPart, ParkedReason, SkippedPart, StoredPart
+from sync_engine.domain.parts import find_shown_ids
 from sync_engine.domain.untrusted_text import clean_filename
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.sync_run import SyncRun
@@ -62,12 +63,14 @@ class StoreParts:
         """
         results: list[StoredPart | SkippedPart | ParkedPart] = []
         failures_in_row = 0
+        html = message.html_body if any(part.content_id for part in parts) else None
+        shown_ids = find_shown_ids(html or "")
         for number, part in enumerate(parts):
             if failures_in_row >= _MAX_FAILURES_IN_ROW:
                 results.append(park_part(part, ParkedReason.NOT_FETCHED, "others before it had failed"))
                 continue
             try:
-                result = await self._store_or_park(run, message, part, rejection)
+                result = await self._store_or_park(run, message, part, shown_ids, rejection)
             except Throttled as error:
                 # Skipped parts count too: a mail of a thousand of them would begin at its first one in every run.
                 if not results:
@@ -79,11 +82,15 @@ class StoreParts:
         return PartResults(tuple(results))
 
     async def _store_or_park(
-        self, run: SyncRun, message: Message, part: Part, rejection: MailRejection | None
+        self,
+        run: SyncRun,
+        message: Message,
+        part: Part,
+        shown_ids: frozenset[str],
+        rejection: MailRejection | None,
     ) -> StoredPart | SkippedPart | ParkedPart:
-        html = message.html_body or ""
         try:
-            return await self._store_part.store_part(run, message, part, html=html, rejection=rejection)
+            return await self._store_part.store_part(run, message, part, shown_ids=shown_ids, rejection=rejection)
         except Exception as error:
             reason = find_parked_reason(error)
             if reason is None:

@@ -7,6 +7,7 @@ from sync_engine.domain.content import HEAD_BYTES, detect_content_kind
 from sync_engine.domain.parts import (
     MAX_PART_BYTES,
     SkipReason,
+    find_shown_ids,
     needs_html_body,
     skip_reason_by_content,
     skip_reason_by_name,
@@ -43,7 +44,7 @@ def part(
 def judge(subject: Part, content: bytes, html: str = "") -> SkipReason | None:
     """Both looks, as a run takes them."""
     return skip_reason_by_name(subject) or skip_reason_by_content(
-        subject, detect_content_kind(content[:HEAD_BYTES]), html=html
+        subject, detect_content_kind(content[:HEAD_BYTES]), shown_ids=find_shown_ids(html)
     )
 
 
@@ -301,3 +302,9 @@ def test_the_body_is_fetched_unless_name_and_type_agree_on_a_pdf(
     filename: str, content_type: str, is_needed: bool
 ) -> None:
     assert needs_html_body(part(filename, content_type, content_id="x@y")) is is_needed
+
+
+def test_of_a_body_without_end_a_bounded_number_of_ids_is_kept_and_none_that_no_part_can_have() -> None:
+    html = "".join(f"<img src='cid:{number}'>" for number in range(20_000))
+    assert find_shown_ids(html) == {str(number) for number in range(10_000)}
+    assert find_shown_ids(f"<img src='cid:{'x' * 2000}'><img src='cid:A%40B'>") == {"a@b"}

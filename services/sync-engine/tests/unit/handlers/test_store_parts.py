@@ -1,5 +1,9 @@
 """The parts of one mail: what was judged before a throttle is kept, whatever it was judged to be."""
 
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import cast
@@ -63,6 +67,15 @@ class OneMessage:
         return MESSAGE
 
 
+class OnePicture:
+    @asynccontextmanager
+    async def open_part(self, *_which: object) -> AsyncIterator[AsyncIterator[bytes]]:
+        async def yield_head() -> AsyncIterator[bytes]:
+            yield b"\x89PNG\r\n\x1a\n" + b"\x00" * 100
+
+        yield yield_head()
+
+
 def sync_run() -> SyncRun:
     source = doc_source(profile=Profile.INVOICE)
     return SyncRun(
@@ -95,6 +108,20 @@ async def test_a_throttle_before_anything_was_judged_is_the_runs() -> None:
     store_part.left = 0
     with pytest.raises(Throttled):
         await StoreParts(cast("StorePart", store_part)).store_parts(sync_run(), MESSAGE, PARTS, rejection=None)
+
+
+async def test_nothing_of_a_body_is_kept_once_its_mail_is_done() -> None:
+    html = "<img src='cid:shown'>" + "x" * 1_000_000
+    message = replace(MESSAGE, html_body=html)
+    picture = replace(PARTS[0], filename="a.png", content_type="image/png", content_id="shown")
+    references = sys.getrefcount(html)
+    provider = cast("MailReader", OnePicture())
+    store_parts = StoreParts(StorePart(cast("BlobStore", None), cast("Uploads", None)))
+    results = await store_parts.store_parts(
+        replace(sync_run(), provider=provider), message, [picture, picture], rejection=None
+    )
+    assert [part.skip_reason for part in results.parts if isinstance(part, SkippedPart)] == ["referenced_by_body"] * 2
+    assert sys.getrefcount(html) == references
 
 
 async def test_parked_parts_that_turn_out_to_be_no_documents_are_kept_when_a_throttle_ends_their_retry(
