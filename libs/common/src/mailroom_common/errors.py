@@ -3,6 +3,7 @@
 MailroomError
 ├── Retryable               the same call may succeed later; wait `retry_after_s` if it is known
 │   ├── Throttled           the provider limits the rate of our calls
+│   │   └── NotCalled       a budget, an earlier pause or the token endpoint kept us from calling at all
 │   ├── ProviderUnavailable 5xx, a broken connection or a time-out of the provider
 │   └── Unavailable         Kafka, Postgres or the blob store did not answer in time
 ├── Rejected                no retry can help this record, file or request: dead-letter or answer 4xx
@@ -34,6 +35,10 @@ class Retryable(MailroomError):
 
 class Throttled(Retryable):
     pass
+
+
+class NotCalled(Throttled):
+    """It says nothing of the message at hand."""
 
 
 class ProviderUnavailable(Retryable):

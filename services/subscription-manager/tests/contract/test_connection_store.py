@@ -382,6 +382,18 @@ async def test_pending_one_whose_consent_a_restore_has_lost_never_expires(store:
     assert await store.connections.list_expired_pending(NOW - timedelta(days=30), NOW, 10) == []
 
 
+async def test_key_of_a_filter_that_a_newer_version_wrote_is_ignored(store: StoreUnderTest) -> None:
+    await store.connections.add_connection(ONE)
+    if store.pool is not None:
+        await store.pool.execute(
+            "update subscription_manager.doc_source set filter = $1",
+            {"strictness": "strict", "languages": ["de"]},
+        )
+        read = await store.connections.find_connection(ONE.id)
+        assert read is not None
+        assert read.filter == SourceFilter(strictness="strict")
+
+
 async def test_version_that_waits_in_the_outbox_is_told_from_a_published_one(store: StoreUnderTest) -> None:
     await store.connections.add_connection(ONE)
     if store.pool is not None:

@@ -35,7 +35,9 @@ async def run(settings: Settings, process: Process) -> None:
     warn_of_unchecked_subscription(settings)
     codec = Codec()
     schemas = SchemaDirectory(settings, codec, client_id="webhook-gateway-schemas")
-    directory = DocSourceDirectory(settings, codec, schemas=schemas, client_id="webhook-gateway-directory")
+    directory = DocSourceDirectory(
+        settings, codec, schemas=schemas, client_id="webhook-gateway-directory", keeps_filters=False
+    )
     producer = EventProducer(settings, codec, client_id="webhook-gateway")
     writer = GroupCommitWriter(producer)
     started = asyncio.Event()

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from mailroom_common.budgets.waiting import WaitLimit, is_old_mail
 from mailroom_common.budgets.window import Lease, LeaseWindow, UnitLimit
-from mailroom_common.errors import Throttled
+from mailroom_common.errors import NotCalled
 
 _MAX_ACCOUNTS = 50_000
 
@@ -80,7 +80,7 @@ class LeasedUnits:
         )
         account.left += lease.units
         if lease.wait_s and not await wait_limit.wait(lease.wait_s):
-            raise Throttled("the provider's quota is used up for now", retry_after_s=lease.wait_s)
+            raise NotCalled("the provider's quota is used up for now", retry_after_s=lease.wait_s)
 
     def _forget_oldest(self) -> None:
         if len(self._accounts) > self._max_accounts:

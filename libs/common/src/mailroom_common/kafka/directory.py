@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from mailroom_common.errors import Undecodable, UnknownSchema
-from mailroom_common.events import DocSource, DocSourceState
+from mailroom_common.events import DocSource, DocSourceState, SourceFilter
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import VERSION
@@ -29,6 +30,8 @@ class DocSourceDirectory:
     last of its key, so that whoever reads the topic afterwards knows no newer one: `list_outdated` names them.
 
     Unreadable records are counted; one whose schema is not known yet is kept and read once the schema is.
+
+    A filter may be many times as big as all else of a doc source: who judges no mail keeps none (`keeps_filters`).
     """
 
     def __init__(
@@ -38,8 +41,10 @@ class DocSourceDirectory:
         *,
         schemas: SchemaDirectory | None = None,
         client_id: str = "mailroom-directory",
+        keeps_filters: bool = True,
     ) -> None:
         self._codec = codec
+        self._keeps_filters = keeps_filters
         self._reader = TopicReader(settings, DOC_SOURCES, self.apply_record, client_id=client_id)
         self._sources: dict[str, DocSource] = {}
         self._versions: dict[str, int] = {}  # of deleted ones too, so that an older version does not restore them
@@ -141,6 +146,8 @@ class DocSourceDirectory:
         if previous := self._sources.pop(doc_source_id, None):
             self._forget_list_addresses(previous)
         if source is not None:
+            if not self._keeps_filters:
+                source = replace(source, filter=SourceFilter())
             self._sources[doc_source_id] = source
             for address in _list_addresses(source):
                 self._by_address.setdefault((source.provider, address), {})[doc_source_id] = source

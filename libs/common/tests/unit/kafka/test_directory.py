@@ -9,7 +9,7 @@ from typing import Any
 import fastavro
 import pytest
 
-from mailroom_common.events import Access, DocSource, DocSourceState, Profile
+from mailroom_common.events import Access, DocSource, DocSourceState, Profile, SourceFilter
 from mailroom_common.kafka import directory
 from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
@@ -69,6 +69,15 @@ class Reading:
     def read_tombstone(self, doc_source_id: str, version: int | None) -> None:
         headers = () if version is None else (("version", str(version).encode()),)
         self.directory.apply_record(Record(doc_source_id.encode(), None, headers))
+
+
+@pytest.mark.parametrize("keeps_filters", [True, False])
+def test_filter_is_kept_only_where_it_is_needed(keeps_filters: bool) -> None:
+    codec = Codec()
+    found = source(filter=SourceFilter(sender_deny=["news.example"]))
+    directory = DocSourceDirectory(Settings(), codec, keeps_filters=keeps_filters)
+    directory.apply_record(Record(b"ds-1", codec.encode(found)))
+    assert directory.get_source("ds-1") == (found if keeps_filters else replace(found, filter=SourceFilter()))
 
 
 def test_an_older_version_that_comes_late_changes_nothing() -> None:

@@ -35,7 +35,7 @@ def parse_connection(row: asyncpg.Record) -> Connection:
         provider_tenant=row["provider_tenant"],
         folders=tuple(row["folders"]),
         start_at=row["start_at"],
-        filter=SourceFilter(**row["filter"]),
+        filter=_parse_filter(row["filter"]),
         grant_generation=row["grant_generation"],
         relist_from=row["relist_from"],
         relist_number=row["relist_number"],
@@ -59,6 +59,12 @@ def parse_connection(row: asyncpg.Record) -> Connection:
         sync_rows_deleted_at=row["sync_rows_deleted_at"],
         version_before_deletion=row["version_before_deletion"],
     )
+
+
+def _parse_filter(rules: dict[str, Any]) -> SourceFilter:
+    """A key that is unknown here was written by a newer version, before a rollback."""
+    names = SourceFilter.__dataclass_fields__
+    return SourceFilter(**{name: value for name, value in rules.items() if name in names})
 
 
 def _parse_subscription(row: asyncpg.Record) -> CurrentSubscription:

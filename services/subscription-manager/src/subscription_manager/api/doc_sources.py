@@ -44,7 +44,7 @@ Sender = Annotated[
     StringConstraints(
         strip_whitespace=True,
         to_lower=True,
-        max_length=320,
+        max_length=255,
         pattern=r"^([^@\s<>,]+@[^@\s<>,]+|@?[^@\s<>,.]+(\.[^@\s<>,.]+)+)$",
     ),
 ]
@@ -58,6 +58,11 @@ class Strictness(StrEnum):
     STRICT = "strict"  # a mail is taken that mentions a document, or has a table in its body
 
 
+# Each process that judges mail keeps the filters of all doc sources in memory.
+_MAX_SENDERS = 100  # of each list
+_MAX_FILTER_BYTES = 16 * 1024
+
+
 class FilterRules(BaseModel):
     """Which mail is looked into. What is left out has its default: a change replaces the whole filter.
 
@@ -67,9 +72,17 @@ class FilterRules(BaseModel):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"sender_deny": ["news.acme.example"]}]})
 
-    sender_allow: list[Sender] = Field(default_factory=list, max_length=500)
-    sender_deny: list[Sender] = Field(default_factory=list, max_length=500)
+    sender_allow: list[Sender] = Field(default_factory=list, max_length=_MAX_SENDERS)
+    sender_deny: list[Sender] = Field(default_factory=list, max_length=_MAX_SENDERS)
     strictness: Strictness = Strictness.LENIENT
+
+    @model_validator(mode="after")
+    def _limit_size(self) -> Self:
+        if sum(len(sender.encode()) for sender in (*self.sender_allow, *self.sender_deny)) > _MAX_FILTER_BYTES:
+            raise ValueError(
+                f"the senders of a filter may have {_MAX_FILTER_BYTES} bytes together: name domains, not addresses"
+            )
+        return self
 
     def to_source_filter(self) -> SourceFilter:
         return SourceFilter(

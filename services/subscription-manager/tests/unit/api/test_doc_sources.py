@@ -390,6 +390,12 @@ async def test_filter_is_replaced_shown_and_published(api: API, state: Connectio
     assert (await api.call_api("GET", f"/doc-sources/{OURS.id}")).json()["filter"] == expected
 
 
+async def test_filter_of_a_hundred_senders_in_16_kb_is_taken(api: API) -> None:
+    rules = {"sender_allow": ["a" * 247 + ".example"] * 28 + ["a.example"] * 72, "sender_deny": ["b.example"] * 100}
+    answer = await api.call_api("PATCH", f"/doc-sources/{OURS.id}", json={"filter": rules})
+    assert answer.status_code == 200
+
+
 async def test_filter_of_a_new_doc_source_is_published_with_it(api: API) -> None:
     made = await api.call_api("POST", "/doc-sources", json=DELEGATED | {"filter": {"strictness": "strict"}})
     assert made.status_code == 201
@@ -410,14 +416,16 @@ async def test_filter_of_one_that_is_being_deleted_is_409(api: API) -> None:
         {"filter": {"sender_deny": ["a b.example"]}},
         {"filter": {"sender_allow": ["a@b@c.example"]}},
         {"filter": {"sender_allow": [""]}},
-        {"filter": {"sender_allow": ["a.example"] * 501}},
+        {"filter": {"sender_allow": ["a.example"] * 101}},
+        {"filter": {"sender_allow": ["a" * 248 + ".example"]}},
+        {"filter": {list_name: ["a" * 247 + ".example"] * 33 for list_name in ("sender_allow", "sender_deny")}},
         {"filter": {"strictness": "harsh"}},
         {"filter": {"senders": []}},
         {"filter": {}, "folders": ["Inbox"]},
         {"filter": {}, "relist_from": "2026-03-01T00:00:00Z"},
     ],
 )
-async def test_filter_that_says_something_else_is_422_and_changes_nothing(api: API, body: dict[str, object]) -> None:
+async def test_filter_that_is_wrong_or_too_long_is_422_and_changes_nothing(api: API, body: dict[str, object]) -> None:
     assert (await api.call_api("PATCH", f"/doc-sources/{OURS.id}", json=body)).status_code == 422
     assert api.connections.published == []
 

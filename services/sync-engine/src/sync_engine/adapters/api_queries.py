@@ -74,17 +74,38 @@ union all
  order by p.parked_seq desc limit $4)
 order by seq desc limit $4
 """
-# Due at once: the next run of each doc source takes them, as many as one run may.
+# Due at once: the next run of each doc source takes them, as many as one run may. After a long outage there may be a
+# million: each batch is a transaction of its own and goes on behind the one before it ($4 to $6, the last of parts
+# only). What a worker has locked is being tried already; to wait for it with other rows locked could end in a deadlock,
+# as workers lock the message first.
 _RETRY_ITEMS = """
-update sync_engine.parked_item set next_attempt_at = now()
-where tenant_id = $1 and reason = $2 and ($3::text is null or doc_source_id = $3) and next_attempt_at > now()
+with batch as (
+    select doc_source_id, message_id from sync_engine.parked_item
+    where tenant_id = $1 and reason = $2 and ($3::text is null or doc_source_id = $3) and next_attempt_at > now()
+      and (doc_source_id, message_id) > ($4, $5) and $6::text is not null
+    order by doc_source_id, message_id limit $7 for update skip locked
+), made_due as (
+    update sync_engine.parked_item p set next_attempt_at = now() from batch
+    where p.doc_source_id = batch.doc_source_id and p.message_id = batch.message_id
+    returning p.doc_source_id, p.message_id, '' as part_path
+)
+select * from made_due order by doc_source_id, message_id
 """
 _RETRY_PARTS = """
-update sync_engine.message_part p set next_attempt_at = now()
-from sync_engine.message m
-where m.doc_source_id = p.doc_source_id and m.message_id = p.message_id and m.tenant_id = $1
-  and p.parked_reason = $2 and ($3::text is null or p.doc_source_id = $3) and p.next_attempt_at > now()
+with batch as (
+    select p.doc_source_id, p.message_id, p.part_path
+    from sync_engine.message_part p join sync_engine.message m using (doc_source_id, message_id)
+    where m.tenant_id = $1 and p.parked_reason = $2 and ($3::text is null or p.doc_source_id = $3)
+      and p.next_attempt_at > now() and (p.doc_source_id, p.message_id, p.part_path) > ($4, $5, $6)
+    order by p.doc_source_id, p.message_id, p.part_path limit $7 for update of p skip locked
+), made_due as (
+    update sync_engine.message_part p set next_attempt_at = now() from batch
+    where p.doc_source_id = batch.doc_source_id and p.message_id = batch.message_id and p.part_path = batch.part_path
+    returning p.doc_source_id, p.message_id, p.part_path
+)
+select * from made_due order by doc_source_id, message_id, part_path
 """
+_RETRY_BATCH_SIZE = 1000
 _SYNC_STATES = """
 select s.doc_source_id, s.tenant_id, s.source_state, s.full_due_mark is not null as is_full_run_due,
        s.refused_generation is not null and s.refused_generation >= s.grant_generation as is_grant_refused,
@@ -109,8 +130,9 @@ order by s.doc_source_id limit $4
 class PgMessageQueries:
     """`MessageQueries` of api/routes.py."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, *, retry_batch_size: int = _RETRY_BATCH_SIZE) -> None:
         self._pool = pool
+        self._retry_batch_size = retry_batch_size
 
     async def list_messages(
         self, tenant_id: str, *, before: int, doc_source_id: str | None, state: str | None, limit: int
@@ -144,10 +166,21 @@ class PgMessageQueries:
             return [dict(row) for row in await conn.fetch(_PARKED, tenant_id, before, doc_source_id, limit)]
 
     async def retry_parked(self, tenant_id: str, reason: str, *, doc_source_id: str | None) -> tuple[int, int]:
-        async with open_transaction(self._pool) as conn:
-            items = await conn.execute(_RETRY_ITEMS, tenant_id, reason, doc_source_id)
-            parts = await conn.execute(_RETRY_PARTS, tenant_id, reason, doc_source_id)
-        return int(items.rpartition(" ")[2]), int(parts.rpartition(" ")[2])
+        items = await self._retry_in_batches(_RETRY_ITEMS, tenant_id, reason, doc_source_id)
+        parts = await self._retry_in_batches(_RETRY_PARTS, tenant_id, reason, doc_source_id)
+        return items, parts
+
+    async def _retry_in_batches(self, statement: str, tenant_id: str, reason: str, doc_source_id: str | None) -> int:
+        """Where it fails midway, what was done stays done, and the same request again goes on."""
+        position: tuple[str, ...] = ("", "", "")
+        count = 0
+        while True:
+            async with open_transaction(self._pool) as conn:
+                rows = await conn.fetch(statement, tenant_id, reason, doc_source_id, *position, self._retry_batch_size)
+            count += len(rows)
+            if len(rows) < self._retry_batch_size:
+                return count
+            position = tuple(rows[-1])
 
 
 async def _add_parts(conn: DatabaseSession, messages: Sequence[asyncpg.Record]) -> list[dict[str, object]]:

@@ -1,13 +1,21 @@
 """Batches of messages: processed some at once, and committed as the progress of a run."""
 
 import asyncio
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from mailroom_common.budgets.waiting import find_wait_limit
-from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected, Throttled
+from mailroom_common.errors import (
+    AccessDenied,
+    ItemGone,
+    MailroomError,
+    NotCalled,
+    ProviderUnavailable,
+    Rejected,
+    Throttled,
+)
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import FailedMessage, PageUpdate, ParkedReason, ProcessedMessage
@@ -67,7 +75,8 @@ async def process_each(
     run: SyncRun, refs: Sequence[MessageRef], process_message: ProcessMessage, *, max_concurrent: int
 ) -> ProcessedBatch:
     """What `process_message` made of each, in the order of `refs`, up to an error that concerns the whole run."""
-    waiting = deque(enumerate(refs))
+    # What a throttle ended an earlier run with comes last: once all others are served, it is its own fault.
+    waiting = deque(sorted(enumerate(refs), key=lambda item: _throttled_before.count_runs(run, item[1])))
     results: dict[int, ProcessedMessage | FailedMessage | None] = {}
     interruptions: list[MailroomError] = []
     throttles = _ThrottledMessages(results)
@@ -85,9 +94,10 @@ async def process_each(
             except Throttled as error:
                 if throttles.may_try_again(index, error):
                     waiting.append((index, ref))
-                elif throttles.is_own_fault(index, error):
+                elif throttles.is_own_fault(index, error) or _throttled_before.is_own_fault(run, ref, error, results):
                     results[index] = FailedMessage(ref.message_id, ParkedReason.PROVIDER_UNAVAILABLE, str(error))
                 else:
+                    _throttled_before.add_run(run, ref, error)
                     interruptions.append(error)
             except MailroomError as error:
                 interruptions.append(error)
@@ -103,6 +113,36 @@ async def process_each(
     rowless_ids = frozenset(refs[index].message_id for index, result in results.items() if result is None)
     batch = _collect_results([results[index] for index in sorted(results)], interruptions)
     return replace(batch, rowless_ids=rowless_ids)
+
+
+class _ThrottledBefore:
+    """How many runs a throttle of a message has ended. In memory: what is forgotten costs one run more."""
+
+    _MAX_MESSAGES = 10_000
+    _MAX_RUNS = 2  # of a message that is alone: its page was served before each
+
+    def __init__(self) -> None:
+        self._runs: OrderedDict[tuple[str, str], int] = OrderedDict()
+
+    def count_runs(self, run: SyncRun, ref: MessageRef) -> int:
+        return self._runs.get((run.doc_source_id, ref.message_id), 0)
+
+    def add_run(self, run: SyncRun, ref: MessageRef, error: Throttled) -> None:
+        if isinstance(error, NotCalled):
+            return
+        self._runs[run.doc_source_id, ref.message_id] = self.count_runs(run, ref) + 1
+        if len(self._runs) > self._MAX_MESSAGES:
+            self._runs.popitem(last=False)
+
+    def is_own_fault(self, run: SyncRun, ref: MessageRef, error: Throttled, results: Mapping[int, object]) -> bool:
+        runs = self.count_runs(run, ref)
+        if isinstance(error, NotCalled) or not (runs >= self._MAX_RUNS or (runs and results)):
+            return False
+        del self._runs[run.doc_source_id, ref.message_id]
+        return True
+
+
+_throttled_before = _ThrottledBefore()
 
 
 class _ThrottledMessages:

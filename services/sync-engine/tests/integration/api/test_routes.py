@@ -1,5 +1,6 @@
 """The HTTP API over the worker's tables."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from uuid import uuid4
@@ -264,6 +265,23 @@ async def test_what_is_parked_for_a_reason_is_due_at_once_over_all_sources_of_th
         [*mine, other_reason, other_tenant],
     )
     assert sorted(row["doc_source_id"] for row in due) == sorted([*mine, *mine])
+
+
+async def test_what_a_worker_tries_just_now_holds_up_no_other_that_is_made_due(
+    bench: Bench, client: httpx.AsyncClient
+) -> None:
+    tried, *others = [await _park(bench, "o2", "download_failed") for _ in range(3)]
+    async with bench.pool.acquire() as worker, worker.transaction():
+        for table in ("message", "message_part", "parked_item"):
+            await worker.execute(f"select from sync_engine.{table} where doc_source_id = $1 for update", tried)
+        async with asyncio.timeout(10):
+            queries = PgMessageQueries(bench.pool, retry_batch_size=1)
+            assert await queries.retry_parked("o2", "download_failed", doc_source_id=None) == (2, 2)
+    due = await bench.pool.fetch(
+        "select doc_source_id from sync_engine.message_part where next_attempt_at <= now() and doc_source_id = any($1)",
+        [tried, *others],
+    )
+    assert {row["doc_source_id"] for row in due} == set(others)
 
 
 async def test_parked_items_are_messages_and_parts_and_pages_show_each_once(

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import cast
 
+import httpx
 import pytest
 from sync_harness import doc_source
 
@@ -20,8 +21,12 @@ from mailroom_common.errors import (
     Unavailable,
 )
 from mailroom_common.events import SyncReason
+from mailroom_common.providers.calls import ProviderCall, ProviderCalls
+from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import MailReader
-from mailroom_common.providers.types import MessageSummary
+from mailroom_common.providers.quota import Quota
+from mailroom_common.providers.types import Mailbox, MessageSummary
+from mailroom_outlook.errors import map_refusal
 from sync_engine.domain.message_records import MessageState, ProcessedMessage, SyncState
 from sync_engine.domain.run_planning import SyncTimings
 from sync_engine.handlers.message_batches import MessageRef, MessageUnavailable, ProcessedBatch, process_each
@@ -116,6 +121,49 @@ async def test_a_throttle_that_the_run_may_not_wait_for_ends_it() -> None:
         batch = await process({"m1": Throttled("429", retry_after_s=11)})
     assert [message.message_id for message in batch.messages] == ["m0"]
     assert isinstance(batch.interruption, Throttled)
+
+
+class _FixedToken:
+    async def get_access_token(self, mailbox: Mailbox, /, *, rejected: str | None = None) -> str:
+        return "token"
+
+
+async def process_through_client(run: SyncRun, throttled_ids: list[str], *, retry_after_s: float) -> ProcessedBatch:
+    """A run of a new worker whose client waits and pauses by itself, at a provider that throttles these messages."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        message_id = request.url.path.rpartition("/")[2]
+        if message_id in throttled_ids:
+            return httpx.Response(429, headers={"Retry-After": str(retry_after_s)}, json={})
+        return httpx.Response(200, json={"id": message_id})
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        base = BaseURL("https://graph.test/v1.0")
+        calls = ProviderCalls("outlook", http, base, _FixedToken(), Quota(slots=4), map_refusal)
+
+        async def process_message(ref: MessageRef) -> ProcessedMessage:
+            await calls.fetch_json(run.mailbox, ProviderCall(name="message", path=f"/{ref.message_id}"))
+            return ProcessedMessage(summary=MessageSummary(message_id=ref.message_id), state=MessageState.OPEN)
+
+        with limit_waiting(0.5):
+            return await process_each(run, [MessageRef(key) for key in IDS], process_message, max_concurrent=3)
+
+
+@pytest.mark.parametrize("retry_after_s", [0.2, 30])
+async def test_a_message_that_is_always_throttled_is_parked_within_three_runs(retry_after_s: float) -> None:
+    run = sync_run()
+    batches = [await process_through_client(run, ["m0"], retry_after_s=retry_after_s) for _ in range(3)]
+    parked = [batch for batch in batches if batch.failed]
+    assert [[failure.message_id for failure in batch.failed] for batch in parked] == [["m0"]]
+    assert [message.message_id for message in parked[0].messages] == IDS[1:]
+    assert parked[0].interruption is None
+
+
+async def test_a_throttled_mailbox_parks_no_message_in_three_runs() -> None:
+    run = sync_run()
+    batches = [await process_through_client(run, IDS, retry_after_s=30) for _ in range(3)]
+    assert [batch.failed for batch in batches] == [(), (), ()]
+    assert all(isinstance(batch.interruption, Throttled) for batch in batches)
 
 
 async def test_what_is_under_way_at_an_interruption_comes_to_its_end_and_nothing_new_is_begun() -> None:
