@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mailroom_common.errors import MailroomError
+from mailroom_common.errors import MailroomError, NotCalled, Throttled
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import (
@@ -44,18 +44,24 @@ class RetryParkedParts:
                 raise interruption
 
     async def _retry_message(self, run: SyncRun, due: DueMessage) -> ProcessedMessage:
-        """With all of its due parts parked again where the message itself cannot be fetched."""
+        """With all of its due parts parked again where the message itself cannot be fetched, or its first part is
+        throttled."""
         try:
             return await self._collect.retry_parts(run, due)
         except Exception as error:
-            reason = find_parked_reason(error)
+            # Counted, or it would be the first of the next run again and end that too.
+            is_refused = isinstance(error, Throttled) and not isinstance(error, NotCalled)
+            reason = ParkedReason.PROVIDER_UNAVAILABLE if is_refused else find_parked_reason(error)
             if reason is None:
                 raise
             if reason is ParkedReason.CRASHED:
                 log.exception("message_crashed", doc_source_id=run.doc_source_id, message_id=due.message_id)
             parts = tuple(_park_again(run, item, reason, describe_error(error)) for item in due.due_parts)
             summary = MessageSummary(message_id=due.message_id)
-            return ProcessedMessage(summary=summary, state=MessageState.OPEN, parts=parts)
+            processed = ProcessedMessage(summary=summary, state=MessageState.OPEN, parts=parts)
+            if isinstance(error, Throttled):
+                raise MessageInterrupted(processed, error) from error
+            return processed
 
 
 def _park_again(run: SyncRun, item: DuePart, reason: ParkedReason, detail: str) -> ParkedPart | SkippedPart:

@@ -197,6 +197,20 @@ async def test_parts_behind_many_that_fail_have_their_turn(engine: Engine, outlo
     assert set(await parked_reasons(engine)) == set(names)
 
 
+async def test_a_part_that_is_always_throttled_ends_one_run_and_no_more(engine: Engine, outlook: FakeOutlook) -> None:
+    outlook.deliver("m1", File(filename="good.pdf"), File(filename="bad.pdf"))
+    outlook.part_errors["bad.pdf"] = Throttled("429", retry_after_s=1)
+    outcome = await engine.run_sync()
+    assert isinstance(outcome, RunDeferred)
+    assert await parked_reasons(engine) == {"bad.pdf": "provider_unavailable"}
+    engine.clock.now = outcome.not_before
+    await engine.complete_run()
+    del outlook.part_errors["bad.pdf"]
+    engine.clock.pass_by(seconds=31)
+    await engine.complete_run()
+    assert await stored_files(engine) == ["good.pdf", "bad.pdf"]
+
+
 async def test_a_provider_that_is_down_parks_no_mailbox(engine: Engine, outlook: FakeOutlook) -> None:
     for number in range(8):
         outlook.deliver(f"m{number}", File(filename="a.pdf"))
