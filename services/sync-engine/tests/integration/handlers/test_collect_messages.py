@@ -134,7 +134,7 @@ async def test_what_senders_write_into_headers_can_be_stored(engine: Engine, out
     outlook.deliver("m2", File(), subject="Invoice " + "x" * 2_000_000)
     await engine.complete_run()
     subjects = {row["message_id"]: row["subject"] for row in await engine.read_rows("message")}
-    assert subjects["m1"] == "Invoice  and ? and 🧾"
+    assert subjects["m1"] == "Invoice \ufffd and \ufffd and 🧾"
     assert len(subjects["m2"]) == 1000, "a header may be megabytes; a Kafka record may not"
     assert len(await engine.read_attachments()) == 2
 
