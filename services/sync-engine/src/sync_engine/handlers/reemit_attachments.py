@@ -13,6 +13,9 @@ from sync_engine.ports import DocSources, OpenMessages
 
 log = get_logger()
 
+# Of one round: new mail's records wait behind these in the outbox.
+_MAX_BATCHES = 50
+
 
 class ReemitAttachments:
     """Results are lost with a database that failed over to an older state, and a record that became a dead letter has
@@ -29,25 +32,26 @@ class ReemitAttachments:
     async def reemit_repeatedly(self, stopping: asyncio.Event, *, interval_s: float) -> None:
         while not stopping.is_set():
             try:
-                await self.reemit_overdue()
+                await self.reemit_overdue(stopping)
             except Unavailable as error:
                 # Postgres is away; the next round sends what this one did not.
                 log.warning("reemission_postponed", reason=str(error))
             await wait_for_event(stopping, interval_s)
 
-    async def reemit_overdue(self) -> int:
+    async def reemit_overdue(self, stopping: asyncio.Event | None = None) -> int:
         """How many records were sent again. Each message waits as long again before it is sent a third time."""
         now = self._clock()
         before = now - self._after
-        MESSAGES_OVERDUE.set(await self._messages.count_overdue(before))
         by_source: Counter[str] = Counter()
-        is_last = False
-        while not is_last:
+        for _ in range(_MAX_BATCHES):
             batch = await self._messages.reemit_batch(self._sources.get_source, before, now)
-            is_last = batch.is_last
             by_source.update(batch.attachments)
             ATTACHMENTS_REEMITTED.inc(sum(batch.attachments.values()))
+            if batch.is_last or (stopping is not None and stopping.is_set()):
+                break
         for doc_source_id, count in by_source.items():
             # ingestion has not said what became of these: results were lost, or records lie in the dead-letter topic.
             log.warning("attachments_reemitted", doc_source_id=doc_source_id, attachments=count)
+        # Last: with a large backlog it may take longer than Postgres lets it, and what is due has been sent by then.
+        MESSAGES_OVERDUE.set(await self._messages.count_overdue(before))
         return by_source.total()

@@ -1,7 +1,7 @@
 """What has no result after a day is sent again, and closed by ingestion's answer."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -17,6 +17,7 @@ from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.open_messages import PgOpenMessages
 from sync_engine.handlers.reemit_attachments import ReemitAttachments
+from sync_engine.ports import ReemittedBatch
 
 DAY = timedelta(days=1)
 
@@ -134,13 +135,15 @@ async def test_a_round_that_meets_no_postgres_is_made_up_for_by_the_next(engine:
     stopping, rounds = asyncio.Event(), 0
 
     class FailingFirst(PgOpenMessages):
-        async def count_overdue(self, before: datetime) -> int:
+        async def reemit_batch(
+            self, find_source: Callable[[str], DocSource | None], before: datetime, now: datetime
+        ) -> ReemittedBatch:
             nonlocal rounds
             rounds += 1
             if rounds == 1:
                 raise Unavailable("Postgres is away")
             stopping.set()
-            return await super().count_overdue(before)
+            return await super().reemit_batch(find_source, before, now)
 
     reemission = ReemitAttachments(
         FailingFirst(engine.pool, engine.outbox), KnownSources(engine.source), engine.clock, after=DAY
