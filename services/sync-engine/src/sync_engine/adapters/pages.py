@@ -38,7 +38,9 @@ class PgPages:
             await resolve_items(conn, source, update)
             await park_messages(conn, source, update.failed, now)
             await mark_listed(conn, source, update.seen_message_ids, now)
-            has_progress = new_ids or update.leaves_page or any(message.parts for message in retried)
+            # What is parked only is no progress: it would reset the pause that its own failure makes longer.
+            has_new = any(message.stored_parts or not message.parked_parts for message in written)
+            has_progress = has_new or update.leaves_page or any(message.parts for message in retried)
             if update.resets_back_off and has_progress:
                 await conn.execute(
                     "update sync_engine.sync_state set failed_attempts = 0 where doc_source_id = $1",

@@ -212,13 +212,21 @@ async def test_a_part_that_is_always_throttled_ends_one_run_and_no_more(engine: 
 
 
 async def test_a_provider_that_is_down_parks_no_mailbox(engine: Engine, outlook: FakeOutlook) -> None:
-    for number in range(8):
+    outlook.page_size = 50
+    for number in range(24):
         outlook.deliver(f"m{number}", File(filename="a.pdf"))
     outlook.part_errors["a.pdf"] = ProviderUnavailable("503")
-    outcome = await engine.run_sync()
-    assert isinstance(outcome, RunDeferred)
-    assert len(await engine.read_rows("message")) < 6
+    pauses = []
+    for _ in range(5):
+        outcome = await engine.run_sync()
+        assert isinstance(outcome, RunDeferred)
+        pauses.append(outcome.not_before - engine.clock.now)
+        engine.clock.now = outcome.not_before
+    assert (await engine.read_row("sync_state"))["failed_attempts"] == 5
+    assert pauses[4] > pauses[2] > pauses[0]
+    assert len(await engine.read_rows("message")) < 20
     outlook.part_errors.clear()
-    engine.clock.now = outcome.not_before + timedelta(seconds=31)
+    engine.clock.pass_by(seconds=31)
     await engine.complete_run()
-    assert len(await stored_files(engine)) == 8
+    assert await parked_reasons(engine) == {}
+    assert len(await stored_files(engine)) == 24
