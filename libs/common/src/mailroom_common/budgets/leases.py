@@ -60,8 +60,10 @@ class LeasedUnits:
         account.users += 1
         try:
             is_old = is_old_mail()
+            queued_at = time.monotonic()
             # One at a time: otherwise a small call would overtake a large one for ever.
             async with account.queues[is_old]:
+                wait_limit.charge(time.monotonic() - queued_at)
                 while account.left < units:
                     await self._lease_block(account, name, limit, units, wait_limit)
                 account.left -= units

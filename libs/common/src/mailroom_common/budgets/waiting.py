@@ -31,6 +31,12 @@ class WaitLimit:
         await asyncio.sleep(seconds)
         return True
 
+    def charge(self, seconds: float) -> None:
+        """What was waited already, in a queue. Tasks that queue at the same time are charged once."""
+        now = self._clock()
+        self._left_s -= max(0.0, now - max(now - seconds, self._waits_until))
+        self._waits_until = max(self._waits_until, now)
+
     def _measure_delay(self, seconds: float) -> float:
         now = self._clock()
         return max(0.0, now + seconds - max(now, self._waits_until))

@@ -1,4 +1,5 @@
 import asyncio
+import time
 
 import pytest
 
@@ -19,6 +20,13 @@ class CountedBudgets(LocalBudgets):
         self.leases += 1
         await asyncio.sleep(0)
         return await super().lease_units(name, limit, at_least=at_least, at_most=at_most, reserve=reserve)
+
+
+class NeverEnoughBudgets(LocalBudgets):
+    """Whoever asks is told to come back in a moment."""
+
+    async def lease_units(self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int) -> Lease:
+        return Lease(0, 0.1)
 
 
 async def test_idle_mailbox_leases_once_for_many_runs() -> None:
@@ -72,3 +80,12 @@ async def test_what_is_left_of_a_mailbox_that_is_forgotten_counts_as_spent() -> 
     for name in ("one", "two", "three", "one"):
         await units.spend_units(name, LIMIT, 2, WaitLimit(0))
     assert budgets.leases == 4
+
+
+async def test_waiting_behind_others_counts_so_that_a_queue_of_callers_ends_with_the_first_ones_limit() -> None:
+    units, limit = LeasedUnits(NeverEnoughBudgets()), UnitLimit(1000)
+    began = time.monotonic()
+    calls = [units.spend_units("project", limit, 20, WaitLimit(0.3)) for _ in range(8)]
+    results = await asyncio.gather(*calls, return_exceptions=True)
+    assert {type(result) for result in results} == {NotCalled}
+    assert time.monotonic() - began < 1
