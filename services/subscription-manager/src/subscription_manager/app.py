@@ -1,7 +1,7 @@
 """The composition root: everything that a process of subscription-manager owns, on one page."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -216,11 +216,13 @@ async def _run_kafka_side(parts: Parts, process: Process, kafka_connected: async
             versions_agree = asyncio.Event()
             tasks.create_task(_follow_own_topic(parts, directory, versions_agree, stopping))
             for consumer in consumers.values():
-                tasks.create_task(_consume_once_versions_agree(consumer, versions_agree, stopping))
+                tasks.create_task(run_once_versions_agree(consumer.consume_records, versions_agree, stopping))
             tasks.create_task(relay.run_relay(stopping))
             tasks.create_task(reconciler.run_reconciler(stopping))
             tasks.create_task(backstops.run_backstops(stopping))
-            tasks.create_task(_build_pending_expirer(parts).run_expiry(stopping))
+            # A restored table shows mailboxes as pending that the topic knows at work: they are told apart first.
+            expirer = _build_pending_expirer(parts)
+            tasks.create_task(run_once_versions_agree(expirer.run_expiry, versions_agree, stopping))
             tasks.create_task(ExpiryReporter(parts.connections).run_reports(stopping))
 
 
@@ -310,8 +312,8 @@ async def _schedule_checks_of_misdirected(parts: Parts) -> None:
             await parts.connections.schedule_checks_of_misdirected(name, urls, parts.clock())
 
 
-async def _consume_once_versions_agree(
-    consumer: WindowedConsumer, versions_agree: asyncio.Event, stopping: asyncio.Event
+async def run_once_versions_agree(
+    run_loop: Callable[[asyncio.Event], Awaitable[None]], versions_agree: asyncio.Event, stopping: asyncio.Event
 ) -> None:
     """After a restore events are read again of what the table does not know. Those are told from newer ones by versions
     and generations that the table has only once it was compared with the topic."""
@@ -319,7 +321,7 @@ async def _consume_once_versions_agree(
     await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
     for wait in waits:
         wait.cancel()
-    await consumer.consume_records(stopping)
+    await run_loop(stopping)
 
 
 async def _follow_own_topic(
