@@ -1,9 +1,10 @@
 """What has no result after a day is sent again, and closed by ingestion's answer."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import uuid4
 
@@ -151,6 +152,55 @@ async def test_a_round_that_meets_no_postgres_is_made_up_for_by_the_next(engine:
     async with asyncio.timeout(20):
         await reemission.reemit_repeatedly(stopping, interval_s=0.01)
     assert len(await _sent_again(engine)) == 3
+
+
+class EndlessMessages:
+    """There is always another batch; the worker is stopped during `stops_at`."""
+
+    def __init__(self, stopping: asyncio.Event, *, stops_at: int | None = None, is_countable: bool = True) -> None:
+        self._stopping = stopping
+        self._stops_at = stops_at
+        self._is_countable = is_countable
+        self.batches = 0
+
+    async def reemit_batch(
+        self, find_source: Callable[[str], DocSource | None], before: datetime, now: datetime
+    ) -> ReemittedBatch:
+        self.batches += 1
+        if self.batches == self._stops_at:
+            self._stopping.set()
+        assert self.batches < 1000, "the round has no end"
+        return ReemittedBatch(Counter({"source": 2}), is_last=False)
+
+    async def count_overdue(self, before: datetime) -> int:
+        if not self._is_countable:
+            raise Unavailable("it took too long")
+        return 0
+
+
+def _endless_reemission(messages: EndlessMessages) -> ReemitAttachments:
+    return ReemitAttachments(messages, KnownSources(), lambda: datetime.now(UTC), after=timedelta(days=1))
+
+
+async def test_a_round_leaves_what_is_beyond_its_bound_to_the_next() -> None:
+    messages = EndlessMessages(asyncio.Event())
+    assert await _endless_reemission(messages).reemit_overdue() == 100
+    assert messages.batches == 50
+
+
+async def test_a_worker_that_stops_begins_no_further_batch() -> None:
+    stopping = asyncio.Event()
+    messages = EndlessMessages(stopping, stops_at=3)
+    async with asyncio.timeout(5):
+        await _endless_reemission(messages).reemit_repeatedly(stopping, interval_s=60)
+    assert messages.batches == 3
+
+
+async def test_a_backlog_that_cannot_be_counted_is_sent_all_the_same() -> None:
+    messages = EndlessMessages(asyncio.Event(), is_countable=False)
+    with pytest.raises(Unavailable):
+        await _endless_reemission(messages).reemit_overdue()
+    assert messages.batches == 50
 
 
 def _with_state(source: DocSource, state: DocSourceState) -> DocSource:
