@@ -74,6 +74,12 @@ def test_inline_picture_that_outlook_does_not_list_is_not_missed() -> None:
     ]
 
 
+def test_a_picture_of_the_layout_may_be_left_for_either_of_two_reasons() -> None:
+    picture = {"filename": "logo.png", "take": False, "reason": "inline_picture"}
+    assert judged(expected(picture), left("logo.png", "referenced_by_body")) == []
+    assert judged(expected(picture), left("logo.png", "empty")) != []
+
+
 def test_mail_that_was_not_delivered_is_said() -> None:
     assert list(find_differences(expected(TAKEN), [])) == ["a.eml: not delivered"]
 
