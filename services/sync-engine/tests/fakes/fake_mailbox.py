@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import mailroom_gmail
 import mailroom_outlook
-from mailroom_common.errors import ItemGone, MailroomError, ProviderUnavailable, Throttled
+from mailroom_common.errors import ItemGone, MailroomError, NotCalled, ProviderUnavailable
 from mailroom_common.providers.ports import ProviderTraits
 from mailroom_common.providers.types import (
     Change,
@@ -95,7 +95,7 @@ class FakeMailbox(ABC):
         self._version = 0
 
     def limit_units(self, per_minute: int, costs: Mapping[str, int]) -> None:
-        """Count every call exactly, and refuse what goes beyond `per_minute` units within any minute."""
+        """Count every call exactly; no call is made beyond `per_minute` units within any minute, as by our budget."""
         self._units_per_minute, self._costs = per_minute, costs
 
     @property
@@ -107,7 +107,7 @@ class FakeMailbox(ABC):
         minute_ago = self.clock() - timedelta(minutes=1)
         recent = sum(spent for at, spent in self._spent if at > minute_ago)
         if units and recent + units > self._units_per_minute:
-            raise Throttled("429")  # without Retry-After, as Gmail does
+            raise NotCalled("the budget is spent")  # ours, which is as large as the provider's
         self._spent.append((self.clock(), units))
 
     @property
