@@ -6,6 +6,7 @@ Everything here is a value; what happens to a connection is a function from one 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from hashlib import sha256
 
 from mailroom_common.events import (
     Access,
@@ -204,3 +205,13 @@ def build_sync_request(doc_source_id: str, tenant_id: str, reason: SyncReason, r
         reasons=[reason],
         first_requested_at=requested_at,
     )
+
+
+def hash_consent_scope(connection: Connection) -> str:
+    """Of what the person who consents hands over: whose mailbox, for what, from when, and which folders.
+
+    Changes with whatever the consent page says: an operator may correct a doc source while somebody looks at it.
+    """
+    start_at = None if connection.start_at is None else connection.start_at.isoformat()
+    scope = (connection.address, connection.profile.value, start_at, *connection.folders)
+    return sha256(repr(scope).encode()).hexdigest()

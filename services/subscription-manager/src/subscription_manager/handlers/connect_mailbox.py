@@ -21,8 +21,13 @@ from mailroom_common.providers.types import Account, Grant
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import StoredTokens
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, ConnectionState, PendingReason, build_user_key
-from subscription_manager.domain.consent_scope import hash_consent_scope
+from subscription_manager.domain.connection import (
+    Connection,
+    ConnectionState,
+    PendingReason,
+    build_user_key,
+    hash_consent_scope,
+)
 from subscription_manager.domain.folder_names import find_missing_folders
 from subscription_manager.handlers.create_doc_source import ConnectionDurations
 from subscription_manager.ports import (
