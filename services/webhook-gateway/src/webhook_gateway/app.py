@@ -27,9 +27,6 @@ from webhook_gateway.settings import Settings, parse_networks
 
 log = get_logger()
 
-# What the first push would otherwise wait for. Without it the gateway is ready all the same: its answer is a 503.
-_WARM_UP_S = 5.0
-
 
 async def run(settings: Settings, process: Process) -> None:
     warn_of_unchecked_subscription(settings)
@@ -49,12 +46,10 @@ async def run(settings: Settings, process: Process) -> None:
     async def start_and_follow_topics() -> None:
         await producer.__aenter__()
         await writer.learn_partitions(NOTIFICATIONS, LIFECYCLE_EVENTS)
-        await producer.connect_to_brokers(timeout_s=_WARM_UP_S)
         await schemas.load_schemas()
         await directory.load_sources()
         freeze_heap()
-        if settings.pubsub_audience is not None:
-            await keys.wait_for_fetch(_WARM_UP_S)
+        await prepare_for_first_push(settings, producer, keys)
         started.set()
         log.info("gateway_ready", sources=len(directory))
         async with asyncio.TaskGroup() as followers:
@@ -92,6 +87,13 @@ async def run(settings: Settings, process: Process) -> None:
             await serve_service_app(app, settings, process)
             for task in background:
                 task.cancel()
+
+
+async def prepare_for_first_push(settings: Settings, producer: EventProducer, keys: GooglePublicKeys) -> None:
+    """What the first pushes would otherwise wait for. Without it the gateway is ready all the same, and answers 503."""
+    await producer.connect_to_brokers(timeout_s=5.0)
+    if settings.pubsub_audience is not None:
+        await keys.wait_for_fetch(5.0)
 
 
 async def pull_notifications(settings: Settings, gmail: GmailPushReceiver, started: asyncio.Event) -> None:

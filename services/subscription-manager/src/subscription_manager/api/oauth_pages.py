@@ -19,7 +19,7 @@ from mailroom_common.errors import ActionRequired, Retryable
 from mailroom_common.events import Profile
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import CONSENTS
-from subscription_manager.domain.consent_scope import hash_consent_scope
+from subscription_manager.domain.connection import hash_consent_scope
 from subscription_manager.handlers.connect_mailbox import AuthorizationResponse, ConnectMailbox, ConsentRefused
 
 log = get_logger()
