@@ -24,12 +24,11 @@ class NewerRecord:
 def write_new_symbol(event: Event, folder: str, field_name: str, symbol: str) -> NewerRecord:
     """`event` with `symbol` in a field of an enum type; `folder` is that of its schema."""
     schema: dict[str, Any] = json.loads(load_packaged_schemas()[folder][-1].text)
-    values = fastavro.schemaless_reader(
-        BytesIO(Codec().encode(event)[len(MARKER) + 8 :]), fastavro.parse_schema(schema), None
-    )
+    body = BytesIO(Codec().encode(event)[len(MARKER) + 8 :])
+    values: Any = fastavro.schemaless_reader(body, fastavro.parse_schema(schema), None)  # a record is a dict
     enum = next(field["type"] for field in schema["fields"] if field["name"] == field_name)
     enum["symbols"] = [*enum["symbols"], symbol]
     out = BytesIO()
-    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**dict(values), field_name: symbol})
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**values, field_name: symbol})
     fingerprint = compute_fingerprint(schema)
     return NewerRecord(MARKER + fingerprint + out.getvalue(), fingerprint, json.dumps(schema))
