@@ -23,6 +23,8 @@ from subscription_manager.domain.connection import (
     CurrentSubscription,
     PendingReason,
     SubscriptionStatus,
+    Trouble,
+    TroubleReason,
     build_doc_source_event,
     raise_version,
 )
@@ -71,11 +73,18 @@ def make_connection(**changed: object) -> Connection:
         address="ada@contoso.example",
         provider_user_id="user-1",
         grant_generation=1,
-        connection_status=ConnectionStatus.ACTIVE,
         next_check_at=NOW,
         next_backstop_at=NOW + timedelta(minutes=10),
     )
     return replace(connection, **changed)  # type: ignore[arg-type]  # a test names fields freely
+
+
+def make_trouble(status: ConnectionStatus, reason: TroubleReason, error: str = "x", **changed: object) -> Trouble:
+    trouble = Trouble(status=status, reason=reason, error=error, since=NOW)
+    return replace(trouble, **changed)  # type: ignore[arg-type]  # a test names fields freely
+
+
+TOKEN_TROUBLE = make_trouble(ConnectionStatus.TOKEN_REFRESH_FAILED, TroubleReason.TOKEN_REFUSED)
 
 
 def make_subscription(**changed: object) -> CurrentSubscription:
@@ -212,7 +221,7 @@ class FakeConnectionStore:
             row
             for row in self.rows.values()
             if row.state is ConnectionState.PENDING
-            and row.connection_reason != PendingReason.CONSENT_LOST
+            and row.pending_reason is not PendingReason.CONSENT_LOST
             and row.created_at < created_before
             and self.link_ends.get(row.id, row.created_at) <= now - timedelta(days=2)
         ]

@@ -118,7 +118,7 @@ class CreateDocSource:
             folders=request.folders,
             start_at=request.start_at,
             filter=request.filter,
-            connection_reason=PendingReason.AUTHORIZATION_PENDING.value,
+            pending_reason=PendingReason.AUTHORIZATION_PENDING,
         )
         if request.access is Access.APPLICATION:
             return await self._activate_application(connection), None

@@ -5,7 +5,7 @@ from hashlib import sha256
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from connection_fakes import NOW, OTHER_ID, make_connection
+from connection_fakes import NOW, OTHER_ID, TOKEN_TROUBLE, make_connection, make_trouble
 from consent_setup import ConsentSetup, hold_cookie, read_state
 from structlog.testing import capture_logs
 
@@ -13,7 +13,7 @@ from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, 
 from mailroom_common.events import Profile, SyncReason
 from mailroom_common.providers.types import Account, Folder
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import ConnectionState, ConnectionStatus
+from subscription_manager.domain.connection import ConnectionState, ConnectionStatus, TroubleReason
 from subscription_manager.handlers.connect_mailbox import AuthorizationResponse, ConsentRefused
 
 
@@ -208,9 +208,8 @@ async def test_reconnect_by_the_same_user_raises_the_generation_and_ends_the_tro
     connected = await setup.connect_mailbox()
     setup.connections.rows[connected.id] = replace(
         connected,
-        connection_status=ConnectionStatus.TOKEN_REFRESH_FAILED,
-        connection_reason="token_refused",
-        current_error="x",
+        sync_trouble=TOKEN_TROUBLE,
+        subscription_trouble=make_trouble(ConnectionStatus.SUBSCRIPTION_EXPIRED, TroubleReason.RENEWAL_FAILED),
     )
     ticket = await setup.create.issue_ticket(connected.id)
     again = await setup.finish_consent(await setup.begin_consent(ticket))
