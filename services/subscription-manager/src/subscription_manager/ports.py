@@ -187,6 +187,7 @@ class ConsentFlow:
     sealed_flow_secrets: str = field(repr=False)
     expires_at: datetime
     is_finished: bool
+    sealed_outcome: str | None = field(default=None, repr=False)
 
 
 class ConsentFlowStore(Protocol):
@@ -216,6 +217,8 @@ class ConsentFlowStore(Protocol):
     async def finish_flow(self, flow_id: str, now: datetime) -> bool:
         """False when it was finished already."""
         ...
+
+    async def store_outcome(self, flow_id: str, sealed_outcome: str) -> None: ...
 
 
 class WakeSignal(Protocol):

@@ -363,6 +363,10 @@ class FakeConsentFlowStore:
         self.flows[digest] = replace(flow, is_finished=True)
         return True
 
+    async def store_outcome(self, flow_id: str, sealed_outcome: str) -> None:
+        (digest, flow), *_ = [(d, f) for d, f in self.flows.items() if f.id == flow_id]
+        self.flows[digest] = replace(flow, sealed_outcome=sealed_outcome)
+
 
 class FakeGrantStore:
     def __init__(self) -> None:
