@@ -114,7 +114,7 @@ ATTACHMENTS_REEMITTED = Counter(
 MESSAGES_OVERDUE = Gauge(
     "mailroom_sync_engine_messages_overdue",
     "Messages with a part that was stored longer than `MAILROOM_REEMIT_AFTER_S` ago and has no result. Each worker "
-    "counts all of them.",
+    "counts all of them, up to 10,000; NaN: they could not be counted.",
 )
 SYNC_REQUESTS_RESTORED = Counter(
     "mailroom_sync_requests_restored_total",

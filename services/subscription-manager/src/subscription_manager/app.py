@@ -161,6 +161,7 @@ def _build_web_app(parts: Parts, process: Process) -> FastAPI:
         parts.durations,
         parts.wake,
         parts.clock,
+        max_pending_sources=settings.max_pending_sources,
     )
     change = _build_state_changes(parts)
     connect = ConnectMailbox(

@@ -372,6 +372,17 @@ async def test_pending_ones_that_are_old_and_have_no_recent_link_are_listed(stor
     assert await store.connections.list_expired_pending(month_ago, NOW, 10) == [ONE.id]
 
 
+async def test_only_the_pending_ones_of_a_tenant_are_counted_and_no_further_than_asked(store: StoreUnderTest) -> None:
+    pending = replace(ONE, state=ConnectionState.PENDING, provider_user_id=None)
+    await store.connections.add_connection(ONE)
+    for number, tenant_id in enumerate(("acme", "acme", "other")):
+        one = replace(pending, id=f"{number}0000000-0000-4000-8000-000000000000", tenant_id=tenant_id)
+        await store.connections.add_connection(one)
+    assert await store.connections.count_pending("acme", up_to=10) == 2
+    assert await store.connections.count_pending("acme", up_to=1) == 1
+    assert await store.connections.count_pending("nobody", up_to=10) == 0
+
+
 async def test_pending_one_whose_consent_a_restore_has_lost_never_expires(store: StoreUnderTest) -> None:
     restored = replace(
         ONE,

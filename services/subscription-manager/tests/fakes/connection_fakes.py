@@ -216,6 +216,12 @@ class FakeConnectionStore:
                 found[row.provider] = min(found.get(row.provider, current.expires_at), current.expires_at)
         return found
 
+    async def count_pending(self, tenant_id: str, *, up_to: int) -> int:
+        pending = [
+            row for row in self.rows.values() if row.tenant_id == tenant_id and row.state is ConnectionState.PENDING
+        ]
+        return len(pending[:up_to])
+
     async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
         expired = [
             row

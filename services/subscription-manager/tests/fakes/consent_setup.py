@@ -66,6 +66,7 @@ class ConsentSetup:
             DURATIONS,
             self.wake,
             self.clock,
+            max_pending_sources=3,
         )
         self.connect = ConnectMailbox(
             self.connections,

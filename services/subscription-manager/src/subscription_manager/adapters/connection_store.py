@@ -200,6 +200,16 @@ class PgConnectionStore:
         async with acquire_session(self._pool) as conn:
             return {row["provider"]: row["expires_at"] for row in await conn.fetch(_EARLIEST_EXPIRIES)}
 
+    async def count_pending(self, tenant_id: str, *, up_to: int) -> int:
+        async with acquire_session(self._pool) as conn:
+            count: int = await conn.fetchval(
+                "select count(*) from (select from subscription_manager.doc_source "
+                "where tenant_id = $1 and state = 'pending' limit $2) as pending",
+                tenant_id,
+                up_to,
+            )
+        return count
+
     async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
         async with acquire_session(self._pool) as conn:
             return [str(row["id"]) for row in await conn.fetch(_LIST_EXPIRED_PENDING, created_before, now, limit)]
