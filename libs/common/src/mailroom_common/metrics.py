@@ -128,8 +128,8 @@ COALESCER_REQUESTS = Counter(
 COALESCER_NOTIFICATIONS = Counter(
     "mailroom_coalescer_notifications_total", "Notifications that the coalescer received."
 )
-SYNC_PARKED = Gauge(
-    "mailroom_sync_parked",
+SYNC_ENGINE_PARKED = Gauge(
+    "mailroom_sync_engine_parked",
     "What could not be stored and is tried again, by reason and kind (`message`, `part`). Every worker reports the "
     "same.",
     ["reason", "kind"],
