@@ -122,8 +122,7 @@ def record_subscription(
 ) -> Connection:
     """The provider created a subscription, or an existing one of the account serves this doc source too."""
     return replace(
-        connection,
-        subscription_trouble=None,
+        _end_subscription_trouble(connection),
         subscription=CurrentSubscription(
             subscription_id=subscription.subscription_id,
             resource=subscription.resource,
@@ -144,8 +143,7 @@ def record_renewal(
     """The subscription lives on, and so does the hash of its client state, which a renewal cannot change."""
     current = _require_subscription(connection)
     return replace(
-        connection,
-        subscription_trouble=None,
+        _end_subscription_trouble(connection),
         subscription=replace(
             current,
             expires_at=expires_at,
@@ -377,6 +375,14 @@ def erase_to_tombstone(connection: Connection, now: datetime) -> Connection:
         next_backstop_at=None,
         provider_ended_at=connection.provider_ended_at or now,
     )
+
+
+def _end_subscription_trouble(connection: Connection) -> Connection:
+    """What may be watched is there. A refused grant stays refused: an access token may outlive it by an hour."""
+    sync_trouble = connection.sync_trouble
+    if sync_trouble is not None and sync_trouble.reason is TroubleReason.MAILBOX_GONE:
+        sync_trouble = None
+    return replace(connection, subscription_trouble=None, sync_trouble=sync_trouble)
 
 
 def _require_subscription(connection: Connection) -> CurrentSubscription:

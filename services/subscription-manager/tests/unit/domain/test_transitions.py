@@ -189,6 +189,19 @@ def test_refused_grant_stays_refused_until_a_consent() -> None:
     assert give_consent(refused).connection_status is ConnectionStatus.ACTIVE
 
 
+@pytest.mark.parametrize(
+    ("reason", "shown"), [(TroubleReason.MAILBOX_GONE, None), (TroubleReason.PROVIDER_FAILING, "provider_failing")]
+)
+def test_mailbox_that_was_taken_for_gone_is_there_once_its_subscription_is_renewed(
+    reason: TroubleReason, shown: str | None
+) -> None:
+    troubled = make_connection(
+        sync_trouble=make_trouble(ConnectionStatus.PROVIDER_ERROR, reason), subscription=make_subscription()
+    )
+    renewed = transitions.record_renewal(troubled, NOW, now=NOW, next_check_at=NOW)
+    assert renewed.connection_reason == shown
+
+
 def test_pauses_double_up_to_an_hour_and_the_providers_word_counts_before() -> None:
     def retry_pause(attempts: int, retry_after: timedelta | None = None) -> timedelta:
         failed = transitions.schedule_retry(
