@@ -170,10 +170,7 @@ def _find_provider(settings: ConsentPageSettings, name: str) -> ConsentProvider:
 def _render_provider_trouble(pages: "_PageRenderer", error: Exception) -> Response:
     # The provider could not be reached or refused us; the user was asked to try again with a new link.
     log.warning("consent_interrupted", error=type(error).__name__, reason=str(error))
-    return pages.render_refusal(
-        PROVIDER_AWAY,
-        HTTPStatus.BAD_GATEWAY,
-    )
+    return pages.render_refusal(PROVIDER_AWAY, HTTPStatus.BAD_GATEWAY)
 
 
 def _is_from_our_page(request: Request, settings: ConsentPageSettings) -> bool:

@@ -279,6 +279,11 @@ def request_renewal(connection: Connection, requested_at: datetime, now: datetim
     return replace(connection, subscription=requested, next_check_at=now)
 
 
+def record_nothing_due(connection: Connection, next_check_at: datetime | None) -> Connection:
+    """The subscription is as it is to be: what kept it from that is over."""
+    return replace(connection, subscription_trouble=None, next_check_at=next_check_at)
+
+
 def schedule_check(connection: Connection, next_check_at: datetime | None) -> Connection:
     return replace(connection, next_check_at=next_check_at)
 

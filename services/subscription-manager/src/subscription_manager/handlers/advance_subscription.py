@@ -95,9 +95,10 @@ class AdvanceSubscription:
             if self._choose_step(locked.connection) is SubscriptionStep.NOTHING:
                 jitter = random.random()  # noqa: S311  # no secret
                 next_check_at = compute_next_check(locked.connection, self._find_push(connection), jitter)
+                after = transitions.record_nothing_due(locked.connection, next_check_at)
             else:
-                next_check_at = now
-            await locked.save_connection(transitions.schedule_check(locked.connection, next_check_at))
+                after = transitions.schedule_check(locked.connection, now)
+            await locked.save_connection(after)
 
     async def _record_failure(self, connection: Connection, step: SubscriptionStep, error: MailroomError) -> None:
         now = self._clock()

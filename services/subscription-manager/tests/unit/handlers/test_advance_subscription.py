@@ -16,12 +16,13 @@ from connection_fakes import (
     make_provider_subscription,
     make_setup_due_for_renewal,
     make_subscription,
+    make_trouble,
 )
 
 from mailroom_common.errors import AccessDenied, MailboxGone, ProviderUnavailable, Rejected, Throttled, TokenRefused
 from mailroom_common.events import ConnectionEvent, ConnectionKind
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, TroubleReason
 from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
 
 
@@ -241,6 +242,13 @@ async def test_refused_grant_stays_shown_though_an_access_token_still_served() -
         ConnectionStatus.TOKEN_REFRESH_FAILED,
         "token_refused",
     )
+
+
+async def test_trouble_with_a_subscription_ends_where_nothing_is_left_to_be_done() -> None:
+    brief = make_trouble(ConnectionStatus.ACTIVE, TroubleReason.SUBSCRIPTION_PENDING, "504")
+    setup = SubscriptionSetup(make_connection(subscription=make_subscription(), subscription_trouble=brief))
+    after = await setup.advance_subscription()
+    assert (setup.provider.calls, after.current_error) == ([], None)
 
 
 async def test_paused_one_keeps_its_subscription_alive() -> None:
