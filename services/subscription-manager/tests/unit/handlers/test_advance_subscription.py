@@ -107,10 +107,10 @@ async def test_failures_are_retried_later_and_later_from_what_the_row_remembers(
         setup.clock.advance(waits[-1])
     assert waits[:3] == [timedelta(seconds=5), timedelta(seconds=10), timedelta(seconds=20)]
     assert waits[-1] == timedelta(hours=1)
-    assert setup.connections.only_row().connection_status is ConnectionStatus.ACTIVE
+    assert setup.connections.only_row().connection_status is ConnectionStatus.SUBSCRIPTION_EXPIRED
     setup.provider.errors.clear()
     after = await setup.advance_subscription()
-    assert (after.failed_attempts, after.current_error) == (0, None)
+    assert (after.failed_attempts, after.current_error, after.connection_status) == (0, None, ConnectionStatus.ACTIVE)
 
 
 async def test_pause_that_the_provider_asks_for_is_made() -> None:
