@@ -1,6 +1,6 @@
 """The run with the real clients, over HTTP, at the sandbox's providers: what is collected, and in how many calls."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
