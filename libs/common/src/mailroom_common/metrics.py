@@ -129,6 +129,12 @@ SYNC_PARKED = Gauge(
     "same.",
     ["reason", "kind"],
 )
+SYNC_MESSAGES_PASSED_OVER = Counter(
+    "mailroom_sync_messages_passed_over_total",
+    "Messages that a page showed and that are not recorded: `elsewhere` (where nothing is watched), `before_start` (older "
+    "than the source's start), `not_moved` (only labels changed of one that was not due before). Repeats count again.",
+    ["why"],
+)
 COALESCER_RECOVERY_RECORDS_LEFT = Gauge(
     "mailroom_coalescer_recovery_records_left",
     "Changelog records that the coalescer still has to read before it takes notifications again; 0 while it works.",
