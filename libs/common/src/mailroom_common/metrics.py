@@ -131,8 +131,8 @@ SYNC_PARKED = Gauge(
 )
 SYNC_MESSAGES_PASSED_OVER = Counter(
     "mailroom_sync_messages_passed_over_total",
-    "Messages that a page showed and that are not recorded: `elsewhere` (where nothing is watched), `before_start` (older "
-    "than the source's start), `not_moved` (only labels changed of one that was not due before). Repeats count again.",
+    "Messages that a page showed and that are not recorded: `elsewhere` (where nothing is watched), `before_start` (from "
+    "before the source's start), `not_moved` (only labels changed of one that was not due before). Repeats count too.",
     ["why"],
 )
 COALESCER_RECOVERY_RECORDS_LEFT = Gauge(

@@ -1,4 +1,4 @@
-"""Which parts of a message that was judged before are to be judged anew: bytes are fetched only where that can matter."""
+"""Which parts of a message that was judged before are judged anew: bytes are fetched only where that can matter."""
 
 from collections.abc import Iterable, Sequence
 
