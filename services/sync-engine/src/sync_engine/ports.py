@@ -17,6 +17,7 @@ from sync_engine.domain.message_records import (
     KnownMessage,
     PageUpdate,
     ParkedItem,
+    RecordedPart,
     RunKind,
     SyncState,
 )
@@ -105,6 +106,16 @@ class Folders(Protocol):
 class Messages(Protocol):
     async def find_known(self, doc_source_id: str, message_ids: Collection[str]) -> Mapping[str, KnownMessage]:
         """Those of them that were processed, or are parked."""
+        ...
+
+    async def list_parts(self, doc_source_id: str, message_id: str) -> Sequence[RecordedPart]:
+        """In the order of the mail."""
+        ...
+
+    async def find_passed_over(
+        self, doc_source_id: str, message_ids: Collection[str], start_at: datetime
+    ) -> frozenset[str]:
+        """Those of them that were fetched before, and found to be from before `start_at`."""
         ...
 
     async def list_observed_not_listed_since(

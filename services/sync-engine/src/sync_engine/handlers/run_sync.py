@@ -83,7 +83,7 @@ class RunSync:
         self._clock = clock
         self._timings = timings
         cursors, messages = repositories.cursors, repositories.messages
-        collect = CollectMessages(blobs, repositories.uploads, max_concurrent=max_concurrent_messages)
+        collect = CollectMessages(blobs, repositories.uploads, messages, max_concurrent=max_concurrent_messages)
         observe = ObserveMessages(clock, max_concurrent=max_concurrent_messages)
         changes = ProcessChanges(messages, collect, observe)
         commits = CommitUpdates(repositories.pages, clock)

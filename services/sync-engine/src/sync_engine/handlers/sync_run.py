@@ -76,12 +76,13 @@ class SyncRun:
         return summary.received_at is not None and summary.received_at < self.start_at
 
     def add_to_tally(self, update: PageUpdate, committed: CommittedPage) -> None:
-        new = [message for message in update.messages if message.message_id in committed.new_message_ids]
+        written = [message for message in update.messages if message.message_id in committed.new_message_ids]
+        new = [message for message in written if message.earlier is None]
         self.tally.new_messages += len(new)
-        has_new = any(not message.is_parked_only for message in new)
+        has_new = any(not message.is_parked_only for message in written)
         self.tally.progress_commits += has_new or update.leaves_page
         self.tally.stored_parts += committed.stored_parts
-        self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in new)
+        self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in written)
         self.tally.unannounced_messages += sum(
             is_unannounced(message.summary.received_at, self.reasons, self.state, self.timings, self.started_at)
             for message in new
