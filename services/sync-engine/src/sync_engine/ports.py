@@ -112,6 +112,10 @@ class Messages(Protocol):
         """In the order of the mail."""
         ...
 
+    async def list_read_before(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
+        """Ids of the newest messages that could be read: something of them is stored, or they are observed."""
+        ...
+
     async def find_passed_over(
         self, doc_source_id: str, message_ids: Collection[str], start_at: datetime
     ) -> frozenset[str]:
@@ -153,12 +157,15 @@ class OpenMessages(Protocol):
 
 
 class ParkedItems(Protocol):
-    """What is due by `now`, the longest due first. `include_resting`: what is tried once a day is due too."""
+    """What is due by `now`, the longest due first. `include_resting`: what is tried once a day is due too;
+    `include_denied`: what access was refused to is."""
 
-    async def list_due(self, doc_source_id: str, now: datetime, *, include_resting: bool) -> Sequence[ParkedItem]: ...
+    async def list_due(
+        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+    ) -> Sequence[ParkedItem]: ...
 
     async def list_due_parts(
-        self, doc_source_id: str, now: datetime, *, include_resting: bool
+        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
     ) -> Sequence[DueMessage]: ...
 
     async def count_by_reason(self) -> Mapping[tuple[str, str], int]:

@@ -160,6 +160,14 @@ class FailedMessage:
     detail: str
 
 
+class PassedOverReason(StrEnum):
+    """Why a message that a page shows is neither recorded nor parked."""
+
+    ELSEWHERE = "elsewhere"  # it lies where nothing is watched, and is judged when it comes to where it is
+    BEFORE_START = "before_start"  # it was received before the source's `start_at`
+    NOT_MOVED = "not_moved"  # of an unknown one only labels changed: had it been due, it would be known
+
+
 @dataclass(frozen=True, slots=True)
 class PassedOverMessage:
     """A message that was fetched only to find that it is from before the start: it is not fetched again for that."""

@@ -1,10 +1,9 @@
 """Collects the attachments of a message: fetched in the least calls, filtered, its parts judged and stored."""
 
 from collections.abc import Sequence
-from enum import StrEnum
 
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import ItemGone
+from mailroom_common.errors import AccessDenied, ItemGone
 from mailroom_common.metrics import SYNC_MESSAGES_PASSED_OVER
 from mailroom_common.providers.types import Message, MessageSummary, Part
 from sync_engine.domain.judged_parts import (
@@ -22,6 +21,7 @@ from sync_engine.domain.message_records import (
     ParkedPart,
     ParkedReason,
     PassedOverMessage,
+    PassedOverReason,
     ProcessedMessage,
     RecordedPart,
     SkippedPart,
@@ -32,18 +32,11 @@ from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
 from sync_engine.handlers.known_messages import ComparedVersions
 from sync_engine.handlers.message_batches import MessageInterrupted, MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.probe_access import ProbeAccess
 from sync_engine.handlers.store_part import StorePart
-from sync_engine.handlers.store_parts import StoreParts
+from sync_engine.handlers.store_parts import PartResults, StoreParts
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Messages, Uploads
-
-
-class PassedOverReason(StrEnum):
-    """Why a message that a page shows is neither recorded nor parked."""
-
-    ELSEWHERE = "elsewhere"  # it lies where nothing is watched, and is judged when it comes to where it is
-    BEFORE_START = "before_start"  # it was received before the source's `start_at`
-    NOT_MOVED = "not_moved"  # of an unknown one only labels changed: had it been due, it would be known
 
 
 class CollectMessages:
@@ -52,6 +45,7 @@ class CollectMessages:
     def __init__(self, blobs: BlobStore, uploads: Uploads, messages: Messages, *, max_concurrent: int) -> None:
         self._parts = StoreParts(StorePart(blobs, uploads))
         self._messages = messages
+        self._access = ProbeAccess(messages)
         self._max_concurrent = max_concurrent
         self._compared = ComparedVersions()
 
@@ -103,7 +97,11 @@ class CollectMessages:
         # Where inline parts are not reported, "no attachments" may be said of a mail with an inline PDF, as Apple Mail
         # sends it: only its parts tell.
         lists_parts = None if run.provider.traits.reports_inline_parts else True
-        return await run.provider.fetch_message(run.mailbox, ref.message_id, ref.summary, with_parts=lists_parts)
+        try:
+            return await run.provider.fetch_message(run.mailbox, ref.message_id, ref.summary, with_parts=lists_parts)
+        except AccessDenied:
+            await self._access.require_access(run, ref.message_id)
+            raise
 
     async def _complete_message(self, run: SyncRun, message: Message) -> Message:
         """With the body where it decides."""
@@ -125,6 +123,7 @@ class CollectMessages:
         rejection = _reject_message(run, message)
         wanted = message.parts if earlier is None else select_parts_to_judge(message.parts, earlier.parts)
         results = await self._parts.store_parts(run, message, wanted, rejection=rejection)
+        await self._require_access_to_parts(run, message, results)
         if earlier is not None:
             processed = _build_judged_anew(message, location, rejection, results.parts, wanted, earlier)
         elif any(isinstance(part, StoredPart | ParkedPart) for part in results.parts):
@@ -142,6 +141,11 @@ class CollectMessages:
         run.provider_failures.count_message(is_failing=results.is_provider_failing)
         return processed
 
+    async def _require_access_to_parts(self, run: SyncRun, message: Message, results: PartResults) -> None:
+        is_denied = any(part.parked_reason is ParkedReason.ACCESS_DENIED for part in results.parked_parts)
+        if is_denied and not results.has_stored:
+            await self._access.require_access(run, message.summary.message_id, of_parts=True)
+
     async def retry_parts(self, run: SyncRun, due: DueMessage) -> ProcessedMessage:
         """The message with those of its parked parts that are due, as they are now.
 
@@ -156,6 +160,7 @@ class CollectMessages:
         order = sorted(due.due_parts, key=lambda due_part: due_part.attempts)
         wanted = [listed[item.part.part_path] for item in order if item.part.part_path in listed]
         results = await self._parts.store_parts(run, message, wanted, rejection=_reject_message(run, message))
+        await self._require_access_to_parts(run, message, results)
         tried = tuple(part for part in results.parts if not _is_untried(part))
         missing = tuple(skip_missing_part(item.part) for item in order if item.part.part_path not in listed)
         processed = ProcessedMessage(

@@ -3,8 +3,9 @@
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
+from mailroom_common.metrics import SYNC_MESSAGES_PASSED_OVER
 from mailroom_common.providers.types import MessageSummary
-from sync_engine.domain.message_records import KnownMessage
+from sync_engine.domain.message_records import KnownMessage, PassedOverReason
 from sync_engine.handlers.message_batches import MessageRef
 from sync_engine.handlers.sync_run import SyncRun
 
@@ -21,7 +22,9 @@ def refer_to_listed(
         if record is not None:
             ref = refer_to_known(run, record, summary, has_moved=is_in_other_folder(record, summary))
             refs += [ref] if ref else []
-        elif not run.is_before_start(summary):
+        elif run.is_before_start(summary):
+            SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.BEFORE_START).inc()
+        else:
             refs.append(MessageRef(summary.message_id, summary))
     return refs
 

@@ -100,6 +100,7 @@ async def process_each(
     run: SyncRun, refs: Sequence[MessageRef], process_message: ProcessMessage, *, max_concurrent: int
 ) -> ProcessedBatch:
     """What `process_message` made of each, in the order of `refs`, up to an error that concerns the whole run."""
+    run.access_probes.listed_ids = tuple(ref.message_id for ref in refs)
     # What a throttle ended an earlier run with comes last: once all others are served, it is its own fault.
     waiting = deque(sorted(enumerate(refs), key=lambda item: _throttled_before.count_runs(run, item[1])))
     results: dict[int, _Result] = {}
@@ -225,7 +226,7 @@ async def _process_alone(run: SyncRun, ref: MessageRef, process_message: Process
             else FailedMessage(ref.message_id, ParkedReason.GONE, "it was listed and cannot be fetched")
         )
     except AccessDenied as error:
-        # The mailbox as a whole is readable: a page of it listed this message a moment ago.
+        # Others can be read, or it would have been ItemsDenied.
         return FailedMessage(ref.message_id, ParkedReason.ACCESS_DENIED, str(error))
     except Rejected as error:
         return FailedMessage(ref.message_id, ParkedReason.REJECTED, str(error))

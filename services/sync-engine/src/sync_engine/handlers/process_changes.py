@@ -6,9 +6,9 @@ from dataclasses import replace
 from mailroom_common.metrics import SYNC_MESSAGES_PASSED_OVER
 from mailroom_common.providers.ports import RELIST_SCOPE
 from mailroom_common.providers.types import Change, ChangeKind
-from sync_engine.domain.message_records import KnownMessage
+from sync_engine.domain.message_records import KnownMessage, PassedOverReason
 from sync_engine.domain.watched_folders import Watch
-from sync_engine.handlers.collect_messages import CollectMessages, PassedOverReason
+from sync_engine.handlers.collect_messages import CollectMessages
 from sync_engine.handlers.known_messages import is_in_other_folder, refer_to_known
 from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch
 from sync_engine.handlers.observe_messages import ObserveMessages
