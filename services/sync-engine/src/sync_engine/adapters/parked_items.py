@@ -20,8 +20,9 @@ from sync_engine.domain.message_records import (
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, MAX_RETRIES_PER_RUN, RETRY_DELAYS
 
 # In its time, the longest due first. What has come to rest (it is tried about once a day) is due for a run for all too,
-# and what access was refused to for each full run, so that it is back as soon as access is; but not within minutes, as that may be repeated every few seconds. Workers of an older version, which run beside newer
-# ones for a while, write no time for what came to rest: it is due.
+# and what access was refused to for each full run, so that it is back as soon as access is; but not within minutes, as
+# that may be repeated every few seconds. Workers of an older version, which run beside newer ones for a while, write no
+# time for what came to rest: it is due.
 _LIST_DUE = """
 select message_id, reason, attempts, first_failed_at from sync_engine.parked_item
 where doc_source_id = $1

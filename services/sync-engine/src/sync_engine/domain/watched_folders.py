@@ -100,7 +100,8 @@ class LabelWatch:
 
     def is_elsewhere(self, change: Change) -> bool:
         # No labels at all may also mean that the history left them out.
-        return bool(change.summary and change.summary.labels) and self.locate_message(change.summary) is None
+        summary = change.summary
+        return summary is not None and bool(summary.labels) and self.locate_message(summary) is None
 
     def may_have_arrived(self, change: Change) -> bool:
         """By which labels were put on and taken off: a label that is both may have been taken off last.

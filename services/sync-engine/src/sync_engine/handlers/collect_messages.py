@@ -67,8 +67,8 @@ class CollectMessages:
         message = await self._fetch_message(run, ref)
         # Judged by what the fetch says: the message may have been moved since the page was listed.
         location = watch.locate_message(message.summary)
-        if run.is_before_start(message.summary):
-            return _pass_over_old(message.summary)
+        if passed_over := _pass_over_old(run, message.summary):
+            return passed_over
         if location is None:
             SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.ELSEWHERE).inc()
             return None
@@ -205,9 +205,11 @@ def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool
     return False
 
 
-def _pass_over_old(summary: MessageSummary) -> PassedOverMessage | None:
+def _pass_over_old(run: SyncRun, summary: MessageSummary) -> PassedOverMessage | None:
+    if summary.received_at is None or not run.is_before_start(summary):
+        return None
     SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.BEFORE_START).inc()
-    return None if summary.received_at is None else PassedOverMessage(summary.message_id, summary.received_at)
+    return PassedOverMessage(summary.message_id, summary.received_at)
 
 
 def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) -> ProcessedMessage | None:
