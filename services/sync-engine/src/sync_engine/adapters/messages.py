@@ -20,8 +20,8 @@ from sync_engine.domain.message_records import (
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, RETRY_DELAYS
 
 _FIND_KNOWN = """
-select m.message_id, m.state, m.folder_id, m.version, p.message_id is not null as is_parked, m.judgement_number,
-       parts.has_stored_part, parts.has_parked_part
+select m.message_id, m.state, m.folder_id, m.folder, m.version, p.message_id is not null as is_parked,
+       m.judgement_number, parts.has_stored_part, parts.has_parked_part
 from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
 cross join lateral (
     select coalesce(bool_or(stored), false) as has_stored_part,
@@ -30,7 +30,7 @@ cross join lateral (
     where part.doc_source_id = m.doc_source_id and part.message_id = m.message_id) as parts
 where m.doc_source_id = $1 and m.message_id = any($2) and m.skip_reason is distinct from 'gone'
 union all
-select p.message_id, 'parked', null, null, true, 1, false, false from sync_engine.parked_item p
+select p.message_id, 'parked', null, null, null, true, 1, false, false from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
 """
@@ -58,7 +58,7 @@ select $1, * from unnest($2::text[], $3::timestamptz[]) as p(message_id, receive
 on conflict (doc_source_id, message_id) do update set received_at = excluded.received_at
 """
 _LIST_OBSERVED_NOT_LISTED = """
-select message_id, state, folder_id, version, false as is_parked, judgement_number, false as has_stored_part,
+select message_id, state, folder_id, folder, version, false as is_parked, judgement_number, false as has_stored_part,
        false as has_parked_part
 from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3

@@ -43,6 +43,7 @@ class KnownMessage:
     folder_id: str | None
     version: str | None
     is_parked: bool = False
+    folder: str | None = None  # its name, as in ProcessedMessage
     has_stored_part: bool = False
     has_parked_part: bool = False
     judgement_number: int = 1
