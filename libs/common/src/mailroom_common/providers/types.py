@@ -76,6 +76,14 @@ class Folder:
     well_known: str | None = None
 
 
+class FollowUpFlag(StrEnum):
+    """What the mailbox's user marked a mail with."""
+
+    NOT_FLAGGED = "not_flagged"  # no mark, or it was taken away
+    FLAGGED = "flagged"  # to be followed up (Outlook), or starred (Gmail)
+    COMPLETE = "complete"  # followed up; Gmail has no such mark
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSummary:
     """What a list or a delta says of a message. A member that the provider left out is None: unknown, not empty.
@@ -97,6 +105,7 @@ class MessageSummary:
     is_read: bool | None = None
     is_draft: bool | None = None
     importance: str | None = None
+    flag: FollowUpFlag | None = None
     has_attachments: bool | None = None
     categories: tuple[str, ...] = ()
     version: str | None = None
@@ -110,16 +119,26 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class LabelChanges:
+    """Which labels a page tells to have been put on a message, and taken off it, by all its changes together."""
+
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """`summary` is None where the provider gave only an id (Gmail's history): fetch the message to know more.
 
     `revision` is set where no summary has a version: a later change of the same message has another one.
+    `label_changes` is set where it is known that nothing else changed: None of a message that may be new.
     """
 
     kind: ChangeKind
     message_id: str
     summary: MessageSummary | None = None
     revision: str | None = None
+    label_changes: LabelChanges | None = None
 
 
 @dataclass(frozen=True, slots=True)
