@@ -42,6 +42,10 @@ def unauthenticated() -> Refused:
     return Refused(reply.with_headers(WWW_Authenticate='Bearer realm="https://accounts.google.com/"'))
 
 
+def access_denied() -> Refused:
+    return refuse_call(403, "forbidden", "The caller does not have permission")
+
+
 def insufficient_scope() -> Refused:
     message = "Request had insufficient authentication scopes."
     body: dict[str, object] = {

@@ -5,7 +5,8 @@ import base64
 import re
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage
@@ -16,8 +17,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import orjson
 
 from mailroom_sandbox.provider_doubles import mime
-from mailroom_sandbox.provider_doubles.calls import CallGate
-from mailroom_sandbox.provider_doubles.faults import CursorRefusedFault, DeltaLag
+from mailroom_sandbox.provider_doubles.calls import CallFacts, CallGate
+from mailroom_sandbox.provider_doubles.faults import CursorRefusedFault, DeltaLag, DeltaShape, ExactQuotas
 from mailroom_sandbox.provider_doubles.google import errors
 from mailroom_sandbox.provider_doubles.google.accounts import (
     PROVIDER,
@@ -30,6 +31,7 @@ from mailroom_sandbox.provider_doubles.google.oauth import MAIL_SCOPES
 from mailroom_sandbox.provider_doubles.google.payload import build_payload, encode_base64url, find_part, list_headers
 from mailroom_sandbox.provider_doubles.google.pubsub import Watches
 from mailroom_sandbox.provider_doubles.google.query import asks_for_anywhere, matches_query
+from mailroom_sandbox.provider_doubles.item_faults import DescribedItem, ItemFaults, ItemRefusals, insert_odd_bytes
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import Holder
 from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, to_ms
@@ -71,25 +73,29 @@ class Gmail:
             latency_s=settings.latency_ms / 1000,
             too_many=errors.too_many,
         )
-        self._methods: list[tuple[str, re.Pattern[str], Method]] = [
-            ("GET", re.compile(r"profile"), self._get_profile),
-            ("POST", re.compile(r"watch"), self._start_watch),
-            ("POST", re.compile(r"stop"), self._stop_watch),
-            ("GET", re.compile(r"history"), self._list_history),
-            ("GET", re.compile(r"labels"), self._list_labels),
-            ("GET", re.compile(r"messages"), self._list_messages),
-            ("GET", re.compile(r"messages/([^/]+)"), self._get_message),
-            ("GET", re.compile(r"messages/([^/]+/attachments/[^/]+)"), self._get_attachment),
+        refusals = ItemRefusals(errors.not_found, errors.access_denied, errors.unavailable)
+        self._item_faults = ItemFaults(state.faults, state.now, self._describe_item, refusals)
+        # The last column is what a call costs in quota units (since 2026-05-01).
+        self._methods: list[tuple[str, re.Pattern[str], Method, int]] = [
+            ("GET", re.compile(r"profile"), self._get_profile, 1),
+            ("POST", re.compile(r"watch"), self._start_watch, 100),
+            ("POST", re.compile(r"stop"), self._stop_watch, 50),
+            ("GET", re.compile(r"history"), self._list_history, 2),
+            ("GET", re.compile(r"labels"), self._list_labels, 1),
+            ("GET", re.compile(r"messages"), self._list_messages, 5),
+            ("GET", re.compile(r"messages/([^/]+)"), self._get_message, 20),
+            ("GET", re.compile(r"messages/([^/]+/attachments/[^/]+)"), self._get_attachment, 20),
         ]
 
     async def answer_call(self, call: Call) -> Reply:
         started = time.monotonic()
-        seen: list[str] = []
+        facts = CallFacts()
         try:
-            reply = await self._answer_or_refuse(call, seen)
+            reply = await self._answer_or_refuse(call, facts)
         except Refused as refused:
             reply = refused.reply
-        self._state.calls.record_call(PROVIDER, call, seen[0] if seen else None, reply.status, started)
+        self._state.calls.record_call(PROVIDER, call, facts, reply.status, started)
+        reply = insert_odd_bytes(self._state.faults, facts.mailbox, call, reply, JSON)
         return reply.with_headers(vary="Origin, X-Origin, Referer")
 
     async def answer_batch(self, call: Call) -> Reply:
@@ -114,18 +120,32 @@ class Gmail:
         )
         return Reply(200, body + f"--{boundary}--".encode(), media_type=f"multipart/mixed; boundary={boundary}")
 
-    async def _answer_or_refuse(self, call: Call, seen: list[str]) -> Reply:
+    async def _answer_or_refuse(self, call: Call, facts: CallFacts) -> Reply:
         found = re.fullmatch(r"/gmail/v1/users/([^/]+)/(.+)", call.path)
         if not found:
             raise errors.not_found()
         caller = self._authenticate_caller(call, found[1])
-        seen.append(caller.account.address.lower())
-        self._gate.refuse_if_unavailable(seen[0], errors.unavailable)
-        for verb, pattern, method in self._methods:
+        facts.mailbox = caller.account.address.lower()
+        for verb, pattern, method, units in self._methods:
             if verb == call.method and (matched := pattern.fullmatch(found[2])):
-                async with self._gate.hold_slot(seen[0]):
+                self._spend_units(facts.mailbox, units)
+                facts.units = units
+                self._gate.refuse_if_unavailable(facts.mailbox, call.path, errors.unavailable)
+                async with self._gate.hold_slot(facts.mailbox):
                     return method(call, caller, matched[1] if pattern.groups else "")
         raise errors.not_found()
+
+    def _spend_units(self, mailbox: str, units: int) -> None:
+        """A call that is refused for the quota costs nothing."""
+        quotas = self._state.faults.find_active(ExactQuotas, mailbox)
+        if quotas is None:
+            return
+        spent, user, project = self._state.calls.spent, f"{PROVIDER}:{mailbox}", PROVIDER
+        for key, limit in ((user, quotas.gmail_user_units), (project, quotas.gmail_project_units)):
+            if spent.wait_s(key, units, limit=limit, window_s=quotas.gmail_window_s) > 0:
+                raise Refused(errors.unavailable(429))
+        for key in (user, project):
+            spent.spend(key, units)
 
     def _authenticate_caller(self, call: Call, user: str) -> GmailCaller:
         scheme, _, value = call.headers.get("authorization", "").partition(" ")
@@ -202,13 +222,18 @@ class Gmail:
         start = call.query_value("startHistoryId") or ""
         if not start.isdigit():
             raise errors.bad_request("Invalid value for startHistoryId")
-        since = self._read_page_bound(call, "history", account, int(start))
+        shape = self._state.faults.find_active(DeltaShape, account.address) or DeltaShape()
+        since = self._read_page_bound(call, "history", account, self._find_start(account, int(start), shape))
         if self._is_refused(account, int(start), in_the_middle=call.query_value("pageToken") is not None):
             raise errors.not_found()
         types = call.query.get("historyTypes") or _TYPES
         if not set(types) <= set(_TYPES):
             raise errors.bad_request("Invalid value for historyTypes")
         horizon = self._find_newest_visible_history_id(account)
+        if (empty_pages := self._read_empty_pages(call)) < shape.empty_pages:
+            token = {"user": account.user_id, "after": since, "empty_pages": empty_pages + 1}
+            more = self._state.seal.seal_token("history", token)
+            return Reply(200, {"nextPageToken": more, "historyId": str(max(horizon, int(start)))})
         size = _read_page_size(call)
         rows = self._store.select_rows(
             "select * from history where user_id = ? and history_id > ? and history_id <= ?"
@@ -225,14 +250,38 @@ class Gmail:
             for row in rows[:size]
             if row["kind"] in types and (wanted is None or wanted in split_labels(row["labels_after"]))
         ]
+        self._item_faults.refuse_page("delta", account.address, self._select_existing(account, shown))
         body: dict[str, object] = {}
         if shown:
-            body["history"] = [_build_history_record(row) for row in shown]
+            body["history"] = [_build_history_record(row) for row in shown for _ in range(1 + shape.repeat_items)]
         if len(rows) > size:
             token = {"user": account.user_id, "after": rows[size - 1]["history_id"]}
             body["nextPageToken"] = self._state.seal.seal_token("history", token)
         body["historyId"] = str(max(horizon, int(start)))
         return Reply(200, body)
+
+    def _find_start(self, account: GoogleAccount, start: int, shape: DeltaShape) -> int:
+        """Where the client stands, or so many records before it as are replayed."""
+        if not shape.replayed_changes:
+            return start
+        return self._store.select_number(
+            "select history_id from history where user_id = ? and history_id <= ?"
+            " order by history_id desc limit 1 offset ?",
+            account.user_id,
+            start,
+            shape.replayed_changes,
+        )
+
+    def _read_empty_pages(self, call: Call) -> int:
+        token = call.query_value("pageToken")
+        content = self._state.seal.open_token("history", token) if token else None
+        return int(str(content.get("empty_pages", 0))) if content else 0
+
+    def _select_existing(self, account: GoogleAccount, records: Sequence[sqlite3.Row]) -> Iterator[sqlite3.Row]:
+        """The messages that the records tell of, without those that are gone."""
+        for record in records:
+            with suppress(LookupError):
+                yield self._mailboxes.read_message(account, record["message_id"])
 
     def _is_refused(self, account: GoogleAccount, start: int, *, in_the_middle: bool) -> bool:
         fault = self._state.faults.find_active(CursorRefusedFault, account.address)
@@ -244,6 +293,10 @@ class Gmail:
     def _find_newest_visible_history_id(self, account: GoogleAccount) -> int:
         """The newest id that the API shows already: history may lag behind what happened."""
         lag = self._state.faults.find_active(DeltaLag, account.address)
+        unlisted = self._item_faults.find_unlisted(account.address, partial(self._select_arrived_since, account))
+        if unlisted:
+            first = "select min(history_id) from history where user_id = ? and message_id = ?"
+            return min(self._store.select_number(first, account.user_id, row["message_id"]) for row in unlisted) - 1
         if lag is None:
             return account.history_id
         until_ms = to_ms(self._state.now()) - int(lag.lag_s * 1000)
@@ -252,7 +305,22 @@ class Gmail:
         )
         return max(seen, account.oldest_history_id)
 
+    def _select_arrived_since(self, account: GoogleAccount, since_ms: int) -> list[sqlite3.Row]:
+        return self._store.select_rows(
+            "select m.* from gmail_message m where m.user_id = ? and exists (select 1 from history h"
+            " where h.user_id = m.user_id and h.message_id = m.message_id and h.kind = 'messageAdded' and h.at_ms > ?)",
+            account.user_id,
+            since_ms,
+        )
+
     # Messages
+
+    def _describe_item(self, row: sqlite3.Row) -> DescribedItem:
+        subject = mime.parse_mail(self._read_source(row)).read_header("subject")
+        arrived_ms = self._store.select_number(
+            "select min(at_ms) from history where user_id = ? and message_id = ?", row["user_id"], row["message_id"]
+        )
+        return DescribedItem((row["message_id"], subject or ""), arrived_ms)
 
     def _list_messages(self, call: Call, caller: GmailCaller, _: str) -> Reply:
         query = call.query_value("q") or ""
@@ -268,8 +336,14 @@ class Gmail:
             caller.account.user_id,
             before,
         )
-        listed = (row for row in candidates if self._is_listed(row, labels, query, hidden_too))
+        listed = (
+            row
+            for row in candidates
+            if self._is_listed(row, labels, query, hidden_too)
+            and self._item_faults.is_listed(caller.account.address, row)
+        )
         rows = list(islice(listed, size + 1))
+        self._item_faults.refuse_page("list", caller.account.address, rows[:size])
         body: dict[str, object] = {}
         if rows:
             body["messages"] = [{"id": row["message_id"], "threadId": row["thread_id"]} for row in rows[:size]]
@@ -294,6 +368,7 @@ class Gmail:
         if caller.metadata_only and form in ("full", "raw"):
             raise errors.refuse_call(403, "forbidden", f"Metadata scope doesn't allow format {form.upper()}")
         row = self._require_message(caller.account, message_id)
+        self._item_faults.refuse_message(caller.account.address, row)
         source = self._read_source(row)
         root = mime.parse_mail(source)
         labels = sorted(split_labels(row["labels"]))
@@ -320,6 +395,7 @@ class Gmail:
         if caller.metadata_only:
             raise errors.insufficient_scope()
         row = self._require_message(caller.account, message_id)
+        self._item_faults.refuse_message(caller.account.address, row)
         named = self._state.seal.open_token("attachment", attachment_id)
         if named is None or named["message"] != row["message_id"]:
             raise errors.bad_request("Invalid attachment token")
@@ -328,7 +404,8 @@ class Gmail:
         part = find_part(mime.parse_mail(self._read_source(row)), str(named["part"]))
         if part is None:
             raise errors.not_found()
-        return Reply(200, {"size": len(part.content), "data": encode_base64url(part.content)})
+        reply = Reply(200, {"size": len(part.content), "data": encode_base64url(part.content)})
+        return self._item_faults.shape_part(caller.account.address, row, part.filename, reply)
 
     def _attachment_ids(self, row: sqlite3.Row) -> Callable[[mime.MimePart], str]:
         """New ones with each fetch."""

@@ -9,7 +9,8 @@ from urllib.parse import quote, urlsplit
 import httpx
 import orjson
 
-from mailroom_sandbox.provider_doubles.faults import Faults, Notifications
+from mailroom_sandbox.provider_doubles.fault_switchboard import Faults
+from mailroom_sandbox.provider_doubles.faults import Notifications
 from mailroom_sandbox.provider_doubles.google.accounts import GoogleAccount
 from mailroom_sandbox.provider_doubles.keys import SigningKey
 from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderState

@@ -24,7 +24,7 @@ class Microsoft:
         directory = Directory(state.store, state.now)
         errors = GraphErrors(state.now)
         access = GraphAuthorizer(state.tokens, directory, errors)
-        messages = GraphMessages(state.store, directory, errors)
+        messages = GraphMessages(state.store, directory, errors, state.faults, state.now)
         delta = Delta(state.store, state.seal, state.faults, state.now, messages, errors)
         subscriptions = Subscriptions(state, access, directory, errors)
         state.dispatcher.add_channel(GraphChannel(state.http, state.settings))

@@ -11,6 +11,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mailroom_sandbox.provider_doubles.calls import CallFacts
 from mailroom_sandbox.provider_doubles.consent import (
     answer_by_redirect,
     build_consent_page,
@@ -189,7 +190,9 @@ class IdentityPlatform:
         except MicrosoftTokenRefusal as refusal:
             response = self._refuse_grant(refusal)
         call = Call("POST", request.url.path, {}, {}, b"", _build_base_url(request))
-        self._state.calls.record_call(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
+        self._state.calls.record_call(
+            PROVIDER, call, CallFacts(mailbox[0] if mailbox else None), response.status_code, started
+        )
         return response
 
     def _answer_grant(self, request: Request, form: dict[str, str], mailbox: list[str]) -> dict[str, object]:
@@ -253,7 +256,9 @@ class IdentityPlatform:
         holder = found.holder
         if holder and holder.user_id and (user := self._directory.find_user(holder.user_id)):
             mailbox.append(user.address.lower())
-        fault = self._state.faults.use_fault_once(UnavailableFault, mailbox[0] if mailbox else None)
+        fault = self._state.faults.use_fault_once(
+            UnavailableFault, mailbox[0] if mailbox else None, lambda fault: fault.concerns(request.url.path)
+        )
         if fault:
             raise MicrosoftTokenRefusal(
                 "temporarily_unavailable", 90033, "A transient error has occurred.", fault.status

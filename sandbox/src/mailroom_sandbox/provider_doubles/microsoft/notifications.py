@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import httpx
 import orjson
 
-from mailroom_sandbox.provider_doubles.faults import Faults, Notifications
+from mailroom_sandbox.provider_doubles.fault_switchboard import Faults
+from mailroom_sandbox.provider_doubles.faults import Notifications
 from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
 from mailroom_sandbox.provider_doubles.provider_state import Clock
 from mailroom_sandbox.provider_doubles.push_dispatcher import PendingPush, PushDispatcher

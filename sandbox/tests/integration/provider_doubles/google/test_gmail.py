@@ -358,3 +358,18 @@ async def test_too_many_calls_at_once_are_refused(folder: Path) -> None:
         refused = [answer for answer in answers if answer.status_code == 429]
         assert len(refused) == 1
         assert refused[0].json()["error"]["errors"][0]["reason"] == "rateLimitExceeded"
+
+
+async def test_history_replays_repeats_and_has_empty_pages(providers: RunningProviders, gmail: MailboxUser) -> None:
+    first, second = [(await providers.control.deliver_mail(build_mail(name), GMAIL))[0] for name in ("One", "Two")]
+    start = (await gmail.get_json("/profile"))["historyId"]
+    await providers.control.set_fault("delta_shape", replayed_changes=2, repeat_items=True, empty_pages=1)
+    shown: list[str] = []
+    path = f"/history?startHistoryId={start}"
+    for _ in range(2):
+        page = await gmail.get_json(path)
+        contracts.check_gmail_body("ListHistoryResponse", page)
+        shown += [record["messages"][0]["id"] for record in page.get("history", ())]
+        assert "nextPageToken" in page or shown
+        path = f"/history?startHistoryId={start}&pageToken={page.get('nextPageToken')}"
+    assert shown == [first, first, second, second]
