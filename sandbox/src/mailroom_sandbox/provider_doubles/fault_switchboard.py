@@ -2,9 +2,10 @@
 
 import random
 from collections.abc import Callable
+from datetime import datetime
 from typing import TypeVar
 
-from mailroom_sandbox.provider_doubles.faults import FAULTS, Fault
+from mailroom_sandbox.provider_doubles.faults import FAULTS, Fault, Notifications
 from mailroom_sandbox.provider_doubles.store import Store
 
 EVERY_MAILBOX = "*"
@@ -60,6 +61,11 @@ class Faults:
             case times:
                 self.switch_on(fault.model_copy(update={"times": times - 1}), where)
         return fault
+
+    def plan_posts(self, mailbox: str | None, now: datetime) -> list[float]:
+        """After how many seconds each post of one change is due: at once, where no fault says otherwise."""
+        fault = self.use_fault_once(Notifications, mailbox)
+        return fault.plan_posts(now.timestamp(), self._chance.random()) if fault else [0.0]
 
     def _find_switch(self, kind: type[F], mailbox: str | None) -> tuple[str, F] | None:
         """A mailbox's own switch goes before the one for every mailbox."""

@@ -45,15 +45,21 @@ class ItemFault(Fault):
         return not self.items or not set(self.items).isdisjoint(names)
 
 
-class Notifications(Fault):
-    """Notifications of changes are lost (`off`), sent several times (`duplicated`) or late (`delayed`)."""
+class Notifications(RandomFault):
+    """Notifications are lost (`off`), duplicated, delayed, reordered, or posted with other mailboxes' (`mixed`)."""
 
     name: ClassVar[str] = "notifications"
-    mode: Literal["off", "duplicated", "delayed"] = "off"
+    mode: Literal["off", "duplicated", "delayed", "reordered", "mixed"] = "off"
     copies: int = Field(default=2, ge=2, le=50, description="With `duplicated`: how many posts for one change.")
-    delay_s: float = Field(default=5.0, ge=0, description="With `delayed`: each waits so long.")
+    delay_s: float = Field(
+        default=5.0,
+        gt=0,
+        description="`delayed`: each waits so long; `reordered`: at random up to so long; `mixed`: for the next moment"
+        " that is a multiple of it, which all mailboxes share.",
+    )
 
-    def due_in_s(self) -> list[float]:
+    def plan_posts(self, now_s: float, chance: float) -> list[float]:
+        """After how many seconds each post of one change is due; `chance` is from 0 to 1."""
         match self.mode:
             case "off":
                 return []
@@ -61,6 +67,63 @@ class Notifications(Fault):
                 return [0.0] * self.copies
             case "delayed":
                 return [self.delay_s]
+            case "reordered":
+                return [self.delay_s * chance]
+            case "mixed":
+                return [self.delay_s - now_s % self.delay_s]
+
+
+class Handshake(Fault):
+    """Graph's handshake with a webhook comes late (`slow`), or is taken for failed (`refused`)."""
+
+    name: ClassVar[str] = "handshake"
+    mode: Literal["slow", "refused"] = "refused"
+    delay_s: float = Field(default=5.0, ge=0, description="With `slow`: so long after the create was asked for.")
+
+
+class EarlyAnnouncement(Fault):
+    """Graph announces a change of a new subscription before it has answered the create, which takes `delay_s` more."""
+
+    name: ClassVar[str] = "early_announcement"
+    delay_s: float = Field(default=2.0, ge=0)
+
+
+class SubscriptionLimits(Fault):
+    """Subscriptions and watches are granted for less time than was asked for."""
+
+    name: ClassVar[str] = "subscription_limits"
+    granted_s: float = Field(default=60.0, gt=0)
+
+
+class WatchFault(Fault):
+    """No subscription and no watch is to be had (`refused`), or Gmail's answer has no expiration (`no_expiration`)."""
+
+    name: ClassVar[str] = "watch"
+    mode: Literal["refused", "no_expiration"] = "refused"
+    status: Literal[403, 503] = 403
+
+
+class RefreshFault(Fault):
+    """Outlook's refresh tokens die with their use (`rotates`), or one in parallel use is refused."""
+
+    name: ClassVar[str] = "refresh"
+    mode: Literal["rotates", "refused_in_parallel"] = "refused_in_parallel"
+    within_s: float = Field(default=2.0, gt=0, description="Uses of one token within so long are parallel.")
+
+
+class GmailQuota(RandomFault):
+    """Gmail refuses calls for quota in one of the three shapes that it has."""
+
+    name: ClassVar[str] = "gmail_quota"
+    shape: Literal["429_rateLimitExceeded", "403_userRateLimitExceeded", "403_dailyLimitExceeded"] = (
+        "403_userRateLimitExceeded"
+    )
+
+
+class NestedMail(Fault):
+    """Gmail shows nested mails by their parts alone: no bytes are to be had of the mail itself."""
+
+    name: ClassVar[str] = "nested_mail"
 
 
 class DeltaLag(Fault):
@@ -158,6 +221,11 @@ FAULTS: dict[str, type[Fault]] = {
     fault.name: fault
     for fault in (
         Notifications,
+        Handshake,
+        EarlyAnnouncement,
+        SubscriptionLimits,
+        WatchFault,
+        RefreshFault,
         DeltaLag,
         DeltaShape,
         CursorRefusedFault,
@@ -166,6 +234,8 @@ FAULTS: dict[str, type[Fault]] = {
         MessageDelayed,
         AccessDenied,
         OddBytes,
+        NestedMail,
+        GmailQuota,
         ExactQuotas,
     )
 }

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from mailroom_sandbox.provider_doubles.faults import FAULTS
+from mailroom_sandbox.provider_doubles.faults import FAULTS, Notifications
 
 README = Path(__file__).parents[3] / "README.md"
 
@@ -22,3 +22,14 @@ def test_each_switch_says_what_it_does() -> None:
 def test_one_word_stands_for_a_list_of_one() -> None:
     fault = FAULTS["item_fails"].model_validate({"items": "Bad", "where": "delta"})
     assert (fault.model_dump()["items"], fault.model_dump()["where"]) == (("Bad",), ("delta",))
+
+
+def test_posts_of_a_change_are_planned_by_the_mode() -> None:
+    def plan(**fields: object) -> list[float]:
+        return Notifications.model_validate(fields).plan_posts(now_s=1007.0, chance=0.25)
+
+    assert plan(mode="off") == []
+    assert plan(mode="duplicated", copies=3) == [0.0, 0.0, 0.0]
+    assert plan(mode="delayed", delay_s=8) == [8.0]
+    assert plan(mode="reordered", delay_s=8) == [2.0]
+    assert plan(mode="mixed", delay_s=10) == [3.0]

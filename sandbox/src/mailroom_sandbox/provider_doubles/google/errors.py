@@ -71,6 +71,21 @@ def too_many() -> Reply:
     return error_reply(429, "rateLimitExceeded", "Too many concurrent requests for user", domain="usageLimits")
 
 
+def over_quota(shape: str) -> Reply:
+    """`shape` is the status and the reason, as in `429_rateLimitExceeded`."""
+    status, _, reason = shape.partition("_")
+    metric = "'Daily quota'" if reason == "dailyLimitExceeded" else "'Quota units per minute per user'"
+    message = f"Quota exceeded for quota metric {metric} of service 'gmail.googleapis.com'."
+    return error_reply(int(status), reason, message, status="RESOURCE_EXHAUSTED", domain="usageLimits")
+
+
+def watch_refused(status: int) -> Reply:
+    if status == 503:
+        return unavailable(503)
+    text = "Error sending test message to Cloud PubSub: User not authorized to perform this action."
+    return error_reply(403, "forbidden", text)
+
+
 def unavailable(status: int) -> Reply:
     if status == 504:
         return Reply(504, b"<html><title>Error 504 (Server Error)!!1</title></html>", media_type="text/html")

@@ -205,7 +205,10 @@ class GoogleOAuth:
             UnavailableFault, account.address, lambda fault: fault.concerns("/token")
         ):
             raise GoogleTokenRefusal("server_error", "The service is currently unavailable.", fault.status)
-        if found.problem:
+        parallel = self._state.tokens.is_used_in_parallel(
+            form.get("refresh_token", ""), account.address, self._state.faults
+        )
+        if found.problem or parallel:
             raise GoogleTokenRefusal("invalid_grant", "Token has been expired or revoked.")
         answer = self._issue_access_token(found.holder)
         if "openid" in found.holder.scopes:

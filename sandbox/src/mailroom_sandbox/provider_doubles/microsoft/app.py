@@ -26,10 +26,10 @@ class Microsoft:
         access = GraphAuthorizer(state.tokens, directory, errors)
         messages = GraphMessages(state.store, directory, errors, state.faults, state.now)
         delta = Delta(state.store, state.seal, state.faults, state.now, messages, errors)
-        subscriptions = Subscriptions(state, access, directory, errors)
+        self.notifications = GraphNotifications(state.store, state.dispatcher, state.faults, directory, state.now)
+        subscriptions = Subscriptions(state, access, directory, self.notifications, errors)
         state.dispatcher.add_channel(GraphChannel(state.http, state.settings))
         self.directory = directory
-        self.notifications = GraphNotifications(state.store, state.dispatcher, state.faults, directory, state.now)
         self.mailboxes = GraphMailboxes(state.store, state.now, directory, self.notifications)
         self.graph = Graph(state, directory, access, messages, delta, subscriptions, errors)
         self.app = _build_app(IdentityPlatform(state, directory), self.graph)

@@ -18,7 +18,7 @@ from mailroom_sandbox.provider_doubles.consent import (
     build_error_page,
     proves_challenge,
 )
-from mailroom_sandbox.provider_doubles.faults import UnavailableFault
+from mailroom_sandbox.provider_doubles.faults import RefreshFault, UnavailableFault
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory, User
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import ConsentRecord, Holder
@@ -268,7 +268,10 @@ class IdentityPlatform:
         if found.problem == "expired":
             text = "The refresh token has expired due to inactivity. The token was inactive for 90.00:00:00."
             raise MicrosoftTokenRefusal("invalid_grant", 700082, text)
-        if found.problem == "used":
+        parallel = self._state.tokens.is_used_in_parallel(
+            presented, mailbox[0] if mailbox else None, self._state.faults
+        )
+        if found.problem == "used" or parallel:
             raise MicrosoftTokenRefusal("invalid_grant", 70000, "The provided value for 'refresh_token' is not valid.")
         if found.problem:
             text = "The provided grant has expired due to it being revoked, a fresh auth token is needed."
@@ -278,9 +281,13 @@ class IdentityPlatform:
             text = "The user or administrator has not consented to use the application."
             raise MicrosoftTokenRefusal("invalid_grant", 65001, text, suberror="consent_required")
         self._check_tenant(request.path_params["tenant"], holder.tenant_id)
-        if self._settings.refresh_tokens_rotate:
+        if self._settings.refresh_tokens_rotate or self._rotates(mailbox[0] if mailbox else None):
             self._state.tokens.revoke_token(presented, "used")
         return self._issue_tokens(request, holder, mailbox, nonce=None)
+
+    def _rotates(self, mailbox: str | None) -> bool:
+        fault = self._state.faults.use_fault_once(RefreshFault, mailbox, lambda fault: fault.mode == "rotates")
+        return fault is not None
 
     def _issue_for_client(self, request: Request, form: Mapping[str, str]) -> dict[str, object]:
         tenant = request.path_params["tenant"]
