@@ -169,8 +169,11 @@ class ItemFails(ItemFault):
     """One message always fails: calls that read it (or a page that holds it) fail, and everything beside it works."""
 
     name: ClassVar[str] = "item_fails"
-    where: Annotated[tuple[Literal["message", "part", "list", "delta"], ...], BeforeValidator(_wrap_single_word)] = Field(
-        default=("message", "part"), description="`list` and `delta` (Gmail: history) fail when their page holds it."
+    where: Annotated[tuple[Literal["message", "part", "list", "delta"], ...], BeforeValidator(_wrap_single_word)] = (
+        Field(
+            default=("message", "part"),
+            description="`list` and `delta` (Gmail: history) fail when their page holds it.",
+        )
     )
     status: FaultStatus = 500
     retry_after: str | None = None
