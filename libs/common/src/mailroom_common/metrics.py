@@ -134,6 +134,12 @@ SYNC_PARKED = Gauge(
     "same.",
     ["reason", "kind"],
 )
+SYNC_MESSAGES_PASSED_OVER = Counter(
+    "mailroom_sync_messages_passed_over_total",
+    "Messages that a page showed and that are not recorded: `elsewhere` (not watched there), `before_start` (older "
+    "than the source's start), `not_moved` (one that was not due before had its labels changed). Repeats count too.",
+    ["why"],
+)
 COALESCER_RECOVERY_RECORDS_LEFT = Gauge(
     "mailroom_coalescer_recovery_records_left",
     "Changelog records that the coalescer still has to read before it takes notifications again; 0 while it works.",
