@@ -93,6 +93,17 @@ def build_delta_mapper(link: str, *, is_page: bool) -> RefusalMapper:
     return map_list_refusal
 
 
+def map_translation_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
+    """What is refused here concerns all messages at once, and none of them."""
+    error = map_refusal(mailbox, refusal)
+    if isinstance(error, AccessDenied):
+        return AccessDenied(
+            f"{error}: translating message ids needs the permission User.Read (application access: User.Read.All); "
+            "grant it, or set MAILROOM_STATE_ID_FORM=immutable if the outside job asks Graph for immutable ids too"
+        )
+    return ProviderUnavailable(str(error)) if isinstance(error, Rejected) else error
+
+
 def map_subscription_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     """For calls of `/subscriptions`, where a 400 can mean that Graph did not reach our endpoint: it may next time."""
     codes = {code.lower() for code in _iter_codes(refusal.payload.get("error"))}

@@ -29,6 +29,7 @@ class ParkedReason(StrEnum):
     REJECTED = "rejected"  # the provider's answer for it can be read by no retry
     PROVIDER_UNAVAILABLE = "provider_unavailable"  # the provider failed over it, perhaps only for a while
     CRASHED = "crashed"  # our own code failed over it
+    CLAIMED_BY_OTHER_JOB = "claimed_by_other_job"  # the outside job works on it; ours if that job leaves it
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class ProcessedMessage:
     skip_reason: str | None = None
     parts: tuple[StoredPart | SkippedPart | ParkedPart, ...] = ()
     mail_events: tuple[MailEvent, ...] = ()
+    state_id: str | None = None  # its name in the table shared with the outside job; None: not shared
 
     @property
     def message_id(self) -> str:
@@ -138,6 +140,7 @@ class DueMessage:
     folder_id: str | None
     folder: str | None
     due_parts: tuple[DuePart, ...]
+    state_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,10 @@
 """Collects the attachments of a message: fetched in the least calls, filtered, its parts judged and stored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from mailroom_common.blobs import BlobStore
+from mailroom_common.errors import MailroomError
 from mailroom_common.providers.types import Message, MessageSummary
 from sync_engine.domain.mail_filter import MailRejection, needs_html_to_judge, reject_mail
 from sync_engine.domain.message_records import (
@@ -15,8 +17,10 @@ from sync_engine.domain.message_records import (
     StoredPart,
 )
 from sync_engine.domain.parts import SkipReason, needs_html_body
+from sync_engine.domain.run_outcomes import DoneByOtherJob
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
+from sync_engine.handlers.claim_messages import ClaimMessages
 from sync_engine.handlers.message_batches import MessageInterrupted, MessageRef, ProcessedBatch, process_each
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.store_parts import StoreParts
@@ -27,28 +31,45 @@ from sync_engine.ports import Uploads
 class CollectMessages:
     """Writes nothing but blobs and their announcements: the rows are the caller's to commit."""
 
-    def __init__(self, blobs: BlobStore, uploads: Uploads, *, max_concurrent: int) -> None:
+    def __init__(self, blobs: BlobStore, uploads: Uploads, claims: ClaimMessages, *, max_concurrent: int) -> None:
         self._parts = StoreParts(StorePart(blobs, uploads))
+        self._claims = claims
         self._max_concurrent = max_concurrent
 
     async def collect_messages(self, run: SyncRun, watch: Watch, refs: Sequence[MessageRef]) -> ProcessedBatch:
         """Those of `refs` that are watched, and not from before the start."""
+        wanted = [ref.message_id for ref in refs if ref.summary is None or not _is_passed_over(run, watch, ref.summary)]
+        try:
+            # In one call for all.
+            state_ids = await self._claims.find_state_ids(run, wanted)
+        except MailroomError as error:
+            return ProcessedBatch(interruption=error)
         return await process_each(
-            run, refs, lambda ref: self._collect_message(run, watch, ref), max_concurrent=self._max_concurrent
+            run,
+            refs,
+            lambda ref: self._collect_message(run, watch, ref, state_ids),
+            max_concurrent=self._max_concurrent,
         )
 
-    async def _collect_message(self, run: SyncRun, watch: Watch, ref: MessageRef) -> ProcessedMessage | None:
+    async def _collect_message(
+        self, run: SyncRun, watch: Watch, ref: MessageRef, state_ids: Mapping[str, str]
+    ) -> ProcessedMessage | None:
         if ref.summary is not None:
             if _is_passed_over(run, watch, ref.summary):
                 return None
             if processed := _judge_without_fetch(run, watch, ref.summary):
-                return processed
+                return replace(processed, state_id=state_ids.get(ref.message_id))
         message = await self._fetch_message(run, ref)
         # Judged by what the fetch says: the message may have been moved since the page was listed.
         location = watch.locate_message(message.summary)
         if location is None or run.is_before_start(message.summary):
             return None
-        return await self._process_parts(run, await self._complete_message(run, message), location)
+        try:
+            state_id = await self._claims.claim_message(run, message.summary, state_ids)
+        except DoneByOtherJob as done:
+            closed = _build_closed_message(message.summary, location, MailRejection.DONE_BY_OTHER_JOB)
+            return replace(closed, state_id=done.state_id)
+        return await self._process_parts(run, await self._complete_message(run, message), location, state_id)
 
     async def _fetch_message(self, run: SyncRun, ref: MessageRef) -> Message:
         # Where inline parts are not reported, "no attachments" may be said of a mail with an inline PDF, as Apple Mail
@@ -69,7 +90,9 @@ class CollectMessages:
             run.mailbox, summary.message_id, summary, with_body=True, with_parts=True
         )
 
-    async def _process_parts(self, run: SyncRun, message: Message, location: MessageLocation) -> ProcessedMessage:
+    async def _process_parts(
+        self, run: SyncRun, message: Message, location: MessageLocation, state_id: str | None
+    ) -> ProcessedMessage:
         """Raises MessageInterrupted, with what was stored before."""
         rejection = _reject_message(run, message)
         results = await self._parts.store_parts(run, message, message.parts, rejection=rejection)
@@ -83,6 +106,7 @@ class CollectMessages:
             )
         else:
             processed = _build_closed_message(message.summary, location, rejection, results.parts)
+        processed = replace(processed, state_id=state_id)
         if results.interruption:
             raise MessageInterrupted(processed, results.interruption)
         run.provider_failures.count_message(is_failing=results.is_provider_failing)
@@ -93,7 +117,13 @@ class CollectMessages:
 
         Raises MessageInterrupted, and ItemGone where the message is gone.
         """
-        message = await self._complete_message(run, await self._fetch_message(run, MessageRef(due.message_id)))
+        fetched = await self._fetch_message(run, MessageRef(due.message_id))
+        if due.state_id is not None:
+            try:
+                await self._claims.claim_message(run, fetched.summary, {due.message_id: due.state_id})
+            except DoneByOtherJob:
+                return _leave_to_other_job(due)
+        message = await self._complete_message(run, fetched)
         listed = {part.part_path: part for part in message.parts}
         # Those that were tried least come first: where many fail, each has its turn.
         order = sorted(due.due_parts, key=lambda due_part: due_part.attempts)
@@ -107,6 +137,7 @@ class CollectMessages:
             folder_id=due.folder_id,
             folder=due.folder,
             parts=tried + missing,
+            state_id=due.state_id,
         )
         if results.interruption:
             raise MessageInterrupted(processed, results.interruption)
@@ -124,12 +155,22 @@ def _is_untried(part: StoredPart | SkippedPart | ParkedPart) -> bool:
 
 def skip_missing_part(part: ParkedPart) -> SkippedPart:
     """The mail has it no longer, or is gone itself."""
+    return _skip_parked_part(part, SkipReason.GONE)
+
+
+def _leave_to_other_job(due: DueMessage) -> ProcessedMessage:
+    parts = tuple(_skip_parked_part(item.part, SkipReason.DONE_BY_OTHER_JOB) for item in due.due_parts)
+    summary = MessageSummary(message_id=due.message_id)
+    return ProcessedMessage(summary=summary, state=MessageState.OPEN, parts=parts)
+
+
+def _skip_parked_part(part: ParkedPart, reason: SkipReason) -> SkippedPart:
     return SkippedPart(
         part_path=part.part_path,
         filename=part.filename,
         content_type=part.content_type,
         size_bytes=part.size_bytes,
-        skip_reason=SkipReason.GONE,
+        skip_reason=reason,
     )
 
 

@@ -19,6 +19,7 @@ from mailroom_common.errors import (
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import FailedMessage, PageUpdate, ParkedReason, ProcessedMessage
+from sync_engine.domain.run_outcomes import ClaimedByOtherJob
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Pages
 
@@ -203,6 +204,8 @@ async def _process_alone(
         return FailedMessage(ref.message_id, ParkedReason.ACCESS_DENIED, str(error))
     except Rejected as error:
         return FailedMessage(ref.message_id, ParkedReason.REJECTED, str(error))
+    except ClaimedByOtherJob as error:
+        return FailedMessage(ref.message_id, ParkedReason.CLAIMED_BY_OTHER_JOB, str(error))
     except ProviderUnavailable as error:
         failed = FailedMessage(ref.message_id, ParkedReason.PROVIDER_UNAVAILABLE, str(error))
         raise MessageUnavailable(failed, retry_after_s=error.retry_after_s) from error
