@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import MailroomError
+from mailroom_common.errors import ItemGone, MailroomError
 from mailroom_common.providers.types import Message, MessageSummary
 from sync_engine.domain.mail_filter import MailRejection, needs_html_to_judge, reject_mail
 from sync_engine.domain.message_records import (
@@ -115,7 +115,7 @@ class CollectMessages:
     async def retry_parts(self, run: SyncRun, due: DueMessage) -> ProcessedMessage:
         """The message with those of its parked parts that are due, as they are now.
 
-        Raises MessageInterrupted, and ItemGone where the message is gone.
+        Raises MessageInterrupted, and ItemGone where the message or each part of it is gone.
         """
         fetched = await self._fetch_message(run, MessageRef(due.message_id))
         if due.state_id is not None:
@@ -124,6 +124,9 @@ class CollectMessages:
             except DoneByOtherJob:
                 return _leave_to_other_job(due)
         message = await self._complete_message(run, fetched)
+        if not message.parts:
+            # A scanner may be at work on it: nothing is called gone for one answer that lists no part at all.
+            raise ItemGone("the mail is said to have no parts")
         listed = {part.part_path: part for part in message.parts}
         # Those that were tried least come first: where many fail, each has its turn.
         order = sorted(due.due_parts, key=lambda due_part: due_part.attempts)
