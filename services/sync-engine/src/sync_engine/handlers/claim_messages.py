@@ -7,6 +7,7 @@ from mailroom_common.events import Profile
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.ingestion_state import MAX_STATE_ID_CHARACTERS, ClaimOutcome, StateIdForm
 from sync_engine.domain.run_outcomes import ClaimedByOtherJob, DoneByOtherJob
+from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import IngestionStates
 
@@ -47,7 +48,7 @@ class ClaimMessages:
             raise Rejected("the provider does not translate its id to the form that MAILROOM_STATE_ID_FORM asks for")
         if len(state_id) > MAX_STATE_ID_CHARACTERS:
             return None  # the table cannot hold it, so that no other job can have claimed it there
-        match await self._states.claim_message(run.source, summary, state_id):
+        match await self._states.claim_message(run.source, clean_summary(summary), state_id):
             case ClaimOutcome.TAKEN:
                 raise ClaimedByOtherJob
             case ClaimOutcome.DONE:
