@@ -69,7 +69,7 @@ async def test_what_mailroom_has_claimed_is_not_the_outside_jobs_and_is_marked_w
     engine: Engine, outlook: FakeOutlook, job: OutsideJob
 ) -> None:
     outlook.deliver(
-        "m1", NOTE, File(PDF + b"2", "second.pdf"), subject="Note", sender_address="b" * 300 + "@bank.example"
+        "m1", NOTE, File(PDF + b"2", "second.pdf"), subject="Note\0", sender_address="b" * 300 + "@bank.example"
     )
     await engine.complete_run()
     row = await read_state(engine.pool, "m1")
