@@ -17,6 +17,7 @@ from mailroom_common.errors import (
     MailboxGone,
     MailroomError,
     PageTokenRefused,
+    PermissionMissing,
     ProviderUnavailable,
     Rejected,
     Throttled,
@@ -97,7 +98,7 @@ def map_translation_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError
     """What is refused here concerns all messages at once, and none of them."""
     error = map_refusal(mailbox, refusal)
     if isinstance(error, AccessDenied):
-        return AccessDenied(
+        return PermissionMissing(
             f"{error}: translating message ids needs the permission User.Read (application access: User.Read.All); "
             "grant it, or set MAILROOM_STATE_ID_FORM=immutable if the outside job asks Graph for immutable ids too"
         )

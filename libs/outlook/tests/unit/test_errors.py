@@ -9,6 +9,7 @@ from mailroom_common.errors import (
     MailboxGone,
     MailroomError,
     PageTokenRefused,
+    PermissionMissing,
     ProviderUnavailable,
     Rejected,
     Throttled,
@@ -132,7 +133,7 @@ def test_subscription_that_is_gone_is_no_mailbox_that_is_gone(outlook: Mailbox) 
 
 def test_a_translation_without_its_permission_names_the_permission_and_the_setting(outlook: Mailbox) -> None:
     denied = map_translation_refusal(outlook, refusal(403, "ErrorAccessDenied", method="POST"))
-    assert isinstance(denied, AccessDenied)
+    assert isinstance(denied, PermissionMissing)
     assert "User.Read" in str(denied)
     assert "MAILROOM_STATE_ID_FORM" in str(denied)
 

@@ -131,7 +131,7 @@ class MailReader(FolderLister, Protocol):
         """By what ids other programs know these messages, where they do not ask for ours; what is missing is gone.
 
         Raises:
-            AccessDenied: the permission that the call needs is missing; the sentence names the setting to change.
+            PermissionMissing: the permission that the call needs; the sentence names the setting to change.
         """
         ...
 

@@ -10,7 +10,7 @@ from fake_mailbox import PDF, FakeOutlook, File
 from outside_job import STUCK_TIMEOUT, OutsideJob, age_claim, read_state
 from sync_harness import Engine, doc_source, open_engine
 
-from mailroom_common.errors import AccessDenied, ItemGone
+from mailroom_common.errors import ItemGone, PermissionMissing
 from mailroom_common.events import DocSourceState, IngestionResult, Profile, ResultStatus, SyncReason
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.domain.ingestion_state import StateIdForm
@@ -74,7 +74,11 @@ async def test_what_mailroom_has_claimed_is_not_the_outside_jobs_and_is_marked_w
     await engine.complete_run()
     row = await read_state(engine.pool, "m1")
     assert (row["app_name"], row["status"], row["worker_id"]) == ("pad_contract_notes", "processing", "mailroom")
-    assert (row["mailbox_email"], row["subject"], row["received_at"]) == ("ap@acme.example", "Note", engine.clock())
+    assert (row["mailbox_email"], row["subject"], row["received_at"]) == (
+        "ap@acme.example",
+        "Note\ufffd",
+        engine.clock(),
+    )
     assert row["sender_email"] == "b" * 255
     assert not await job.claim("m1")
     await give_results(engine)
@@ -317,7 +321,7 @@ async def test_a_missing_permission_to_translate_stops_the_mailbox_and_nothing_i
     engine: Engine, outlook: FakeOutlook
 ) -> None:
     outlook.deliver("m1", NOTE)
-    outlook.errors["translate"] = [AccessDenied("403: … MAILROOM_STATE_ID_FORM")]
+    outlook.errors["translate"] = [PermissionMissing("403: … MAILROOM_STATE_ID_FORM")]
     outcome = await engine.run_sync()
     assert isinstance(outcome, NotSyncable)
     assert await engine.collected_mails() == []
