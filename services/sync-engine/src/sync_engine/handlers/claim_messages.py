@@ -18,7 +18,8 @@ class ClaimMessages:
         self._id_form = id_form
 
     async def find_state_ids(self, run: SyncRun, message_ids: Sequence[str]) -> Mapping[str, str]:
-        """By message id; empty for a source that no outside job reads. What was recorded first stays.
+        """By message id; empty for a source that no outside job reads. What was recorded first stays, and an empty name
+        is one that the table cannot hold.
 
         Raises what the provider's call raises.
         """
@@ -26,7 +27,8 @@ class ClaimMessages:
             return {}
         known = await self._states.find_state_ids(run.doc_source_id, message_ids)
         unknown = [message_id for message_id in message_ids if message_id not in known]
-        return {**known, **await self._name_messages(run, unknown)}
+        names = await self._name_messages(run, unknown)
+        return {**known, **{key: name if len(name) <= MAX_STATE_ID_CHARACTERS else "" for key, name in names.items()}}
 
     async def _name_messages(self, run: SyncRun, message_ids: Sequence[str]) -> Mapping[str, str]:
         if self._id_form is StateIdForm.IMMUTABLE or not message_ids:
@@ -46,8 +48,8 @@ class ClaimMessages:
         state_id = state_ids.get(summary.message_id)
         if state_id is None:
             raise Rejected("the provider does not translate its id to the form that MAILROOM_STATE_ID_FORM asks for")
-        if len(state_id) > MAX_STATE_ID_CHARACTERS:
-            return None  # the table cannot hold it, so that no other job can have claimed it there
+        if not state_id:
+            return None  # so that no other job can have claimed it there
         match await self._states.claim_message(run.source, clean_summary(summary), state_id):
             case ClaimOutcome.TAKEN:
                 raise ClaimedByOtherJob

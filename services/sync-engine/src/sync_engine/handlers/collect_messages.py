@@ -58,7 +58,7 @@ class CollectMessages:
             if _is_passed_over(run, watch, ref.summary):
                 return None
             if processed := _judge_without_fetch(run, watch, ref.summary):
-                return replace(processed, state_id=state_ids.get(ref.message_id))
+                return replace(processed, state_id=state_ids.get(ref.message_id) or None)
         message = await self._fetch_message(run, ref)
         # Judged by what the fetch says: the message may have been moved since the page was listed.
         location = watch.locate_message(message.summary)
