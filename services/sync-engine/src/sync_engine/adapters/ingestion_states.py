@@ -165,8 +165,8 @@ class PgIngestionStates:
     async def lock_claims(self, conn: DatabaseSession, source: DocSource, update: PageUpdate) -> PageUpdate:
         """Within the page transaction: the update without what somebody else has claimed since we did.
 
-        Once the rows are locked nobody claims them before the commit. A new message is parked for that, and a part that
-        was tried again stays as it was.
+        Once the rows are locked nobody claims them before the commit. A new message is parked for that; a part that was
+        tried again and a message that was judged anew stay as they were.
         """
         messages = [message for message in (*update.messages, *update.retried) if message.state_id is not None]
         if not messages:
@@ -241,6 +241,7 @@ def _drop_messages(update: PageUpdate, message_ids: frozenset[str]) -> PageUpdat
             *(
                 FailedMessage(message.message_id, ParkedReason.CLAIMED_BY_OTHER_JOB, "it was taken over")
                 for message in lost
+                if message.earlier is None
             ),
         ),
     )

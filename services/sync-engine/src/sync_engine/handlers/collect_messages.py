@@ -4,41 +4,64 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import ItemGone, MailroomError
-from mailroom_common.providers.types import Message, MessageSummary
+from mailroom_common.errors import AccessDenied, ItemGone, MailroomError
+from mailroom_common.metrics import SYNC_MESSAGES_PASSED_OVER
+from mailroom_common.providers.types import Message, MessageSummary, Part
+from sync_engine.domain.judged_parts import (
+    find_missing_parts,
+    find_replaced_paths,
+    has_new_part,
+    select_parts_to_judge,
+)
 from sync_engine.domain.mail_filter import MailRejection, needs_html_to_judge, reject_mail
 from sync_engine.domain.message_records import (
     DueMessage,
+    EarlierJudgement,
+    KnownMessage,
     MessageState,
     ParkedPart,
     ParkedReason,
+    PassedOverMessage,
+    PassedOverReason,
     ProcessedMessage,
+    RecordedPart,
     SkippedPart,
     StoredPart,
 )
 from sync_engine.domain.parts import SkipReason, needs_html_body
-from sync_engine.domain.run_outcomes import DoneByOtherJob
+from sync_engine.domain.run_outcomes import ClaimedByOtherJob, DoneByOtherJob
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
 from sync_engine.handlers.claim_messages import ClaimMessages
+from sync_engine.handlers.known_messages import ComparedVersions
 from sync_engine.handlers.message_batches import MessageInterrupted, MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.probe_access import ProbeAccess
 from sync_engine.handlers.store_part import StorePart
-from sync_engine.handlers.store_parts import StoreParts
+from sync_engine.handlers.store_parts import PartResults, StoreParts
 from sync_engine.handlers.sync_run import SyncRun
-from sync_engine.ports import Uploads
+from sync_engine.ports import Messages, Uploads
 
 
 class CollectMessages:
     """Writes nothing but blobs and their announcements: the rows are the caller's to commit."""
 
-    def __init__(self, blobs: BlobStore, uploads: Uploads, claims: ClaimMessages, *, max_concurrent: int) -> None:
+    def __init__(
+        self, blobs: BlobStore, uploads: Uploads, messages: Messages, claims: ClaimMessages, *, max_concurrent: int
+    ) -> None:
         self._parts = StoreParts(StorePart(blobs, uploads))
+        self._messages = messages
         self._claims = claims
+        self._access = ProbeAccess(messages)
         self._max_concurrent = max_concurrent
+        self._compared = ComparedVersions()
 
     async def collect_messages(self, run: SyncRun, watch: Watch, refs: Sequence[MessageRef]) -> ProcessedBatch:
         """Those of `refs` that are watched, and not from before the start."""
-        wanted = [ref.message_id for ref in refs if ref.summary is None or not _is_passed_over(run, watch, ref.summary)]
+        wanted = [
+            ref.message_id
+            for ref in refs
+            if ref.summary is None or _find_passed_over_reason(run, watch, ref.summary) is None
+        ]
         try:
             # In one call for all.
             state_ids = await self._claims.find_state_ids(run, wanted)
@@ -53,16 +76,20 @@ class CollectMessages:
 
     async def _collect_message(
         self, run: SyncRun, watch: Watch, ref: MessageRef, state_ids: Mapping[str, str]
-    ) -> ProcessedMessage | None:
-        if ref.summary is not None:
-            if _is_passed_over(run, watch, ref.summary):
-                return None
-            if processed := _judge_without_fetch(run, watch, ref.summary):
-                return replace(processed, state_id=state_ids.get(ref.message_id) or None)
+    ) -> ProcessedMessage | PassedOverMessage | None:
+        if ref.summary is not None and _is_passed_over(run, watch, ref.summary):
+            return None
+        if ref.known is not None:
+            return await self._judge_anew(run, watch, ref, ref.known, state_ids)
+        if ref.summary is not None and (processed := _judge_without_fetch(run, watch, ref.summary)):
+            return replace(processed, state_id=state_ids.get(ref.message_id) or None)
         message = await self._fetch_message(run, ref)
         # Judged by what the fetch says: the message may have been moved since the page was listed.
         location = watch.locate_message(message.summary)
-        if location is None or run.is_before_start(message.summary):
+        if passed_over := _pass_over_old(run, message.summary):
+            return passed_over
+        if location is None:
+            SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.ELSEWHERE).inc()
             return None
         try:
             state_id = await self._claims.claim_message(run, message.summary, state_ids)
@@ -71,11 +98,39 @@ class CollectMessages:
             return replace(closed, state_id=done.state_id)
         return await self._process_parts(run, await self._complete_message(run, message), location, state_id)
 
+    async def _judge_anew(
+        self, run: SyncRun, watch: Watch, ref: MessageRef, known: KnownMessage, state_ids: Mapping[str, str]
+    ) -> ProcessedMessage | None:
+        """None where it has no part that was not judged, unless it was moved; and where the outside job has it by now,
+        which tries again by itself what it cannot do."""
+        if not ref.has_moved and ref.summary is not None and self._compared.is_compared(run, ref.summary):
+            return None
+        earlier = EarlierJudgement(
+            known.judgement_number, tuple(await self._messages.list_parts(run.doc_source_id, ref.message_id))
+        )
+        message = await self._fetch_message(run, ref)
+        location = watch.locate_message(message.summary)
+        # A mail that has no parts where it had some is at a scanner, whose next change shows it again.
+        if location is None or (earlier.parts and not message.parts):
+            return None
+        if not ref.has_moved and not has_new_part(message.parts, earlier.parts):
+            self._compared.record_version(run, message.summary)
+            return None
+        try:
+            state_id = await self._claims.claim_message(run, message.summary, state_ids)
+        except (ClaimedByOtherJob, DoneByOtherJob):
+            return None
+        return await self._process_parts(run, await self._complete_message(run, message), location, state_id, earlier)
+
     async def _fetch_message(self, run: SyncRun, ref: MessageRef) -> Message:
         # Where inline parts are not reported, "no attachments" may be said of a mail with an inline PDF, as Apple Mail
         # sends it: only its parts tell.
         lists_parts = None if run.provider.traits.reports_inline_parts else True
-        return await run.provider.fetch_message(run.mailbox, ref.message_id, ref.summary, with_parts=lists_parts)
+        try:
+            return await run.provider.fetch_message(run.mailbox, ref.message_id, ref.summary, with_parts=lists_parts)
+        except AccessDenied:
+            await self._access.require_access(run, ref.message_id)
+            raise
 
     async def _complete_message(self, run: SyncRun, message: Message) -> Message:
         """With the body where it decides."""
@@ -91,12 +146,21 @@ class CollectMessages:
         )
 
     async def _process_parts(
-        self, run: SyncRun, message: Message, location: MessageLocation, state_id: str | None
+        self,
+        run: SyncRun,
+        message: Message,
+        location: MessageLocation,
+        state_id: str | None,
+        earlier: EarlierJudgement | None = None,
     ) -> ProcessedMessage:
         """Raises MessageInterrupted, with what was stored before."""
         rejection = _reject_message(run, message)
-        results = await self._parts.store_parts(run, message, message.parts, rejection=rejection)
-        if any(isinstance(part, StoredPart | ParkedPart) for part in results.parts):
+        wanted = message.parts if earlier is None else select_parts_to_judge(message.parts, earlier.parts)
+        results = await self._parts.store_parts(run, message, wanted, rejection=rejection)
+        await self._require_access_to_parts(run, message, results)
+        if earlier is not None:
+            processed = _build_judged_anew(message, location, rejection, results.parts, wanted, earlier)
+        elif any(isinstance(part, StoredPart | ParkedPart) for part in results.parts):
             processed = ProcessedMessage(
                 summary=clean_summary(message.summary),
                 state=MessageState.OPEN,
@@ -111,6 +175,11 @@ class CollectMessages:
             raise MessageInterrupted(processed, results.interruption)
         run.provider_failures.count_message(is_failing=results.is_provider_failing)
         return processed
+
+    async def _require_access_to_parts(self, run: SyncRun, message: Message, results: PartResults) -> None:
+        is_denied = any(part.parked_reason is ParkedReason.ACCESS_DENIED for part in results.parked_parts)
+        if is_denied and not results.has_stored:
+            await self._access.require_access(run, message.summary.message_id, of_parts=True)
 
     async def retry_parts(self, run: SyncRun, due: DueMessage) -> ProcessedMessage:
         """The message with those of its parked parts that are due, as they are now.
@@ -132,6 +201,7 @@ class CollectMessages:
         order = sorted(due.due_parts, key=lambda due_part: due_part.attempts)
         wanted = [listed[item.part.part_path] for item in order if item.part.part_path in listed]
         results = await self._parts.store_parts(run, message, wanted, rejection=_reject_message(run, message))
+        await self._require_access_to_parts(run, message, results)
         tried = tuple(part for part in results.parts if not _is_untried(part))
         missing = tuple(skip_missing_part(item.part) for item in order if item.part.part_path not in listed)
         processed = ProcessedMessage(
@@ -156,18 +226,18 @@ def _is_untried(part: StoredPart | SkippedPart | ParkedPart) -> bool:
     return isinstance(part, ParkedPart) and part.parked_reason is ParkedReason.NOT_FETCHED
 
 
-def skip_missing_part(part: ParkedPart) -> SkippedPart:
+def skip_missing_part(part: ParkedPart | RecordedPart) -> SkippedPart:
     """The mail has it no longer, or is gone itself."""
-    return _skip_parked_part(part, SkipReason.GONE)
+    return _skip_part(part, SkipReason.GONE)
 
 
 def _leave_to_other_job(due: DueMessage) -> ProcessedMessage:
-    parts = tuple(_skip_parked_part(item.part, SkipReason.DONE_BY_OTHER_JOB) for item in due.due_parts)
+    parts = tuple(_skip_part(item.part, SkipReason.DONE_BY_OTHER_JOB) for item in due.due_parts)
     summary = MessageSummary(message_id=due.message_id)
     return ProcessedMessage(summary=summary, state=MessageState.OPEN, parts=parts)
 
 
-def _skip_parked_part(part: ParkedPart, reason: SkipReason) -> SkippedPart:
+def _skip_part(part: ParkedPart | RecordedPart, reason: SkipReason) -> SkippedPart:
     return SkippedPart(
         part_path=part.part_path,
         filename=part.filename,
@@ -178,7 +248,24 @@ def _skip_parked_part(part: ParkedPart, reason: SkipReason) -> SkippedPart:
 
 
 def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool:
-    return run.is_before_start(summary) or (watch.knows_location(summary) and watch.locate_message(summary) is None)
+    reason = _find_passed_over_reason(run, watch, summary)
+    if reason is not None:
+        SYNC_MESSAGES_PASSED_OVER.labels(reason).inc()
+    return reason is not None
+
+
+def _find_passed_over_reason(run: SyncRun, watch: Watch, summary: MessageSummary) -> PassedOverReason | None:
+    if run.is_before_start(summary):
+        return PassedOverReason.BEFORE_START
+    is_elsewhere = watch.knows_location(summary) and watch.locate_message(summary) is None
+    return PassedOverReason.ELSEWHERE if is_elsewhere else None
+
+
+def _pass_over_old(run: SyncRun, summary: MessageSummary) -> PassedOverMessage | None:
+    if summary.received_at is None or not run.is_before_start(summary):
+        return None
+    SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.BEFORE_START).inc()
+    return PassedOverMessage(summary.message_id, summary.received_at)
 
 
 def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) -> ProcessedMessage | None:
@@ -188,6 +275,31 @@ def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) ->
     if location is None or summary.received_at is None or not has_no_parts:
         return None
     return _build_closed_message(summary, location, reject_mail(summary, (), run.source.profile, run.source.filter))
+
+
+def _build_judged_anew(
+    message: Message,
+    location: MessageLocation,
+    rejection: MailRejection | None,
+    results: Sequence[StoredPart | SkippedPart | ParkedPart],
+    judged: Sequence[Part],
+    earlier: EarlierJudgement,
+) -> ProcessedMessage:
+    """Open: the commit closes it, where no part of it waits for anything."""
+    missing = tuple(map(skip_missing_part, find_missing_parts(message.parts, earlier.parts)))
+    has_stored = any(part.is_stored for part in earlier.parts) or any(isinstance(part, StoredPart) for part in results)
+    if rejection is None and not message.parts:
+        rejection = MailRejection.NO_PARTS
+    return ProcessedMessage(
+        summary=clean_summary(message.summary),
+        state=MessageState.OPEN,
+        folder_id=location.folder_id,
+        folder=location.name,
+        skip_reason=None if has_stored or rejection is None else str(rejection),
+        parts=(*results, *missing),
+        earlier=earlier,
+        replaced_paths=find_replaced_paths(message.parts, judged, earlier.parts),
+    )
 
 
 def _build_closed_message(
