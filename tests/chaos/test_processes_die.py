@@ -148,8 +148,8 @@ def frozen(pid: int) -> Iterator[None]:
 async def second_copy(site: Site, name: str) -> AsyncIterator["subprocess.Popen[bytes]"]:
     """Another process beside the supervised one, in its environment but for its port.
 
-    It has no name, as the pods of a Deployment have none: the group moves its partitions when it leaves or dies, where
-    it would wait 45 s for one with a name to come back.
+    It has no name in the groups, so they move its partitions when it leaves or dies: for one with a name they would
+    wait 45 s to come back.
     """
     original = process_of(site, name)
     port = str(free_port())
