@@ -3,8 +3,8 @@
     python bench/backlog [--mails 1000] [--provider gmail]
 
 A whole site. The mailbox is connected and paused, `--mails` mails with one file each are delivered, then it is resumed;
-
-
+the time runs until each mail has a stored part. The ceiling is the provider's rate (Gmail: 6,000 units a minute of a
+user; Graph: 10,000 calls in ten minutes of a mailbox) divided by the least that its API allows for such a mail:
 at Gmail the message and its file, 40 units; at Graph the file, one call. Beside it stand the units that were really
 spent, and the most in any window. Exit code 1 when a mail was not stored within three times the ceiling's time.
 """
