@@ -10,7 +10,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -36,6 +36,7 @@ FOLDERS = ("archive", "inbox", "Inbox/Invoices")
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(SECONDS + 600)]
 
 Switch = tuple[str, dict[str, object]]
+Act = Callable[[], Coroutine[None, None, None]]
 SWITCHES: tuple[Callable[[random.Random], Switch], ...] = (
     lambda chance: ("notifications", {"mode": "off", "share": chance.choice((0.3, 1.0))}),
     lambda chance: ("notifications", {"mode": "duplicated", "copies": chance.randint(2, 6)}),
@@ -82,7 +83,7 @@ class FaultMix:
             task.add_done_callback(self.under_way.discard)
         await asyncio.gather(*self.under_way)
 
-    def _plan(self) -> Iterator[tuple[float, Callable[[], Awaitable[None]]]]:
+    def _plan(self) -> Iterator[tuple[float, Act]]:
         """Four sequences of moments, in the order of time."""
         makers = {
             self._plan_mail: MAIL_INTERVAL_S,
@@ -98,7 +99,7 @@ class FaultMix:
         for number, (at_s, _, make) in enumerate(sorted(moments, key=lambda moment: moment[:2])):
             yield at_s, make(number)
 
-    def _plan_mail(self, number: int) -> Callable[[], Awaitable[None]]:
+    def _plan_mail(self, number: int) -> Act:
         mailbox = self.chance.choice(self.mailboxes)
         contents = [pdf(f"{SEED}-{number}")]
         if mailbox.address in self.latest and self.chance.random() < REPEATED_SHARE:
@@ -116,7 +117,7 @@ class FaultMix:
 
         return deliver
 
-    def _plan_fault(self, number: int) -> Callable[[], Awaitable[None]]:
+    def _plan_fault(self, number: int) -> Act:
         mailbox = self.chance.choice(self.mailboxes)
         name, parameters = self.chance.choice(SWITCHES)(self.chance)
         lasts_s = self.chance.uniform(2, LONGEST_FAULT_S)
@@ -129,7 +130,7 @@ class FaultMix:
 
         return switch_on_and_off
 
-    def _plan_action(self, _: int) -> Callable[[], Awaitable[None]]:
+    def _plan_action(self, _: int) -> Act:
         control, mailbox = self.site.control, self.chance.choice(self.mailboxes)
         folder = self.chance.choice(FOLDERS)
         index = self.chance.random()
@@ -154,7 +155,7 @@ class FaultMix:
         actions = (move_one, move_one, expire_tokens, send_missed, remove_subscription, refuse_cursors)
         return self.chance.choice(actions)
 
-    def _plan_signal(self, number: int) -> Callable[[], Awaitable[None]]:
+    def _plan_signal(self, number: int) -> Act:
         name = self.chance.choice(PROCESSES)
         pause_s = self.chance.choice((0.0, self.chance.uniform(1, LONGEST_PAUSE_S)))
 

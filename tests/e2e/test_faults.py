@@ -102,7 +102,8 @@ async def revoke_and_consent_again(site: Site, played: PlayedMailbox) -> None:
     await played.deliver("while revoked")
 
     async def is_told() -> bool:
-        return (await site.api.get_json(f"/doc-sources/{source}"))["connection_status"] == "token_refresh_failed"
+        described = await site.api.get_json(f"/doc-sources/{source}")
+        return bool(described["connection_status"] == "token_refresh_failed")
 
     await eventually(is_told)
     link = (await site.api.post_json(f"/doc-sources/{source}/authorize"))["authorize_url"]

@@ -13,12 +13,12 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 FaultStatus = Literal[404, 429, 500, 502, 503, 504]
 
 
-def _split_text(value: object) -> object:
+def _wrap_single_word(value: object) -> object:
     """On the command line a single word stands for a list of one."""
     return (value,) if isinstance(value, str) else value
 
 
-Texts = Annotated[tuple[str, ...], BeforeValidator(_split_text)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_wrap_single_word)]
 
 
 class Fault(BaseModel):
@@ -169,8 +169,11 @@ class ItemFails(ItemFault):
     """One message always fails: calls that read it (or a page that holds it) fail, and everything beside it works."""
 
     name: ClassVar[str] = "item_fails"
-    where: Annotated[tuple[Literal["message", "part", "list", "delta"], ...], BeforeValidator(_split_text)] = Field(
-        default=("message", "part"), description="`list` and `delta` (Gmail: history) fail when their page holds it."
+    where: Annotated[tuple[Literal["message", "part", "list", "delta"], ...], BeforeValidator(_wrap_single_word)] = (
+        Field(
+            default=("message", "part"),
+            description="`list` and `delta` (Gmail: history) fail when their page holds it.",
+        )
     )
     status: FaultStatus = 500
     retry_after: str | None = None
