@@ -114,7 +114,7 @@ ATTACHMENTS_REEMITTED = Counter(
 MESSAGES_OVERDUE = Gauge(
     "mailroom_sync_engine_messages_overdue",
     "Messages with a part that was stored longer than `MAILROOM_REEMIT_AFTER_S` ago and has no result. Each worker "
-    "counts all of them.",
+    "counts all of them, up to 10,000; NaN: they could not be counted.",
 )
 SYNC_REQUESTS_RESTORED = Counter(
     "mailroom_sync_requests_restored_total",
@@ -128,8 +128,8 @@ COALESCER_REQUESTS = Counter(
 COALESCER_NOTIFICATIONS = Counter(
     "mailroom_coalescer_notifications_total", "Notifications that the coalescer received."
 )
-SYNC_PARKED = Gauge(
-    "mailroom_sync_parked",
+SYNC_ENGINE_PARKED = Gauge(
+    "mailroom_sync_engine_parked",
     "What could not be stored and is tried again, by reason and kind (`message`, `part`). Every worker reports the "
     "same.",
     ["reason", "kind"],

@@ -151,8 +151,8 @@ class OpenMessages(Protocol):
         without a result, on the backfill lane, with the ids that they had. Not of sources that are gone."""
         ...
 
-    async def count_overdue(self, before: datetime) -> int:
-        """Open messages that were stored `before` then."""
+    async def count_overdue(self, before: datetime, *, up_to: int) -> int:
+        """Open messages that were stored `before` then and wait for a result."""
         ...
 
 
