@@ -112,6 +112,16 @@ async def revoke_and_consent_again(site: Site, played: PlayedMailbox) -> None:
         await browser.submit_form(providers, account=address, decision="accept")
 
 
+async def wait_until_the_refusal_is_told(site: Site, played: PlayedMailbox) -> None:
+    """A mailbox that can be read and not be watched is not shown as healthy."""
+
+    async def is_told() -> bool:
+        described = await site.api.get_json(f"/doc-sources/{played.mailbox.doc_source_id}")
+        return described["connection_status"] != "active" and described["current_error"] is not None
+
+    await eventually(is_told)
+
+
 CASES = (
     case("duplicated", notifications={"mode": "duplicated", "copies": 5}),
     case("reordered", notifications={"mode": "reordered", "delay_s": 2}),
@@ -214,7 +224,13 @@ CASES = (
     ),
     FaultCase(name="announced-early", providers=OUTLOOK, switches={"early_announcement": {}}, is_on_at_consent=True),
     FaultCase(name="short-lived", switches={"subscription_limits": {"granted_s": 20}}, is_on_at_consent=True),
-    FaultCase(name="not-to-be-had", switches={"watch": {"mode": "refused"}}, is_on_at_consent=True, status=403),
+    FaultCase(
+        name="not-to-be-had",
+        switches={"watch": {"mode": "refused"}},
+        is_on_at_consent=True,
+        status=403,
+        act=wait_until_the_refusal_is_told,
+    ),
     FaultCase(
         name="no-expiration", providers=GMAIL, switches={"watch": {"mode": "no_expiration"}}, is_on_at_consent=True
     ),
