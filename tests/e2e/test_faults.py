@@ -117,7 +117,7 @@ async def wait_until_the_refusal_is_told(site: Site, played: PlayedMailbox) -> N
 
     async def is_told() -> bool:
         described = await site.api.get_json(f"/doc-sources/{played.mailbox.doc_source_id}")
-        return described["connection_status"] != "active" and described["current_error"] is not None
+        return bool(described["connection_status"] != "active" and described["current_error"])
 
     await eventually(is_told)
 
