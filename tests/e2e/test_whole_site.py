@@ -1,4 +1,4 @@
-"""The whole site with the sandbox's providers: from a mail to documents, and what a person does to a mailbox.
+"""The whole site with the sandbox's providers: from a mail to documents, through whatever a mailbox goes through.
 
 One site serves the module. It is secured: Kafka lets each process do what `topic_access` lists, and no more. Each test
 has mailboxes of its own, so that they can be read in any order; the last one looks at everything the site has written
@@ -36,6 +36,7 @@ from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_common.tokens.store import TokenStore
 from mailroom_common.topic_access import COMPONENTS
 from mailroom_common.topics import INGESTION_RESULTS, list_deployed_topics
+from mailroom_sandbox.site.demo.browser import Browser
 from mailroom_sandbox.site.stack.home import read_json
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.timeout(300)]
@@ -96,6 +97,67 @@ async def test_paused_mailbox_rests_and_catches_up_when_it_is_resumed(site: Site
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
+async def test_revoked_grant_is_told_and_a_new_consent_catches_up(site: Site, provider: str) -> None:
+    address, source = await site.connect(provider)
+    await site.control.deliver_mail(mail(pdf("before")), address)
+    await site.settled(source, documents=1, messages=1)
+    await site.control.revoke_grants(address)
+    await site.control.expire_tokens(address)
+    await site.control.deliver_mail(mail(pdf("meanwhile")), address)
+    await site.api.post_json(f"/doc-sources/{source}/sync")
+
+    async def is_told() -> bool:
+        described = await site.api.get_json(f"/doc-sources/{source}")
+        return bool(described["connection_status"] == "token_refresh_failed")
+
+    await eventually(is_told)
+    assert len(await site.documents(source)) == 1
+    link = (await site.api.post_json(f"/doc-sources/{source}/authorize"))["authorize_url"]
+    await reconsent(site, link, address)
+    await site.settled(source, documents=2, messages=2)
+    assert (await site.api.get_json(f"/doc-sources/{source}"))["connection_status"] == "active"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_expired_token_is_refreshed_and_nobody_notices(site: Site, provider: str) -> None:
+    address, source = await site.connect(provider)
+    for number in range(2):
+        await site.control.expire_tokens(address)
+        await site.control.deliver_mail(mail(pdf(f"number {number}")), address)
+        await site.settled(source, documents=number + 1, messages=number + 1)
+    assert (await site.api.get_json(f"/doc-sources/{source}"))["connection_status"] == "active"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_mail_that_nobody_announced_comes_with_the_next_sync(site: Site, provider: str) -> None:
+    address, source = await site.connect(provider)
+    await site.control.set_fault("notifications", mailbox=address, mode="off")
+    await site.control.deliver_mail(mail(pdf("unannounced")), address)
+    await site.api.post_json(f"/doc-sources/{source}/sync")
+    await site.settled(source, documents=1, messages=1)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_refused_cursor_begins_anew_and_takes_nothing_twice(site: Site, provider: str) -> None:
+    address, source = await site.connect(provider)
+    await site.control.deliver_mail(mail(pdf("before")), address)
+    await site.settled(source, documents=1, messages=1)
+    await site.control.refuse_cursors(address)
+    await site.control.set_fault("notifications", mailbox=address, mode="off")
+    await site.control.deliver_mail(mail(pdf("after")), address)
+    await site.api.post_json(f"/doc-sources/{source}/sync")
+    await site.settled(source, documents=2, messages=2)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_provider_that_asks_for_patience_is_given_it_and_no_mail_is_lost(site: Site, provider: str) -> None:
+    address, source = await site.connect(provider)
+    await site.control.set_fault("unavailable", mailbox=address, status=429, retry_after="1.5", times=3)
+    await site.control.deliver_mail(mail(pdf("throttled")), address)
+    await site.settled(source, documents=1, messages=1)
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
 async def test_deleted_connection_ends_at_the_provider_and_its_documents_stay(site: Site, provider: str) -> None:
     address, source = await site.connect(provider)
     await site.control.deliver_mail(mail(pdf("kept")), address)
@@ -136,6 +198,12 @@ async def test_no_process_creates_topics(site: Site) -> None:
         answer = await admin.create_topics([NewTopic("one-more", 1, 1)], validate_only=True)
         await admin.close()
         assert [for_code(code).__name__ for _, code, *_ in answer.topic_errors] == ["TopicAuthorizationFailedError"]
+
+
+async def reconsent(site: Site, link: str, address: str) -> None:
+    async with Browser(site.trusted) as browser:
+        providers = await browser.submit_form(await browser.open_page(link))
+        await browser.submit_form(providers, account=address, decision="accept")
 
 
 async def test_replaying_everything_twice_changes_nothing(site: Site) -> None:
