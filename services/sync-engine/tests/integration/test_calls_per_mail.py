@@ -1,7 +1,7 @@
 """What each kind of mail costs at the provider, by the sandbox's ledger: the table in docs/performance.md is right."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from email.message import EmailMessage
 from pathlib import Path
 from uuid import uuid4
@@ -51,7 +51,7 @@ def newsletter() -> EmailMessage:
     return mail
 
 
-MAILS = {
+MAILS: dict[str, Callable[[], EmailMessage]] = {
     "no attachment": start_mail,
     "newsletter": newsletter,
     "one PDF": lambda: with_pdfs(1),

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fault_samples import FAULT_SAMPLES
@@ -41,7 +42,7 @@ async def test_the_pdf_of_each_good_mail_is_stored(site: Site) -> None:
 
 @pytest.mark.parametrize("failure", [{"status": 504}, {"break_after_bytes": 100}], ids=["504", "broken off"])
 async def test_four_of_five_parts_are_stored_at_once_and_the_fifth_when_it_can_be_read(
-    site: Site, failure: dict[str, object]
+    site: Site, failure: dict[str, Any]
 ) -> None:
     await site.engine.complete_run(SyncReason.CONNECT)
     await site.sandbox.control.set_fault("item_fails", where="part", parts="bad.pdf", **failure)
