@@ -14,6 +14,7 @@ WHOLE_FLOW_TESTS = (
     "services/sync-engine/tests/integration/test_backstop_contract.py",
     "services/sync-engine/tests/integration/test_calls_per_mail.py",
     "services/sync-engine/tests/integration/test_fault_samples.py",
+    "services/sync-engine/tests/integration/test_beside_outside_job.py",
     "services/sync-engine/tests/integration/test_life_of_a_mailbox.py",
     "services/sync-engine/tests/integration/test_page_crashes.py",
     "services/sync-engine/tests/integration/test_runs_over_http.py",
