@@ -12,6 +12,8 @@ WHOLE_FLOW_TESTS = (
     "services/subscription-manager/tests/integration/test_connections.py",
     "services/subscription-manager/tests/integration/test_manager_process.py",
     "services/sync-engine/tests/integration/test_backstop_contract.py",
+    "services/sync-engine/tests/integration/test_calls_per_mail.py",
+    "services/sync-engine/tests/integration/test_fault_samples.py",
     "services/sync-engine/tests/integration/test_beside_outside_job.py",
     "services/sync-engine/tests/integration/test_life_of_a_mailbox.py",
     "services/sync-engine/tests/integration/test_page_crashes.py",
