@@ -31,11 +31,13 @@ MAX_BATCH_MESSAGES = 50
 
 @dataclass(frozen=True, slots=True)
 class MessageRef:
-    """A message to be processed. `may_be_gone`: it was listed as removed, so its absence is no failure."""
+    """A message to be processed. `may_be_gone`: it was listed as removed, so its absence is no failure.
+    `received_before`: as in Change."""
 
     message_id: str
     summary: MessageSummary | None = None
     may_be_gone: bool = False
+    received_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from mailroom_common.errors import ProviderUnavailable
 from mailroom_common.events import DocSource, Profile, SyncReason
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.providers.types import Mailbox, MessageSummary
+from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import CommittedPage, PageUpdate, RunTally, SyncState
 from sync_engine.domain.run_planning import SyncTimings, is_unannounced
 
@@ -76,9 +77,11 @@ class SyncRun:
         return summary.received_at is not None and summary.received_at < self.start_at
 
     def add_to_tally(self, update: PageUpdate, committed: CommittedPage) -> None:
-        new = [message for message in update.messages if message.message_id in committed.new_message_ids]
+        written = [message for message in update.messages if message.message_id in committed.new_message_ids]
+        has_new = any(not message.is_parked_only for message in written)
+        # Old mail of an observed mailbox is remembered silently: it is nothing new, and no notification told of it.
+        new = [message for message in written if message.skip_reason != MailRejection.BEFORE_START]
         self.tally.new_messages += len(new)
-        has_new = any(not message.is_parked_only for message in new)
         self.tally.progress_commits += has_new or update.leaves_page
         self.tally.stored_parts += committed.stored_parts
         self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in new)
