@@ -26,6 +26,7 @@ class WorkerSettings(ProcessSettings, KafkaSettings, TokenSettings, BlobSettings
     max_concurrent_syncs: int = Field(default=32, ge=1)
     # Records of attachments whose results have not come within this time are sent again.
     reemit_after_s: float = Field(default=86_400, gt=0)
+    mail_event_days: float = Field(default=90, gt=0)  # how long events of observed mailboxes can be asked for
     stop_grace_s: float = Field(default=2.0, ge=0)  # for runs under way, of the 5 s that a stopping process has
 
 

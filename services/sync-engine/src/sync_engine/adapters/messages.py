@@ -18,16 +18,18 @@ from sync_engine.domain.message_records import (
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, RETRY_DELAYS
 
 _FIND_KNOWN = """
-select m.message_id, m.state, m.folder_id, m.folder, m.version, p.message_id is not null as is_parked
+select m.message_id, m.state, m.folder_id, m.folder, m.version, m.skip_reason, m.last_seen_at,
+       p.message_id is not null as is_parked
 from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
 where m.doc_source_id = $1 and m.message_id = any($2) and m.skip_reason is distinct from 'gone'
 union all
-select p.message_id, 'parked', null, null, null, true from sync_engine.parked_item p
+select p.message_id, 'parked', null, null, null, null, null, true from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
 """
 _LIST_OBSERVED_NOT_LISTED = """
-select message_id, state, folder_id, folder, version, false as is_parked from sync_engine.message
+select message_id, state, folder_id, folder, version, skip_reason, last_seen_at, false as is_parked
+from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
 """
 # Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
@@ -61,8 +63,8 @@ on conflict (doc_source_id, message_id) do update set
     closed_at = excluded.closed_at
 where old.state = 'parked' or (old.state = 'closed' and old.skip_reason = 'gone')
    or (excluded.state in ('observed', 'removed')
-       and (old.state, old.version, old.folder_id)
-           is distinct from (excluded.state, coalesce(excluded.version, old.version), excluded.folder_id))
+       and (old.state, old.version, old.folder_id, old.skip_reason) is distinct from
+           (excluded.state, coalesce(excluded.version, old.version), excluded.folder_id, excluded.skip_reason))
 returning message_id
 """
 _INSERT_PARTS = """
@@ -207,7 +209,9 @@ async def update_retried_parts(
 async def mark_listed(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
     if message_ids:
         await conn.execute(
-            "update sync_engine.message set last_seen_at = $3 where doc_source_id = $1 and message_id = any($2)",
+            # Not what this transaction has just written: of a first sync that is every row.
+            "update sync_engine.message set last_seen_at = $3 "
+            "where doc_source_id = $1 and message_id = any($2) and last_seen_at < $3",
             source.doc_source_id,
             list(message_ids),
             now,
@@ -264,4 +268,6 @@ def _to_known_message(row: asyncpg.Record) -> KnownMessage:
         row["version"],
         row["is_parked"],
         row["folder"],
+        row["skip_reason"],
+        row["last_seen_at"],
     )

@@ -12,6 +12,7 @@ from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, MAIL_EVENT
 from sync_engine.adapters.cursors import move_cursor
 from sync_engine.adapters.messages import insert_parts, mark_listed, update_retried_parts, upsert_messages
 from sync_engine.adapters.parked_items import park_messages, resolve_items
+from sync_engine.adapters.recorded_mail_events import record_mail_events
 from sync_engine.adapters.uploads import delete_upload_records
 from sync_engine.domain.mail_events import map_attachment_event
 from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage
@@ -62,10 +63,11 @@ class PgPages:
             for part in message.stored_parts:
                 event = map_attachment_event(source, message, part, now)
                 await self._outbox.append_record(conn, topic, key, event, aggregate=key)
-            for mail_event in message.mail_events:
-                await self._outbox.append_record(
-                    conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
-                )
+        mail_events = [event for message in messages for event in message.mail_events]
+        for mail_event in await record_mail_events(conn, mail_events):
+            await self._outbox.append_record(
+                conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
+            )
 
 
 async def _lock_source(conn: DatabaseSession, source: DocSource, update: PageUpdate) -> None:

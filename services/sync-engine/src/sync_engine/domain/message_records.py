@@ -41,6 +41,8 @@ class KnownMessage:
     version: str | None
     is_parked: bool = False
     folder: str | None = None  # its name, as in ProcessedMessage
+    skip_reason: str | None = None
+    last_seen_at: datetime | None = None  # when its row was written, or a round from nothing listed it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
