@@ -69,7 +69,7 @@ delete from sync_engine.{table} where ctid = any(array(
     for update skip locked))
 returning '' as position
 """
-_OTHER_TABLES = ("cursor", "folder", "parked_item", "sync_run")
+_OTHER_TABLES = ("cursor", "folder", "parked_item", "passed_over_message", "sync_run")
 _STATEMENTS = (
     _DELETE_PARTS,
     _DELETE_MESSAGES,

@@ -1,5 +1,6 @@
 """What belongs to one sync run of one mailbox."""
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -45,6 +46,18 @@ class TriesInRow:
         return self.failed_in_row >= _MAX_FAILURES_IN_ROW
 
 
+@dataclass(slots=True)
+class AccessProbes:
+    """What a run has found of its access to messages: `is_denied` of messages (False) and of their parts (True).
+
+    `listed_ids`: messages of the page under way, which may be asked for where none was ever stored.
+    """
+
+    listed_ids: tuple[str, ...] = ()
+    is_denied: dict[bool, bool] = field(default_factory=dict)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncRun:
     """`state` is the source's row as the run found it."""
@@ -58,6 +71,7 @@ class SyncRun:
     timings: SyncTimings
     tally: RunTally = field(default_factory=RunTally)
     provider_failures: ProviderFailures = field(default_factory=ProviderFailures)
+    access_probes: AccessProbes = field(default_factory=AccessProbes)
 
     @property
     def doc_source_id(self) -> str:
@@ -79,12 +93,16 @@ class SyncRun:
     def add_to_tally(self, update: PageUpdate, committed: CommittedPage) -> None:
         written = [message for message in update.messages if message.message_id in committed.new_message_ids]
         has_new = any(not message.is_parked_only for message in written)
-        # Old mail of an observed mailbox is remembered silently: it is nothing new, and no notification told of it.
-        new = [message for message in written if message.skip_reason != MailRejection.BEFORE_START]
+        # Neither what is judged anew nor old mail that is remembered silently is new: no notification told of it.
+        new = [
+            message
+            for message in written
+            if message.earlier is None and message.skip_reason != MailRejection.BEFORE_START
+        ]
         self.tally.new_messages += len(new)
         self.tally.progress_commits += has_new or update.leaves_page
         self.tally.stored_parts += committed.stored_parts
-        self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in new)
+        self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in written)
         self.tally.unannounced_messages += sum(
             is_unannounced(message.summary.received_at, self.reasons, self.state, self.timings, self.started_at)
             for message in new
