@@ -140,8 +140,8 @@ class Change:
     message_id: str
     summary: MessageSummary | None = None
     revision: str | None = None
-    received_before: datetime | None = None
     label_changes: LabelChanges | None = None
+    received_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
