@@ -4,7 +4,7 @@ Every run is the history, of all types and without a label filter: which labels 
 runs a re-list where the history does not reach back. Source: providers/gmail.md 4, 7, 8 and 10.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from urllib.parse import quote
@@ -192,6 +192,10 @@ class GmailMail:
             texts.append(decode_text(part, handle or b""))
             characters += len(texts[-1])
         return "\n".join(texts)[:MAX_HTML_CHARACTERS]
+
+    async def translate_ids(self, _mailbox: Mailbox, message_ids: Sequence[str]) -> Mapping[str, str]:
+        """A message has one id at Gmail, for everybody."""
+        return {message_id: message_id for message_id in message_ids}
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:

@@ -1,7 +1,9 @@
 import encodings
+import json
 from typing import Any
 
 import pytest
+from fault_samples import FAULT_SAMPLES
 
 from mailroom_common.providers.types import OMITTED_PARTS, LabelChanges, PartKind
 from mailroom_common.providers.untrusted_text import MAX_PARTS
@@ -145,6 +147,11 @@ def test_a_file_declared_as_a_container_is_a_part() -> None:
     (part,) = build_parts(payload)
     assert (part.part_path, part.filename, part.handle) == ("1", "r.pdf", "ANG")
     assert build_summary({"id": "a", "payload": payload}).has_attachments
+
+
+def test_a_pdf_that_is_declared_a_container_is_a_part_of_the_sample() -> None:
+    sample = json.loads((FAULT_SAMPLES / "wrongly-declared-attachment" / "gmail-message.json").read_bytes())
+    assert [(part.filename, part.handle) for part in build_parts(sample["payload"])] == [("r.pdf", "ANGjdJ8")]
 
 
 def test_bytes_that_cannot_be_decoded_are_their_parts_trouble_alone() -> None:

@@ -93,6 +93,7 @@ class FakeMailbox(ABC):
         self.meanwhile: dict[str, Callable[[str], Awaitable[None]]] = {}  # by call name: awaited with what is asked for
         self.item_errors: dict[str, Exception] = {}  # by message id: raised by every fetch
         self.part_errors: dict[str, Exception] = {}  # by file name: raised each time the part is opened
+        self.foreign_id_prefix = ""  # of the ids by which other programs know the mails
         self.cut_off_files: set[str] = set()  # names: their bytes end in the middle, as a connection that breaks
         self._units_per_minute = 0
         self._costs: Mapping[str, int] = {}
@@ -162,6 +163,10 @@ class FakeMailbox(ABC):
         lists_parts = bool(mail.summary.has_attachments) if with_parts is None else with_parts
         parts = mail.list_parts() if lists_parts else ()
         return Message(mail.summary, parts, mail.html if with_body else None)
+
+    async def translate_ids(self, mailbox: Mailbox, message_ids: Sequence[str]) -> Mapping[str, str]:
+        await self._called("translate")
+        return {message_id: f"{self.foreign_id_prefix}{message_id}" for message_id in message_ids}
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -398,8 +403,8 @@ class FakeGmail(FakeMailbox):
         page = self._history[start : start + self.page_size]
         end = start + len(page)
         if end < len(self._history):
-            return ChangePage(tuple(page), page_token=str(end))
-        return ChangePage(tuple(page), position=str(end))
+            return ChangePage(_fold_history(page), page_token=str(end))
+        return ChangePage(_fold_history(page), position=str(end))
 
     async def _relist(self, page_token: str | None, start_at: datetime, *, is_observed: bool) -> ChangePage:
         await self._called("relist")
@@ -424,3 +429,16 @@ class FakeGmail(FakeMailbox):
 
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         raise AssertionError("Gmail has no hint list")
+
+
+def _fold_history(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """The last change of each message, with the labels of all: as Gmail's client folds a page."""
+    folded: dict[str, Change] = {}
+    for change in changes:
+        before = folded.pop(change.message_id, None)
+        labels = change.label_changes
+        if before is not None and labels is not None:
+            earlier = before.label_changes
+            labels = earlier and LabelChanges(earlier.added | labels.added, earlier.removed | labels.removed)
+        folded[change.message_id] = replace(change, label_changes=labels)
+    return tuple(folded.values())

@@ -11,6 +11,7 @@ from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, d
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
+from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.adapters.sync_states import raise_and_read_state
 
 # Rows of one transaction: some 50 ms of work, far from the limit of 30 s that a statement has.
@@ -90,10 +91,17 @@ class PgSourceDeletions:
     """`SourceDeletions` of ports.py."""
 
     def __init__(
-        self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime], *, batch_size: int = BATCH_SIZE
+        self,
+        pool: asyncpg.Pool,
+        outbox: Outbox,
+        clock: Callable[[], datetime],
+        states: PgIngestionStates,
+        *,
+        batch_size: int = BATCH_SIZE,
     ) -> None:
         self._pool = pool
         self._outbox = outbox
+        self._states = states
         self._clock = clock
         self._batch_size = batch_size
         # Who waits longest is next, so that each source gets its batch in turn: a small one never waits for a big one.
@@ -102,6 +110,8 @@ class PgSourceDeletions:
     async def forget_source(self, source: DocSource) -> None:
         if not await self._soft_delete(source):
             return
+        # While the messages still say which they are: no page is taken any more that could claim another.
+        await self._states.give_up_claims(source.doc_source_id, batch_size=self._batch_size)
         await self._delete_rows(source.doc_source_id)
         while not await self._finish_deletion(source):
             await asyncio.sleep(_RECHECK_INTERVAL_S)

@@ -29,6 +29,7 @@ class ParkedReason(StrEnum):
     REJECTED = "rejected"  # the provider's answer for it can be read by no retry
     PROVIDER_UNAVAILABLE = "provider_unavailable"  # the provider failed over it, perhaps only for a while
     CRASHED = "crashed"  # our own code failed over it
+    CLAIMED_BY_OTHER_JOB = "claimed_by_other_job"  # the outside job works on it; ours if that job leaves it
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +136,7 @@ class ProcessedMessage:
     mail_events: tuple[MailEvent, ...] = ()
     earlier: EarlierJudgement | None = None
     replaced_paths: tuple[str, ...] = ()
+    state_id: str | None = None  # its name in the table shared with the outside job; None: not shared
 
     @property
     def message_id(self) -> str:
@@ -204,6 +206,7 @@ class DueMessage:
     folder_id: str | None
     folder: str | None
     due_parts: tuple[DuePart, ...]
+    state_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from sync_engine.domain.message_records import (
     PassedOverMessage,
     ProcessedMessage,
 )
-from sync_engine.domain.run_outcomes import SourceNotActive
+from sync_engine.domain.run_outcomes import ClaimedByOtherJob, SourceNotActive
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Pages
 
@@ -232,6 +232,8 @@ async def _process_alone(run: SyncRun, ref: MessageRef, process_message: Process
         return FailedMessage(ref.message_id, ParkedReason.ACCESS_DENIED, str(error))
     except Rejected as error:
         return FailedMessage(ref.message_id, ParkedReason.REJECTED, str(error))
+    except ClaimedByOtherJob as error:
+        return FailedMessage(ref.message_id, ParkedReason.CLAIMED_BY_OTHER_JOB, str(error))
     except ProviderUnavailable as error:
         failed = FailedMessage(ref.message_id, ParkedReason.PROVIDER_UNAVAILABLE, str(error))
         raise MessageUnavailable(failed, retry_after_s=error.retry_after_s) from error

@@ -70,7 +70,7 @@ async def _insert_mail_events(engine: Engine, count: int) -> None:
 
 
 def _deletions(engine: Engine, batch_size: int = 100) -> PgSourceDeletions:
-    return PgSourceDeletions(engine.pool, engine.outbox, engine.clock, batch_size=batch_size)
+    return PgSourceDeletions(engine.pool, engine.outbox, engine.clock, engine.ingestion_states, batch_size=batch_size)
 
 
 async def test_forgetting_leaves_a_soft_deleted_row_and_says_so_once(engine: Engine) -> None:
