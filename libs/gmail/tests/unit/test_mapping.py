@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from fault_samples import FAULT_SAMPLES
+from odd_json_values import ODD_JSON_VALUES
 
 from mailroom_common.providers.types import OMITTED_PARTS, LabelChanges, PartKind
 from mailroom_common.providers.untrusted_text import MAX_PARTS
@@ -58,21 +59,7 @@ def test_a_charset_in_extended_notation_is_read() -> None:
 
 
 LONG = "a" * 100_000
-ODD_VALUES: tuple[object, ...] = (
-    None,
-    True,
-    7,
-    1.5,
-    "",
-    "x",
-    "9" * 5000,
-    "\ud83d\x00",
-    [],
-    [None],
-    [7, {}],
-    {},
-    {"parts": 7},
-)
+ODD_VALUES = (*ODD_JSON_VALUES, {"parts": 7})
 
 
 def header(name: str, value: str) -> dict[str, str]:

@@ -1,6 +1,7 @@
 from typing import Any
 
 import pytest
+from odd_json_values import ODD_JSON_VALUES
 
 from mailroom_common.providers.types import OMITTED_PARTS, MessageSummary, PartKind
 from mailroom_common.providers.untrusted_text import MAX_PARTS
@@ -42,21 +43,7 @@ ATTACHMENT: dict[str, Any] = {
     "isInline": False,
     "contentId": LONG,
 }
-ODD_VALUES: tuple[object, ...] = (
-    None,
-    True,
-    7,
-    1.5,
-    "",
-    "x",
-    "9" * 5000,
-    "\ud83d\x00",
-    [],
-    [None],
-    [7, {}],
-    {},
-    {"emailAddress": 7},
-)
+ODD_VALUES = (*ODD_JSON_VALUES, {"emailAddress": 7})
 
 
 def list_texts(summary: MessageSummary) -> list[str]:
