@@ -23,11 +23,14 @@ _STOPS = [
     ("outlook", "mid_page:7"),
     ("outlook", "after_commit:1"),
     ("outlook", "before_end:1"),  # all is committed, and the request is not answered yet
+    ("outlook", "before_slice_end:3"),  # a batch is committed, and nothing says yet that its full run goes on
+    ("outlook", "after_slice_end:2"),
     ("gmail", "after_blob:4"),
     ("gmail", "mid_page:5"),
     ("gmail", "after_commit:1"),  # the history id is ours, the re-list not begun
     ("gmail", "after_commit:3"),
     ("gmail", "before_end:1"),
+    ("gmail", "after_slice_end:2"),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.errors import CursorRefused, PageTokenRefused, ProviderUnavailable
@@ -25,7 +25,14 @@ _MAX_FALLBACKS = 3
 # After so many messages of a re-list new mail is looked for: it does not wait for old mail.
 _RELIST_BATCH_MESSAGES = 10
 
+# A position that is as good as the new one is stored no more often than this.
+_MAX_POSITION_AGE = timedelta(days=1)
+
 BetweenBatches = Callable[[], Awaitable[None]]
+
+
+class ChangesUnavailable(ProviderUnavailable):
+    """The provider failed over the list of changes itself, and asked for no patience."""
 
 
 class AdvanceCursor:
@@ -50,16 +57,18 @@ class AdvanceCursor:
         watch: Watch,
         scope: str,
         *,
+        cursor: Cursor | None = None,
         hints: Mapping[str, MessageSummary] | None = None,
         between_batches: BetweenBatches | None = None,
     ) -> None:
         """Read `scope` from its cursor to the end of the round. First sync and refused cursor are the same path.
 
-        `hints` are summaries with more in them than those of the pages. Raises ItemGone where the folder is no more,
-        CursorConflict, SourceNotActive and what providers raise.
+        `cursor` is what the caller has read of it, `hints` are summaries with more in them than those of the pages.
+        Raises ItemGone where the folder is no more, CursorConflict, SourceNotActive, SliceEnded and what providers
+        raise.
         """
         # Read without a lock: a run that moves it meanwhile is found by the version, when a page is committed.
-        cursor = await self._cursors.read_cursor(run.doc_source_id, scope)
+        cursor = cursor or await self._cursors.read_cursor(run.doc_source_id, scope)
         refusals = 0
         while True:
             # A round from nothing lists what was there before: new mail and renewals go first.
@@ -75,9 +84,26 @@ class AdvanceCursor:
                         raise ProviderUnavailable(f"the provider refuses every cursor of {scope}") from error
                     cursor = await self._fall_back(run, cursor, error)
                     continue
+                except ProviderUnavailable as error:
+                    if error.retry_after_s:
+                        raise
+                    raise ChangesUnavailable(str(error)) from error
+                if self._is_unchanged(cursor, page):
+                    return
                 cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
             if page.position is not None:
                 return
+            run.slice.end_if_over()
+            if between_batches is not None:
+                await between_batches()
+
+    def _is_unchanged(self, cursor: Cursor, page: ChangePage) -> bool:
+        """Whether the stored position will do: it tells the same, and more. Not for long, as providers forget old
+        positions."""
+        is_whole_round = page.position is not None and cursor.page_token is None and not cursor.has_no_position
+        if not is_whole_round or page.changes or page.needs_relist or cursor.updated_at is None:
+            return False
+        return self._clock() - cursor.updated_at < _MAX_POSITION_AGE
 
     async def _fall_back(self, run: SyncRun, cursor: Cursor, error: CursorRefused | PageTokenRefused) -> Cursor:
         """A refused page token goes back to the position, a refused position to nothing: the least to read again."""
@@ -100,13 +126,15 @@ class AdvanceCursor:
         is listed again. What was committed of it is known and costs nothing, nor does what left no row, as long as this
         process remembers it."""
         changes = await self._list_page_changes(run, cursor, page)
-        size = MAX_BATCH_MESSAGES if between_batches is None else _RELIST_BATCH_MESSAGES
+        size = _RELIST_BATCH_MESSAGES if between_batches and cursor.has_no_position else MAX_BATCH_MESSAGES
         batches = [changes[start : start + size] for start in range(0, len(changes), size)] or [[]]
         with self._unfinished.continue_page(run, watch, cursor) as progress:
             for number, batch in enumerate(batches, start=1):
                 # Between two commits, so that nothing of this page waits for what is done there.
-                if number > 1 and between_batches is not None:
-                    await between_batches()
+                if number > 1:
+                    run.slice.end_if_over()
+                    if between_batches is not None:
+                        await between_batches()
                 is_last = number == len(batches)
                 cursor = await self._commit_batch(run, watch, cursor, batch, hints, progress, page if is_last else None)
         return cursor
@@ -146,7 +174,7 @@ class AdvanceCursor:
 
     async def _commit_cursor(self, run: SyncRun, cursor: Cursor, target: Cursor, update: PageUpdate) -> Cursor:
         await self._commits.commit_update(run, replace(update, read_cursor=cursor, next_cursor=target))
-        return replace(target, version=cursor.version + 1)
+        return replace(target, version=cursor.version + 1, updated_at=self._clock())
 
     async def _list_page_changes(self, run: SyncRun, cursor: Cursor, page: ChangePage) -> list[Change]:
         changes = _fold_changes(page.changes)
