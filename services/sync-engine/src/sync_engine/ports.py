@@ -129,9 +129,10 @@ class Messages(Protocol):
         ...
 
     async def list_observed_not_listed_since(
-        self, doc_source_id: str, folder_id: str | None, since: datetime
+        self, doc_source_id: str, folder_id: str | None, since: datetime, *, after: str, limit: int
     ) -> Sequence[KnownMessage]:
-        """Observed messages of a folder (None: of the mailbox) that no page has shown since then."""
+        """Observed messages of a folder (None: of the mailbox) that no page has shown since then, by their ids, which
+        are greater than `after`."""
         ...
 
 

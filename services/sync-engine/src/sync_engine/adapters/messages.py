@@ -29,6 +29,8 @@ where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
 _LIST_OBSERVED_NOT_LISTED = """
 select message_id, state, folder_id, version, false as is_parked from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
+  and message_id > $4
+order by message_id limit $5
 """
 # Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
 # A row that exists stays as it is, but for an observed mail that changed, and for one that was parked or gone and could
@@ -137,13 +139,11 @@ class PgMessages:
         return {row["message_id"]: _to_known_message(row) for row in rows}
 
     async def list_observed_not_listed_since(
-        self, doc_source_id: str, folder_id: str | None, since: datetime
+        self, doc_source_id: str, folder_id: str | None, since: datetime, *, after: str, limit: int
     ) -> Sequence[KnownMessage]:
         async with acquire_session(self._pool) as conn:
-            return [
-                _to_known_message(row)
-                for row in await conn.fetch(_LIST_OBSERVED_NOT_LISTED, doc_source_id, folder_id, since)
-            ]
+            rows = await conn.fetch(_LIST_OBSERVED_NOT_LISTED, doc_source_id, folder_id, since, after, limit)
+        return [_to_known_message(row) for row in rows]
 
     async def record_result(self, result: IngestionResult) -> None:
         async with open_transaction(self._pool) as conn:

@@ -16,6 +16,7 @@ from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdat
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.handlers.unfinished_pages import PageProgress, UnfinishedPages
+from sync_engine.handlers.unseen_messages import UnseenMessages
 from sync_engine.ports import Cursors, Messages
 
 log = get_logger()
@@ -45,11 +46,11 @@ class AdvanceCursor:
         clock: Callable[[], datetime],
     ) -> None:
         self._cursors = cursors
-        self._messages = messages
         self._changes = changes
         self._commits = commits
         self._clock = clock
         self._unfinished = UnfinishedPages()
+        self._unseen = UnseenMessages(messages)
 
     async def advance_cursor(
         self,
@@ -125,9 +126,13 @@ class AdvanceCursor:
         """Each batch raises the cursor's version, and only the last one moves it: after a crash or a throttle the page
         is listed again. What was committed of it is known and costs nothing, nor does what left no row, as long as this
         process remembers it."""
-        changes = await self._list_page_changes(run, cursor, page)
+        changes = list(_fold_changes(page.changes).values())
         size = _RELIST_BATCH_MESSAGES if between_batches and cursor.has_no_position else MAX_BATCH_MESSAGES
-        batches = [changes[start : start + size] for start in range(0, len(changes), size)] or [[]]
+        batches = [changes[start : start + size] for start in range(0, len(changes), size)]
+        # A round from nothing lists what is there and not what is gone: at its end our own records are compared.
+        ends_relist = run.is_observing and cursor.has_no_position and page.position is not None
+        if ends_relist or not batches:
+            batches.append([])
         with self._unfinished.continue_page(run, watch, cursor) as progress:
             for number, batch in enumerate(batches, start=1):
                 # Between two commits, so that nothing of this page waits for what is done there.
@@ -136,6 +141,8 @@ class AdvanceCursor:
                     if between_batches is not None:
                         await between_batches()
                 is_last = number == len(batches)
+                if is_last and ends_relist:
+                    cursor = await self._confirm_unseen(run, watch, cursor)
                 cursor = await self._commit_batch(run, watch, cursor, batch, hints, progress, page if is_last else None)
         return cursor
 
@@ -176,15 +183,21 @@ class AdvanceCursor:
         await self._commits.commit_update(run, replace(update, read_cursor=cursor, next_cursor=target))
         return replace(target, version=cursor.version + 1, updated_at=self._clock())
 
-    async def _list_page_changes(self, run: SyncRun, cursor: Cursor, page: ChangePage) -> list[Change]:
-        changes = _fold_changes(page.changes)
-        if run.is_observing and cursor.has_no_position and page.position is not None:
-            # A round from nothing lists what is there and not what is gone: at its end our own records are compared.
-            since = cursor.relist_started_at or self._clock()
-            folder_id = None if cursor.scope == RELIST_SCOPE else cursor.scope
-            for known in await self._messages.list_observed_not_listed_since(run.doc_source_id, folder_id, since):
-                changes.setdefault(known.message_id, Change(ChangeKind.REMOVED, known.message_id))
-        return list(changes.values())
+    async def _confirm_unseen(self, run: SyncRun, watch: Watch, cursor: Cursor) -> Cursor:
+        """In batches of their own, before the round ends: a run that is cut off goes on with those that are left."""
+        since = cursor.relist_started_at or self._clock()
+        folder_id = None if cursor.scope == RELIST_SCOPE else cursor.scope
+        async for changes in self._unseen.list_batches(run.doc_source_id, folder_id, since):
+            batch = await self._changes.process_changes(run, watch, cursor.scope, changes)
+            # Those that are there after all, or are parked, are not asked for again.
+            seen = (*sorted(batch.rowless_ids), *(failed.message_id for failed in batch.failed))
+            update = PageUpdate(messages=batch.messages, failed=batch.failed, seen_message_ids=seen)
+            if seen or not update.is_empty:
+                cursor = await self._commit_cursor(run, cursor, cursor.stay_on_page(self._clock()), update)
+            if batch.interruption:
+                raise batch.interruption
+            run.slice.end_if_over()
+        return cursor
 
 
 def _fold_changes(changes: Sequence[Change]) -> dict[str, Change]:

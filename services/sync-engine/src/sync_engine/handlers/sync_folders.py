@@ -6,16 +6,17 @@ from datetime import datetime
 
 from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, Rejected
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.types import Change, ChangeKind, MessageSummary
+from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import RunTally
 from sync_engine.domain.run_outcomes import SliceEnded
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.advance_cursor import AdvanceCursor, BetweenBatches, ChangesUnavailable
 from sync_engine.handlers.folder_rounds import FolderFailure, FolderRound
-from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates, MessageUnavailable
+from sync_engine.handlers.message_batches import CommitUpdates, MessageUnavailable
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.handlers.unseen_messages import UnseenMessages
 from sync_engine.handlers.work_queue import work_through
 from sync_engine.ports import Cursors, Folders, Messages
 
@@ -45,7 +46,7 @@ class SyncFolders:
     ) -> None:
         self._cursors = cursors
         self._failing = failing
-        self._messages = messages
+        self._unseen = UnseenMessages(messages)
         self._advance = advance
         self._changes = changes
         self._commits = commits
@@ -148,12 +149,9 @@ class SyncFolders:
 
     async def close_deleted_folder(self, run: SyncRun, watch: Watch, scope: str) -> None:
         if run.is_observing:
-            known = await self._messages.list_observed_not_listed_since(run.doc_source_id, scope, self._clock())
-            changes = [Change(ChangeKind.REMOVED, message.message_id) for message in known]
-            for start in range(0, len(changes), MAX_BATCH_MESSAGES):
-                batch = changes[start : start + MAX_BATCH_MESSAGES]
-                processed = await self._changes.process_changes(run, watch, scope, batch)
-                await self._commits.commit_batch(run, processed)
+            async for changes in self._unseen.list_batches(run.doc_source_id, scope, self._clock()):
+                await self._commits.commit_batch(run, await self._changes.process_changes(run, watch, scope, changes))
+                run.slice.end_if_over()
         # The cursor goes last: while it stands, a run that was cut off looks for these mails again.
         await self._cursors.delete_cursor(run.doc_source_id, scope)
 
