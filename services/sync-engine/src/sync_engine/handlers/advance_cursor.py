@@ -175,7 +175,7 @@ class AdvanceCursor:
         else:
             target = cursor.advance_to_page(finished_page.page_token or "", self._clock())
         # What is parked only is no progress, nor is the new token of a folder in which nothing changed.
-        leaves_page = len(changes) > len(batch.failed) or (not changes and finished_page.page_token is not None)
+        leaves_page = len(changes) > batch.parked_count or (not changes and finished_page.page_token is not None)
         update = replace(update, starts_relist=finished_page.needs_relist, leaves_page=leaves_page)
         return await self._commit_cursor(run, cursor, target, update)
 
