@@ -13,7 +13,7 @@ from sync_engine.domain.run_outcomes import RunReport
 _START = """
 insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at, relist_number)
 values ($1, $2, $3, $4, $5, $6, $7)
-on conflict (run_id) do update set finished_at = null, outcome = null, detail = null
+on conflict (run_id) do update set kind = excluded.kind, finished_at = null, outcome = null, detail = null
 """
 _FINISH = """
 update sync_engine.sync_run

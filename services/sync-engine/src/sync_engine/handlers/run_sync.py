@@ -144,15 +144,14 @@ class RunSync:
             return await self._records.record_run(run, kind, lambda: self._sync_to_outcome(run, kind))
 
     async def _sync_to_outcome(self, run: SyncRun, kind: RunKind) -> RunOutcome:
-        is_full = kind is RunKind.ALL_CURSORS or _lists_history(run)
         try:
-            if is_full and _has_nothing_to_list_from(run):
+            if _has_nothing_to_list_from(run):
                 await self._states.begin_full_round(run.source, run.full_round)
             watch = await self._sync_until_consistent(run, kind)
         except SliceEnded:
-            return await self._leave_unfinished(run, is_full=is_full)
+            return await self._leave_unfinished(run, kind)
         except OldMailNotCalled as error:
-            return await self._leave_unfinished(run, is_full=is_full, rest_s=error.retry_after_s or 0)
+            return await self._leave_unfinished(run, kind, rest_s=error.retry_after_s or 0)
         except SourceNotActive as error:
             return NotSyncable(str(error))
         except ActionRequired as error:
@@ -160,9 +159,10 @@ class RunSync:
         except Unavailable:
             raise  # our own database or blob store: nothing is known of the mailbox
         except Retryable as error:
-            if is_full and isinstance(error, Throttled):
+            if kind is RunKind.ALL_CURSORS and isinstance(error, Throttled):
                 await self._states.begin_full_round(run.source, run.full_round)  # what was read need not be read again
             return await self._defer_run(run.source, error, _count_earlier_failures(run, error))
+        is_full = kind is RunKind.ALL_CURSORS or _lists_history(run)
         await self._states.record_success(run.source, run.full_round if is_full else None)
         return RunCompleted(
             new_messages=run.tally.new_messages,
@@ -171,10 +171,10 @@ class RunSync:
             missing_folders=None if watch is None else watch.missing_names,
         )
 
-    async def _leave_unfinished(self, run: SyncRun, *, is_full: bool, rest_s: float = 0) -> RunUnfinished:
+    async def _leave_unfinished(self, run: SyncRun, kind: RunKind, *, rest_s: float = 0) -> RunUnfinished:
         # Stored, so that the next slice goes on with this full run. The changes of an observed mailbox are read in
         # order, and the list would not name again those folders that are not read yet: the next run reads all.
-        if is_full or run.is_observing:
+        if kind is RunKind.ALL_CURSORS or (run.is_observing and not _lists_history(run)):
             await self._states.begin_full_round(run.source, run.full_round)
         return RunUnfinished(
             not_before=self._clock() + timedelta(seconds=rest_s),
@@ -253,7 +253,9 @@ def _has_nothing_to_list_from(run: SyncRun) -> bool:
     """Before the first list it is the beginning of the first full run from which modified messages are listed: it must
     not be forgotten with a run that fails or is killed."""
     state = run.state
-    return not any((state.full_round, state.modified_listed_until, state.last_completed_full_started_at))
+    return not _lists_history(run) and not any(
+        (state.full_round, state.modified_listed_until, state.last_completed_full_started_at)
+    )
 
 
 def _lists_history(run: SyncRun) -> bool:
