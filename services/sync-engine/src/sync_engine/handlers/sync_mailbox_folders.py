@@ -71,6 +71,7 @@ class SyncMailboxFolders:
         }
         if not unread:
             return
+        # All mail of the mailbox since the start is listed, as old mail; nothing has to be done.
         log.warning("folders_read_by_list", doc_source_id=run.doc_source_id, scopes=sorted(unread))
         # A folder that began to fail later pulls the list back: what is known is passed over.
         since = min(listed_until or run.start_at for listed_until in unread.values())

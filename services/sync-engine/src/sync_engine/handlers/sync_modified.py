@@ -42,7 +42,9 @@ class SyncModified:
         hints: dict[str, MessageSummary] = {}
         while since is not None:
             page = await run.provider.list_modified(run.mailbox, since)
-            await self._process_page(run, page.summaries, hints)
+            # While a first sync is under way, old mail that somebody moves or marks is no new mail.
+            is_first_sync = run.state.last_completed_full_started_at is None
+            await self._process_page(run, page.summaries, hints, is_old_mail=is_first_sync)
             # After the page is committed: a crash before this lists it again.
             await self._record_listed(run, page.summaries)
             # Paged by value: where a page brings us no further, the next full run is what reads the rest.
