@@ -1,17 +1,19 @@
 """The run with the real clients, over HTTP, at the sandbox's providers: what is collected, and in how many calls."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from uuid import uuid4
 
+import httpx
 import pytest
 from fake_mailbox import PDF, FakeClock
 from sync_harness import Engine, doc_source, open_engine
 
-from mailroom_common.events import SyncReason
+from mailroom_common.events import MailKind, Profile, SyncReason
 from mailroom_common.providers.http import BaseURL, open_client
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
@@ -41,6 +43,11 @@ class RealClock(FakeClock):
 class Site:
     sandbox: RunningProviders
     engine: Engine
+    requests: list[httpx.URL] = field(default_factory=list)
+
+    async def record_request(self, request: httpx.Request) -> None:
+        """With the query, which says what is asked for, and which the providers do not log."""
+        self.requests.append(request.url)
 
     @property
     def address(self) -> str:
@@ -72,18 +79,30 @@ class Site:
         return [str(call["path"]).rpartition("/")[2] for call in await self.sandbox.control.list_calls(self.address)]
 
 
-@pytest.fixture(params=["outlook", "gmail"])
-async def site(
-    request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+_OBSERVATION_SCOPES = {
+    "outlook": "openid profile offline_access User.Read Mail.ReadBasic",
+    "gmail": "openid email https://www.googleapis.com/auth/gmail.metadata",
+}
+
+
+_BODIES = frozenset({"body", "bodypreview", "uniquebody"})
+
+
+@asynccontextmanager
+async def open_site(
+    provider: str, profile: Profile, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Site]:
-    provider = request.param
     address = OUTLOOK if provider == "outlook" else GMAIL
     source = replace(
-        doc_source(provider), address=address, provider_user_id=None, start_at=datetime.now(UTC) - timedelta(minutes=5)
+        doc_source(provider, profile),
+        address=address,
+        provider_user_id=None,
+        start_at=datetime.now(UTC) - timedelta(minutes=5),
     )
+    scopes = {"scope": _OBSERVATION_SCOPES[provider]} if profile is Profile.OBSERVATION else {}
     async with running_providers(tmp_path / "providers") as sandbox:
         await sandbox.control.find_or_create_mailbox(provider, address, "Ada Accounts")
-        person = await (sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user)(sandbox)
+        person = await (sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user)(sandbox, **scopes)
         for name, value in sandbox.mailroom_environment().items():
             monkeypatch.setenv(name, value)
         settings = load_settings(ProviderSettings)
@@ -92,6 +111,8 @@ async def site(
             open_client(settings, timeout_s=20) as http,
             open_engine(postgres_url, tmp_path / "blobs", source) as engine,
         ):
+            site = Site(sandbox, engine)
+            http.event_hooks["request"].append(site.record_request)
             if provider == "outlook":
                 engine.provider = GraphMail(
                     http, BaseURL(load_settings(OutlookSettings).graph_url), token, Quota(slots=4)
@@ -101,7 +122,23 @@ async def site(
                     http, BaseURL(load_settings(GmailSettings).gmail_url), token, Quota(slots=8)
                 )
             engine.clock = RealClock()
-            yield Site(sandbox, engine)
+            yield site
+
+
+@pytest.fixture(params=["outlook", "gmail"])
+async def site(
+    request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Site]:
+    async with open_site(request.param, Profile.INVOICE, postgres_url, tmp_path, monkeypatch) as site:
+        yield site
+
+
+@pytest.fixture(params=["outlook", "gmail"])
+async def observed_site(
+    request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Site]:
+    async with open_site(request.param, Profile.OBSERVATION, postgres_url, tmp_path, monkeypatch) as site:
+        yield site
 
 
 async def test_mail_from_before_and_after_the_first_sync_is_collected_once(site: Site) -> None:
@@ -199,3 +236,41 @@ async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twic
     await site.engine.states.mark_full_due([site.engine.source.doc_source_id])
     await site.engine.complete_run(SyncReason.LIFECYCLE)
     assert await site.engine.collected_mails() == sorted(expected)
+
+
+def _asks_for_contents(url: httpx.URL) -> bool:
+    """Whether a request asks for a body or an attachment, as one for a message does that says not what it wants."""
+    if any(word in url.path for word in ("/attachments", "/$value")) or "$expand" in url.params:
+        return True
+    if "/gmail/" in url.path:
+        return "/messages/" in url.path and url.params.get("format") not in {"metadata", "minimal"}
+    # A link of a round has the members that its first call selected.
+    is_link = "$deltatoken" in url.params or "$skiptoken" in url.params
+    members = {member.lower() for member in url.params.get("$select", "").split(",")}
+    return "/messages" in url.path and not is_link and (members == {""} or not members.isdisjoint(_BODIES))
+
+
+async def test_no_body_and_no_attachment_of_an_observed_mailbox_is_asked_for(observed_site: Site) -> None:
+    """From its first sync to its removal. The grant would not open them; that they are not asked for is ours."""
+    site, is_outlook = observed_site, observed_site.engine.source.provider == "outlook"
+    await site.deliver()
+    await site.engine.complete_run(SyncReason.CONNECT)
+    message_id = await site.deliver(files=2)
+    await site.engine.complete_run()
+    await site.sandbox.control.set_flag(site.address, message_id, "flagged")
+    await site.engine.complete_run()
+    await site.sandbox.control.move_message(site.address, message_id, "archive")
+    await site.engine.complete_run()
+    await site.sandbox.control.delete_message(site.address, message_id)
+    await site.engine.states.mark_full_due([site.engine.source.doc_source_id])
+    await site.engine.complete_run(SyncReason.MANUAL)
+    assert [str(url) for url in site.requests if _asks_for_contents(url)] == []
+    assert len(site.requests) > 5
+    events = [event for event in await site.engine.read_mail_events() if event.message_id == message_id]
+    assert [event.kind for event in events] == [MailKind.RECEIVED, MailKind.CHANGED, MailKind.MOVED, MailKind.REMOVED]
+    assert [event.flag for event in events] == ["not_flagged", "flagged", "flagged", None]
+    assert [event.previous_folder for event in events] == [
+        None,
+        None,
+        *(["Inbox", "Archive"] if is_outlook else ["INBOX", "ARCHIVE"]),
+    ]
