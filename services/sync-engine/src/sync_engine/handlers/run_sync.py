@@ -252,10 +252,10 @@ def _count_earlier_failures(run: SyncRun, error: Retryable) -> int:
 def _has_nothing_to_list_from(run: SyncRun) -> bool:
     """Before the first list it is the beginning of the first full run from which modified messages are listed: it must
     not be forgotten with a run that fails or is killed."""
+    if run.is_observing or _lists_history(run):
+        return False
     state = run.state
-    return not _lists_history(run) and not any(
-        (state.full_round, state.modified_listed_until, state.last_completed_full_started_at)
-    )
+    return not any((state.full_round, state.modified_listed_until, state.last_completed_full_started_at))
 
 
 def _lists_history(run: SyncRun) -> bool:
