@@ -195,6 +195,11 @@ class RunTally:
     parked_items: int = 0  # messages and parts
     progress_commits: int = 0  # those that stored a new message or left a page
 
+    @property
+    def written(self) -> int:
+        """Messages that were stored, changed or parked."""
+        return self.new_messages + self.parked_items
+
     def add_tally(self, other: "RunTally") -> None:
         self.new_messages += other.new_messages
         self.unannounced_messages += other.unannounced_messages

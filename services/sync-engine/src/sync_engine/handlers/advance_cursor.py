@@ -134,12 +134,14 @@ class AdvanceCursor:
         if ends_relist or not batches:
             batches.append([])
         with self._unfinished.continue_page(run, watch, cursor) as progress:
+            written = run.tally.written
             for number, batch in enumerate(batches, start=1):
-                # Between two commits, so that nothing of this page waits for what is done there.
-                if number > 1:
+                # Between two commits, so that nothing of this page waits for what is done there. The page is listed
+                # again by the next slice: one that only passed over what is known would never come to its end.
+                if run.tally.written > written:
                     run.slice.end_if_over()
-                    if between_batches is not None:
-                        await between_batches()
+                if number > 1 and between_batches is not None:
+                    await between_batches()
                 is_last = number == len(batches)
                 if is_last and ends_relist:
                     cursor = await self._confirm_unseen(run, watch, cursor)
@@ -192,11 +194,13 @@ class AdvanceCursor:
             # Those that are there after all, or are parked, are not asked for again.
             seen = (*sorted(batch.rowless_ids), *(failed.message_id for failed in batch.failed))
             update = PageUpdate(messages=batch.messages, failed=batch.failed, seen_message_ids=seen)
-            if seen or not update.is_empty:
+            has_done = bool(seen) or not update.is_empty
+            if has_done:
                 cursor = await self._commit_cursor(run, cursor, cursor.stay_on_page(self._clock()), update)
             if batch.interruption:
                 raise batch.interruption
-            run.slice.end_if_over()
+            if has_done:
+                run.slice.end_if_over()
         return cursor
 
 

@@ -150,8 +150,10 @@ class SyncFolders:
     async def close_deleted_folder(self, run: SyncRun, watch: Watch, scope: str) -> None:
         if run.is_observing:
             async for changes in self._unseen.list_batches(run.doc_source_id, scope, self._clock()):
-                await self._commits.commit_batch(run, await self._changes.process_changes(run, watch, scope, changes))
-                run.slice.end_if_over()
+                batch = await self._changes.process_changes(run, watch, scope, changes)
+                await self._commits.commit_batch(run, batch)
+                if batch.messages:
+                    run.slice.end_if_over()
         # The cursor goes last: while it stands, a run that was cut off looks for these mails again.
         await self._cursors.delete_cursor(run.doc_source_id, scope)
 

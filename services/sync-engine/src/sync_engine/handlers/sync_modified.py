@@ -46,11 +46,11 @@ class SyncModified:
             is_first_sync = run.state.last_completed_full_started_at is None
             await self._process_page(run, page.summaries, hints, is_old_mail=is_first_sync)
             # After the page is committed: a crash before this lists it again.
-            await self._record_listed(run, page.summaries)
+            has_advanced = await self._record_listed(run, page.summaries)
             # Paged by value: where a page brings us no further, the next full run is what reads the rest.
             has_more = page.resume_after is not None and page.resume_after > since
             since = page.resume_after if has_more else None
-            if since is not None and not hints:
+            if since is not None and has_advanced and not hints:
                 run.slice.end_if_over()
         if hints:
             await self._sync_listed_folders(run, hints)
@@ -67,11 +67,13 @@ class SyncModified:
             resume_after = page.resume_after if has_more else None
             yield resume_after
 
-    async def _record_listed(self, run: SyncRun, summaries: Sequence[MessageSummary]) -> None:
+    async def _record_listed(self, run: SyncRun, summaries: Sequence[MessageSummary]) -> bool:
         until = max((summary.modified_at for summary in summaries if summary.modified_at), default=None)
-        if until is not None and (run.listed_until is None or until > run.listed_until):
-            await self._states.record_modified_listed_until(run.source, until)
-            run.slice.listed_until = until
+        if until is None or (run.listed_until is not None and until <= run.listed_until):
+            return False
+        await self._states.record_modified_listed_until(run.source, until)
+        run.slice.listed_until = until
+        return True
 
     async def _process_page(
         self,
