@@ -10,8 +10,20 @@ INLINE_TEXT_BYTES = 32 * 1024
 INLINE_FILE_BYTES = 512
 
 
-def build_payload(root: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
-    return _build_part_json(root, attachment_id)
+def build_payload(
+    part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str], *, hides_nested: bool = False
+) -> dict[str, object]:
+    """With `hides_nested` a nested mail is shown by its parts alone, without a way to its own bytes."""
+    shown: dict[str, object] = {
+        "partId": part.part_id,
+        "mimeType": part.content_type,
+        "filename": part.filename or "",
+        "headers": list_headers(part),
+        "body": {"size": 0} if hides_nested and part.is_message else _body_json(part, attachment_id),
+    }
+    if part.parts:
+        shown["parts"] = [build_payload(child, attachment_id, hides_nested=hides_nested) for child in part.parts]
+    return shown
 
 
 def list_headers(root: mime.MimePart, only: Iterable[str] = ()) -> list[dict[str, str]]:
@@ -29,19 +41,6 @@ def encode_base64url(content: bytes) -> str:
     """The padding is there or missing, depending on nothing that a client could know."""
     text = base64.urlsafe_b64encode(content).decode()
     return text.rstrip("=") if len(content) % 2 else text
-
-
-def _build_part_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
-    shown: dict[str, object] = {
-        "partId": part.part_id,
-        "mimeType": part.content_type,
-        "filename": part.filename or "",
-        "headers": list_headers(part),
-        "body": _body_json(part, attachment_id),
-    }
-    if part.parts:
-        shown["parts"] = [_build_part_json(child, attachment_id) for child in part.parts]
-    return shown
 
 
 def _body_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:

@@ -245,3 +245,10 @@ async def test_stranger_certificate_authority_does_not_trust_the_providers(provi
     async with httpx.AsyncClient(verify=ssl.create_default_context(), trust_env=False) as stranger:
         with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
             await stranger.get(providers.at.google_certs_url)
+
+
+async def test_refresh_token_in_parallel_use_is_refused_once(providers: RunningProviders, gmail: MailboxUser) -> None:
+    fields = {"grant_type": "refresh_token", "refresh_token": gmail.tokens["refresh_token"]}
+    await providers.control.set_fault("refresh", mailbox=GMAIL, mode="refused_in_parallel", within_s=60, times=1)
+    statuses = [(await request_google_token(providers, **fields)).status_code for _ in range(3)]
+    assert statuses == [200, 400, 200]

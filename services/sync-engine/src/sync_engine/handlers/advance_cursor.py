@@ -163,7 +163,7 @@ class AdvanceCursor:
         listed = [_complete_change(change, cursor.scope, hints) for change in unprocessed]
         batch = await self._changes.process_changes(run, watch, cursor.scope, listed)
         progress.record_rowless(change for change in unprocessed if change.message_id in batch.rowless_ids)
-        update = PageUpdate(messages=batch.messages, failed=batch.failed)
+        update = batch.build_update()
         if batch.interruption:
             # What was done is kept. The cursor stays on the page, where the next run finds the rest.
             if not update.is_empty:
@@ -193,7 +193,7 @@ class AdvanceCursor:
             batch = await self._changes.process_changes(run, watch, cursor.scope, changes)
             # Those that are there after all, or are parked, are not asked for again.
             seen = (*sorted(batch.rowless_ids), *(failed.message_id for failed in batch.failed))
-            update = PageUpdate(messages=batch.messages, failed=batch.failed, seen_message_ids=seen)
+            update = replace(batch.build_update(), seen_message_ids=seen)
             has_done = bool(seen) or not update.is_empty
             if has_done:
                 cursor = await self._commit_cursor(run, cursor, cursor.stay_on_page(self._clock()), update)
