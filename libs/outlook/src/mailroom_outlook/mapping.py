@@ -155,7 +155,7 @@ def _build_part(attachment: Payload, position: int) -> Part:
     return Part(
         # Without an id there is no way to its bytes; it is shown all the same.
         part_path=attachment_id or f"{position} (without an id)",
-        kind=kind if attachment_id else PartKind.UNREADABLE,
+        kind=kind if attachment_id else PartKind.UNAVAILABLE,
         filename=read_filename(attachment.get("name")),
         content_type=read_text(attachment.get("contentType")),
         size_bytes=read_size(attachment.get("size")),

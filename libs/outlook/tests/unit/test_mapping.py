@@ -107,7 +107,7 @@ def test_an_attachment_in_an_odd_form_is_shown_beside_the_others(member: str, va
     odd, other = build_parts([ATTACHMENT | {member: value}, ATTACHMENT | {"id": "other"}])
     assert other.part_path == "other"
     assert odd.part_path
-    assert (odd.kind is PartKind.UNREADABLE) == (odd.handle is None)
+    assert (odd.kind is PartKind.UNAVAILABLE) == (odd.handle is None)
 
 
 def test_an_attachment_that_two_pages_show_is_one_part() -> None:

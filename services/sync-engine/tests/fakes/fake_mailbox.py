@@ -395,8 +395,8 @@ class FakeGmail(FakeMailbox):
         page = self._history[start : start + self.page_size]
         end = start + len(page)
         if end < len(self._history):
-            return ChangePage(tuple(page), page_token=str(end))
-        return ChangePage(tuple(page), position=str(end))
+            return ChangePage(_fold_history(page), page_token=str(end))
+        return ChangePage(_fold_history(page), position=str(end))
 
     async def _relist(self, page_token: str | None, start_at: datetime) -> ChangePage:
         await self._called("relist")
@@ -412,3 +412,16 @@ class FakeGmail(FakeMailbox):
 
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         raise AssertionError("Gmail has no hint list")
+
+
+def _fold_history(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """The last change of each message, with the labels of all: as Gmail's client folds a page."""
+    folded: dict[str, Change] = {}
+    for change in changes:
+        before = folded.pop(change.message_id, None)
+        labels = change.label_changes
+        if before is not None and labels is not None:
+            earlier = before.label_changes
+            labels = earlier and LabelChanges(earlier.added | labels.added, earlier.removed | labels.removed)
+        folded[change.message_id] = replace(change, label_changes=labels)
+    return tuple(folded.values())

@@ -167,7 +167,7 @@ class PartKind(StrEnum):
     FILE = "file"  # an attached file, or an inline one
     MESSAGE = "message"  # a mail, event or contact attached as an item
     LINK = "link"  # a cloud link: there are no bytes to fetch
-    UNREADABLE = "unreadable"  # shown in a form that names no way to its bytes
+    UNAVAILABLE = "unavailable"  # shown in a form that names no way to its bytes
     OMITTED = "omitted"  # no part itself: it stands for all that a mail has beyond the first 500
 
 

@@ -72,7 +72,7 @@ def skip_reason_by_name(part: Part) -> SkipReason | None:
         return SkipReason.CLOUD_LINK
     if part.kind is PartKind.OMITTED:
         return SkipReason.TOO_MANY_PARTS
-    if part.kind is PartKind.UNREADABLE:
+    if part.kind is PartKind.UNAVAILABLE:
         return SkipReason.UNAVAILABLE
     if part.kind is PartKind.FILE and part.size_bytes == 0:
         return SkipReason.EMPTY
