@@ -48,7 +48,7 @@ async def test_calls_at_once_never_spend_more_than_was_leased() -> None:
         granted += 20
 
     results = await asyncio.gather(*[call(number) for number in range(200)], return_exceptions=True)
-    assert {type(result) for result in results} == {type(None), NotCalled}
+    assert {type(result) for result in results} <= {type(None), NotCalled, OldMailNotCalled}
     assert 0.9 * 980 <= granted <= 980
 
 
