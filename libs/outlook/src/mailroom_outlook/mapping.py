@@ -204,6 +204,12 @@ def read_items(page: Payload) -> Iterable[Payload]:
     return [item for item in value if isinstance(item, dict)]
 
 
+def read_translated_ids(answer: Payload) -> dict[str, str]:
+    """By the id that was asked for; one that has errorDetails instead is left out."""
+    ids = ((read_id(item.get("sourceId")), read_id(item.get("targetId"))) for item in read_items(answer))
+    return {source: target for source, target in ids if source is not None and target is not None}
+
+
 def read_required(item: Payload, name: str) -> str:
     value = read_id(item.get(name))
     if value is None:

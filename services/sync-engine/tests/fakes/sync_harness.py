@@ -9,6 +9,7 @@ from uuid import uuid4
 
 import asyncpg
 from fake_mailbox import NOON, FakeClock, FakeGmail, FakeMailbox, FakeOutlook
+from outside_job import APP_NAME, STUCK_TIMEOUT
 
 from mailroom_common.blobs.folder import open_folder
 from mailroom_common.blobs.store import BlobStore
@@ -30,7 +31,9 @@ from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, CONNECTION_EVENTS, MAIL_EVENTS, Topic
+from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.adapters.repositories import open_repositories
+from sync_engine.domain.ingestion_state import StateIdForm
 from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome
 from sync_engine.domain.run_planning import SyncTimings
 from sync_engine.handlers.run_sync import RunSync
@@ -72,6 +75,7 @@ class Engine:
     pool: asyncpg.Pool
     outbox: Outbox
     codec: Codec
+    ingestion_states: PgIngestionStates
     repositories: Repositories
     blobs: BlobStore
     blob_folder: Path
@@ -81,7 +85,7 @@ class Engine:
     timings: SyncTimings = field(default_factory=SyncTimings)
     provider: MailReader | None = None  # instead of the fake mailbox
 
-    def sync_engine(self, *, is_configured: bool = True) -> RunSync:
+    def sync_engine(self, *, is_configured: bool = True, state_id_form: StateIdForm = StateIdForm.DEFAULT) -> RunSync:
         provider = self.provider or self.mailbox
         providers: dict[str, MailReader] = {self.source.provider: provider} if is_configured else {}
         return RunSync(
@@ -90,6 +94,7 @@ class Engine:
             blobs=self.blobs,
             clock=self.clock,
             timings=self.timings,
+            state_id_form=state_id_form,
         )
 
     @property
@@ -173,11 +178,13 @@ async def open_engine(
         open_pool(database_url, application_name="tests", max_size=4) as pool,
         open_folder(str(blob_folder)) as blobs,
     ):
+        states = PgIngestionStates(pool, app_name=APP_NAME, stuck_timeout=STUCK_TIMEOUT)
         yield Engine(
             pool=pool,
             outbox=outbox,
             codec=codec,
-            repositories=open_repositories(pool, outbox, clock),
+            ingestion_states=states,
+            repositories=open_repositories(pool, outbox, clock, states),
             blobs=blobs,
             blob_folder=blob_folder,
             mailbox=mailbox or default,

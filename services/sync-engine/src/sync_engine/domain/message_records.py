@@ -29,6 +29,7 @@ class ParkedReason(StrEnum):
     REJECTED = "rejected"  # the provider's answer for it can be read by no retry
     PROVIDER_UNAVAILABLE = "provider_unavailable"  # the provider failed over it, perhaps only for a while
     CRASHED = "crashed"  # our own code failed over it
+    CLAIMED_BY_OTHER_JOB = "claimed_by_other_job"  # the outside job works on it; ours if that job leaves it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class KnownMessage:
     version: str | None
     is_parked: bool = False
     folder: str | None = None  # its name, as in ProcessedMessage
+    skip_reason: str | None = None
+    last_seen_at: datetime | None = None  # when its row was written, or a round from nothing listed it
     has_stored_part: bool = False
     has_parked_part: bool = False
     judgement_number: int = 1
@@ -133,6 +136,7 @@ class ProcessedMessage:
     mail_events: tuple[MailEvent, ...] = ()
     earlier: EarlierJudgement | None = None
     replaced_paths: tuple[str, ...] = ()
+    state_id: str | None = None  # its name in the table shared with the outside job; None: not shared
 
     @property
     def message_id(self) -> str:
@@ -202,6 +206,7 @@ class DueMessage:
     folder_id: str | None
     folder: str | None
     due_parts: tuple[DuePart, ...]
+    state_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,11 +258,7 @@ class RunTally:
     stored_parts: int = 0
     parked_items: int = 0  # messages and parts
     progress_commits: int = 0  # those that stored a new message or left a page
-
-    @property
-    def written(self) -> int:
-        """Messages that were stored, changed or parked."""
-        return self.new_messages + self.parked_items
+    written_messages: int = 0  # stored, changed or parked
 
     def add_tally(self, other: "RunTally") -> None:
         self.new_messages += other.new_messages
@@ -265,6 +266,7 @@ class RunTally:
         self.stored_parts += other.stored_parts
         self.parked_items += other.parked_items
         self.progress_commits += other.progress_commits
+        self.written_messages += other.written_messages
 
 
 class RunKind(StrEnum):

@@ -35,6 +35,7 @@ class SkipReason(StrEnum):
     TOO_MANY_PARTS = "too_many_parts"  # stands for all parts of a mail beyond its first 500; these are not looked at
     UNAVAILABLE = "unavailable"  # the provider shows it in a form that names no way to its bytes
     GONE = "gone"  # it could not be fetched, and then the mail had it no longer
+    DONE_BY_OTHER_JOB = "done_by_other_job"  # it could not be fetched, and then the outside job did its mail
 
 
 _SIGNATURE_TYPES = frozenset(

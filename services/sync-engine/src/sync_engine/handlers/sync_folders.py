@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, Rejected
+from mailroom_common.errors import AccessDenied, ItemGone, PermissionMissing, ProviderUnavailable, Rejected
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.cursor import Cursor
@@ -105,6 +105,8 @@ class SyncFolders:
                 await self._failing.record_recovered_folder(run.doc_source_id, cursor.scope)
         except MessageUnavailable:
             raise  # the message is parked: the next run passes over it
+        except PermissionMissing:
+            raise  # it is the mailbox's, though a folder without new mail can do without it
         except (Rejected, AccessDenied, ProviderUnavailable) as error:
             # The run goes on with the other folders and ends as failed, so that this one is tried again.
             log.warning("folder_read_failed", doc_source_id=run.doc_source_id, scope=cursor.scope, reason=str(error))

@@ -1,7 +1,7 @@
 """The full run of a mailbox that lists its changes by folder: what was modified lately, then each watched folder."""
 
 from mailroom_common.budgets.waiting import mark_calls
-from mailroom_common.errors import AccessDenied, ProviderUnavailable, Rejected
+from mailroom_common.errors import AccessDenied, PermissionMissing, ProviderUnavailable, Rejected
 from mailroom_common.logs import get_logger
 from sync_engine.domain.watched_folders import FolderWatch
 from sync_engine.handlers.folder_rounds import FolderRound, FolderRounds
@@ -115,6 +115,8 @@ class _NewMail:
                 await self._modified.sync_modified(self._run)
         except MessageUnavailable:
             raise  # the message is parked: the next run passes over it
+        except PermissionMissing:
+            raise  # it is the mailbox's
         except (Rejected, AccessDenied, ProviderUnavailable) as error:
             if isinstance(error, ProviderUnavailable) and error.retry_after_s:
                 raise
