@@ -1,6 +1,6 @@
 """A read that is refused: the message's trouble where others can be read, the mailbox's where none can."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,7 +34,7 @@ async def store_some(engine: Engine, outlook: FakeOutlook, count: int = 3) -> No
     engine.clock.pass_by(minutes=16)
 
 
-async def _read_rows(engine: Engine) -> list[object]:
+async def _read_rows(engine: Engine) -> Sequence[object]:
     """Of the folder that has the messages: the others, which are empty, are read beside it."""
     cursors = await engine.read_rows("cursor")
     return [row for row in cursors if row["scope"] == "f-inbox"] + await engine.read_rows("message")
