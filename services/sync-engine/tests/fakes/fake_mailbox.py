@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.errors import ItemGone, MailroomError, NotCalled, ProviderUnavailable
+from mailroom_common.events import Profile
 from mailroom_common.providers.ports import ProviderTraits
 from mailroom_common.providers.types import (
     Change,
@@ -263,6 +264,12 @@ class FakeOutlook(FakeMailbox):
         folder = self.mails.pop(message_id).summary.folder_id or ""
         self._log.append(_Logged(folder, Change(ChangeKind.REMOVED, message_id)))
 
+    def put_back(self, mail: StoredMail) -> None:
+        """A mail that was deleted, as it was."""
+        self.mails[mail.summary.message_id] = mail
+        change = Change(ChangeKind.PRESENT, mail.summary.message_id, mail.summary)
+        self._log.append(_Logged(mail.summary.folder_id or "", change))
+
     async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]:
         await self._called("folders")
         return list(self.tree)
@@ -387,7 +394,7 @@ class FakeGmail(FakeMailbox):
         self, mailbox: Mailbox, scope: str, start_at: datetime, *, position: str | None, page_token: str | None
     ) -> ChangePage:
         if scope == "relist":
-            return await self._relist(page_token, start_at)
+            return await self._relist(page_token, start_at, is_observed=mailbox.profile is Profile.OBSERVATION)
         if position is None:
             await self._called("profile")
             return ChangePage((), position=str(len(self._history)), needs_relist=True)
@@ -399,17 +406,26 @@ class FakeGmail(FakeMailbox):
             return ChangePage(_fold_history(page), page_token=str(end))
         return ChangePage(_fold_history(page), position=str(end))
 
-    async def _relist(self, page_token: str | None, start_at: datetime) -> ChangePage:
+    async def _relist(self, page_token: str | None, start_at: datetime, *, is_observed: bool) -> ChangePage:
         await self._called("relist")
         ids = [
-            message_id
-            for message_id, mail in reversed(self.mails.items())
-            if mail.summary.received_at is not None and mail.summary.received_at >= start_at
+            message_id for message_id in reversed(self.mails) if is_observed or not self._is_old(message_id, start_at)
         ]
         start = int(page_token or 0)
-        page = tuple(Change(ChangeKind.PRESENT, message_id) for message_id in ids[start : start + self.page_size])
+        page = tuple(
+            Change(
+                ChangeKind.PRESENT,
+                message_id,
+                received_before=start_at if self._is_old(message_id, start_at) else None,
+            )
+            for message_id in ids[start : start + self.page_size]
+        )
         end = start + self.page_size
         return ChangePage(page, page_token=str(end)) if end < len(ids) else ChangePage(page, position="done")
+
+    def _is_old(self, message_id: str, start_at: datetime) -> bool:
+        received_at = self.mails[message_id].summary.received_at
+        return received_at is None or received_at < start_at
 
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         raise AssertionError("Gmail has no hint list")

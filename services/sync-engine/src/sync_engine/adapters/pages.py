@@ -19,6 +19,7 @@ from sync_engine.adapters.messages import (
     upsert_messages,
 )
 from sync_engine.adapters.parked_items import park_messages, resolve_items
+from sync_engine.adapters.recorded_mail_events import record_mail_events
 from sync_engine.adapters.uploads import delete_upload_records
 from sync_engine.domain.mail_events import map_attachment_event
 from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage
@@ -73,10 +74,11 @@ class PgPages:
             for part in message.stored_parts:
                 event = map_attachment_event(source, message, part, now)
                 await self._outbox.append_record(conn, topic, key, event, aggregate=key)
-            for mail_event in message.mail_events:
-                await self._outbox.append_record(
-                    conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
-                )
+        mail_events = [event for message in messages for event in message.mail_events]
+        for mail_event in await record_mail_events(conn, mail_events):
+            await self._outbox.append_record(
+                conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
+            )
 
 
 async def _lock_source(conn: DatabaseSession, source: DocSource, update: PageUpdate) -> None:

@@ -45,6 +45,8 @@ class KnownMessage:
     version: str | None
     is_parked: bool = False
     folder: str | None = None  # its name, as in ProcessedMessage
+    skip_reason: str | None = None
+    last_seen_at: datetime | None = None  # when its row was written, or a round from nothing listed it
     has_stored_part: bool = False
     has_parked_part: bool = False
     judgement_number: int = 1

@@ -41,7 +41,8 @@ class MessageRef:
     """A message to be processed.
 
     `may_be_gone`: its absence is no failure, as it was listed as removed, or is known. `known` is set where it is to be
-    judged anew; `has_moved`: for its place, and not only because it may have other parts now.
+    judged anew; `has_moved`: for its place, and not only because it may have other parts now. `received_before`: as in
+    Change.
     """
 
     message_id: str
@@ -49,6 +50,7 @@ class MessageRef:
     may_be_gone: bool = False
     known: KnownMessage | None = None
     has_moved: bool = False
+    received_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
