@@ -27,6 +27,7 @@ class WorkerSettings(ProcessSettings, KafkaSettings, TokenSettings, BlobSettings
     max_concurrent_syncs: int = Field(default=32, ge=1)
     # Records of attachments whose results have not come within this time are sent again.
     reemit_after_s: float = Field(default=86_400, gt=0)
+    mail_event_days: float = Field(default=90, gt=0)  # how long events of observed mailboxes can be asked for
     # By which `app_name` messages of `contract_note` sources are claimed in the table shared with an outside job; that
     # job has to use the same.
     state_app_name: str = Field(default="pad_contract_notes", min_length=1, max_length=100)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.errors import ItemGone, MailroomError, NotCalled, ProviderUnavailable
+from mailroom_common.events import Profile
 from mailroom_common.providers.ports import ProviderTraits
 from mailroom_common.providers.types import (
     Change,
@@ -209,7 +210,7 @@ class FakeOutlook(FakeMailbox):
         self.lags = False  # deltas show nothing new
         self.expands_parts = False  # the list comes with the parts of its mails
         self.hidden_from_list: set[str] = set()
-        self.lose_additions: set[str] = set()  # deltas show the removal of these, and nothing else
+        self.lose_additions: set[str] = set()  # deltas from a position show the removal of these, and nothing else
         self.empty_pages = 0  # so many come before the next page with something on it
         self.asked: list[tuple[str, str | None, str | None]] = []  # scope, position, page token of each delta
         self._log: list[_Logged] = []
@@ -263,6 +264,12 @@ class FakeOutlook(FakeMailbox):
         folder = self.mails.pop(message_id).summary.folder_id or ""
         self._log.append(_Logged(folder, Change(ChangeKind.REMOVED, message_id)))
 
+    def put_back(self, mail: StoredMail) -> None:
+        """A mail that was deleted, as it was."""
+        self.mails[mail.summary.message_id] = mail
+        change = Change(ChangeKind.PRESENT, mail.summary.message_id, mail.summary)
+        self._log.append(_Logged(mail.summary.folder_id or "", change))
+
     async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]:
         await self._called("folders")
         return list(self.tree)
@@ -284,7 +291,7 @@ class FakeOutlook(FakeMailbox):
         entries = [
             (index, logged.change)
             for index, logged in enumerate(self._log[: self._delta_end])
-            if index >= start and logged.folder_id == scope and not self._is_lost(logged.change)
+            if index >= start and logged.folder_id == scope and (position is None or not self._is_lost(logged.change))
         ]
         if position is None:
             # From nothing: what is there now, once, and no removals.
@@ -320,7 +327,11 @@ class FakeOutlook(FakeMailbox):
             ),
             key=lambda summary: (summary.modified_at or since, summary.message_id),
         )
-        page = shown[: self.page_size]
+        size = self.page_size
+        # As the client of Graph does: what shares one time is read on by link.
+        while size < len(shown) and (shown[size - 1].modified_at or since) <= since:
+            size += self.page_size
+        page = shown[:size]
         if self.expands_parts:
             page = [replace(summary, parts=self.mails[summary.message_id].list_parts()) for summary in page]
         return SummaryPage(tuple(page), page[-1].modified_at if len(shown) > len(page) else None)
@@ -387,7 +398,7 @@ class FakeGmail(FakeMailbox):
         self, mailbox: Mailbox, scope: str, start_at: datetime, *, position: str | None, page_token: str | None
     ) -> ChangePage:
         if scope == "relist":
-            return await self._relist(page_token, start_at)
+            return await self._relist(page_token, start_at, is_observed=mailbox.profile is Profile.OBSERVATION)
         if position is None:
             await self._called("profile")
             return ChangePage((), position=str(len(self._history)), needs_relist=True)
@@ -399,17 +410,26 @@ class FakeGmail(FakeMailbox):
             return ChangePage(_fold_history(page), page_token=str(end))
         return ChangePage(_fold_history(page), position=str(end))
 
-    async def _relist(self, page_token: str | None, start_at: datetime) -> ChangePage:
+    async def _relist(self, page_token: str | None, start_at: datetime, *, is_observed: bool) -> ChangePage:
         await self._called("relist")
         ids = [
-            message_id
-            for message_id, mail in reversed(self.mails.items())
-            if mail.summary.received_at is not None and mail.summary.received_at >= start_at
+            message_id for message_id in reversed(self.mails) if is_observed or not self._is_old(message_id, start_at)
         ]
         start = int(page_token or 0)
-        page = tuple(Change(ChangeKind.PRESENT, message_id) for message_id in ids[start : start + self.page_size])
+        page = tuple(
+            Change(
+                ChangeKind.PRESENT,
+                message_id,
+                received_before=start_at if self._is_old(message_id, start_at) else None,
+            )
+            for message_id in ids[start : start + self.page_size]
+        )
         end = start + self.page_size
         return ChangePage(page, page_token=str(end)) if end < len(ids) else ChangePage(page, position="done")
+
+    def _is_old(self, message_id: str, start_at: datetime) -> bool:
+        received_at = self.mails[message_id].summary.received_at
+        return received_at is None or received_at < start_at
 
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         raise AssertionError("Gmail has no hint list")

@@ -21,8 +21,8 @@ from sync_engine.domain.message_records import (
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, RETRY_DELAYS
 
 _FIND_KNOWN = """
-select m.message_id, m.state, m.folder_id, m.folder, m.version, p.message_id is not null as is_parked,
-       m.judgement_number, parts.has_stored_part, parts.has_parked_part
+select m.message_id, m.state, m.folder_id, m.folder, m.version, m.skip_reason, m.last_seen_at,
+       p.message_id is not null as is_parked, m.judgement_number, parts.has_stored_part, parts.has_parked_part
 from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
 cross join lateral (
     select coalesce(bool_or(stored), false) as has_stored_part,
@@ -31,7 +31,7 @@ cross join lateral (
     where part.doc_source_id = m.doc_source_id and part.message_id = m.message_id) as parts
 where m.doc_source_id = $1 and m.message_id = any($2) and m.skip_reason is distinct from 'gone'
 union all
-select p.message_id, 'parked', null, null, null, true, 1, false, false from sync_engine.parked_item p
+select p.message_id, 'parked', null, null, null, null, null, true, 1, false, false from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
 """
@@ -59,10 +59,12 @@ select $1, * from unnest($2::text[], $3::timestamptz[]) as p(message_id, receive
 on conflict (doc_source_id, message_id) do update set received_at = excluded.received_at
 """
 _LIST_OBSERVED_NOT_LISTED = """
-select message_id, state, folder_id, folder, version, false as is_parked, judgement_number, false as has_stored_part,
-       false as has_parked_part
+select message_id, state, folder_id, folder, version, skip_reason, last_seen_at, false as is_parked, judgement_number,
+       false as has_stored_part, false as has_parked_part
 from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
+  and message_id > $4
+order by message_id limit $5
 """
 # Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
 # A row that exists stays as it is, but for an observed mail that changed, for one that was parked or gone and could be
@@ -103,8 +105,8 @@ on conflict (doc_source_id, message_id) do update set
 where old.state = 'parked' or (old.state = 'closed' and old.skip_reason = 'gone')
    or (old.state in ('open', 'closed') and excluded.judgement_number = old.judgement_number + 1)
    or (excluded.state in ('observed', 'removed')
-       and (old.state, old.version, old.folder_id)
-           is distinct from (excluded.state, coalesce(excluded.version, old.version), excluded.folder_id))
+       and (old.state, old.version, old.folder_id, old.skip_reason) is distinct from
+           (excluded.state, coalesce(excluded.version, old.version), excluded.folder_id, excluded.skip_reason))
 returning message_id
 """
 _INSERT_PARTS = """
@@ -208,13 +210,11 @@ class PgMessages:
         return frozenset(row["message_id"] for row in rows)
 
     async def list_observed_not_listed_since(
-        self, doc_source_id: str, folder_id: str | None, since: datetime
+        self, doc_source_id: str, folder_id: str | None, since: datetime, *, after: str, limit: int
     ) -> Sequence[KnownMessage]:
         async with acquire_session(self._pool) as conn:
-            return [
-                _to_known_message(row)
-                for row in await conn.fetch(_LIST_OBSERVED_NOT_LISTED, doc_source_id, folder_id, since)
-            ]
+            rows = await conn.fetch(_LIST_OBSERVED_NOT_LISTED, doc_source_id, folder_id, since, after, limit)
+        return [_to_known_message(row) for row in rows]
 
     async def record_result(self, result: IngestionResult) -> None:
         async with open_transaction(self._pool) as conn:
@@ -307,7 +307,9 @@ async def update_retried_parts(
 async def mark_listed(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
     if message_ids:
         await conn.execute(
-            "update sync_engine.message set last_seen_at = $3 where doc_source_id = $1 and message_id = any($2)",
+            # Not what this transaction has just written: of a first sync that is every row.
+            "update sync_engine.message set last_seen_at = $3 "
+            "where doc_source_id = $1 and message_id = any($2) and last_seen_at < $3",
             source.doc_source_id,
             list(message_ids),
             now,

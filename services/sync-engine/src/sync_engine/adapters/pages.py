@@ -19,6 +19,7 @@ from sync_engine.adapters.messages import (
     upsert_messages,
 )
 from sync_engine.adapters.parked_items import park_messages, resolve_items
+from sync_engine.adapters.recorded_mail_events import record_mail_events
 from sync_engine.adapters.uploads import delete_upload_records
 from sync_engine.domain.mail_events import map_attachment_event
 from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage
@@ -54,7 +55,8 @@ class PgPages:
             has_progress = has_new or update.leaves_page or any(message.parts for message in retried)
             if update.resets_back_off and has_progress:
                 await conn.execute(
-                    "update sync_engine.sync_state set failed_attempts = 0 where doc_source_id = $1",
+                    "update sync_engine.sync_state set failed_attempts = 0, stalled_since = null "
+                    "where doc_source_id = $1",
                     source.doc_source_id,
                 )
         return CommittedPage(new_ids, sum(len(message.stored_parts) for message in (*written, *retried)))
@@ -73,10 +75,11 @@ class PgPages:
             for part in message.stored_parts:
                 event = map_attachment_event(source, message, part, now)
                 await self._outbox.append_record(conn, topic, key, event, aggregate=key)
-            for mail_event in message.mail_events:
-                await self._outbox.append_record(
-                    conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
-                )
+        mail_events = [event for message in messages for event in message.mail_events]
+        for mail_event in await record_mail_events(conn, mail_events):
+            await self._outbox.append_record(
+                conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
+            )
 
 
 async def _lock_source(conn: DatabaseSession, source: DocSource, update: PageUpdate) -> None:

@@ -26,7 +26,9 @@ _RECHECK_INTERVAL_S = 0.2
 _SOFT_DELETE = """
 update sync_engine.sync_state
 set forgotten_at = coalesce(forgotten_at, $2), modified_listed_until = null, last_completed_full_started_at = null,
-    full_due_mark = null, not_before = null, failed_attempts = 0, missing_folders = '{}'
+    last_completed_full_ended_at = null, full_round_started_at = null, full_round_run_id = null,
+    full_round_due_mark = null,
+    full_due_mark = null, not_before = null, failed_attempts = 0, stalled_since = null, missing_folders = '{}'
 where doc_source_id = $1 and (forgotten_at is null or forgotten_version is null or forgotten_version < $3)
 returning doc_source_id
 """
@@ -54,7 +56,16 @@ with batch as (
 delete from sync_engine.message m using batch where m.doc_source_id = $1 and m.message_id = batch.message_id
 returning m.message_id as position
 """
-# The others are small beside these two: rows per folder, per message that is parked, and per run of the last weeks.
+_DELETE_MAIL_EVENTS = """
+with batch as (
+    select event_id, recorded_at from sync_engine.mail_event
+    where doc_source_id = $1 and recorded_at >= coalesce(nullif($2, '')::timestamptz, '-infinity')
+    order by recorded_at, seq limit $3 for update skip locked
+)
+delete from sync_engine.mail_event e using batch where e.event_id = batch.event_id
+returning to_char(batch.recorded_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US+00') as position
+"""
+# The others are small beside these three: rows per folder, per message that is parked, and per run of the last weeks.
 _DELETE_OTHERS = """
 delete from sync_engine.{table} where ctid = any(array(
     select ctid from sync_engine.{table} where doc_source_id = $1 and $2::text is not null limit $3
@@ -62,10 +73,15 @@ delete from sync_engine.{table} where ctid = any(array(
 returning '' as position
 """
 _OTHER_TABLES = ("cursor", "folder", "parked_item", "passed_over_message", "sync_run")
-_STATEMENTS = (_DELETE_PARTS, _DELETE_MESSAGES, *(_DELETE_OTHERS.format(table=table) for table in _OTHER_TABLES))
+_STATEMENTS = (
+    _DELETE_PARTS,
+    _DELETE_MESSAGES,
+    _DELETE_MAIL_EVENTS,
+    *(_DELETE_OTHERS.format(table=table) for table in _OTHER_TABLES),
+)
 _HAS_ROWS = " or ".join(
     f"exists (select from sync_engine.{table} where doc_source_id = $1)"  # names of ours
-    for table in ("message_part", "message", *_OTHER_TABLES)
+    for table in ("message_part", "message", "mail_event", *_OTHER_TABLES)
 )
 _MARK_FORGOTTEN = """
 update sync_engine.sync_state set forgotten_version = $2

@@ -11,7 +11,7 @@ from fake_mailbox import File
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.errors import Rejected
-from mailroom_common.events import DocSourceState
+from mailroom_common.events import DocSourceState, SyncReason
 from sync_engine.adapters.uploads import Housekeeping
 from sync_engine.domain.run_outcomes import NotSyncable
 
@@ -99,7 +99,7 @@ async def test_two_sweepers_at_once_do_not_wait_for_each_other(engine: Engine) -
 async def test_old_runs_are_forgotten_and_idle_ones_sooner(engine: Engine) -> None:
     engine.mailbox.deliver("m1", File())  # type: ignore[attr-defined]
     await engine.complete_run()
-    await engine.complete_run()
+    await engine.complete_run(SyncReason.MANUAL)
     began_at = engine.clock.now
     left = []
     for days in (0.9, 2, 29, 31):
@@ -107,6 +107,21 @@ async def test_old_runs_are_forgotten_and_idle_ones_sooner(engine: Engine) -> No
         await Housekeeping(engine.pool, engine.blobs, lambda now=now: now).sweep_once()  # type: ignore[misc]
         left.append(sorted(row["new_messages"] for row in await engine.read_rows("sync_run")))
     assert left == [[0, 1], [1], [1], []]
+
+
+async def test_mail_events_are_forgotten_when_they_are_older_than_the_setting_says(engine: Engine) -> None:
+    await engine.pool.execute(
+        "insert into sync_engine.mail_event "
+        "(event_id, doc_source_id, tenant_id, kind, message_id, event, recorded_at) "
+        "select concat($1::text, '-', n), $1, 'acme', 'changed', 'm', '{}', $2::timestamptz - n * interval '1 day' "
+        "from generate_series(0, 30) n",
+        engine.source.doc_source_id,
+        engine.clock.now,
+    )
+    retention = timedelta(days=7, hours=1)
+    sweeper = Housekeeping(engine.pool, engine.blobs, engine.clock, mail_event_retention=retention, batch_size=5)
+    await sweeper.sweep_once()
+    assert len(await engine.read_rows("mail_event")) == 8
 
 
 async def test_old_runs_go_in_batches_between_which_a_stop_is_seen(engine: Engine) -> None:
