@@ -173,6 +173,8 @@ class ConnectionEvent(Event):
     """What sync-engine learned about a connection. `unannounced` counts messages that no notification announced.
 
     `source_version` is that of the doc source as sync-engine had it: `forgotten` names the deletion that it answers.
+    `trouble` is for `synced` only: what the run found wrong all the same, with what to do (a watched folder that is not
+    there). It stands until the next `synced`, which says it again or not.
     """
 
     kind: ConnectionKind
@@ -180,6 +182,7 @@ class ConnectionEvent(Event):
     grant_generation: int
     unannounced: int = 0
     source_version: int = 0
+    trouble: str | None = None
 
 
 def derive_attachment_id(doc_source_id: str, message_id: str, part_path: str) -> str:

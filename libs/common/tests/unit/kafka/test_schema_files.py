@@ -207,6 +207,7 @@ PINNED = {
     "attachments/v1": "3dced020d195eee0",
     "connection-events/v1": "12b75e32e6f4c010",
     "connection-events/v2": "038dc110efe7791d",
+    "connection-events/v3": "7816e0333426a21a",
     "doc-sources/v1": "abf16f7458c83358",
     "doc-sources/v2": "6c386c00a51446cc",
     "doc-sources/v3": "dc79352920f1f10c",

@@ -62,4 +62,11 @@ def _record_success(connection: Connection, event: ConnectionEvent) -> Connectio
         connection = replace(connection, last_successful_sync_at=event.occurred_at)
     if connection.connection_status is ConnectionStatus.SUBSCRIPTION_EXPIRED:
         return connection  # syncs succeed by the backstop, and pushes are missing all the same
+    if event.trouble is not None:
+        return replace(
+            connection,
+            connection_status=ConnectionStatus.PROVIDER_ERROR,
+            connection_reason=ConnectionKind.PROVIDER_FAILING.value,
+            current_error=event.trouble,
+        )
     return replace(connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, current_error=None)

@@ -14,7 +14,12 @@ SUBSCRIBED = make_connection(subscription=CURRENT, next_check_at=NOW + timedelta
 
 
 def make_event(
-    kind: ConnectionKind, *, generation: int = 1, at: datetime = NOW, source_version: int = 6
+    kind: ConnectionKind,
+    *,
+    generation: int = 1,
+    at: datetime = NOW,
+    source_version: int = 6,
+    trouble: str | None = None,
 ) -> ConnectionEvent:
     return ConnectionEvent(
         event_id=f"{kind}-{at}",
@@ -25,6 +30,7 @@ def make_event(
         detail="why",
         grant_generation=generation,
         source_version=source_version,
+        trouble=trouble,
     )
 
 
@@ -46,6 +52,19 @@ async def test_synced_is_the_last_successful_sync_and_ends_trouble() -> None:
         None,
         None,
     )
+
+
+async def test_what_a_sync_finds_wrong_is_the_status_until_a_sync_no_longer_finds_it() -> None:
+    connections = await record_events(SUBSCRIBED, make_event(ConnectionKind.SYNCED, trouble="no folder named Bills"))
+    row = connections.only_row()
+    assert (row.connection_status, row.connection_reason, row.current_error, row.last_successful_sync_at) == (
+        ConnectionStatus.PROVIDER_ERROR,
+        "provider_failing",
+        "no folder named Bills",
+        NOW,
+    )
+    await RecordConnectionEvent(connections, Clock()).record_event(make_event(ConnectionKind.SYNCED))
+    assert connections.only_row().connection_status is ConnectionStatus.ACTIVE
 
 
 async def test_older_sync_that_is_reported_late_does_not_move_the_time_back() -> None:
