@@ -51,8 +51,8 @@ class FakeAiokafka:
     a commit is shielded; its refusal asks for the rejoin first and is raised then; the coordination waits for that.
     """
 
-    def __init__(self, partitions: Collection[int] = PARTITIONS) -> None:
-        self.names = {FakeSettings.topic_prefix + SYNC_REQUESTS.name}
+    def __init__(self, partitions: Collection[int] = PARTITIONS, topic: Topic = SYNC_REQUESTS) -> None:
+        self.names = {FakeSettings.topic_prefix + topic.name}
         self.owned = {TopicPartition(name, number) for name in self.names for number in partitions}
         self.records: dict[TopicPartition, list[FakeRecord]] = {partition: [] for partition in self.owned}
         self.committed: dict[TopicPartition, int] = {}
@@ -86,8 +86,12 @@ class FakeAiokafka:
                 )
 
     def write_undecodable(self) -> None:
+        self.write_value(b"bad", b"garbage")
+
+    def write_value(self, key: bytes, value: bytes) -> None:
+        """One record in each partition."""
         for partition, records in self.records.items():
-            records.append(FakeRecord(partition.topic, partition.partition, len(records), b"bad", b"garbage"))
+            records.append(FakeRecord(partition.topic, partition.partition, len(records), key, value))
 
     def write_of_unknown_schema(self) -> FakeRecord:
         """A request of a later version in each partition; what is returned is the record of `schemas` that makes it
@@ -99,9 +103,7 @@ class FakeAiokafka:
         out = BytesIO()
         fastavro.schemaless_writer(out, fastavro.parse_schema(schema), values)
         fingerprint = compute_fingerprint(schema)
-        for partition, records in self.records.items():
-            value = MARKER + fingerprint + out.getvalue()
-            records.append(FakeRecord(partition.topic, partition.partition, len(records), b"new", value))
+        self.write_value(b"new", MARKER + fingerprint + out.getvalue())
         return FakeRecord("schemas", 0, 0, fingerprint.hex().encode(), json.dumps(schema).encode())
 
     def begin_rebalance(self) -> None:

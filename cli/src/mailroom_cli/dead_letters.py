@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaConsumer
 
 from mailroom_cli.kafka_access import list_partitions
 from mailroom_cli.record_ranges import RecordSelection, find_ranges, read_ranges
-from mailroom_common.errors import Rejected, Undecodable, UnknownSchema
+from mailroom_common.errors import NotDecodableYet, Rejected, Undecodable
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DEAD_LETTER_HEADER_PREFIX
@@ -59,13 +59,13 @@ class DeadLetter:
     def original_headers(self) -> RawHeaders:
         return [(name, value) for name, value in self.raw.headers if not name.startswith(DEAD_LETTER_HEADER_PREFIX)]
 
-    def find_schema_problem(self, codec: Codec) -> str | None:
+    def find_decoding_problem(self, codec: Codec) -> str | None:
         """Why its consumer would stop at it, instead of dead-lettering it again."""
         if self.topic.event is None or self.raw.value is None:
             return None
         try:
             codec.decode(self.topic, self.raw.value)
-        except UnknownSchema as error:
+        except NotDecodableYet as error:
             return str(error)
         except Undecodable:
             return None  # it is dead-lettered again

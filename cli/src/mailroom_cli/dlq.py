@@ -103,7 +103,7 @@ def retry_dead_letters(
     ids: OptionalIds = None,
     topic: OfTopic = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Also those whose schema is unknown, at which a consumer stops.")
+        bool, typer.Option("--force", help="Also those that cannot be decoded yet, at which a consumer stops.")
     ] = False,
     dry_run: DryRun = False,
     as_json: AsJSON = False,
@@ -111,7 +111,7 @@ def retry_dead_letters(
     """Send dead letters to the topic they came from. One that was dealt with before is left alone."""
 
     def refuse(desk: "_Desk", letter: DeadLetter) -> str | None:
-        problem = None if force else letter.find_schema_problem(desk.codec)
+        problem = None if force else letter.find_decoding_problem(desk.codec)
         return None if problem is None else f"{letter.id}: {problem}; its consumer would stop at it (--force sends it)"
 
     _resolve(ids, topic, dry_run, as_json, Resolution.RETRIED, retry_dead_letter, refuse)

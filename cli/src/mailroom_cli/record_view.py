@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from mailroom_common.errors import Undecodable, UnknownSchema
+from mailroom_common.errors import NotDecodableYet, Undecodable
 from mailroom_common.events import Event
 from mailroom_common.kafka.codec import Codec, wire_name
 from mailroom_common.kafka.headers import decode_headers
@@ -52,7 +52,7 @@ def view_record(raw: Any, topic: Topic, codec: Codec, *, shows_contents: bool = 
         return {**view, "event": raw.value.decode(errors="replace")}
     try:
         event = codec.decode(topic, raw.value)
-    except (Undecodable, UnknownSchema) as error:
+    except (Undecodable, NotDecodableYet) as error:
         return {**view, "unreadable": str(error), "value_bytes": len(raw.value)}
     return {**view, "event": view_event(event, shows_contents=shows_contents)}
 

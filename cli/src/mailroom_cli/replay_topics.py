@@ -15,7 +15,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from mailroom_cli.pacing import Pacer, Progress
 from mailroom_cli.record_ranges import BATCH_RECORDS, OffsetRange, read_ranges
 from mailroom_cli.replay_positions import ReplayPositions
-from mailroom_common.errors import Undecodable, UnknownSchema
+from mailroom_common.errors import NotDecodableYet, Undecodable
 from mailroom_common.events import (
     AttachmentStored,
     DocSource,
@@ -161,7 +161,7 @@ class RecordSorter:
     def select_record(self, raw: Any) -> IncomingRecord | None:
         try:
             record = decode_record(raw, self._topics[raw.topic], self._codec)
-        except (Undecodable, UnknownSchema):
+        except (Undecodable, NotDecodableYet):
             self._progress.counts[UNREADABLE] += 1
             self.unreadable.append(f"{raw.topic}/{raw.partition}@{raw.offset}")
             return None

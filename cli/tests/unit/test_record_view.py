@@ -1,9 +1,13 @@
 import dataclasses
+from types import SimpleNamespace
 
 from cli_site import build_attachment, build_source
+from newer_build import write_new_symbol
 
-from mailroom_cli.record_view import MASK, view_event
+from mailroom_cli.record_view import MASK, view_event, view_record
 from mailroom_common.events import ClientState
+from mailroom_common.kafka.codec import Codec
+from mailroom_common.topics import DOC_SOURCES
 
 
 def test_digests_of_secrets_are_never_shown_and_what_mails_say_on_request_only() -> None:
@@ -21,3 +25,15 @@ def test_fields_have_the_names_of_the_wire_and_what_is_empty_needs_no_mask() -> 
     view = view_event(dataclasses.replace(build_attachment("active", "m1"), from_="a@b.example"))
     assert (view["from"], view["subject"], view["filename"]) == (MASK, MASK, None)
     assert view["doc_source_id"] == "active"
+
+
+def test_a_record_with_a_symbol_of_a_newer_build_says_so_in_place_of_its_event() -> None:
+    newer_record = write_new_symbol(build_source("active"), "doc-sources", "profile", "payslip")
+    codec = Codec()
+    codec.learn_schema(newer_record.fingerprint, newer_record.schema)
+    raw = SimpleNamespace(
+        topic="doc-sources", partition=0, offset=1, timestamp=0, key=b"active", headers=(), value=newer_record.value
+    )
+    assert view_record(raw, DOC_SOURCES, codec)["unreadable"] == (
+        "a newer build wrote a symbol of Profile that this build does not have"
+    )

@@ -9,6 +9,7 @@ import pytest
 from cli_site import build_attachment, build_notification, build_source
 from hypothesis import given
 from hypothesis import strategies as st
+from newer_build import write_new_symbol
 
 from mailroom_cli.pacing import Progress
 from mailroom_cli.replay_topics import (
@@ -114,6 +115,16 @@ def test_a_record_that_cannot_be_read_is_counted_and_named() -> None:
     sorter = RecordSorter(replay, CODEC, "site.", progress)
     assert sorter.select_record(RawRecord("site.notifications", 3, 7, 0, b"active", b"no event")) is None
     assert (progress.counts[UNREADABLE], sorter.unreadable) == (1, ["site.notifications/3@7"])
+
+
+def test_a_record_with_a_symbol_of_a_newer_build_is_counted_and_named() -> None:
+    progress = Progress(1, "records")
+    newer_record = write_new_symbol(build_attachment("active", "m1"), "attachments", "profile", "payslip")
+    codec = Codec()
+    codec.learn_schema(newer_record.fingerprint, newer_record.schema)
+    sorter = RecordSorter(AttachmentsReplay("r1", RecordFilter(), FakeDirectory()), codec, "site.", progress)
+    assert sorter.select_record(RawRecord("site.attachments", 3, 7, 0, b"active", newer_record.value)) is None
+    assert (progress.counts[UNREADABLE], sorter.unreadable) == (1, ["site.attachments/3@7"])
 
 
 class Requests:

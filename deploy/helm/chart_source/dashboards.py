@@ -68,6 +68,7 @@ DASHBOARDS = (
                     "dead letters": "sum(increase(mailroom_kafka_dead_letters_total{@}[1h]))",
                     "blocked aggregates": "max(mailroom_outbox_blocked_aggregates{@})",
                     "partitions without schema": "sum(mailroom_kafka_partitions_awaiting_schema{@})",
+                    "partitions before an upgrade": "sum(mailroom_kafka_partitions_awaiting_upgrade{@})",
                 },
                 description="Each of these stays at 0 on a healthy site.",
             ),

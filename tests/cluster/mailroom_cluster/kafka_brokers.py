@@ -109,7 +109,7 @@ sed "s/@NUMBER@/$number/g" /files/server.properties > server.properties
 run() {{
     heap=$1
     shift
-    tuning="-XX:+UseSerialGC -XX:-UsePerfData"
+    tuning="-XX:+UseSerialGC -XX:-UsePerfData -XX:TieredStopAtLevel=1"
     $replace java "-Xmx$heap" $tuning -Djava.awt.headless=true -Dlog4j2.configurationFile=/files/log4j2.properties \\
         -cp '{jars}/*' "$@"
 }}

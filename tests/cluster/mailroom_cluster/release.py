@@ -191,8 +191,8 @@ class Release:
                 "extraVolumeMounts": [{"name": "authorities", "mountPath": "/etc/mailroom/authorities"}],
             },
             "components": {
-                "webhookGateway": {"replicas": 2, "resources": {"requests": {"cpu": "300m", "memory": "64Mi"}}},
-                "syncEngineWorker": {**workers, "resources": {"requests": {"cpu": "25m", "memory": "64Mi"}}},
+                "webhookGateway": {"replicas": 2, "resources": {"requests": {"cpu": "250m", "memory": "64Mi"}}},
+                "syncEngineWorker": {**workers, "resources": {"requests": {"cpu": "75m", "memory": "64Mi"}}},
                 "ingestionWorker": {**workers, "resources": {"requests": {"cpu": "75m", "memory": "64Mi"}}},
             },
         }

@@ -150,6 +150,12 @@ CASES: dict[str, AlertCase] = {
         labels={"namespace": "mail", "group": "g"},
         severity="critical",
     ),
+    "MailroomPartitionsAwaitUpgrade": AlertCase(
+        fires={'mailroom_kafka_partitions_awaiting_upgrade{namespace="mail", group="g", pod="a"}': "1x60"},
+        stays_quiet={'mailroom_kafka_partitions_awaiting_upgrade{namespace="mail", group="g", pod="a"}': "1x12 0x48"},
+        labels={"namespace": "mail", "group": "g"},
+        severity="critical",
+    ),
     "MailroomProducersReplaced": AlertCase(
         fires={'mailroom_kafka_producers_replaced_total{namespace="mail", job="webhook-gateway"}': "0+1x60"},
         stays_quiet={'mailroom_kafka_producers_replaced_total{namespace="mail", job="webhook-gateway"}': "0x50 1x10"},

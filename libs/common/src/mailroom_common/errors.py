@@ -15,7 +15,9 @@ MailroomError
 │   └── MailboxGone         the account has no mailbox any more
 ├── CursorRefused           the provider no longer knows this position: sync from nothing
 ├── PageTokenRefused        a listing cannot go on from its page token: begin it again from its cursor
-├── UnknownSchema           the `schemas` topic does not have this fingerprint yet: the partition waits for it
+├── NotDecodableYet         a record of a newer build: its partition waits
+│   ├── UnknownSchema       for the `schemas` topic, which does not have this fingerprint yet
+│   └── UnknownSymbol       for this service to be upgraded: the record has an enum symbol that this build lacks
 └── Fatal                   the process ends with this sentence; a supervisor restarts it, or an operator has to act
     └── SettingsError       a setting is missing or wrong, named in the sentence
 """
@@ -89,10 +91,22 @@ class PageTokenRefused(MailroomError):
     pass
 
 
-class UnknownSchema(MailroomError):
+class NotDecodableYet(MailroomError):
+    pass
+
+
+class UnknownSchema(NotDecodableYet):
     def __init__(self, fingerprint: bytes) -> None:
         super().__init__(f"schema fingerprint {fingerprint.hex()} is not in the schemas topic yet")
         self.fingerprint = fingerprint
+
+
+class UnknownSymbol(NotDecodableYet):
+    """Of an enum that has no harmless reading for what it does not know."""
+
+    def __init__(self, enum_name: str) -> None:
+        super().__init__(f"a newer build wrote a symbol of {enum_name} that this build does not have")
+        self.enum_name = enum_name
 
 
 class Fatal(MailroomError):

@@ -79,6 +79,11 @@ KAFKA_PARTITIONS_AWAITING_SCHEMA = Gauge(
     "Partitions that stand still because `schemas` does not explain a fingerprint yet. Alarm.",
     ["group"],
 )
+KAFKA_PARTITIONS_AWAITING_UPGRADE = Gauge(
+    "mailroom_kafka_partitions_awaiting_upgrade",
+    "Partitions that stand still because a newer build wrote an enum symbol that this one does not have. Alarm.",
+    ["group"],
+)
 KAFKA_PARTITIONS_LOST = Counter(
     "mailroom_kafka_partitions_lost_total",
     "Partitions whose commit was refused since another member has them: their work in hand was dropped.",

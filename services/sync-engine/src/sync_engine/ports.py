@@ -157,7 +157,10 @@ class ParkedItems(Protocol):
 
 class Uploads(Protocol):
     async def record_upload_start(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
-        """Committed before the first byte is written, so that the sweeper can find what no page ever named."""
+        """Committed before the first byte is written, so that the sweeper can find what no page ever named.
+
+        Raises SourceNotActive where the source is forgotten: the rows that name what was filed are gone then.
+        """
         ...
 
     async def delete_upload_record(self, attachment_id: str) -> None: ...

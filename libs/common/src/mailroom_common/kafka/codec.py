@@ -17,7 +17,7 @@ from typing import Any
 
 import fastavro
 
-from mailroom_common.errors import Undecodable, UnknownSchema
+from mailroom_common.errors import Undecodable, UnknownSchema, UnknownSymbol
 from mailroom_common.events import (
     AttachmentStored,
     ConnectionEvent,
@@ -40,6 +40,7 @@ from mailroom_common.topics import Topic
 
 MARKER = b"\xc3\x01"
 _HEAD_BYTES = len(MARKER) + 8
+_UNKNOWN_SYMBOL = "unknown"  # the default of each enum that has no harmless reading; no build writes it
 
 EVENT_TYPES: dict[str, type[Event]] = {
     "notifications": Notification,
@@ -82,6 +83,7 @@ class Codec:
             self._by_folder[folder] = kind
             self._by_type[kind.event_type] = kind
             self._writers.update({version.fingerprint: version.parsed for version in versions})
+        self._packaged = frozenset(self._writers)
 
     def encode(self, event: Event) -> bytes:
         return self._by_type[type(event)].encode(event)
@@ -90,6 +92,7 @@ class Codec:
         """
         Raises:
             UnknownSchema: the fingerprint is not known yet: wait for the `schemas` topic to have it.
+            UnknownSymbol: a newer build wrote an enum symbol that this one lacks: wait for the upgrade.
             Undecodable: these bytes are no event of this topic, whichever schema is learned later.
         """
         if not value.startswith(MARKER) or len(value) < _HEAD_BYTES:
@@ -108,7 +111,10 @@ class Codec:
             data = fastavro.schemaless_reader(body, writer, reader)
             left_over = body.read(1)
             event = kind.from_wire(typing.cast("dict[str, Any]", data))
-        except Exception as error:  # noqa: BLE001  # see below
+        except Exception as error:
+            # No build writes the default symbol into a schema of its own: there it is corrupt like other damage.
+            if isinstance(error, UnknownSymbol) and fingerprint not in self._packaged:
+                raise
             # Whatever corrupt bytes provoke in fastavro or in a conversion, it says the same. The cause is not
             # chained: its text may quote the value.
             raise Undecodable(
@@ -225,12 +231,24 @@ def _find_domain_converter(hint: Any) -> _Convert | None:
     if dataclasses.is_dataclass(hint):
         return _create_record_decoder(typing.cast("type[Any]", hint))
     if isinstance(hint, type) and issubclass(hint, StrEnum):
-        # A symbol that this build does not have arrives as the schema's default, `unknown`, which is no member: the
-        # record is then refused as a whole, rather than acted upon in a way that its writer did not mean.
-        return hint
+        return _create_symbol_reader(hint)
     if hint is datetime:
         return _as_utc
     return None
+
+
+def _create_symbol_reader(enum: type[StrEnum]) -> _Convert:
+    def read_symbol(symbol: str) -> StrEnum:
+        try:
+            return enum(symbol)
+        except ValueError:
+            # A symbol that this build does not have arrives as the schema's default, which is no member: acting upon it
+            # would be in a way that its writer did not mean, and a dead letter is overtaken by what comes behind it.
+            if symbol == _UNKNOWN_SYMBOL:
+                raise UnknownSymbol(enum.__name__) from None
+            raise
+
+    return read_symbol
 
 
 def _as_utc(value: datetime) -> datetime:

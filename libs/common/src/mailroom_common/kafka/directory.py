@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
-from mailroom_common.errors import Undecodable, UnknownSchema
+from mailroom_common.errors import NotDecodableYet, Undecodable
 from mailroom_common.events import DocSource, DocSourceState, SourceFilter
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
@@ -29,7 +29,8 @@ class DocSourceDirectory:
     process that was frozen meanwhile, restores no older version. Compaction keeps such a record all the same, as the
     last of its key, so that whoever reads the topic afterwards knows no newer one: `list_outdated` names them.
 
-    Unreadable records are counted; one whose schema is not known yet is kept and read once the schema is.
+    Unreadable records are counted; one whose schema is not known yet is kept and read once the schema is. One with a
+    symbol that this build lacks is read by the next build, which reads the topic from its beginning.
 
     A filter may be many times as big as all else of a doc source: who judges no mail keeps none (`keeps_filters`).
     """
@@ -121,7 +122,7 @@ class DocSourceDirectory:
             if not isinstance(source, DocSource | None):
                 raise Undecodable("a record of doc-sources is no doc source")
             version = source.version if source is not None else _parse_version(incoming.headers)
-        except (Undecodable, UnknownSchema) as error:
+        except (Undecodable, NotDecodableYet) as error:
             if isinstance(error, Undecodable):
                 self._record_unreadable_version(key)
             # The source keeps its last readable state until a record of it can be decoded.

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence, Set
 from typing import Generic, TypeVar
 
-from mailroom_common.errors import Retryable, Undecodable, UnknownSchema
+from mailroom_common.errors import NotDecodableYet, Retryable, Undecodable, UnknownSchema, UnknownSymbol
 from mailroom_common.kafka.client import MemberSettings
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter, RecordFailure
@@ -18,7 +18,11 @@ from mailroom_common.kafka.membership import GroupMember
 from mailroom_common.kafka.record import IncomingRecord, Partition, RawRecord, decode_record
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import KAFKA_DEAD_LETTERS, KAFKA_PARTITIONS_AWAITING_SCHEMA
+from mailroom_common.metrics import (
+    KAFKA_DEAD_LETTERS,
+    KAFKA_PARTITIONS_AWAITING_SCHEMA,
+    KAFKA_PARTITIONS_AWAITING_UPGRADE,
+)
 from mailroom_common.retries import backoff_s, wait_for_event
 from mailroom_common.topics import Topic
 
@@ -36,7 +40,7 @@ class OwnedPartition(ABC):
     def __init__(self, partition: Partition) -> None:
         self.partition = partition
         self.backlog: deque[RawRecord] = deque()  # polled and not taken yet
-        self.awaited_schema: bytes | None = None
+        self.waits_for: NotDecodableYet | None = None  # what the first record of the backlog needs
         self.committed_offset: int | None = None
         self.is_released = asyncio.Event()
 
@@ -84,7 +88,7 @@ class PartitionConsumer(ABC, Generic[P]):
         self._releasing: set[asyncio.Task[None]] = set()
         self._backlog_emptied = asyncio.Event()
         self._failure: asyncio.Future[None] | None = None
-        schemas.on_learned(self._resume_awaiting)
+        schemas.on_learned(self._resume_waiting)
 
     @abstractmethod
     def _create_owned_partition(self, partition: Partition) -> P: ...
@@ -97,12 +101,12 @@ class PartitionConsumer(ABC, Generic[P]):
         """Called after each poll, also when nothing came."""
 
     def check_readiness(self) -> str | None:
-        """A check for `Health.add_readiness`: a partition that waits for a schema is visible here too."""
-        awaiting = [owned for owned in self._owned.values() if owned.awaited_schema is not None]
-        if not awaiting:
+        """A check for `Health.add_readiness`: a partition that waits for a schema or an upgrade is visible here too."""
+        waiting = [(owned.partition, owned.waits_for) for owned in self._owned.values() if owned.waits_for is not None]
+        if not waiting:
             return None
-        fingerprint = (awaiting[0].awaited_schema or b"").hex()
-        return f"{awaiting[0].partition} waits for schema {fingerprint} ({len(awaiting)} partitions wait)"
+        partition, needed = waiting[0]
+        return f"{partition} waits for {_describe_need(needed)} ({len(waiting)} partitions wait)"
 
     async def consume_records(self, stopping: asyncio.Event) -> None:
         """Work until `stopping`, then finish what is in hand within seconds and commit.
@@ -154,22 +158,22 @@ class PartitionConsumer(ABC, Generic[P]):
         return [partition for partition, owned in self._owned.items() if owned.backlog]
 
     def _take_from_backlog(self, owned: P) -> None:
-        """Take what the partition has capacity for, up to a record whose schema is not known yet."""
+        """Take what the partition has capacity for, up to a record that cannot be decoded yet."""
         while owned.backlog and owned.has_capacity():
             raw = owned.backlog[0]
             content: IncomingRecord | Undecodable
             try:
                 content = decode_record(raw, owned.partition.topic, self._codec)
-            except UnknownSchema as error:
-                self._await_schema(owned, error.fingerprint, raw)
+            except NotDecodableYet as error:
+                self._record_waiting(owned, error, raw)
                 return
             except Undecodable as error:
                 content = error
             owned.backlog.popleft()
             self._take_record(owned, raw, content)
-        if owned.awaited_schema is not None:
-            owned.awaited_schema = None
-            self._count_awaiting()
+        if owned.waits_for is not None:
+            owned.waits_for = None
+            self._count_waiting()
         if not owned.backlog:
             self._backlog_emptied.set()
 
@@ -206,31 +210,35 @@ class PartitionConsumer(ABC, Generic[P]):
     def _pause_s(self, attempt: int) -> float:
         return backoff_s(attempt, initial_s=self._backoff_s, max_s=_MAX_BACKOFF_S)
 
-    # Schemas that are not known yet
+    # Records that cannot be decoded yet
 
-    def _await_schema(self, owned: P, fingerprint: bytes, raw: RawRecord) -> None:
-        if owned.awaited_schema == fingerprint:
-            return
-        owned.awaited_schema = fingerprint
-        self._count_awaiting()
-        # The partition waits, and loses nothing, until the schema arrives in `schemas`. Alarm when it lasts.
-        log.warning(
-            "schema_awaited",
-            group=self._group,
-            partition=str(owned.partition),
-            offset=raw.offset,
-            fingerprint=fingerprint.hex(),
-        )
+    def _record_waiting(self, owned: P, needed: NotDecodableYet, raw: RawRecord) -> None:
+        if repr(owned.waits_for) == repr(needed):
+            return  # the same record, looked at again
+        owned.waits_for = needed
+        self._count_waiting()
+        where = {"group": self._group, "partition": str(owned.partition), "offset": raw.offset}
+        if isinstance(needed, UnknownSchema):
+            # The partition waits, and loses nothing, until the schema arrives in `schemas`. Alarm when it lasts.
+            log.warning("schema_awaited", **where, fingerprint=needed.fingerprint.hex())
+        else:
+            # The partition waits, and loses nothing, until a build that has the symbol takes it over. Alarm.
+            log.warning("upgrade_awaited", **where, reason=str(needed))
 
-    def _resume_awaiting(self) -> None:
-        """A schema was learned: the partitions that waited for it go on."""
+    def _resume_waiting(self) -> None:
+        """A schema was learned: the partitions that waited for it go on. One that waits for an upgrade never does."""
         for owned in self._owned.values():
-            if owned.awaited_schema is not None and self._codec.knows_fingerprint(owned.awaited_schema):
+            needed = owned.waits_for
+            if isinstance(needed, UnknownSchema) and self._codec.knows_fingerprint(needed.fingerprint):
                 self._take_from_backlog(owned)
 
-    def _count_awaiting(self) -> None:
-        count = sum(owned.awaited_schema is not None for owned in self._owned.values())
-        KAFKA_PARTITIONS_AWAITING_SCHEMA.labels(self._group).set(count)
+    def _count_waiting(self) -> None:
+        waiting = [owned.waits_for for owned in self._owned.values()]
+        for gauge, kind in (
+            (KAFKA_PARTITIONS_AWAITING_SCHEMA, UnknownSchema),
+            (KAFKA_PARTITIONS_AWAITING_UPGRADE, UnknownSymbol),
+        ):
+            gauge.labels(self._group).set(sum(isinstance(needed, kind) for needed in waiting))
 
     # Ownership
 
@@ -252,7 +260,7 @@ class PartitionConsumer(ABC, Generic[P]):
     async def _release_all(self, timeout_s: float) -> None:
         """Begin nothing more, wait for what runs, commit what is done, cancel the rest."""
         leaving, self._owned = self._owned, {}
-        self._count_awaiting()
+        self._count_waiting()
         running, self._releasing = self._releasing, set()  # those of lost partitions too: they must end before a rejoin
         for owned in leaving.values():
             running |= owned.begin_release()
@@ -299,9 +307,15 @@ class PartitionConsumer(ABC, Generic[P]):
             return
         self._lost.add(owned.partition)
         del self._owned[owned.partition]
-        self._count_awaiting()
+        self._count_waiting()
         owned.cancel_work()
         self._releasing |= owned.begin_release()
+
+
+def _describe_need(needed: NotDecodableYet) -> str:
+    if isinstance(needed, UnknownSchema):
+        return f"schema {needed.fingerprint.hex()}"
+    return f"this service to be upgraded: {needed}"
 
 
 async def _wait_for_failure(failure: "asyncio.Future[None]") -> None:

@@ -59,7 +59,7 @@ class Partition:
 def decode_record(raw: RawRecord, topic: Topic, codec: Codec) -> IncomingRecord:
     """
     Raises:
-        Undecodable, UnknownSchema: as `Codec.decode`; a key that is not UTF-8 text is undecodable too.
+        Undecodable, NotDecodableYet: as `Codec.decode`; a key that is not UTF-8 text is undecodable too.
     """
     try:
         key = (raw.key or b"").decode()

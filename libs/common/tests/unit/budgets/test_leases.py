@@ -74,6 +74,15 @@ async def test_old_mail_leaves_units_to_new_mail() -> None:
     await units.spend_units("mailbox", limit, 20, WaitLimit(0))
 
 
+async def test_old_mail_that_finds_its_share_spent_asks_again_within_a_minute() -> None:
+    units, limit = LeasedUnits(LocalBudgets()), UnitLimit(1000, window_s=600)
+    with mark_calls(is_old_mail=True):
+        await units.spend_units("mailbox", limit, 920, WaitLimit(0))
+        with pytest.raises(NotCalled) as caught:
+            await units.spend_units("mailbox", limit, 20, WaitLimit(0))
+    assert caught.value.retry_after_s == 60
+
+
 async def test_what_is_left_of_a_mailbox_that_is_forgotten_counts_as_spent() -> None:
     budgets = CountedBudgets()
     units = LeasedUnits(budgets, max_accounts=2)

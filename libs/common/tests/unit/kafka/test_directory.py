@@ -8,6 +8,7 @@ from typing import Any
 
 import fastavro
 import pytest
+from newer_build import write_new_symbol
 
 from mailroom_common.events import Access, DocSource, DocSourceState, Profile, SourceFilter
 from mailroom_common.kafka import directory
@@ -248,6 +249,17 @@ def test_sources_of_an_unknown_schema_are_read_once_that_is_learned() -> None:
     reading.schemas.apply_record(Record(fingerprint.hex().encode(), json.dumps(schema).encode()))
 
     assert reading.directory.list_sources() == tuple(sources)
+
+
+def test_a_source_with_a_symbol_of_a_newer_build_keeps_its_state_and_is_not_outdated() -> None:
+    reading = Reading()
+    reading.read(source(1))
+    newer_record = write_new_symbol(source(2), "doc-sources", "profile", "payslip")
+    reading.schemas.apply_record(Record(newer_record.fingerprint.hex().encode(), newer_record.schema.encode()))
+
+    reading.directory.apply_record(Record(b"ds-1", newer_record.value))
+
+    assert (reading.directory.list_sources(), reading.directory.list_outdated()) == ((source(1),), {})
 
 
 class FakeReader:

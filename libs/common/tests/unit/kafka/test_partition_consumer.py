@@ -10,15 +10,20 @@ from dataclasses import dataclass, field
 import pytest
 from aiokafka.errors import KafkaError
 from fake_aiokafka import (
+    AT,
     PARTITIONS,
     FakeAiokafka,
     FakeDeadLetterSender,
+    FakeRecord,
     FakeSettings,
     run_consumer,
     wait_until,
 )
+from newer_build import write_new_symbol
 from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
+from mailroom_common.events import ConnectionEvent, ConnectionKind
 from mailroom_common.kafka import partition_consumer
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
@@ -26,25 +31,36 @@ from mailroom_common.kafka.membership import GroupMember
 from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
-from mailroom_common.topics import SYNC_REQUESTS
+from mailroom_common.topics import CONNECTION_EVENTS, SYNC_REQUESTS, Topic
+
+CONNECTION_EVENT = ConnectionEvent(
+    event_id="e",
+    occurred_at=AT,
+    tenant_id="acme",
+    doc_source_id="ds-1",
+    kind=ConnectionKind.SYNCED,
+    grant_generation=1,
+)
 
 
 @dataclass
 class Bench:
     kafka: FakeAiokafka
+    topic: Topic = SYNC_REQUESTS
     handled: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     def __post_init__(self) -> None:
         codec = Codec()
+        self.letters = FakeDeadLetterSender()
         self.schemas = SchemaDirectory(FakeSettings(), codec)
         self.consumer = WindowedConsumer(
             FakeSettings(),
             group="g",
-            topics=[SYNC_REQUESTS],
+            topics=[self.topic],
             handle=self.handle_record,
             codec=codec,
             schemas=self.schemas,
-            dead_letters=DeadLetterWriter(FakeDeadLetterSender(), "test"),
+            dead_letters=DeadLetterWriter(self.letters, "test"),
         )
 
     async def handle_record(self, record: IncomingRecord) -> None:
@@ -122,6 +138,37 @@ async def test_partitions_wait_for_a_schema_that_is_not_known_yet_say_so_and_go_
         assert bench.consumer.check_readiness() is None
         assert REGISTRY.get_sample_value("mailroom_kafka_partitions_awaiting_schema", {"group": "g"}) == 0
     assert dict(bench.handled) == {number: [0, 1, 2] for number in PARTITIONS}
+
+
+async def test_partitions_wait_for_the_upgrade_at_a_symbol_that_this_build_does_not_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kafka = FakeAiokafka(topic=CONNECTION_EVENTS)
+    monkeypatch.setattr(GroupMember, "_create_client", lambda _: kafka)
+    monkeypatch.setattr(partition_consumer, "_COMMIT_INTERVAL_S", 0.05)
+    bench = Bench(kafka, CONNECTION_EVENTS)
+    newer_record = write_new_symbol(CONNECTION_EVENT, "connection-events", "kind", "mailbox_moved")
+    kafka.write_value(b"ds-1", Codec().encode(CONNECTION_EVENT))
+    kafka.write_value(b"ds-1", newer_record.value)
+    kafka.write_value(b"ds-1", Codec().encode(CONNECTION_EVENT))
+    schema_record = FakeRecord("schemas", 0, 0, newer_record.fingerprint.hex().encode(), newer_record.schema.encode())
+    with capture_logs() as logs:
+        async with run_consumer(bench.consumer):
+            await wait_until(lambda: "waits for schema" in (bench.consumer.check_readiness() or ""))
+            bench.schemas.apply_record(schema_record)
+            await wait_until(lambda: kafka.committed_offsets() == {1})
+            assert bench.consumer.check_readiness() == (
+                "connection-events/0 waits for this service to be upgraded: a newer build wrote a symbol of "
+                "ConnectionKind that this build does not have (2 partitions wait)"
+            )
+            waiting = [
+                REGISTRY.get_sample_value(f"mailroom_kafka_partitions_awaiting_{what}", {"group": "g"})
+                for what in ("schema", "upgrade")
+            ]
+            assert waiting == [0, 2]
+    assert [log["offset"] for log in logs if log["event"] == "upgrade_awaited"] == [1, 1]
+    assert (dict(bench.handled), bench.letters.headers) == ({number: [0] for number in PARTITIONS}, [])
+    assert REGISTRY.get_sample_value("mailroom_kafka_partitions_awaiting_upgrade", {"group": "g"}) == 0
 
 
 async def test_a_partition_that_has_a_backlog_is_not_polled_and_one_without_is(bench: Bench) -> None:

@@ -81,7 +81,8 @@ order by seq desc limit $4
 _RETRY_ITEMS = """
 with batch as (
     select doc_source_id, message_id from sync_engine.parked_item
-    where tenant_id = $1 and reason = $2 and ($3::text is null or doc_source_id = $3) and next_attempt_at > now()
+    where tenant_id = $1 and reason = $2 and ($3::text is null or doc_source_id = $3)
+      and (next_attempt_at is null or next_attempt_at > now())
       and (doc_source_id, message_id) > ($4, $5) and $6::text is not null
     order by doc_source_id, message_id limit $7 for update skip locked
 ), made_due as (

@@ -17,7 +17,7 @@ from aiokafka.partitioner import murmur2
 from faust.contrib.asgi import bind_to_running_loop
 from faust.types import TP
 
-from mailroom_common.errors import Fatal, Retryable, Unavailable, Undecodable, UnknownSchema
+from mailroom_common.errors import Fatal, NotDecodableYet, Retryable, Unavailable, Undecodable
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import TRACEPARENT, decode_headers
 from mailroom_common.kafka.record import RawRecord
@@ -207,7 +207,7 @@ class FaustHost:
     def _read_tenant_id(self, value: bytes | None) -> str:
         try:
             return self._codec.decode(NOTIFICATIONS, value or b"").tenant_id
-        except (Undecodable, UnknownSchema):
+        except (Undecodable, NotDecodableYet):
             return ""  # its key is enough to ask for a sync: the worker knows the tenant from the directory
 
 

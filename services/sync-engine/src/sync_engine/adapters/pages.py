@@ -39,7 +39,7 @@ class PgPages:
             await park_messages(conn, source, update.failed, now)
             await mark_listed(conn, source, update.seen_message_ids, now)
             # What is parked only is no progress: it would reset the pause that its own failure makes longer.
-            has_new = any(message.stored_parts or not message.parked_parts for message in written)
+            has_new = any(not message.is_parked_only for message in written)
             has_progress = has_new or update.leaves_page or any(message.parts for message in retried)
             if update.resets_back_off and has_progress:
                 await conn.execute(

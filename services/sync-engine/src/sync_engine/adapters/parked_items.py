@@ -20,12 +20,14 @@ from sync_engine.domain.message_records import (
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, MAX_RETRIES_PER_RUN, RETRY_DELAYS
 
 # In its time, the longest due first. What has come to rest (it is tried about once a day) is due for a run for all too;
-# but not within minutes, as that may be repeated every few seconds.
+# but not within minutes, as that may be repeated every few seconds. Workers of an older version, which run beside newer
+# ones for a while, write no time for what came to rest: it is due.
 _LIST_DUE = """
 select message_id, reason, attempts, first_failed_at from sync_engine.parked_item
 where doc_source_id = $1
-  and (next_attempt_at <= $2 or ($3 and attempts > $4 and last_failed_at < $2::timestamptz - interval '5 minutes'))
-order by next_attempt_at, seq limit $5
+  and (next_attempt_at is null or next_attempt_at <= $2
+       or ($3 and attempts > $4 and last_failed_at < $2::timestamptz - interval '5 minutes'))
+order by next_attempt_at nulls first, seq limit $5
 """
 _LIST_DUE_PARTS = """
 with due as (

@@ -12,6 +12,7 @@ from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from sync_engine.domain.message_records import ProcessedMessage
+from sync_engine.domain.run_outcomes import SourceNotActive
 
 log = get_logger()
 
@@ -20,12 +21,20 @@ _RUN_RETENTION = timedelta(days=30)
 _IDLE_RUN_RETENTION = timedelta(days=1)  # a mailbox is synced a hundred times a day, and mostly nothing is new
 _BATCH_SIZE = 5000  # runs that one statement deletes
 
-# What a part names already needs no row: it is ingestion's.
+# What a part names already needs no row: it is ingestion's. In one statement with the question whether the source is
+# forgotten: a deletion marks it before it takes the first part, so that whoever misses the part sees the mark. A row
+# that were made then would have the sweeper take a blob that a document names.
 _RECORD_UPLOAD = """
-insert into sync_engine.blob_upload (attachment_id, doc_source_id, blob_key)
-select $1, $2, $3
-where not exists (select from sync_engine.message_part where attachment_id = $1)
-on conflict (attachment_id) do update set upload_started_at = now()
+with source as (
+    select forgotten_at is not null as is_forgotten from sync_engine.sync_state where doc_source_id = $2
+), recorded as (
+    insert into sync_engine.blob_upload (attachment_id, doc_source_id, blob_key)
+    select $1, $2, $3
+    where not exists (select from sync_engine.message_part where attachment_id = $1)
+      and not exists (select from source where is_forgotten)
+    on conflict (attachment_id) do update set upload_started_at = now()
+)
+select is_forgotten from source
 """
 # The row's lock is the uploader's too: who starts the same upload again waits until the blob is gone, then writes.
 _LOCK_OLDEST = """
@@ -54,7 +63,8 @@ class PgUploads:
 
     async def record_upload_start(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
         async with acquire_session(self._pool) as conn:
-            await conn.execute(_RECORD_UPLOAD, attachment_id, doc_source_id, blob_key)
+            if await conn.fetchval(_RECORD_UPLOAD, attachment_id, doc_source_id, blob_key):
+                raise SourceNotActive("forgotten")
 
     async def delete_upload_record(self, attachment_id: str) -> None:
         async with acquire_session(self._pool) as conn:

@@ -103,6 +103,11 @@ class ProcessedMessage:
     def parked_parts(self) -> tuple[ParkedPart, ...]:
         return tuple(part for part in self.parts if isinstance(part, ParkedPart))
 
+    @property
+    def is_parked_only(self) -> bool:
+        """Nothing was stored of it, and something is parked: that is no progress, and must not reset a pause."""
+        return bool(self.parked_parts) and not self.stored_parts
+
 
 @dataclass(frozen=True, slots=True)
 class FailedMessage:

@@ -7,7 +7,7 @@ from datetime import datetime
 from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.errors import CursorRefused, PageTokenRefused, ProviderUnavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.providers.ports import RELIST_SCOPE
+from mailroom_common.providers.ports import HISTORY_SCOPE, RELIST_SCOPE
 from mailroom_common.providers.types import Change, ChangeKind, ChangePage, MessageSummary
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
@@ -62,19 +62,19 @@ class AdvanceCursor:
         cursor = await self._cursors.read_cursor(run.doc_source_id, scope)
         refusals = 0
         while True:
-            try:
-                since = max(run.start_at, cursor.relist_since or run.start_at)
-                page = await run.provider.list_changes(
-                    run.mailbox, scope, since, position=cursor.position, page_token=cursor.page_token
-                )
-            except (CursorRefused, PageTokenRefused) as error:
-                refusals += 1
-                if refusals > _MAX_FALLBACKS:
-                    raise ProviderUnavailable(f"the provider refuses every cursor of {scope}") from error
-                cursor = await self._fall_back(run, cursor, error)
-                continue
             # A round from nothing lists what was there before: new mail and renewals go first.
-            with mark_calls(is_old_mail=cursor.has_no_position):
+            with mark_calls(is_old_mail=cursor.has_no_position and scope != HISTORY_SCOPE):
+                try:
+                    since = max(run.start_at, cursor.relist_since or run.start_at)
+                    page = await run.provider.list_changes(
+                        run.mailbox, scope, since, position=cursor.position, page_token=cursor.page_token
+                    )
+                except (CursorRefused, PageTokenRefused) as error:
+                    refusals += 1
+                    if refusals > _MAX_FALLBACKS:
+                        raise ProviderUnavailable(f"the provider refuses every cursor of {scope}") from error
+                    cursor = await self._fall_back(run, cursor, error)
+                    continue
                 cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
             if page.position is not None:
                 return
@@ -140,7 +140,7 @@ class AdvanceCursor:
         else:
             target = cursor.advance_to_page(finished_page.page_token or "", self._clock())
         # What is parked only is no progress, nor is the new token of a folder in which nothing changed.
-        leaves_page = len(changes) > len(batch.failed) or (not changes and finished_page.page_token is not None)
+        leaves_page = len(changes) > batch.parked_count or (not changes and finished_page.page_token is not None)
         update = replace(update, starts_relist=finished_page.needs_relist, leaves_page=leaves_page)
         return await self._commit_cursor(run, cursor, target, update)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from mailroom_common.blobs import BlobStore
+from mailroom_common.errors import ItemGone
 from mailroom_common.providers.types import Message, MessageSummary
 from sync_engine.domain.mail_filter import MailRejection, needs_html_to_judge, reject_mail
 from sync_engine.domain.message_records import (
@@ -91,9 +92,12 @@ class CollectMessages:
     async def retry_parts(self, run: SyncRun, due: DueMessage) -> ProcessedMessage:
         """The message with those of its parked parts that are due, as they are now.
 
-        Raises MessageInterrupted, and ItemGone where the message is gone.
+        Raises MessageInterrupted, and ItemGone where the message or each part of it is gone.
         """
         message = await self._complete_message(run, await self._fetch_message(run, MessageRef(due.message_id)))
+        if not message.parts:
+            # A scanner may be at work on it: nothing is called gone for one answer that lists no part at all.
+            raise ItemGone("the mail is said to have no parts")
         listed = {part.part_path: part for part in message.parts}
         # Those that were tried least come first: where many fail, each has its turn.
         order = sorted(due.due_parts, key=lambda due_part: due_part.attempts)

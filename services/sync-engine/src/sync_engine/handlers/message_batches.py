@@ -19,6 +19,7 @@ from mailroom_common.errors import (
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import FailedMessage, PageUpdate, ParkedReason, ProcessedMessage
+from sync_engine.domain.run_outcomes import SourceNotActive
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Pages
 
@@ -48,6 +49,11 @@ class ProcessedBatch:
     failed: tuple[FailedMessage, ...] = ()
     rowless_ids: frozenset[str] = frozenset()
     interruption: MailroomError | None = None
+
+    @property
+    def parked_count(self) -> int:
+        """Messages of which nothing could be done but to park them, or all that may be stored of them."""
+        return len(self.failed) + sum(message.is_parked_only for message in self.messages)
 
 
 class MessageInterrupted(MailroomError):
@@ -206,7 +212,7 @@ async def _process_alone(
     except ProviderUnavailable as error:
         failed = FailedMessage(ref.message_id, ParkedReason.PROVIDER_UNAVAILABLE, str(error))
         raise MessageUnavailable(failed, retry_after_s=error.retry_after_s) from error
-    except MailroomError:
+    except (MailroomError, SourceNotActive):
         raise
     except Exception as error:
         # Untrusted input finds every bug: one mail that crashes us must not keep the others from being processed.

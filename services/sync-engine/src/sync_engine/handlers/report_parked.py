@@ -32,6 +32,10 @@ class ParkedReporter:
             # Postgres is away; the metric keeps its value until it is back.
             log.warning("parked_report_deferred", reason=str(error))
             return
+        except Exception:  # a metric that cannot be read must not end the syncing of mail
+            # A bug of ours; fetching mail does not depend on it.
+            log.exception("parked_report_failed")
+            return
         # A reason for which nothing is parked any more is no longer reported.
         SYNC_PARKED.clear()
         for (reason, kind), count in counts.items():

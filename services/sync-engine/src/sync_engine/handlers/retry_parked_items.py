@@ -18,7 +18,7 @@ from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.collect_messages import CollectMessages
 from sync_engine.handlers.message_batches import CommitUpdates, MessageRef, MessageUnavailable, ProcessedBatch
 from sync_engine.handlers.observe_messages import ObserveMessages
-from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.handlers.sync_run import SyncRun, TriesInRow
 from sync_engine.ports import Messages
 
 log = get_logger()
@@ -34,12 +34,19 @@ class RetryParkedItems:
         self._commits = commits
 
     async def retry_items(self, run: SyncRun, watch: Watch, items: Sequence[ParkedItem]) -> None:
-        """One at a time, a transaction each: an item that fails must not take another with it."""
+        """One at a time, a transaction each: an item that fails must not take another with it.
+
+        Ends early where the provider fails over one after the other, as the retries of parts do.
+        """
+        tries = TriesInRow()
         for item in items:
+            if tries.has_provider_failed:
+                return
             batch = await self._process_item(run, watch, item)
             if batch.interruption is not None and not isinstance(batch.interruption, MessageUnavailable):
                 raise batch.interruption
             await self._commit_item(run, item, batch)
+            tries.count_try(is_failing=isinstance(batch.interruption, MessageUnavailable))
 
     async def _process_item(self, run: SyncRun, watch: Watch, item: ParkedItem) -> ProcessedBatch:
         if not run.is_observing:

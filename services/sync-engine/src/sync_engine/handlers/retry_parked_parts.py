@@ -20,7 +20,7 @@ from sync_engine.domain.run_planning import is_gone_for_good
 from sync_engine.handlers.collect_messages import CollectMessages, skip_missing_part
 from sync_engine.handlers.message_batches import CommitUpdates, MessageInterrupted
 from sync_engine.handlers.store_parts import describe_error, find_parked_reason
-from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.handlers.sync_run import SyncRun, TriesInRow
 
 log = get_logger()
 
@@ -31,8 +31,15 @@ class RetryParkedParts:
         self._commits = commits
 
     async def retry_parts(self, run: SyncRun, due_messages: Sequence[DueMessage]) -> None:
-        """A transaction for each message, so that one that fails takes no other with it."""
+        """A transaction for each message, so that one that fails takes no other with it.
+
+        Ends early where the provider fails over one after the other: each may hang for half a minute, and the mailbox's
+        new mail waits meanwhile. The next run goes on.
+        """
+        tries = TriesInRow()
         for due in due_messages:
+            if tries.has_provider_failed:
+                return
             interruption: MailroomError | None = None
             try:
                 retried = await self._retry_message(run, due)
@@ -42,6 +49,7 @@ class RetryParkedParts:
                 await self._commits.commit_update(run, PageUpdate(retried=(retried,)))
             if interruption:
                 raise interruption
+            tries.count_try(is_failing=_is_provider_failing(retried))
 
     async def _retry_message(self, run: SyncRun, due: DueMessage) -> ProcessedMessage:
         """With all of its due parts parked again where the message itself cannot be fetched, or its first part is
@@ -62,6 +70,11 @@ class RetryParkedParts:
             if isinstance(error, Throttled):
                 raise MessageInterrupted(processed, error) from error
             return processed
+
+
+def _is_provider_failing(retried: ProcessedMessage) -> bool:
+    reasons = {part.parked_reason for part in retried.parked_parts}
+    return reasons == {ParkedReason.PROVIDER_UNAVAILABLE} and not retried.stored_parts
 
 
 def _park_again(run: SyncRun, item: DuePart, reason: ParkedReason, detail: str) -> ParkedPart | SkippedPart:

@@ -10,6 +10,7 @@ from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import ParkedPart, ParkedReason, SkippedPart, StoredPart
 from sync_engine.domain.parts import find_shown_ids
+from sync_engine.domain.run_outcomes import SourceNotActive
 from sync_engine.domain.untrusted_text import clean_filename
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.sync_run import SyncRun
@@ -108,7 +109,7 @@ def find_parked_reason(error: Exception) -> ParkedReason | None:
         if isinstance(error, error_type):
             return reason
     # Untrusted input finds every bug: one part that crashes us must not keep the others from being stored.
-    return None if isinstance(error, MailroomError) else ParkedReason.CRASHED
+    return None if isinstance(error, MailroomError | SourceNotActive) else ParkedReason.CRASHED
 
 
 def describe_error(error: Exception) -> str:

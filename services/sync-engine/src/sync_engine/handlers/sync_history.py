@@ -1,5 +1,6 @@
 """The run of a mailbox that lists its changes as one history: new mail by the history, old mail by a re-list."""
 
+from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.providers.ports import HISTORY_SCOPE, RELIST_SCOPE
 from sync_engine.domain.watched_folders import LabelWatch
 from sync_engine.handlers.advance_cursor import AdvanceCursor
@@ -20,7 +21,9 @@ class SyncHistory:
         watch = await self._watches.watch_labels(run, refresh=is_full)
 
         async def sync_new_mail() -> None:
-            await self._advance.advance_cursor(run, watch, HISTORY_SCOPE)
+            # Also between two batches of the re-list, whose calls are for old mail.
+            with mark_calls(is_old_mail=False):
+                await self._advance.advance_cursor(run, watch, HISTORY_SCOPE)
 
         # The history first: its first page stores a position that is not older than what the re-list begins with, so
         # that mail which comes during the re-list is in one of the two.

@@ -13,7 +13,7 @@ from sync_engine.domain.run_planning import SyncTimings, is_unannounced
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
-# So many messages in a row over whose parts the provider failed are no messages' own trouble any more.
+# So many messages in a row over which the provider failed are no messages' own trouble any more.
 _MAX_FAILURES_IN_ROW = 3
 
 
@@ -28,6 +28,20 @@ class ProviderFailures:
         self.in_row = self.in_row + 1 if is_failing else 0
         if self.in_row >= _MAX_FAILURES_IN_ROW:
             raise ProviderUnavailable("the provider fails over the parts of one message after the other")
+
+
+@dataclass(slots=True)
+class TriesInRow:
+    """Parked messages that are tried again one after the other, and over how many in a row the provider failed."""
+
+    failed_in_row: int = 0
+
+    def count_try(self, *, is_failing: bool) -> None:
+        self.failed_in_row = self.failed_in_row + 1 if is_failing else 0
+
+    @property
+    def has_provider_failed(self) -> bool:
+        return self.failed_in_row >= _MAX_FAILURES_IN_ROW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +78,8 @@ class SyncRun:
     def add_to_tally(self, update: PageUpdate, committed: CommittedPage) -> None:
         new = [message for message in update.messages if message.message_id in committed.new_message_ids]
         self.tally.new_messages += len(new)
-        self.tally.progress_commits += bool(new or update.leaves_page)
+        has_new = any(not message.is_parked_only for message in new)
+        self.tally.progress_commits += has_new or update.leaves_page
         self.tally.stored_parts += committed.stored_parts
         self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in new)
         self.tally.unannounced_messages += sum(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,7 +11,9 @@ from fake_mailbox import File
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.errors import Rejected
+from mailroom_common.events import DocSourceState
 from sync_engine.adapters.uploads import Housekeeping
+from sync_engine.domain.run_outcomes import NotSyncable
 
 
 @pytest.fixture
@@ -60,6 +63,21 @@ async def test_a_blob_that_a_part_names_stays_whoever_announces_it_again(engine:
     assert await _sweeper(engine, timedelta(days=2)).sweep_once() == 0
     assert engine.stored_blobs() == {event.blob_key}
     assert await engine.read_rows("blob_upload") == []
+
+
+async def test_no_upload_begins_for_a_source_that_is_forgotten(engine: Engine) -> None:
+    """A run under way misses the rows that named what was filed: the sweeper would take that for nobody's."""
+    engine.mailbox.deliver("m1", File())  # type: ignore[attr-defined]
+
+    async def forget(_: str) -> None:
+        await engine.change_behind_its_back(state=DocSourceState.DELETING)
+        await engine.repositories.deletions.forget_source(replace(engine.source, state=DocSourceState.DELETING))
+
+    engine.mailbox.meanwhile["open_part"] = forget
+    outcome = await engine.run_sync()
+    assert isinstance(outcome, NotSyncable)
+    assert await engine.read_rows("blob_upload") == []
+    assert engine.stored_blobs() == set()
 
 
 async def test_an_upload_begun_again_is_young_again(engine: Engine) -> None:

@@ -267,6 +267,18 @@ async def test_what_is_parked_for_a_reason_is_due_at_once_over_all_sources_of_th
     assert sorted(row["doc_source_id"] for row in due) == sorted([*mine, *mine])
 
 
+async def test_what_rests_without_a_time_is_due_at_once_too(bench: Bench, client: httpx.AsyncClient) -> None:
+    """As workers of an older version write it."""
+    source = await _park(bench, "o1", "gone")
+    await bench.pool.execute(
+        "update sync_engine.parked_item set next_attempt_at = null where doc_source_id = $1", source
+    )
+    answer = await client.post(
+        "/parked-items/retry", json={"reason": "gone", "doc_source_id": source}, headers=key("o1")
+    )
+    assert answer.json() == {"messages": 1, "parts": 1}
+
+
 async def test_what_a_worker_tries_just_now_holds_up_no_other_that_is_made_due(
     bench: Bench, client: httpx.AsyncClient
 ) -> None:

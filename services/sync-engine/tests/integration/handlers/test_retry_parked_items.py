@@ -170,6 +170,36 @@ async def test_an_item_that_fails_always_is_tried_daily_for_ever(engine: Engine,
     assert outlook.calls["fetch"] == 0
 
 
+async def test_items_that_hang_one_after_the_other_end_their_retries_and_not_the_run(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.page_size = 50
+    for number in range(10):
+        outlook.deliver(f"m{number}", File())
+        outlook.item_errors[f"m{number}"] = Rejected("400")
+    await engine.complete_run()
+    outlook.item_errors = dict.fromkeys(outlook.item_errors, ProviderUnavailable("no answer within 30 s"))
+    outlook.calls.clear()
+    engine.clock.pass_by(seconds=31)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert outlook.calls["fetch"] == 3
+    outlook.item_errors.clear()
+    engine.clock.pass_by(minutes=6)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert len(await engine.collected_mails()) == 10
+
+
+async def test_what_an_older_version_put_to_rest_for_ever_is_tried_again(engine: Engine, outlook: FakeOutlook) -> None:
+    """Its workers run on beside the migrated tables until the last of them is replaced."""
+    outlook.deliver("bad", File())
+    outlook.item_errors["bad"] = Rejected("400")
+    await engine.complete_run()
+    await engine.pool.execute("update sync_engine.parked_item set next_attempt_at = null")
+    outlook.item_errors.clear()
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["bad"]
+
+
 async def test_a_request_for_all_tries_what_rests_once_more(engine: Engine, outlook: FakeOutlook) -> None:
     await test_an_item_that_fails_always_is_tried_daily_for_ever(engine, outlook)
     del outlook.item_errors["bad"]

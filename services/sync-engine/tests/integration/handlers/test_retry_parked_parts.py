@@ -230,3 +230,48 @@ async def test_a_provider_that_is_down_parks_no_mailbox(engine: Engine, outlook:
     await engine.complete_run()
     assert await parked_reasons(engine) == {}
     assert len(await stored_files(engine)) == 24
+
+
+async def test_parts_that_hang_one_after_the_other_end_their_retries_and_not_the_run(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.page_size = 50
+    for number in range(10):
+        outlook.deliver(f"m{number}", File(filename="a.pdf"))
+    outlook.part_errors["a.pdf"] = ItemGone("404")
+    await engine.complete_run()
+    outlook.part_errors["a.pdf"] = ProviderUnavailable("no answer within 30 s")
+    outlook.calls.clear()
+    engine.clock.pass_by(seconds=31)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert outlook.calls["open_part"] == 3, "each may hang for half a minute, and new mail waits meanwhile"
+    outlook.part_errors.clear()
+    engine.clock.pass_by(minutes=6)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert len(await stored_files(engine)) == 10
+
+
+async def test_one_answer_without_any_part_makes_no_parked_part_gone(engine: Engine, outlook: FakeOutlook) -> None:
+    """A scanner is at work on the mail."""
+    outlook.deliver("m1", File(filename="bad.pdf"))
+    outlook.part_errors["bad.pdf"] = Rejected("400")
+    await engine.complete_run()
+    files, outlook.mails["m1"].files = outlook.mails["m1"].files, []
+    engine.clock.now += RETRY_DELAYS[0]
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert await parked_reasons(engine) == {"bad.pdf": "gone"}
+    outlook.mails["m1"].files, outlook.part_errors = files, {}
+    engine.clock.now += RETRY_DELAYS[1]
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert await stored_files(engine) == ["bad.pdf"]
+
+
+async def test_to_leave_a_page_on_which_all_was_parked_is_no_progress(engine: Engine, outlook: FakeOutlook) -> None:
+    for number in range(4):
+        outlook.deliver(f"m{number}", File(filename="a.pdf"))
+    outlook.part_errors["a.pdf"] = Rejected("400")
+    outlook.errors["page"] = [ProviderUnavailable("503")]
+    await engine.change_source()
+    await engine.pool.execute("update sync_engine.sync_state set failed_attempts = 4")
+    assert isinstance(await engine.run_sync(), RunDeferred)
+    assert (await engine.read_row("sync_state"))["failed_attempts"] == 5

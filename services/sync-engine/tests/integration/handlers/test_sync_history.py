@@ -8,6 +8,7 @@ import pytest
 from fake_mailbox import FakeGmail, File
 from sync_harness import START, Engine, doc_source, open_engine
 
+from mailroom_common.budgets.waiting import is_old_mail
 from mailroom_common.errors import CursorRefused, ProviderUnavailable, Throttled
 from mailroom_common.events import Relist, SyncReason
 from mailroom_common.providers.types import Folder
@@ -60,6 +61,24 @@ async def test_new_mail_does_not_wait_for_a_re_list(engine: Engine, gmail: FakeG
     await engine.complete_run(SyncReason.CONNECT)
     assert order.index("new") < 20, "it came while the first page of the list was under way"
     assert len(await engine.collected_mails()) == 26
+
+
+async def test_only_the_re_list_is_paid_as_old_mail(engine: Engine, gmail: FakeGmail) -> None:
+    gmail.page_size = 30
+    for number in range(25):
+        gmail.deliver(f"old-{number:02}", File())
+    paid: set[tuple[str, bool]] = set()
+
+    def watch_call(name: str) -> None:
+        async def record(_: str) -> None:
+            paid.add((name, is_old_mail()))
+
+        gmail.meanwhile[name] = record
+
+    for name in ("profile", "history", "relist", "fetch"):
+        watch_call(name)
+    await engine.complete_run(SyncReason.CONNECT)
+    assert paid == {("profile", False), ("history", False), ("relist", True), ("fetch", True)}
 
 
 async def test_a_re_list_that_was_cut_off_goes_on_beside_the_history(engine: Engine, gmail: FakeGmail) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import cast
 
+import pytest
 from prometheus_client import REGISTRY
 
 from mailroom_common.errors import Unavailable
@@ -11,12 +12,13 @@ from sync_engine.ports import ParkedItems
 
 
 class Counts:
-    def __init__(self) -> None:
-        self.counts: dict[tuple[str, str], int] | None = {}
+    def __init__(self, error: Exception | None = None) -> None:
+        self.counts: dict[tuple[str, str], int] = {}
+        self.error = error
 
     async def count_by_reason(self) -> Mapping[tuple[str, str], int]:
-        if self.counts is None:
-            raise Unavailable("Postgres")
+        if self.error:
+            raise self.error
         return self.counts
 
 
@@ -35,7 +37,6 @@ async def test_a_reason_is_reported_as_long_as_something_is_parked_for_it() -> N
     assert (read_metric("crashed", "part"), read_metric("gone", "message")) == (2, None)
 
 
-async def test_a_database_that_is_away_ends_no_reports() -> None:
-    source = Counts()
-    source.counts = None
-    await ParkedReporter(cast("ParkedItems", source)).report_parked()
+@pytest.mark.parametrize("error", [Unavailable("Postgres is away"), ValueError("a bug of ours")])
+async def test_a_count_that_fails_ends_no_reports_and_so_no_worker(error: Exception) -> None:
+    await ParkedReporter(cast("ParkedItems", Counts(error))).report_parked()
