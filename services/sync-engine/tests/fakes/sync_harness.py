@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import asyncpg
+from fake_containers import FakeContainers
 from fake_mailbox import NOON, FakeClock, FakeGmail, FakeMailbox, FakeOutlook
 
 from mailroom_common.blobs.folder import open_folder
@@ -78,6 +79,7 @@ class Engine:
     mailbox: FakeMailbox
     clock: FakeClock
     source: DocSource
+    containers: FakeContainers
     timings: SyncTimings = field(default_factory=SyncTimings)
     provider: MailReader | None = None  # instead of the fake mailbox
 
@@ -88,6 +90,7 @@ class Engine:
             providers=providers,
             repositories=self.repositories,
             blobs=self.blobs,
+            containers=self.containers,
             clock=self.clock,
             timings=self.timings,
         )
@@ -183,4 +186,5 @@ async def open_engine(
             mailbox=mailbox or default,
             clock=clock,
             source=source,
+            containers=FakeContainers(blob_folder.parent),
         )

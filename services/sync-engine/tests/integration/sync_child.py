@@ -124,6 +124,7 @@ async def main(database_url: str, blobs: str, doc_source_id: str, provider: str,
                 states=DyingStates(engine, countdown),
             ),
             blobs=DyingBlobs(engine.blobs, countdown),
+            containers=engine.containers,
             clock=engine.clock,
             timings=engine.timings,
         )

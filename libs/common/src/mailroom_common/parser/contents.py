@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -62,7 +62,7 @@ class ContentStream:
         self._total_bytes = 0
         self.last_message: Any = None  # untrusted JSON: what ended the contents
 
-    async def read_contents(self) -> AsyncIterator[Content]:
+    async def read_contents(self) -> AsyncGenerator[Content, None]:
         number = 0
         message = await self._receive_message()
         while isinstance(message, dict) and "content" in message:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -181,7 +181,7 @@ class DocumentParser:
         """
         return await self._process.run_reader(function, source, arguments=arguments, limits=limits or self._limits)
 
-    async def read_contents(
+    def read_contents(
         self,
         function: str,
         source: Path | bytes,
@@ -189,19 +189,18 @@ class DocumentParser:
         arguments: Mapping[str, JSON] | None = None,
         limits: ParserLimits | None = None,
         bounds: ContentBounds | None = None,
-    ) -> AsyncIterator[Content]:
+    ) -> AsyncGenerator[Content, None]:
         """What the reader `module:function` takes out of a file, one content after the other.
 
         Raises, after the contents that came before it: as `run_reader`.
         """
-        async for content in self._process.read_contents(
+        return self._process.read_contents(
             function,
             source,
             arguments=arguments,
             limits=limits or self._limits,
             bounds=bounds or ContentBounds(),
-        ):
-            yield content
+        )
 
 
 async def _end_started_process(starting: asyncio.Task[ParserProcess] | None) -> None:

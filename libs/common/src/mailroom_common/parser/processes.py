@@ -7,7 +7,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -232,7 +232,7 @@ class ParserProcess:
         arguments: Mapping[str, JSON] | None = None,
         limits: ParserLimits,
         bounds: ContentBounds,
-    ) -> AsyncIterator[Content]:
+    ) -> AsyncGenerator[Content, None]:
         request = await _build_request(function, source, arguments, limits, streams_contents=True)
         stream = ContentStream(self._answers, self._end_on_failure, limits, bounds)
         with _count_file():

@@ -118,7 +118,7 @@ def may_be_document(part: Part) -> bool:
 
 
 def skip_reason_by_content(part: Part, content: ContentKind, *, shown_ids: frozenset[str]) -> SkipReason | None:
-    """By the kind of the first bytes, of what is no container. None: the part is stored. `shown_ids`: see find_shown_ids.
+    """By the first bytes of what is no container. None: the part is stored. `shown_ids`: see find_shown_ids.
 
     A PDF is stored wherever it stands: some programs send every document inline, and none sends a logo as PDF.
     """

@@ -22,14 +22,14 @@ from sync_engine.handlers.message_batches import MessageInterrupted, MessageRef,
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.store_parts import StoreParts
 from sync_engine.handlers.sync_run import SyncRun
-from sync_engine.ports import Uploads
+from sync_engine.ports import ContainerOpener, Uploads
 
 
 class CollectMessages:
     """Writes nothing but blobs and their announcements: the rows are the caller's to commit."""
 
-    def __init__(self, blobs: BlobStore, uploads: Uploads, *, max_concurrent: int) -> None:
-        self._parts = StoreParts(StorePart(blobs, uploads))
+    def __init__(self, blobs: BlobStore, uploads: Uploads, containers: ContainerOpener, *, max_concurrent: int) -> None:
+        self._parts = StoreParts(StorePart(blobs, uploads, containers))
         self._max_concurrent = max_concurrent
 
     async def collect_messages(self, run: SyncRun, watch: Watch, refs: Sequence[MessageRef]) -> ProcessedBatch:
@@ -105,12 +105,14 @@ class CollectMessages:
         results = await self._parts.store_parts(run, message, wanted, rejection=_reject_message(run, message))
         tried = tuple(part for part in results.parts if not _is_untried(part))
         missing = tuple(skip_missing_part(item.part) for item in order if item.part.part_path not in listed)
+        kept = {part.part_path for part in results.parts}
         processed = ProcessedMessage(
             summary=clean_summary(message.summary),
             state=MessageState.OPEN,
             folder_id=due.folder_id,
             folder=due.folder,
             parts=tried + missing,
+            opened_part_paths=tuple(part.part_path for part in wanted if part.part_path not in kept),
         )
         if results.interruption:
             raise MessageInterrupted(processed, results.interruption)

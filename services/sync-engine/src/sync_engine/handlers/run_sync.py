@@ -44,7 +44,7 @@ from sync_engine.handlers.sync_history import SyncHistory
 from sync_engine.handlers.sync_modified import SyncModified
 from sync_engine.handlers.sync_run import SyncRun, build_mailbox
 from sync_engine.handlers.watch_mailbox import WatchMailbox
-from sync_engine.ports import Repositories
+from sync_engine.ports import ContainerOpener, Repositories
 
 log = get_logger()
 
@@ -72,6 +72,7 @@ class RunSync:
         providers: Mapping[str, MailReader],
         repositories: Repositories,
         blobs: BlobStore,
+        containers: ContainerOpener,
         clock: Callable[[], datetime],
         timings: SyncTimings,
         max_concurrent_messages: int = 3,
@@ -83,7 +84,7 @@ class RunSync:
         self._clock = clock
         self._timings = timings
         cursors, messages = repositories.cursors, repositories.messages
-        collect = CollectMessages(blobs, repositories.uploads, max_concurrent=max_concurrent_messages)
+        collect = CollectMessages(blobs, repositories.uploads, containers, max_concurrent=max_concurrent_messages)
         observe = ObserveMessages(clock, max_concurrent=max_concurrent_messages)
         changes = ProcessChanges(messages, collect, observe)
         commits = CommitUpdates(repositories.pages, clock)

@@ -10,6 +10,7 @@ from typing import Any
 
 from pyasn1.codec.ber import decoder
 from pyasn1.error import PyAsn1Error
+from pyasn1.type import namedtype, tag, univ
 from pyasn1_modules import rfc5652
 
 from mailroom_common.providers.untrusted_text import read_filename
@@ -24,12 +25,28 @@ from sync_engine.readers.contained import (
 )
 from sync_engine.readers.mime import is_mime_entity, open_message
 
-_ENCRYPTED_TYPES = (rfc5652.id_envelopedData, rfc5652.id_encryptedData)
+# PKCS #7 numbers its types: signed data is 2.
+_TYPE = re.compile(rb"\x2a\x86\x48\x86\xf7\x0d\x01\x07(.)", re.DOTALL)
+_TYPE_WITHIN_BYTES = 32
+_ENCRYPTED_TYPES = (b"\x03", b"\x04", b"\x06")
 _ARMOUR = re.compile(rb"-----BEGIN [A-Z0-9 ]+-----(.*?)-----END", re.DOTALL)
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=\s]+")
 _BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
 _ONLY_FILE = "0"
 _ENDING = ".p7m"
+
+
+class _SignedContent(univ.Sequence):  # type: ignore[misc]  # pyasn1 has no types
+    """`ContentInfo` of RFC 5652 whose content is signed data. Read in one go: pyasn1 gives an element of any type
+    without the ends of what is in it, where lengths were left open."""
+
+    componentType = namedtype.NamedTypes(  # noqa: N815  # pyasn1's name
+        namedtype.NamedType("contentType", univ.ObjectIdentifier()),
+        namedtype.NamedType(
+            "content",
+            rfc5652.SignedData().subtype(explicitTag=tag.Tag(tag.tagClassContext, tag.tagFormatConstructed, 0)),
+        ),
+    )
 
 
 def open_smime(content: bytes, filename: str | None) -> OpenedContainer:
@@ -67,19 +84,17 @@ def _complete_headers(content: bytes) -> bytes:
 
 def _read_signed_content(content: bytes) -> bytes:
     """Raises NoContainer where the signature is of something that lies elsewhere."""
-    info = _decode(content, rfc5652.ContentInfo())
-    if info["contentType"] in _ENCRYPTED_TYPES:
+    kind = _TYPE.search(content[:_TYPE_WITHIN_BYTES])
+    if kind and kind[1] in _ENCRYPTED_TYPES:
         raise UnreadableContainer(ContainerProblem.ENCRYPTED)
-    if info["contentType"] != rfc5652.id_signedData:
-        raise UnreadableContainer(ContainerProblem.BROKEN)
-    signed = _decode(bytes(info["content"]), rfc5652.SignedData())["encapContentInfo"]["eContent"]
+    signed = _decode(content)["content"]["encapContentInfo"]["eContent"]
     if not signed.isValue:
         raise NoContainer(SkipReason.SIGNATURE)
     return bytes(signed)
 
 
-def _decode(content: bytes, kind: Any) -> Any:  # Any: pyasn1 has no types
+def _decode(content: bytes) -> Any:  # Any: pyasn1 has no types
     try:
-        return decoder.decode(content, asn1Spec=kind)[0]
+        return decoder.decode(content, asn1Spec=_SignedContent())[0]
     except (PyAsn1Error, ValueError, TypeError, IndexError, KeyError, AttributeError, OverflowError) as error:
         raise UnreadableContainer(ContainerProblem.BROKEN) from error

@@ -1,7 +1,7 @@
 """The reader that the parser process is asked for: a container, taken apart into files that are documents and others.
 
-Containers in it are opened in their turn. A file is judged by the rules of the parts of a mail; what cannot be opened is
-given as a file itself, so that a person sees it.
+Containers in it are opened in their turn. A file is judged by the rules of the parts of a mail; what cannot be opened
+is given as a file itself, so that a person sees it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Mails, by the standard library's parser: the tree of parts, and the names of files in every form that mails write them.
+"""Mails, by the standard library's parser: the tree of parts, and names of files in every form that mails have them in.
 
-The library's old policy (`compat32`) takes a mail apart best: it finds boundaries that are not quoted as they should be.
+The library's old policy (`compat32`) takes a mail apart best: it finds boundaries that are not quoted as they should.
 Names are decoded here: it gives them with RFC 2231 pieces joined, and leaves encoded words and raw bytes to its caller.
 """
 

@@ -1,7 +1,7 @@
 """TNEF, as Outlook wraps attachments in a `winmail.dat`.
 
-A signature and a key, then attributes: level, id, length, bytes, checksum. An attachment begins with its rendering data;
-its MAPI properties lie in an attribute of their own. Checksums are not looked at: mails are forwarded with wrong ones.
+A signature and a key, then attributes: level, id, length, bytes, checksum. An attachment begins with its rendering
+data; its MAPI properties lie in an attribute of their own. Checksums are not looked at: some programs write wrong ones.
 Source: [MS-OXTNEF] 2.1, [MS-OXCMSG] 2.2.2.
 """
 

@@ -1,6 +1,7 @@
-"""Zip archives: what a bomb would unpack to is bounded before it is read, and an entry is read as far as it is needed."""
+"""Zip archives: what a bomb would unpack to is bounded before it is read; an entry is read as far as it is needed."""
 
 import io
+import lzma
 import struct
 import zipfile
 import zlib
@@ -21,7 +22,7 @@ _MAC_FOLDER = "__MACOSX/"  # what macOS adds beside each file
 # zipfile passes on what the libraries beneath it raise, and NotImplementedError for methods that it does not know.
 _ERRORS = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError),
-    *(IndexError, OverflowError, UnicodeError, struct.error),
+    *(IndexError, OverflowError, UnicodeError, struct.error, lzma.LZMAError),
 )
 
 T = TypeVar("T")

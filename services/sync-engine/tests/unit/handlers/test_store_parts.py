@@ -31,7 +31,7 @@ from sync_engine.handlers.message_batches import MessageInterrupted
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.store_parts import StoreParts, park_part
 from sync_engine.handlers.sync_run import SyncRun, build_mailbox
-from sync_engine.ports import Uploads
+from sync_engine.ports import ContainerOpener, Uploads
 
 CALLS_OF_A_RUN = 294  # attachments.get of 20 units, of a quota of 5,880
 PARTS = [
@@ -47,17 +47,20 @@ class BudgetedStorePart:
     def __init__(self) -> None:
         self.left = CALLS_OF_A_RUN
 
-    async def store_part(self, _run: SyncRun, _message: Message, part: Part, **_judgement: object) -> SkippedPart:
+    async def store_part(
+        self, _run: SyncRun, _message: Message, part: Part, **_judgement: object
+    ) -> tuple[SkippedPart]:
         if not self.left:
             raise Throttled("the quota is used up")
         self.left -= 1
-        return SkippedPart(
+        skipped = SkippedPart(
             part_path=part.part_path,
             filename=part.filename,
             content_type=part.content_type,
             size_bytes=part.size_bytes,
             skip_reason="not_a_document",
         )
+        return (skipped,)
 
 
 class OneMessage:
@@ -116,7 +119,7 @@ async def test_nothing_of_a_body_is_kept_once_its_mail_is_done() -> None:
     picture = replace(PARTS[0], filename="a.png", content_type="image/png", content_id="shown")
     references = sys.getrefcount(html)
     provider = cast("MailReader", OnePicture())
-    store_parts = StoreParts(StorePart(cast("BlobStore", None), cast("Uploads", None)))
+    store_parts = StoreParts(StorePart(cast("BlobStore", None), cast("Uploads", None), cast("ContainerOpener", None)))
     results = await store_parts.store_parts(
         replace(sync_run(), provider=provider), message, [picture, picture], rejection=None
     )
@@ -127,7 +130,9 @@ async def test_nothing_of_a_body_is_kept_once_its_mail_is_done() -> None:
 async def test_parked_parts_that_turn_out_to_be_no_documents_are_kept_when_a_throttle_ends_their_retry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    collect = CollectMessages(cast("BlobStore", None), cast("Uploads", None), max_concurrent=1)
+    collect = CollectMessages(
+        cast("BlobStore", None), cast("Uploads", None), cast("ContainerOpener", None), max_concurrent=1
+    )
     monkeypatch.setattr(collect, "_parts", StoreParts(cast("StorePart", BudgetedStorePart())))
     with pytest.raises(MessageInterrupted) as interrupted:
         await collect.retry_parts(sync_run(), due_message())
