@@ -178,9 +178,11 @@ class ContainerOpener(Protocol):
         ...
 
     def read_contents(
-        self, kind: ContainerKind, file: Path, filename: str | None
+        self, kind: ContainerKind, file: Path, *, filename: str | None, position: str | None
     ) -> AsyncGenerator[ContainedPart, None]:
-        """Raises, after what could be taken out: UnreadableFile, ParserLimitReached, ParserCrashed; and Unavailable
+        """With a `position`: of the attached mail that stands there in the mail that the file is.
+
+        Raises, after what could be taken out: UnreadableFile, ParserLimitReached, ParserCrashed; and Unavailable
         where there is no process to read it."""
         ...
 

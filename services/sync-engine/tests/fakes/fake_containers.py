@@ -29,10 +29,11 @@ class FakeContainers:
             file.unlink()
 
     async def read_contents(
-        self, kind: ContainerKind, file: Path, filename: str | None
+        self, kind: ContainerKind, file: Path, *, filename: str | None, position: str | None
     ) -> AsyncGenerator[ContainedPart, None]:
         with file.open("rb") as opened:
-            for description, chunks in read_container(opened, {"kind": kind, "filename": filename}):
+            arguments = {"kind": kind, "filename": filename, "position": position}
+            for description, chunks in read_container(opened, arguments):
                 yield build_contained_part(Content(description, _iterate(chunks)))
         if self.failure:
             raise self.failure

@@ -1,110 +1,26 @@
 """The run with the real clients, over HTTP, at the sandbox's providers: what is collected, and in how many calls."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from fake_mailbox import PDF, FakeClock
-from sync_harness import Engine, doc_source, open_engine
+from fake_mailbox import PDF
+from http_site import HTTPSite, open_http_site
 
 from mailroom_common.events import SyncReason
-from mailroom_common.providers.http import BaseURL, open_client
-from mailroom_common.providers.quota import Quota
-from mailroom_common.providers.types import Mailbox
-from mailroom_common.settings import ProviderSettings, load_settings
-from mailroom_gmail.mail import GmailMail
-from mailroom_gmail.settings import GmailSettings
-from mailroom_outlook.mail import GraphMail
-from mailroom_outlook.settings import OutlookSettings
-from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, sign_in_gmail_user, sign_in_outlook_user
-from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
-
-
-@dataclass(frozen=True, slots=True)
-class OneToken:
-    access_token: str
-
-    async def get_access_token(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
-        return self.access_token
-
-
-class RealClock(FakeClock):
-    def __call__(self) -> datetime:
-        return datetime.now(UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    sandbox: RunningProviders
-    engine: Engine
-
-    @property
-    def address(self) -> str:
-        return self.engine.source.address or ""
-
-    async def deliver(
-        self,
-        subject: str = "Invoice 17",
-        *,
-        folder: str | None = None,
-        is_inline: bool = False,
-        files: int = 1,
-    ) -> str:
-        mail = EmailMessage()
-        mail["From"], mail["To"], mail["Subject"] = "billing@supplier.example", self.address, subject
-        mail["Message-ID"] = f"<{uuid4()}@supplier.example>"
-        mail.set_content("The document is attached.")
-        disposition = "inline" if is_inline else "attachment"
-        for number in range(files):
-            name = f"invoice-{number}.pdf"
-            mail.add_attachment(PDF, "application", "pdf", filename=name, disposition=disposition)
-        (message_id,) = await self.sandbox.control.deliver_mail(mail.as_bytes(), self.address, folder=folder)
-        return message_id
-
-    async def calls_of(self, *reasons: SyncReason) -> list[str]:
-        """The run's calls, each by the last piece of its path."""
-        await self.sandbox.control.forget_calls()
-        await self.engine.complete_run(*reasons)
-        return [str(call["path"]).rpartition("/")[2] for call in await self.sandbox.control.list_calls(self.address)]
 
 
 @pytest.fixture(params=["outlook", "gmail"])
 async def site(
     request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Site]:
-    provider = request.param
-    address = OUTLOOK if provider == "outlook" else GMAIL
-    source = replace(
-        doc_source(provider), address=address, provider_user_id=None, start_at=datetime.now(UTC) - timedelta(minutes=5)
-    )
-    async with running_providers(tmp_path / "providers") as sandbox:
-        await sandbox.control.find_or_create_mailbox(provider, address, "Ada Accounts")
-        person = await (sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user)(sandbox)
-        for name, value in sandbox.mailroom_environment().items():
-            monkeypatch.setenv(name, value)
-        settings = load_settings(ProviderSettings)
-        token = OneToken(person.tokens["access_token"])
-        async with (
-            open_client(settings, timeout_s=20) as http,
-            open_engine(postgres_url, tmp_path / "blobs", source) as engine,
-        ):
-            if provider == "outlook":
-                engine.provider = GraphMail(
-                    http, BaseURL(load_settings(OutlookSettings).graph_url), token, Quota(slots=4)
-                )
-            else:
-                engine.provider = GmailMail(
-                    http, BaseURL(load_settings(GmailSettings).gmail_url), token, Quota(slots=8)
-                )
-            engine.clock = RealClock()
-            yield Site(sandbox, engine)
+) -> AsyncIterator[HTTPSite]:
+    async with open_http_site(request.param, postgres_url, tmp_path, monkeypatch) as opened:
+        yield opened
 
 
-async def test_mail_from_before_and_after_the_first_sync_is_collected_once(site: Site) -> None:
+async def test_mail_from_before_and_after_the_first_sync_is_collected_once(site: HTTPSite) -> None:
     expected = [await site.deliver(), await site.deliver()]
     await site.engine.complete_run(SyncReason.CONNECT)
     expected.append(await site.deliver())
@@ -117,13 +33,13 @@ async def test_mail_from_before_and_after_the_first_sync_is_collected_once(site:
     }
 
 
-async def test_a_woken_mailbox_with_nothing_new_costs_one_call(site: Site) -> None:
+async def test_a_woken_mailbox_with_nothing_new_costs_one_call(site: HTTPSite) -> None:
     await site.deliver()
     await site.engine.complete_run(SyncReason.CONNECT)
     assert len(await site.calls_of(SyncReason.NOTIFICATION)) == 1
 
 
-async def test_a_new_mail_costs_its_files_and_its_share_of_a_list(site: Site) -> None:
+async def test_a_new_mail_costs_its_files_and_its_share_of_a_list(site: HTTPSite) -> None:
     """Graph: the list brings the parts along. Gmail: the history, and the message, which brings small files along."""
     await site.engine.complete_run(SyncReason.CONNECT)
     for files in (0, 1, 3):
@@ -133,7 +49,7 @@ async def test_a_new_mail_costs_its_files_and_its_share_of_a_list(site: Site) ->
     assert len(await site.engine.read_attachments()) == 4
 
 
-async def test_an_inline_document_is_found_though_graph_says_no_attachments(site: Site) -> None:
+async def test_an_inline_document_is_found_though_graph_says_no_attachments(site: HTTPSite) -> None:
     message_id = await site.deliver("Facture 12", is_inline=True)
     await site.engine.complete_run(SyncReason.CONNECT)
     assert await site.engine.collected_mails() == [message_id]
@@ -149,7 +65,7 @@ _ODD_MAILS = [
 ]
 
 
-async def test_no_document_is_lost_to_a_guess_on_weak_signs(site: Site) -> None:
+async def test_no_document_is_lost_to_a_guess_on_weak_signs(site: HTTPSite) -> None:
     """A group's address, an inline PDF under a plain subject, senders named like a daemon, a PDF called Word."""
     expected = []
     for subject, sender, disposition, content_type, filename, headers in _ODD_MAILS:
@@ -166,7 +82,7 @@ async def test_no_document_is_lost_to_a_guess_on_weak_signs(site: Site) -> None:
     assert await site.engine.collected_mails() == sorted(expected)
 
 
-async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: Site) -> None:
+async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: HTTPSite) -> None:
     await site.engine.complete_run(SyncReason.CONNECT)
     is_outlook = site.engine.source.provider == "outlook"
     message_id = await site.deliver(folder="junkemail" if is_outlook else "SPAM")
@@ -177,7 +93,7 @@ async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: Site) 
     assert await site.engine.collected_mails() == [message_id]
 
 
-async def test_a_provider_that_now_and_then_throttles_only_slows_the_mailbox(site: Site) -> None:
+async def test_a_provider_that_now_and_then_throttles_only_slows_the_mailbox(site: HTTPSite) -> None:
     """As steps.md of the sample `throttled-now-and-then` has it, with more refusals and a shorter wait."""
     await site.engine.complete_run(SyncReason.CONNECT)
     await site.sandbox.control.set_fault("unavailable", mailbox=site.address, status=429, retry_after="0.05", share=0.2)
@@ -191,7 +107,7 @@ async def test_a_provider_that_now_and_then_throttles_only_slows_the_mailbox(sit
     assert statuses.count(429) >= 3
 
 
-async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twice(site: Site) -> None:
+async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twice(site: HTTPSite) -> None:
     expected = [await site.deliver()]
     await site.engine.complete_run(SyncReason.CONNECT)
     await site.sandbox.control.refuse_cursors(site.address)

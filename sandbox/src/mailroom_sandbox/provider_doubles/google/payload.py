@@ -10,8 +10,15 @@ INLINE_TEXT_BYTES = 32 * 1024
 INLINE_FILE_BYTES = 512
 
 
+# A mail that has this header is shown as Gmail shows some: its attached mails by their parts alone, without an id.
+SPLIT_MESSAGES_HEADER = "x-sandbox-attached-mails-without-id"
+
+AttachmentIds = Callable[[mime.MimePart], str | None]
+
+
 def build_payload(root: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
-    return _build_part_json(root, attachment_id)
+    splits_messages = root.read_header(SPLIT_MESSAGES_HEADER) is not None
+    return _build_part_json(root, lambda part: None if splits_messages and part.is_message else attachment_id(part))
 
 
 def list_headers(root: mime.MimePart, only: Iterable[str] = ()) -> list[dict[str, str]]:
@@ -31,7 +38,7 @@ def encode_base64url(content: bytes) -> str:
     return text.rstrip("=") if len(content) % 2 else text
 
 
-def _build_part_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
+def _build_part_json(part: mime.MimePart, attachment_id: AttachmentIds) -> dict[str, object]:
     shown: dict[str, object] = {
         "partId": part.part_id,
         "mimeType": part.content_type,
@@ -44,11 +51,12 @@ def _build_part_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart
     return shown
 
 
-def _body_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
+def _body_json(part: mime.MimePart, attachment_id: AttachmentIds) -> dict[str, object]:
     size = len(part.content)
     if part.is_multipart or not size:
         return {"size": size}
     limit = INLINE_FILE_BYTES if part.filename or not part.content_type.startswith("text/") else INLINE_TEXT_BYTES
     if size <= limit and not part.is_message:
         return {"size": size, "data": encode_base64url(part.content)}
-    return {"attachmentId": attachment_id(part), "size": size}
+    found = attachment_id(part)
+    return {"size": 0} if found is None else {"attachmentId": found, "size": size}

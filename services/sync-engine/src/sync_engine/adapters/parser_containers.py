@@ -46,9 +46,9 @@ class ParserContainers:
                 file.unlink(missing_ok=True)
 
     async def read_contents(
-        self, kind: ContainerKind, file: Path, filename: str | None
+        self, kind: ContainerKind, file: Path, *, filename: str | None, position: str | None
     ) -> AsyncGenerator[ContainedPart, None]:
-        arguments = {"kind": kind.value, "filename": filename}
+        arguments = {"kind": kind.value, "filename": filename, "position": position}
         async with (
             self._pool.open_document() as parser,
             aclosing(parser.read_contents(_READER, file, arguments=arguments)) as contents,

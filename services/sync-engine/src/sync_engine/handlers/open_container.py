@@ -40,7 +40,9 @@ class OpenContainer:
         """
         results: list[StoredPart | SkippedPart] = []
         try:
-            async with aclosing(self._containers.read_contents(kind, file, part.filename)) as contents:
+            position = part.part_path if part.is_within_source else None
+            reading = self._containers.read_contents(kind, file, filename=part.filename, position=position)
+            async with aclosing(reading) as contents:
                 async for contained in contents:
                     taken = await self._take_content(run, message_id, part, contained, rejected_reason)
                     # One by one: what was taken before a failure is kept.

@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 from mailroom_common.blobs import BlobStore
 from mailroom_common.providers.types import Message, Part
 from mailroom_common.providers.untrusted_text import clean_text
-from sync_engine.domain.content import HEAD_BYTES, detect_content_kind, find_stored_type
+from sync_engine.domain.content import HEAD_BYTES, ContainerKind, detect_content_kind, find_stored_type
 from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON, MailRejection, lets_bytes_decide
 from sync_engine.domain.message_records import SkippedPart, StoredPart
 from sync_engine.domain.parts import (
@@ -53,7 +53,7 @@ class StorePart:
             async with run.provider.open_part(run.mailbox, message_id, part) as chunks:
                 head = await _read_head(chunks)
                 content = detect_content_kind(head)
-                container = find_container_kind(part, content)
+                container = ContainerKind.MESSAGE if part.is_within_source else find_container_kind(part, content)
                 if container is None:
                     # Leaving here abandons the rest of the part: its first bytes were enough.
                     if reason := skip_reason_by_content(part, content, shown_ids=shown_ids):

@@ -68,9 +68,18 @@ def read_container(file: BinaryIO, arguments: Mapping[str, Any]) -> Contents:
     kind = ContainerKind(arguments["kind"])
     try:
         opened = _open_container(kind, file.read(), arguments["filename"])
+        if arguments["position"] is not None:
+            opened = _open_nested(opened, arguments["position"])
         yield from _ContainerWalk().read_files(opened, _Place("", (kind,)))
     except NoContainer as error:
         yield {"path": "", "via": [], "skip_reason": error.skip_reason}, ()
+
+
+def _open_nested(opened: OpenedContainer, position: str) -> OpenedContainer:
+    for file in opened.files:
+        if file.position == position and file.open_nested:
+            return file.open_nested()
+    raise UnreadableContainer(ContainerProblem.BROKEN)
 
 
 def _open_container(kind: ContainerKind, content: bytes, filename: str | None) -> OpenedContainer:

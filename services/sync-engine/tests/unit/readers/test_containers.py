@@ -30,11 +30,13 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 class Found:
     """What was read of a container, and how it ended."""
 
-    def __init__(self, kind: ContainerKind, content: bytes, filename: str | None = None) -> None:
+    def __init__(self, kind: ContainerKind, content: bytes, position: str | None = None) -> None:
         self.contents: list[tuple[Mapping[str, Any], bytes]] = []
         self.problem: ContainerProblem | None = None
         try:
-            for description, chunks in read_container(io.BytesIO(content), {"kind": kind, "filename": filename}):
+            for description, chunks in read_container(
+                io.BytesIO(content), {"kind": kind, "filename": None, "position": position}
+            ):
                 assert isinstance(description, Mapping)
                 self.contents.append((description, b"".join(chunks)))
         except UnreadableContainer as error:
@@ -158,3 +160,11 @@ def test_a_mail_of_more_files_than_are_taken_is_a_limit() -> None:
 def test_a_name_that_is_a_path_stays_a_name() -> None:
     found = Found(ContainerKind.ZIP, make_zip({"../../etc/passwd.pdf": PDF}))
     assert found.kinds == {"0": "pdf"}
+
+
+def test_an_attached_mail_is_found_by_its_place_in_the_source_of_the_whole_mail() -> None:
+    inner = make_mail(make_file(PDF, "a.pdf"))
+    whole = make_mail(make_file(PDF, "beside.pdf"), make_forward(inner))
+    found = Found(ContainerKind.MESSAGE, whole, position="2")
+    assert (found.kinds, found.contents[0][0]["via"]) == ({"1": "pdf"}, ["message"])
+    assert Found(ContainerKind.MESSAGE, whole, position="7").problem is ContainerProblem.BROKEN

@@ -1,0 +1,104 @@
+"""A sync engine with the real clients, over HTTP, at the sandbox's providers."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from email.message import EmailMessage
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from fake_mailbox import PDF, FakeClock
+from sync_harness import Engine, doc_source, open_engine
+
+from mailroom_common.events import SyncReason
+from mailroom_common.providers.http import BaseURL, open_client
+from mailroom_common.providers.quota import Quota
+from mailroom_common.providers.types import Mailbox
+from mailroom_common.settings import ProviderSettings, load_settings
+from mailroom_gmail.mail import GmailMail
+from mailroom_gmail.settings import GmailSettings
+from mailroom_outlook.mail import GraphMail
+from mailroom_outlook.settings import OutlookSettings
+from mailroom_sandbox.testkit.mailbox_users import GMAIL, OUTLOOK, sign_in_gmail_user, sign_in_outlook_user
+from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
+
+
+@dataclass(frozen=True, slots=True)
+class OneToken:
+    access_token: str
+
+    async def get_access_token(self, mailbox: Mailbox, *, rejected: str | None = None) -> str:
+        return self.access_token
+
+
+class RealClock(FakeClock):
+    def __call__(self) -> datetime:
+        return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class HTTPSite:
+    sandbox: RunningProviders
+    engine: Engine
+
+    @property
+    def address(self) -> str:
+        return self.engine.source.address or ""
+
+    async def deliver(
+        self,
+        subject: str = "Invoice 17",
+        *,
+        folder: str | None = None,
+        is_inline: bool = False,
+        files: int = 1,
+    ) -> str:
+        mail = EmailMessage()
+        mail["From"], mail["To"], mail["Subject"] = "billing@supplier.example", self.address, subject
+        mail["Message-ID"] = f"<{uuid4()}@supplier.example>"
+        mail.set_content("The document is attached.")
+        disposition = "inline" if is_inline else "attachment"
+        for number in range(files):
+            name = f"invoice-{number}.pdf"
+            mail.add_attachment(PDF, "application", "pdf", filename=name, disposition=disposition)
+        (message_id,) = await self.sandbox.control.deliver_mail(mail.as_bytes(), self.address, folder=folder)
+        return message_id
+
+    async def calls_of(self, *reasons: SyncReason) -> list[str]:
+        """The run's calls, each by the last piece of its path."""
+        await self.sandbox.control.forget_calls()
+        await self.engine.complete_run(*reasons)
+        return [str(call["path"]).rpartition("/")[2] for call in await self.sandbox.control.list_calls(self.address)]
+
+
+@asynccontextmanager
+async def open_http_site(
+    provider: str, database_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[HTTPSite]:
+    address = OUTLOOK if provider == "outlook" else GMAIL
+    source = replace(
+        doc_source(provider), address=address, provider_user_id=None, start_at=datetime.now(UTC) - timedelta(minutes=5)
+    )
+    async with running_providers(folder / "providers") as sandbox:
+        await sandbox.control.find_or_create_mailbox(provider, address, "Ada Accounts")
+        person = await (sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user)(sandbox)
+        for name, value in sandbox.mailroom_environment().items():
+            monkeypatch.setenv(name, value)
+        settings = load_settings(ProviderSettings)
+        token = OneToken(person.tokens["access_token"])
+        async with (
+            open_client(settings, timeout_s=20) as http,
+            open_engine(database_url, folder / "blobs", source) as engine,
+        ):
+            if provider == "outlook":
+                engine.provider = GraphMail(
+                    http, BaseURL(load_settings(OutlookSettings).graph_url), token, Quota(slots=4)
+                )
+            else:
+                engine.provider = GmailMail(
+                    http, BaseURL(load_settings(GmailSettings).gmail_url), token, Quota(slots=8)
+                )
+            engine.clock = RealClock()
+            yield HTTPSite(sandbox, engine)
