@@ -2,8 +2,8 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -58,10 +58,18 @@ class ParserContainers:
 
 
 async def _write_file(file: Path, chunks: AsyncIterator[bytes]) -> None:
-    try:
-        with file.open("xb") as spooled:  # opening is no more than a look-up; writing is in a thread
-            async for chunk in chunks:
+    with _disk_errors():
+        spooled = file.open("xb", buffering=0)
+    with spooled:
+        async for chunk in chunks:
+            with _disk_errors():
                 await asyncio.to_thread(spooled.write, chunk)
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         raise Unavailable(f"a container could not be kept in the scratch folder: {error.strerror}") from error
 

@@ -27,7 +27,8 @@ class SkipReason(StrEnum):
     CALENDAR_OR_CARD = "calendar_or_card"  # an invitation or a contact card
     TOO_LARGE = "too_large"  # more than 25 MB; what holds other files more than 50 MB
     CLOUD_LINK = "cloud_link"  # a link to a file in a cloud store, not a file
-    TOO_MANY_PARTS = "too_many_parts"  # stands for all parts of a mail beyond its first 500; these are not looked at
+    # Beyond the first 500 parts of a mail, or 2,000 with what containers hold; these are not looked at.
+    TOO_MANY_PARTS = "too_many_parts"
     UNAVAILABLE = "unavailable"  # the provider shows it in a form that names no way to its bytes
     GONE = "gone"  # it could not be fetched, and then the mail had it no longer
 

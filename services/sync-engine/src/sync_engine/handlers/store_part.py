@@ -38,13 +38,13 @@ class StorePart:
     ) -> tuple[StoredPart | SkippedPart, ...]:
         """One, or what was in it: none where a container holds no files."""
         if reason := skip_reason_by_name(part):
-            return _skip_part(part, reason)
+            return skip_part(part, reason)
         if rejection and not _is_read_all_the_same(run, part, rejection):
-            return _skip_part(part, skip_reason_by_declaration(part) or REJECTED_MAIL_REASON.format(rejection))
+            return skip_part(part, skip_reason_by_declaration(part) or REJECTED_MAIL_REASON.format(rejection))
         try:
             return await self._read_part(run, message.summary.message_id, part, shown_ids, rejection)
         except PartTooLarge:
-            return _skip_part(part, SkipReason.TOO_LARGE)
+            return skip_part(part, SkipReason.TOO_LARGE)
 
     async def _read_part(
         self, run: SyncRun, message_id: str, part: Part, shown_ids: frozenset[str], rejection: MailRejection | None
@@ -57,7 +57,7 @@ class StorePart:
                 if container is None:
                     # Leaving here abandons the rest of the part: its first bytes were enough.
                     if reason := skip_reason_by_content(part, content, shown_ids=shown_ids):
-                        return _skip_part(part, reason)
+                        return skip_part(part, reason)
                     stored = await self._upload.upload_part(
                         run,
                         message_id,
@@ -85,7 +85,7 @@ def _find_rejected_reason(part: Part, rejection: MailRejection | None) -> str | 
     return REJECTED_MAIL_REASON.format(rejection) if is_returned else None
 
 
-def _skip_part(part: Part, reason: str) -> tuple[SkippedPart]:
+def skip_part(part: Part, reason: str) -> tuple[SkippedPart]:
     skipped = SkippedPart(
         part_path=part.part_path,
         filename=clean_filename(part.filename),

@@ -10,16 +10,18 @@ from mailroom_common.providers.types import Message, Part
 from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import ParkedPart, ParkedReason, SkippedPart, StoredPart
-from sync_engine.domain.parts import find_shown_ids
+from sync_engine.domain.parts import SkipReason, find_shown_ids
 from sync_engine.domain.run_outcomes import SourceNotActive
 from sync_engine.domain.untrusted_text import clean_filename
-from sync_engine.handlers.store_part import StorePart
+from sync_engine.handlers.store_part import StorePart, skip_part
 from sync_engine.handlers.sync_run import SyncRun
 
 log = get_logger()
 
 # After so many parts in a row over which the provider failed, the others of the mail are parked without a call.
 _MAX_FAILURES_IN_ROW = 3
+# What containers hold counts too: each is a row, and the rows of a mail are written by one transaction.
+_MAX_PARTS = 2000
 
 _REASONS: dict[type[MailroomError], ParkedReason] = {
     ItemGone: ParkedReason.GONE,
@@ -69,6 +71,9 @@ class StoreParts:
         html = message.html_body if any(part.content_id for part in parts) else None
         shown_ids = find_shown_ids(html or "")
         for number, part in enumerate(parts):
+            if len(results) >= _MAX_PARTS:
+                results += skip_part(part, SkipReason.TOO_MANY_PARTS)
+                continue
             if failures_in_row >= _MAX_FAILURES_IN_ROW:
                 results.append(park_part(part, ParkedReason.NOT_FETCHED, "others before it had failed"))
                 continue

@@ -29,7 +29,7 @@ from sync_engine.readers.mime import is_mime_entity, open_message
 _TYPE = re.compile(rb"\x2a\x86\x48\x86\xf7\x0d\x01\x07(.)", re.DOTALL)
 _TYPE_WITHIN_BYTES = 32
 _ENCRYPTED_TYPES = (b"\x03", b"\x04", b"\x06")
-_ARMOUR = re.compile(rb"-----BEGIN [A-Z0-9 ]+-----(.*?)-----END", re.DOTALL)
+_ARMOUR = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]+-----(.*?)-----END", re.DOTALL)
 _BASE64 = re.compile(rb"[A-Za-z0-9+/=\s]+")
 _BOUNDARY = re.compile(rb"\s*--([^\r\n]{1,200})\r?\n")
 _ONLY_FILE = "0"
@@ -63,7 +63,7 @@ def open_smime(content: bytes, filename: str | None) -> OpenedContainer:
 
 
 def _remove_armour(content: bytes) -> bytes:
-    armoured = _ARMOUR.search(content)
+    armoured = _ARMOUR.match(content)
     text = armoured[1] if armoured else content
     if armoured or _BASE64.fullmatch(text):
         try:

@@ -106,6 +106,18 @@ async def test_a_mail_of_a_thousand_parts_without_a_document_ends_in_four_runs()
     assert runs == 4
 
 
+async def test_what_containers_hold_counts_among_the_parts_of_a_mail() -> None:
+    class ContainerOfMany:
+        async def store_part(self, run: SyncRun, message: Message, part: Part, **_: object) -> list[SkippedPart]:
+            return list(await BudgetedStorePart().store_part(run, message, part)) * 500
+
+    results = await StoreParts(cast("StorePart", ContainerOfMany())).store_parts(
+        sync_run(), MESSAGE, PARTS[:10], rejection=None
+    )
+    beyond = [part for part in results.parts if isinstance(part, SkippedPart) and part.skip_reason == "too_many_parts"]
+    assert (len(results.parts), [part.part_path for part in beyond]) == (2006, ["4", "5", "6", "7", "8", "9"])
+
+
 async def test_a_throttle_before_anything_was_judged_is_the_runs() -> None:
     store_part = BudgetedStorePart()
     store_part.left = 0
