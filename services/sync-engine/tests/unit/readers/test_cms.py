@@ -3,7 +3,7 @@ import contextlib
 
 import pytest
 from container_files import ENVELOPED, PDF, make_cms, make_file, make_mail
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sync_engine.domain.parts import SkipReason
@@ -62,6 +62,7 @@ def test_other_bytes_are_refused(content: bytes) -> None:
     assert refused.value.problem is ContainerProblem.BROKEN
 
 
+@settings(max_examples=40)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     for start in (b"", make_cms(b"")[:15]):
@@ -69,6 +70,7 @@ def test_any_bytes_are_read_or_refused(content: bytes) -> None:
             read_all(start + content)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 1000), st.integers(0, 255))
 def test_any_changed_byte_is_read_or_refused(at: int, value: int) -> None:
     content = bytearray(make_cms(MAIL, is_open=True))

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 from container_files import PDF, make_file, make_forward, make_mail, make_part
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sync_engine.domain.content import ContainerKind
@@ -130,12 +130,14 @@ def test_the_body_is_there_for_pictures_that_it_shows() -> None:
     assert "cid:ä" in open_message(mail).html
 
 
+@settings(max_examples=40)
 @given(st.binary(max_size=500))
 def test_any_bytes_are_a_mail(content: bytes) -> None:
     for file in read_files(content):
         file.read(10)
 
 
+@settings(max_examples=40)
 @given(
     st.lists(
         st.sampled_from(

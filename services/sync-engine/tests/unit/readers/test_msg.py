@@ -41,7 +41,7 @@ def test_a_file_that_was_cut_short_is_refused(cut: int) -> None:
         [file.read(10) for file in open_msg(SAVED_MAIL[:cut]).files]
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(st.integers(0, 100_000), st.binary(min_size=1, max_size=8))
 def test_any_changed_bytes_are_read_or_refused(at: int, value: bytes) -> None:
     content = bytearray(SAVED_MAIL)

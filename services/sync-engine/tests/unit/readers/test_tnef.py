@@ -2,7 +2,7 @@ import contextlib
 
 import pytest
 from container_files import PDF, make_tnef
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sync_engine.domain.content import ContainerKind
@@ -46,12 +46,14 @@ def test_other_bytes_are_refused() -> None:
         open_tnef(b"no such thing")
 
 
+@settings(max_examples=40)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     with contextlib.suppress(UnreadableContainer):
         read_all(b"\x78\x9f\x3e\x22" + content)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 1000), st.integers(0, 255))
 def test_any_changed_byte_is_read_or_refused(at: int, value: int) -> None:
     content = bytearray(make_tnef({"a.pdf": PDF}, {"m": make_tnef({"b": b"x"})}))

@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 from container_files import PDF, lock_zip, make_zip
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sync_engine.readers.contained import ContainerProblem, UnreadableContainer
@@ -76,12 +76,14 @@ def test_damaged_bytes_are_told_by_their_checksum() -> None:
     assert find_problem(bytes(archive)) is ContainerProblem.BROKEN
 
 
+@settings(max_examples=40)
 @given(st.binary(max_size=300))
 def test_any_bytes_are_read_or_refused(content: bytes) -> None:
     with contextlib.suppress(UnreadableContainer):
         read_all(content)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 400), st.integers(0, 255))
 def test_any_changed_byte_is_read_or_refused(at: int, value: int) -> None:
     archive = bytearray(make_zip({"a.pdf": PDF, "b/c.txt": b"text"}))
