@@ -279,3 +279,6 @@ class MailEvent(Event):
     newsletter: bool | None = None
     automated: bool | None = None
     item_version: str | None = None
+    from_name: str | None = None
+    flag: str | None = None
+    previous_folder: str | None = None

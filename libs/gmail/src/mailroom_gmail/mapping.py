@@ -20,6 +20,7 @@ from mailroom_common.providers.types import (
     Change,
     ChangeKind,
     Folder,
+    FollowUpFlag,
     MessageSummary,
     Part,
     PartKind,
@@ -71,6 +72,7 @@ def build_summary(message: Payload) -> MessageSummary:
         sender_name=name,
         is_read="UNREAD" not in labels,
         is_draft="DRAFT" in labels,
+        flag=FollowUpFlag.FLAGGED if "STARRED" in labels else FollowUpFlag.NOT_FLAGGED,
         importance="high" if "IMPORTANT" in labels else "normal",
         # format=metadata leaves out the parts: then nobody knows.
         has_attachments=_has_parts(message),

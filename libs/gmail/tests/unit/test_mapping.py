@@ -33,6 +33,11 @@ def test_a_charset_that_nobody_can_read_leaves_the_text_readable(value: str) -> 
     assert decode_text(part, b"R\xe9sum\xe9") == "Résumé"
 
 
+@pytest.mark.parametrize(("labels", "expected"), [(["INBOX", "STARRED"], "flagged"), (["INBOX"], "not_flagged")])
+def test_a_star_is_a_flag(labels: list[str], expected: str) -> None:
+    assert build_summary({"id": "m", "labelIds": labels}).flag == expected
+
+
 @pytest.mark.parametrize("value", ["text/html; charset*=no-such-{}''a", "text/html; charset*0*=no-such-{}''a"])
 def test_a_charset_that_a_parameter_is_said_to_be_in_is_never_looked_up(value: str) -> None:
     # Python remembers each name that it did not find, for ever.

@@ -11,6 +11,7 @@ from mailroom_common.providers.types import (
     OMITTED_PARTS,
     Change,
     ChangeKind,
+    FollowUpFlag,
     Mailbox,
     MessageSummary,
     Part,
@@ -34,7 +35,7 @@ log = get_logger()
 # Delta puts it into its token: a changed select would take effect only with the next round from nothing.
 SUMMARY_SELECT = (
     "id,receivedDateTime,lastModifiedDateTime,internetMessageId,conversationId,subject,from,sender,isRead,isDraft,"
-    "importance,hasAttachments,categories,parentFolderId,changeKey"
+    "importance,flag,hasAttachments,categories,parentFolderId,changeKey"
 )
 # Headers are the heaviest member: never asked of a whole mailbox, only of what a list or a fetch is about.
 LIST_SELECT = f"{SUMMARY_SELECT},internetMessageHeaders"
@@ -46,6 +47,12 @@ EXPAND_PARTS = f"attachments($select={CONTENT_ID_SELECT})"
 _KINDS = {
     "#microsoft.graph.itemattachment": PartKind.MESSAGE,
     "#microsoft.graph.referenceattachment": PartKind.LINK,
+}
+
+_FLAGS = {
+    "notflagged": FollowUpFlag.NOT_FLAGGED,
+    "flagged": FollowUpFlag.FLAGGED,
+    "complete": FollowUpFlag.COMPLETE,
 }
 
 # Any: Graph's JSON, read member by member here and nowhere else.
@@ -68,6 +75,7 @@ def build_summary(message: Payload) -> MessageSummary:
         is_read=read_flag(message.get("isRead")),
         is_draft=read_flag(message.get("isDraft")),
         importance=read_text(message.get("importance")),
+        flag=_FLAGS.get(str(read_object(message, "flag").get("flagStatus")).lower()),
         has_attachments=read_flag(message.get("hasAttachments")),
         categories=read_texts(message.get("categories")),
         version=read_text(message.get("changeKey")) or read_text(message.get("@odata.etag")),

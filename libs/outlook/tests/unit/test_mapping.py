@@ -18,6 +18,7 @@ MESSAGE: dict[str, Any] = {
     "isRead": True,
     "isDraft": False,
     "importance": LONG,
+    "flag": {"flagStatus": LONG},
     "hasAttachments": True,
     "categories": [LONG] * 1000,
     "parentFolderId": "inbox-id",
@@ -83,6 +84,21 @@ def test_an_odd_member_costs_that_member_alone(member: str, value: object) -> No
     for text in list_texts(listed):
         assert "\x00" not in text
         text.encode()
+
+
+@pytest.mark.parametrize(
+    ("flag", "expected"),
+    [
+        ({"flagStatus": "notFlagged"}, "not_flagged"),
+        ({"flagStatus": "flagged", "startDateTime": {"dateTime": "2026-11-28T00:00:00", "timeZone": "UTC"}}, "flagged"),
+        ({"flagStatus": "complete"}, "complete"),
+        ({"flagStatus": "snoozed"}, None),
+        ({}, None),
+        (None, None),
+    ],
+)
+def test_a_flag_that_is_none_of_ours_is_unknown(flag: object, expected: str | None) -> None:
+    assert build_summary(MESSAGE | {"flag": flag}).flag == expected
 
 
 @pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: repr(value)[:20])

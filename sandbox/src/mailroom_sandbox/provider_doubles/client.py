@@ -76,6 +76,11 @@ class ControlClient:
         fields = {"address": address, "message_id": message_id, "is_read": is_read}
         await self._send_request("POST", "/sandbox/messages/update", json=fields)
 
+    async def set_flag(self, address: str, message_id: str, flag: str) -> None:
+        """`flag` is Graph's word: notFlagged, flagged or complete; on Gmail it is the star."""
+        fields = {"address": address, "message_id": message_id, "flag": flag}
+        await self._send_request("POST", "/sandbox/messages/update", json=fields)
+
     async def delete_message(self, address: str, message_id: str) -> None:
         await self._send_request(
             "POST", "/sandbox/messages/delete", json={"address": address, "message_id": message_id}

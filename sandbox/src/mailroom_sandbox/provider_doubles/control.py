@@ -17,6 +17,7 @@ from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 
 ProviderName = Literal["outlook", "gmail"]
 LifecycleEvent = Literal["reauthorizationRequired", "subscriptionRemoved", "missed"]
+FlagStatus = Literal["notFlagged", "flagged", "complete"]
 _MOST_COPIES = 100_000
 _AT_A_TIME = 100
 
@@ -41,8 +42,11 @@ class Move(MessageSelection):
     folder: str
 
 
-class ReadMark(MessageSelection):
-    is_read: bool
+class MessageMarks(MessageSelection):
+    """What its user marks it with; null leaves a mark as it is. `flag` is Graph's word; on Gmail it is the star."""
+
+    is_read: bool | None = None
+    flag: FlagStatus | None = None
 
 
 class FolderSelection(_Request):
@@ -83,6 +87,7 @@ class Mailboxes(Protocol):
     def deliver_mail(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str: ...
     def move_message(self, address: str, message_id: str, folder: str) -> str: ...
     def mark_read(self, address: str, message_id: str, *, is_read: bool) -> None: ...
+    def set_flag(self, address: str, message_id: str, flag: str) -> None: ...
     def delete_message(self, address: str, message_id: str) -> None: ...
     def has_folder(self, address: str, folder: str) -> bool: ...
     def find_or_create_folder(self, address: str, folder: str) -> str: ...
@@ -239,8 +244,12 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
         }
 
     @app.post("/sandbox/messages/update")
-    async def mark_read(body: ReadMark) -> dict[str, str]:
-        mailboxes_by_address.find_mailbox_of(body).mark_read(body.address, body.message_id, is_read=body.is_read)
+    async def update_message(body: MessageMarks) -> dict[str, str]:
+        mailboxes = mailboxes_by_address.find_mailbox_of(body)
+        if body.is_read is not None:
+            mailboxes.mark_read(body.address, body.message_id, is_read=body.is_read)
+        if body.flag is not None:
+            mailboxes.set_flag(body.address, body.message_id, body.flag)
         return {"message_id": body.message_id}
 
     @app.post("/sandbox/messages/delete")

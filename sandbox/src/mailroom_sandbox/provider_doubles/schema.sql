@@ -18,7 +18,8 @@ create table if not exists graph_message (
     pk integer primary key autoincrement, user_id text not null, folder_id text not null, mime_sha256 text not null,
     rest_id text not null unique, immutable_id text not null unique, change_key text not null,
     received_ms integer not null, created_ms integer not null, modified_ms integer not null,
-    is_read integer not null default 0, is_draft integer not null default 0, categories text not null default '[]');
+    is_read integer not null default 0, is_draft integer not null default 0, categories text not null default '[]',
+    flag_status text not null default 'notFlagged');
 create index if not exists graph_message_by_place on graph_message (folder_id, pk);
 create index if not exists graph_message_by_arrival on graph_message (user_id, received_ms);
 create index if not exists graph_message_by_change on graph_message (user_id, modified_ms);

@@ -2,17 +2,18 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from uuid import uuid4
 
+import httpx
 import pytest
 from fake_mailbox import PDF, FakeClock
 from sync_harness import Engine, doc_source, open_engine
 
-from mailroom_common.events import SyncReason
+from mailroom_common.events import Profile, SyncReason
 from mailroom_common.providers.http import BaseURL, open_client
 from mailroom_common.providers.quota import Quota
 from mailroom_common.providers.types import Mailbox
@@ -42,6 +43,11 @@ class RealClock(FakeClock):
 class HTTPSite:
     sandbox: RunningProviders
     engine: Engine
+    requests: list[httpx.URL] = field(default_factory=list)
+
+    async def record_request(self, request: httpx.Request) -> None:
+        """With the query, which says what is asked for, and which the providers do not log."""
+        self.requests.append(request.url)
 
     @property
     def address(self) -> str:
@@ -73,17 +79,32 @@ class HTTPSite:
         return [str(call["path"]).rpartition("/")[2] for call in await self.sandbox.control.list_calls(self.address)]
 
 
+_OBSERVATION_SCOPES = {
+    "outlook": "openid profile offline_access User.Read Mail.ReadBasic",
+    "gmail": "openid email https://www.googleapis.com/auth/gmail.metadata",
+}
+
+
 @asynccontextmanager
 async def open_http_site(
-    provider: str, database_url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+    provider: str,
+    database_url: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    profile: Profile = Profile.INVOICE,
 ) -> AsyncIterator[HTTPSite]:
     address = OUTLOOK if provider == "outlook" else GMAIL
     source = replace(
-        doc_source(provider), address=address, provider_user_id=None, start_at=datetime.now(UTC) - timedelta(minutes=5)
+        doc_source(provider, profile),
+        address=address,
+        provider_user_id=None,
+        start_at=datetime.now(UTC) - timedelta(minutes=5),
     )
+    scopes = {"scope": _OBSERVATION_SCOPES[provider]} if profile is Profile.OBSERVATION else {}
     async with running_providers(folder / "providers") as sandbox:
         await sandbox.control.find_or_create_mailbox(provider, address, "Ada Accounts")
-        person = await (sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user)(sandbox)
+        person = await (sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user)(sandbox, **scopes)
         for name, value in sandbox.mailroom_environment().items():
             monkeypatch.setenv(name, value)
         settings = load_settings(ProviderSettings)
@@ -92,6 +113,8 @@ async def open_http_site(
             open_client(settings, timeout_s=20) as http,
             open_engine(database_url, folder / "blobs", source) as engine,
         ):
+            site = HTTPSite(sandbox, engine)
+            http.event_hooks["request"].append(site.record_request)
             if provider == "outlook":
                 engine.provider = GraphMail(
                     http, BaseURL(load_settings(OutlookSettings).graph_url), token, Quota(slots=4)
@@ -101,4 +124,4 @@ async def open_http_site(
                     http, BaseURL(load_settings(GmailSettings).gmail_url), token, Quota(slots=8)
                 )
             engine.clock = RealClock()
-            yield HTTPSite(sandbox, engine)
+            yield site

@@ -5,19 +5,30 @@ from email.message import EmailMessage
 from pathlib import Path
 from uuid import uuid4
 
+import httpx
 import pytest
 from fake_mailbox import PDF
 from http_site import HTTPSite, open_http_site
 
-from mailroom_common.events import SyncReason
+from mailroom_common.events import MailKind, Profile, SyncReason
+
+_BODIES = frozenset({"body", "bodypreview", "uniquebody"})
 
 
 @pytest.fixture(params=["outlook", "gmail"])
 async def site(
     request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[HTTPSite]:
-    async with open_http_site(request.param, postgres_url, tmp_path, monkeypatch) as opened:
-        yield opened
+    async with open_http_site(request.param, postgres_url, tmp_path, monkeypatch) as site:
+        yield site
+
+
+@pytest.fixture(params=["outlook", "gmail"])
+async def observed_site(
+    request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[HTTPSite]:
+    async with open_http_site(request.param, postgres_url, tmp_path, monkeypatch, profile=Profile.OBSERVATION) as site:
+        yield site
 
 
 async def test_mail_from_before_and_after_the_first_sync_is_collected_once(site: HTTPSite) -> None:
@@ -115,3 +126,41 @@ async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twic
     await site.engine.states.mark_full_due([site.engine.source.doc_source_id])
     await site.engine.complete_run(SyncReason.LIFECYCLE)
     assert await site.engine.collected_mails() == sorted(expected)
+
+
+def _asks_for_contents(url: httpx.URL) -> bool:
+    """Whether a request asks for a body or an attachment, as one for a message does that says not what it wants."""
+    if any(word in url.path for word in ("/attachments", "/$value")) or "$expand" in url.params:
+        return True
+    if "/gmail/" in url.path:
+        return "/messages/" in url.path and url.params.get("format") not in {"metadata", "minimal"}
+    # A link of a round has the members that its first call selected.
+    is_link = "$deltatoken" in url.params or "$skiptoken" in url.params
+    members = {member.lower() for member in url.params.get("$select", "").split(",")}
+    return "/messages" in url.path and not is_link and (members == {""} or not members.isdisjoint(_BODIES))
+
+
+async def test_no_body_and_no_attachment_of_an_observed_mailbox_is_asked_for(observed_site: HTTPSite) -> None:
+    """From its first sync to its removal. The grant would not open them; that they are not asked for is ours."""
+    site, is_outlook = observed_site, observed_site.engine.source.provider == "outlook"
+    await site.deliver()
+    await site.engine.complete_run(SyncReason.CONNECT)
+    message_id = await site.deliver(files=2)
+    await site.engine.complete_run()
+    await site.sandbox.control.set_flag(site.address, message_id, "flagged")
+    await site.engine.complete_run()
+    await site.sandbox.control.move_message(site.address, message_id, "archive")
+    await site.engine.complete_run()
+    await site.sandbox.control.delete_message(site.address, message_id)
+    await site.engine.states.mark_full_due([site.engine.source.doc_source_id])
+    await site.engine.complete_run(SyncReason.MANUAL)
+    assert [str(url) for url in site.requests if _asks_for_contents(url)] == []
+    assert len(site.requests) > 5
+    events = [event for event in await site.engine.read_mail_events() if event.message_id == message_id]
+    assert [event.kind for event in events] == [MailKind.RECEIVED, MailKind.CHANGED, MailKind.MOVED, MailKind.REMOVED]
+    assert [event.flag for event in events] == ["not_flagged", "flagged", "flagged", None]
+    assert [event.previous_folder for event in events] == [
+        None,
+        None,
+        *(["Inbox", "Archive"] if is_outlook else ["INBOX", "ARCHIVE"]),
+    ]

@@ -76,6 +76,14 @@ class Folder:
     well_known: str | None = None
 
 
+class FollowUpFlag(StrEnum):
+    """What the mailbox's user marked a mail with."""
+
+    NOT_FLAGGED = "not_flagged"  # no mark, or it was taken away
+    FLAGGED = "flagged"  # to be followed up (Outlook), or starred (Gmail)
+    COMPLETE = "complete"  # followed up; Gmail has no such mark
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSummary:
     """What a list or a delta says of a message. A member that the provider left out is None: unknown, not empty.
@@ -97,6 +105,7 @@ class MessageSummary:
     is_read: bool | None = None
     is_draft: bool | None = None
     importance: str | None = None
+    flag: FollowUpFlag | None = None
     has_attachments: bool | None = None
     categories: tuple[str, ...] = ()
     version: str | None = None

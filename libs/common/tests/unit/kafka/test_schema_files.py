@@ -214,6 +214,7 @@ PINNED = {
     "ingestion-results/v1": "50d3d0f9a034176b",
     "lifecycle-events/v1": "0f96ff914501736a",
     "mail-events/v1": "4525c75da54258dc",
+    "mail-events/v2": "d81c239bad244ad5",
     "notifications/v1": "b850f48dd246ed14",
     "sync-requests/v1": "7b1ebff6f3dfab24",
 }

@@ -122,6 +122,11 @@ class GmailMailboxes:
         unread = {"UNREAD"}
         self.change_labels(address, message_id, add=set() if is_read else unread, remove=unread if is_read else set())
 
+    def set_flag(self, address: str, message_id: str, flag: str) -> None:
+        """Gmail knows a star or none: what is complete has none any more."""
+        star, is_flagged = {"STARRED"}, flag == "flagged"
+        self.change_labels(address, message_id, add=star if is_flagged else set(), remove=set() if is_flagged else star)
+
     def change_labels(self, address: str, message_id: str, *, add: set[str], remove: set[str]) -> None:
         """Each real change is a record of its own in the history."""
         account = self.require_account(address)

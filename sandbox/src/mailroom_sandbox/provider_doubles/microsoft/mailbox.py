@@ -80,11 +80,18 @@ class GraphMailboxes:
         return str(after["immutable_id"])
 
     def mark_read(self, address: str, message_id: str, *, is_read: bool) -> None:
+        self._set_mark(address, message_id, "is_read", int(is_read))
+
+    def set_flag(self, address: str, message_id: str, flag: str) -> None:
+        """`flag` is Graph's flagStatus: notFlagged, flagged or complete."""
+        self._set_mark(address, message_id, "flag_status", flag)
+
+    def _set_mark(self, address: str, message_id: str, column: str, value: object) -> None:
         before = self.find_message(self._require_user(address), message_id)
         with self._store.transaction():
             self._store.execute_sql(
-                "update graph_message set is_read = ?, change_key = ?, modified_ms = ? where pk = ?",
-                int(is_read),
+                f"update graph_message set {column} = ?, change_key = ?, modified_ms = ? where pk = ?",  # noqa: S608 - a column of ours
+                value,
                 _generate_change_key(),
                 to_ms(self._now()),
                 before["pk"],

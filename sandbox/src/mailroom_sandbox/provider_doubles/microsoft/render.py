@@ -90,6 +90,7 @@ def build_message_json(
         "parentFolderId": row["folder_id"],
         "isRead": bool(row["is_read"]),
         "isDraft": bool(row["is_draft"]),
+        "flag": {"flagStatus": row["flag_status"]},
         "webLink": f"https://outlook.office365.com/owa/?ItemID={row['rest_id']}&exvsurl=1&viewmodel=ReadMessageItem",
     }
     if not everything["internetMessageId"]:

@@ -125,6 +125,14 @@ async def test_archived_read_message_has_no_labels_at_all(providers: RunningProv
     assert "labelIds" not in await gmail.get_json(f"/messages/{message_id}")
 
 
+async def test_a_flag_is_the_star(providers: RunningProviders, gmail: MailboxUser) -> None:
+    (message_id,) = await providers.control.deliver_mail(build_mail(), GMAIL)
+    for flag, has_star in (("flagged", True), ("complete", False)):
+        await providers.control.set_flag(GMAIL, message_id, flag)
+        labels = (await gmail.get_json(f"/messages/{message_id}?format=minimal"))["labelIds"]
+        assert ("STARRED" in labels) is has_star
+
+
 async def test_small_bodies_are_in_the_answer_and_large_ones_are_fetched(
     providers: RunningProviders, gmail: MailboxUser
 ) -> None:

@@ -173,6 +173,15 @@ async def test_change_shows_in_the_list_of_modified_messages(
     assert newest["value"][0]["changeKey"] != before
 
 
+async def test_a_flag_is_the_one_that_was_set_last(
+    providers: RunningProviders, delivered: list[str], outlook: MailboxUser
+) -> None:
+    for flag in ("flagged", "complete"):
+        await providers.control.set_flag(OUTLOOK, delivered[0], flag)
+        newest = await outlook.get_json("/me/messages?$orderby=lastModifiedDateTime desc&$top=1&$select=flag")
+        assert newest["value"][0]["flag"] == {"flagStatus": flag}
+
+
 async def test_default_id_changes_with_a_move_and_the_immutable_one_stays(
     providers: RunningProviders, delivered: list[str], outlook: MailboxUser
 ) -> None:

@@ -18,16 +18,16 @@ from sync_engine.domain.message_records import (
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, RETRY_DELAYS
 
 _FIND_KNOWN = """
-select m.message_id, m.state, m.folder_id, m.version, p.message_id is not null as is_parked
+select m.message_id, m.state, m.folder_id, m.folder, m.version, p.message_id is not null as is_parked
 from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
 where m.doc_source_id = $1 and m.message_id = any($2) and m.skip_reason is distinct from 'gone'
 union all
-select p.message_id, 'parked', null, null, true from sync_engine.parked_item p
+select p.message_id, 'parked', null, null, null, true from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
 """
 _LIST_OBSERVED_NOT_LISTED = """
-select message_id, state, folder_id, version, false as is_parked from sync_engine.message
+select message_id, state, folder_id, folder, version, false as is_parked from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
 """
 # Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
@@ -302,5 +302,10 @@ def _to_part_rows(message: ProcessedMessage) -> list[dict[str, object]]:
 
 def _to_known_message(row: asyncpg.Record) -> KnownMessage:
     return KnownMessage(
-        row["message_id"], MessageState(row["state"]), row["folder_id"], row["version"], row["is_parked"]
+        row["message_id"],
+        MessageState(row["state"]),
+        row["folder_id"],
+        row["version"],
+        row["is_parked"],
+        row["folder"],
     )

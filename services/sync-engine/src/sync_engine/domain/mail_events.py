@@ -44,7 +44,7 @@ def map_mail_event(
     known: KnownMessage | None,
     now: datetime,
 ) -> MailEvent:
-    previous = known.folder_id if known and kind in {MailKind.MOVED, MailKind.REMOVED} else None
+    previous = known if kind in {MailKind.MOVED, MailKind.REMOVED} else None
     # Headers are fetched when a mail is received: without them these two are unknown, not false.
     has_headers = summary.headers is not None
     return MailEvent(
@@ -53,7 +53,7 @@ def map_mail_event(
             source.doc_source_id,
             summary.message_id,
             kind,
-            *_distinguishing_facts(kind, summary, location),
+            *_distinguishing_facts(kind, summary, location, known),
         ),
         occurred_at=_event_time(kind, summary, now),
         tenant_id=source.tenant_id,
@@ -64,13 +64,16 @@ def map_mail_event(
         conversation_id=summary.conversation_id,
         folder_id=location.folder_id if location else None,
         folder=(location.name or None) if location else None,
-        previous_folder_id=previous,
+        previous_folder_id=previous.folder_id if previous else None,
+        previous_folder=(previous.folder or None) if previous else None,
         from_address=summary.sender_address,
+        from_name=summary.sender_name,
         from_domain=(summary.sender_address or "").rpartition("@")[2].lower() or None,
         subject=summary.subject,
         received_at=summary.received_at,
         is_read=summary.is_read,
         importance=summary.importance,
+        flag=summary.flag,
         has_attachments=summary.has_attachments,
         categories=list(summary.categories),
         newsletter=is_newsletter(summary) if has_headers else None,
@@ -80,11 +83,14 @@ def map_mail_event(
 
 
 def _distinguishing_facts(
-    kind: MailKind, summary: MessageSummary, location: MessageLocation | None
+    kind: MailKind, summary: MessageSummary, location: MessageLocation | None, known: KnownMessage | None
 ) -> tuple[object, ...]:
-    """What tells events of one kind apart: a mail is received and removed once, and changed with each version."""
-    if kind in {MailKind.RECEIVED, MailKind.REMOVED}:
+    """What tells events of one kind apart: a mail is received once, changed with each version, and removed as often as
+    somebody recovers it, each time from another version."""
+    if kind is MailKind.RECEIVED:
         return ()
+    if kind is MailKind.REMOVED:
+        return (known.version if known else None,)
     return (summary.version, summary.modified_at, location.folder_id if location else None)
 
 

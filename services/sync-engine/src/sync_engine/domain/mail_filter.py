@@ -33,6 +33,8 @@ _BOUNCE_SUBJECT = re.compile(
     r"|niedostarczon|não entregue|не доставлено)",
     re.IGNORECASE,
 )
+# What Exchange writes where answers are not suppressed after all.
+_NO_SUPPRESSION = frozenset({"", "none"})
 _BULK_PRECEDENCE = frozenset({"bulk", "junk", "list"})
 _BULK_HEADERS = ("list-unsubscribe", "list-id", "list-post")
 
@@ -108,9 +110,11 @@ def is_newsletter(summary: MessageSummary) -> bool:
 
 
 def is_automated(summary: MessageSummary) -> bool:
+    """Whether a program sent it: it says so, or asks for no automatic answers, which nobody who writes a mail does."""
     headers = summary.headers or {}
     submitted = headers.get("auto-submitted", "no").partition(";")[0].strip().lower()
-    return submitted != "no" or is_bounce(summary)
+    suppressed = headers.get("x-auto-response-suppress", "").strip().lower()
+    return submitted != "no" or suppressed not in _NO_SUPPRESSION or is_bounce(summary)
 
 
 def is_sender_listed(summary: MessageSummary, entries: Iterable[str]) -> bool:

@@ -42,6 +42,7 @@ class KnownMessage:
     folder_id: str | None
     version: str | None
     is_parked: bool = False
+    folder: str | None = None  # its name, as in ProcessedMessage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

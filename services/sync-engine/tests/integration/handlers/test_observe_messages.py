@@ -10,6 +10,7 @@ from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.errors import CursorRefused, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.events import MailKind, Profile, SyncReason
+from mailroom_common.providers.types import FollowUpFlag
 from sync_engine.domain.run_outcomes import RunDeferred
 
 
@@ -63,7 +64,7 @@ async def test_every_folder_is_observed_but_nothing_from_before_the_start(engine
 async def test_the_life_of_a_mail_is_reported_in_order_and_once(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("m1")
     await engine.complete_run()
-    outlook.touch("m1", is_read=True)
+    outlook.touch("m1", flag=FollowUpFlag.FLAGGED, sender_name="Ada Alder")
     await _full(engine)
     outlook.move("m1", "f-deleted")
     await _full(engine)
@@ -76,10 +77,13 @@ async def test_the_life_of_a_mail_is_reported_in_order_and_once(engine: Engine, 
         (MailKind.MOVED, "m1"),
         (MailKind.REMOVED, "m1"),
     ]
-    moved = (await engine.read_mail_events())[2]
+    received, changed, moved, removed = await engine.read_mail_events()
+    assert (received.from_name, received.flag) == (None, None)
+    assert (changed.from_name, changed.flag) == ("Ada Alder", "flagged")
     assert (moved.previous_folder_id, moved.folder_id) == ("f-inbox", "f-deleted")
-    removed = (await engine.read_mail_events())[3]
+    assert moved.previous_folder == "Posteingang"
     assert (removed.previous_folder_id, removed.folder_id) == ("f-deleted", None)
+    assert removed.previous_folder == moved.folder is not None
     assert (await engine.read_row("message"))["state"] == "removed"
 
 

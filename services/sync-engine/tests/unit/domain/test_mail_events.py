@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from sync_harness import doc_source
 
 from mailroom_common.events import MailEvent, MailKind
-from mailroom_common.providers.types import MessageSummary
+from mailroom_common.providers.types import FollowUpFlag, MessageSummary
 from sync_engine.domain.mail_events import map_attachment_event, map_mail_event
 from sync_engine.domain.message_records import KnownMessage, MessageState, ProcessedMessage, StoredPart
 from sync_engine.domain.watched_folders import MessageLocation
@@ -22,7 +22,7 @@ SUMMARY = MessageSummary(
     sender_address="A@Mail.Example",
 )
 INBOX, ARCHIVE = MessageLocation("f-inbox", "Inbox"), MessageLocation("f-archive", "Archive")
-KNOWN = KnownMessage("m", MessageState.OBSERVED, "f-inbox", "1")
+KNOWN = KnownMessage("m", MessageState.OBSERVED, "f-inbox", "1", folder="Inbox")
 
 
 def event(
@@ -39,6 +39,11 @@ def test_a_mail_is_received_and_removed_once_whatever_its_version() -> None:
     other = replace(SUMMARY, version="2", modified_at=LATER)
     for kind in (MailKind.RECEIVED, MailKind.REMOVED):
         assert event(kind).event_id == event(kind, other, ARCHIVE, now=LATER).event_id
+
+
+def test_a_mail_that_was_recovered_is_removed_anew() -> None:
+    recovered = replace(KNOWN, version="2")
+    assert event(MailKind.REMOVED).event_id != event(MailKind.REMOVED, known=recovered).event_id
 
 
 def test_an_event_says_the_folder_by_its_id_and_by_its_name_where_it_has_one() -> None:
@@ -76,9 +81,17 @@ def test_an_event_has_the_providers_time_and_a_removal_ours() -> None:
 
 
 def test_only_a_move_or_a_removal_names_the_previous_folder() -> None:
-    assert event(MailKind.MOVED, location=ARCHIVE).previous_folder_id == "f-inbox"
-    assert event(MailKind.REMOVED, location=None).previous_folder_id == "f-inbox"
-    assert event(MailKind.CHANGED).previous_folder_id is None
+    moved, removed = event(MailKind.MOVED, location=ARCHIVE), event(MailKind.REMOVED, location=None)
+    for one in (moved, removed):
+        assert (one.previous_folder_id, one.previous_folder) == ("f-inbox", "Inbox")
+    changed, nameless = event(MailKind.CHANGED), event(MailKind.MOVED, known=replace(KNOWN, folder=""))
+    assert (changed.previous_folder_id, changed.previous_folder) == (None, None)
+    assert nameless.previous_folder is None
+
+
+def test_an_event_says_who_sent_the_mail_and_how_its_user_marked_it() -> None:
+    marked = event(MailKind.CHANGED, replace(SUMMARY, sender_name="Ada Alder", flag=FollowUpFlag.FLAGGED))
+    assert (marked.from_name, marked.from_address, marked.flag) == ("Ada Alder", "A@Mail.Example", "flagged")
 
 
 def test_without_headers_it_is_unknown_whether_a_mail_is_a_newsletter() -> None:

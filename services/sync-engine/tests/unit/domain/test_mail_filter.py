@@ -205,6 +205,10 @@ def test_senders_are_listed_by_address_or_domain(entry: str, matches: bool) -> N
         ({"precedence": "Bulk"}, True, False),
         ({"auto-submitted": "auto-generated"}, False, True),
         ({"auto-submitted": "no"}, False, False),
+        ({"x-auto-response-suppress": "DR, OOF, AutoReply"}, False, True),
+        ({"x-auto-response-suppress": "All"}, False, True),
+        ({"x-auto-response-suppress": " None "}, False, False),
+        ({"x-auto-response-suppress": ""}, False, False),
         ({}, False, False),
     ],
 )
