@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 from http_site import HTTPSite, open_http_site
 
@@ -55,7 +56,7 @@ def list_expected_parts(sample: Sample) -> Counter[tuple[object, ...]]:
     )
 
 
-def list_parts(rows: Sequence[Mapping[str, Any]]) -> Counter[tuple[object, ...]]:
+def list_parts(rows: Sequence[asyncpg.Record]) -> Counter[tuple[object, ...]]:
     return Counter((row["filename"], _name_reason(row["skip_reason"]), tuple(row["via"] or ())) for row in rows)
 
 
@@ -74,7 +75,7 @@ async def test_every_sample_mail_has_the_parts_of_the_index(
     async with open_http_site(provider, postgres_url, tmp_path, monkeypatch) as site:
         samples = await deliver_samples(site)
         await site.engine.complete_run(SyncReason.CONNECT)
-        parts: dict[str, list[Mapping[str, Any]]] = {sample.message_id: [] for sample in samples}
+        parts: dict[str, list[asyncpg.Record]] = {sample.message_id: [] for sample in samples}
         for row in await site.engine.read_rows("message_part"):
             parts[row["message_id"]].append(row)
         blobs = {

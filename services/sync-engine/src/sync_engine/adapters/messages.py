@@ -224,8 +224,8 @@ async def _replace_opened_containers(
     have opened them meanwhile, and what it stored is announced already."""
     ids = [message.message_id for message in messages]
     parked: dict[str, dict[str, int]] = {}
-    for row in await conn.fetch(_LIST_PARKED, source.doc_source_id, ids):
-        parked.setdefault(row["message_id"], {})[row["part_path"]] = row["position"]
+    for found in await conn.fetch(_LIST_PARKED, source.doc_source_id, ids):
+        parked.setdefault(found["message_id"], {})[found["part_path"]] = found["position"]
     rows, opened = [], []
     for message in messages:
         positions = parked.get(message.message_id, {})

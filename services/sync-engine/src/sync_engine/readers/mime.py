@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from email import message_from_bytes, policy
 from email.errors import MessageError
 from email.message import Message
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mailroom_common.providers.charsets import find_codec
 from mailroom_common.providers.headers import MAX_RAW_CHARACTERS, decode_words
@@ -193,7 +193,8 @@ def _read_parameter(message: Message, header: str, name: str) -> str | None:
         return None
     reader = Message()
     reader[header] = value
-    parameters = _try_read(lambda: reader.get_params(failobj=[], header=header)) or []
+    # Any: typed as texts, and those in pieces are tuples.
+    parameters: list[tuple[str, Any]] = _try_read(lambda: reader.get_params(failobj=[], header=header)) or []
     values = [value for key, value in parameters if key.strip().lower() == name]
     # Of `filename` and `filename*` the second counts: the first is for programs that do not know it.
     found = next((value for value in values if isinstance(value, tuple)), values[0] if values else None)

@@ -26,7 +26,8 @@ def is_empty(folder: Path) -> bool:
 
 
 def build(**changed: Any) -> Any:
-    return build_contained_part(Content({**STORED, **changed}, chunks()))
+    description: Any = {**STORED, **changed}
+    return build_contained_part(Content(description, chunks()))
 
 
 def test_an_answer_of_our_reader_is_taken() -> None:
