@@ -41,9 +41,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.topics import DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, PARTITIONS, SCHEMAS
-from mailroom_sandbox.site.stack import jars
-from mailroom_sandbox.site.stack.home import find_home
-from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.measured_kafka import run_measured_kafka
 from mailroom_sandbox.site.stack.ports import free_port
 
 SOURCES = 5_000
@@ -178,7 +176,7 @@ def _find_median(rounds: list[Round], field: str) -> float:
 async def _open_site(folder: Path, partitions: int) -> AsyncIterator[Site]:
     given = os.environ.get("MAILROOM_TEST_KAFKA")
     async with AsyncExitStack() as stack:
-        bootstrap = await stack.enter_async_context(_run_kafka(folder)) if given is None else given
+        bootstrap = await stack.enter_async_context(run_measured_kafka(folder)) if given is None else given
         site = Site(bootstrap, f"bench{secrets.token_hex(4)}.")
         names = [site.topic_prefix + topic.name for topic in (DOC_SOURCES, LIFECYCLE_EVENTS, NOTIFICATIONS, SCHEMAS)]
         admin = create_admin_client(site)
@@ -188,25 +186,6 @@ async def _open_site(folder: Path, partitions: int) -> AsyncIterator[Site]:
         if given is not None:
             stack.push_async_callback(admin.delete_topics, names)
         yield site
-
-
-@asynccontextmanager
-async def _run_kafka(folder: Path) -> AsyncIterator[str]:
-    port = free_port()
-    kafka = Kafka(
-        folder / "kafka",
-        await jars.provide_jars(find_home().jars),
-        port=port,
-        controller_port=free_port(avoid=[port]),
-        log=folder / "kafka.log",
-        starts_fast=False,
-    )
-    kafka.start()
-    try:
-        await kafka.wait_until_ready()
-        yield kafka.bootstrap
-    finally:
-        await kafka.stop()
 
 
 @asynccontextmanager

@@ -22,13 +22,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from email.message import EmailMessage
-from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 
 from aiokafka import AIOKafkaConsumer
-from reportlab.pdfgen.canvas import Canvas
 
 from mailroom_common.events import IngestionResult
 from mailroom_common.kafka.client import create_consumer, create_producer
@@ -40,6 +37,7 @@ from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import read_json
 from mailroom_sandbox.site.stack.kafka_security import ClusterAccess
+from mailroom_sandbox.testkit.invoice_mails import build_invoice_mail
 from mailroom_sandbox.testkit.site_harness import site_harness
 
 PROVIDERS = ("outlook", "gmail")
@@ -113,7 +111,7 @@ async def measured(site: Site, mails: int, known: set[str]) -> dict[str, list[fl
         for number in range(mails + len(site.boxes)):
             box = site.boxes[number % len(site.boxes)]
             began_s = perf_counter()
-            await site.control.deliver_mail(invoice(number), box.address)
+            await site.control.deliver_mail(build_invoice_mail(number), box.address)
             await results.next_of(box.doc_source_id)
             if number >= len(site.boxes):  # the first round warms up
                 found[box.provider].append((perf_counter() - began_s) * 1000)
@@ -143,21 +141,6 @@ async def bare_trips(kafka: str, count: int) -> list[float]:
         await producer.stop()
 
 
-def invoice(number: int) -> bytes:
-    page = BytesIO()
-    canvas = Canvas(page)
-    lines = ("Acme Supplies Ltd", f"Invoice number: B-{number}", "Invoice date: 2026-11-02", "Total: EUR 119.00")
-    for row, line in enumerate(lines):
-        canvas.drawString(72, 760 - 20 * row, line)
-    canvas.save()
-    mail = EmailMessage()
-    mail["From"], mail["To"], mail["Subject"] = "billing@acme.example", "ap@contoso.example", f"Invoice B-{number}"
-    mail["Message-ID"] = f"<{uuid.uuid4()}@acme.example>"
-    mail.set_content("Please find the invoice attached.")
-    mail.add_attachment(page.getvalue(), maintype="application", subtype="pdf", filename=f"invoice-{number}.pdf")
-    return mail.as_bytes()
-
-
 def row(name: str, found: list[float], base: float) -> str:
     p50 = statistics.median(found)
     p95 = statistics.quantiles(found, n=20)[-1]
@@ -172,7 +155,7 @@ async def fill_mailboxes(site: Site, mails: int, known: set[str]) -> None:
         await consumer.seek_to_end()
         for number in range(mails):
             box = site.boxes[number % len(site.boxes)]
-            await site.control.deliver_mail(invoice(10_000 + number), box.address)
+            await site.control.deliver_mail(build_invoice_mail(10_000 + number), box.address)
         results = Results(consumer, known)
         for _ in range(mails):
             await results.next_of()

@@ -12,8 +12,7 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
@@ -27,9 +26,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import FAUST_CHANGELOG, NOTIFICATIONS, SCHEMAS, SYNC_REQUESTS, list_deployed_topics
-from mailroom_sandbox.site.stack import jars
-from mailroom_sandbox.site.stack.home import find_home
-from mailroom_sandbox.site.stack.kafka import Kafka
+from mailroom_sandbox.site.stack.measured_kafka import run_measured_kafka
 from mailroom_sandbox.site.stack.ports import free_port
 
 PATIENCE_S = 1800.0
@@ -45,7 +42,8 @@ async def main() -> int:
     options = parser.parse_args()
     async with AsyncExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mailroom-recovery-")))
-        bootstrap = await stack.enter_async_context(running_kafka(folder))
+        bootstrap = await stack.enter_async_context(run_measured_kafka(folder))
+        await create_topics(bootstrap)
         await write_changelog(bootstrap, options.records, options.sources)
         await notify(bootstrap)
         began_s = monotonic()
@@ -69,30 +67,14 @@ async def main() -> int:
         return 0
 
 
-@asynccontextmanager
-async def running_kafka(folder: Path) -> AsyncIterator[str]:
-    port = free_port()
-    kafka = Kafka(
-        folder / "kafka",
-        await jars.provide_jars(find_home().jars),
-        port=port,
-        controller_port=free_port(avoid=[port]),
-        log=folder / "kafka.log",
-        starts_fast=False,
+async def create_topics(bootstrap: str) -> None:
+    admin = create_admin_client(KafkaSettings(kafka_bootstrap=bootstrap))
+    await admin.start()
+    topics = [topic for topic in list_deployed_topics("", 1) if topic.name in NEEDED]
+    await admin.create_topics(
+        [NewTopic(topic.name, topic.partitions, 1, topic_configs=topic.config) for topic in topics]
     )
-    kafka.start()
-    try:
-        await kafka.wait_until_ready()
-        admin = create_admin_client(KafkaSettings(kafka_bootstrap=kafka.bootstrap))
-        await admin.start()
-        topics = [topic for topic in list_deployed_topics("", 1) if topic.name in NEEDED]
-        await admin.create_topics(
-            [NewTopic(topic.name, topic.partitions, 1, topic_configs=topic.config) for topic in topics]
-        )
-        await admin.close()
-        yield kafka.bootstrap
-    finally:
-        await kafka.stop()
+    await admin.close()
 
 
 async def write_changelog(bootstrap: str, records: int, sources: int) -> None:

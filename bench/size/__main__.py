@@ -21,14 +21,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email.message import EmailMessage
-from io import BytesIO
 from pathlib import Path
 from time import process_time
 
 import asyncpg
 from aiokafka import ConsumerRecord
-from reportlab.pdfgen.canvas import Canvas
 
 from mailroom_common.events import Access, ClientState, DocSource, DocSourceState, Profile
 from mailroom_common.kafka.codec import Codec
@@ -40,6 +37,7 @@ from mailroom_sandbox.site.demo.api import MailroomAPI
 from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import Home, read_json
+from mailroom_sandbox.testkit.invoice_mails import build_invoice_mail
 from mailroom_sandbox.testkit.process_usage import list_processes, read_cpu_s
 from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
 
@@ -127,28 +125,13 @@ async def running_site(folder: Path, mailboxes: int, environment: Mapping[str, s
 async def deliver_mails(site: Site, first: int, last: int) -> None:
     """Returns once each of them is a document."""
     for number in range(first, last):
-        await site.control.deliver_mail(invoice(number), site.addresses[number % len(site.addresses)])
+        await site.control.deliver_mail(build_invoice_mail(number), site.addresses[number % len(site.addresses)])
     async with asyncio.timeout(PATIENCE_S):
         while await site.database.fetchval(_FINAL_DOCUMENTS) < last:  # noqa: ASYNC110  # a table tells of no change
             await asyncio.sleep(0.5)
 
 
 _FINAL_DOCUMENTS = "select count(*) from ingestion.document where status not in ('pending', 'processing')"
-
-
-def invoice(number: int) -> bytes:
-    page = BytesIO()
-    canvas = Canvas(page)
-    lines = ("Acme Supplies Ltd", f"Invoice number: B-{number}", "Invoice date: 2026-11-02", "Total: EUR 119.00")
-    for row, line in enumerate(lines):
-        canvas.drawString(72, 760 - 20 * row, line)
-    canvas.save()
-    mail = EmailMessage()
-    mail["From"], mail["To"], mail["Subject"] = "billing@acme.example", "ap@contoso.example", f"Invoice B-{number}"
-    mail["Message-ID"] = f"<{uuid.uuid4()}@acme.example>"
-    mail.set_content("Please find the invoice attached.")
-    mail.add_attachment(page.getvalue(), maintype="application", subtype="pdf", filename=f"invoice-{number}.pdf")
-    return mail.as_bytes()
 
 
 def print_usage(before: Usage, after: Usage, count: int, unit: str) -> None:

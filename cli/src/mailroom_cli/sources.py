@@ -224,7 +224,8 @@ def _wait_for_consent(api: SiteAPI, source: JSON, wait_s: float) -> JSON | None:
     while time.monotonic() < deadline:
         time.sleep(_POLL_S)
         now = api.call("GET", f"/doc-sources/{source['id']}")
-        if now["state"] != "pending" and now["connection_status"] == "active":
+        # One that the provider does not let us watch is connected all the same: its mail comes with the backstop.
+        if now["state"] != "pending" and now["connection_status"] in ("active", "subscription_expired"):
             return now
         if now["connection_reason"] != reason:
             reason = now["connection_reason"]

@@ -108,6 +108,15 @@ def test_connect_prints_the_link_and_ends_once_it_is_connected(site: FakeSite) -
     }
 
 
+def test_connect_ends_though_the_provider_refuses_a_subscription(site: FakeSite) -> None:
+    def consent() -> None:
+        refused = {"connection_status": "subscription_expired", "connection_reason": "subscription_refused"}
+        site.sources[ID] |= {"state": "active", **refused}
+
+    site.on_get = consent
+    assert "is connected" in typed("sources", "connect", "outlook", "--address", "ap@company.example").output
+
+
 def test_connect_says_why_a_consent_was_refused_and_ends_with_1(site: FakeSite) -> None:
     def refuse() -> None:
         site.sources[ID] |= {"connection_status": None, "connection_reason": "other_mailbox"}

@@ -17,10 +17,11 @@ _PID_FILE = "namespaces.pid"
 # A killed process is gone from its cgroup only when its memory is, which takes a busy machine seconds.
 _LAST_PROCESS_S = 30
 # Beside `kubepods`: what is not a pod shares one weight, as system.slice does on a node. As single processes of the top
-# cgroup a dozen programs, each with a whole processor's weight, starved all pods. The ingress is another machine's.
+# cgroup a dozen programs, each with a whole processor's weight, starved all pods.
 _CPU_CGROUPS = Path("/sys/fs/cgroup/cpu")
 _OWN_CGROUP = "mailroom-cluster"
-INGRESS_CGROUP = "mailroom-cluster-ingress"
+_PREFERRED_CGROUP = "mailroom-cluster-preferred"
+_PREFERRED_SHARE = 0.5
 # Daemons keep lists of what is their own here; they must neither meet the host's nor outlive the run.
 _PRIVATE_FOLDERS = (
     "/run/containerd",
@@ -58,10 +59,20 @@ def prepare_namespaces() -> None:
     for folder in _PRIVATE_FOLDERS:
         Path(folder).mkdir(parents=True, exist_ok=True)
         subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)
-    join_cpu_cgroup(_OWN_CGROUP)
+    _join_cpu_cgroup(_OWN_CGROUP)
 
 
-def join_cpu_cgroup(name: str, process_id: int = 0) -> None:
+def prefer_process(process_id: int) -> None:
+    """It waits for nobody's CPU time, as a program of another machine would not; it may use half a processor."""
+    _join_cpu_cgroup(_PREFERRED_CGROUP, process_id)
+    folder = _CPU_CGROUPS / _PREFERRED_CGROUP
+    if (folder / "cpu.rt_runtime_us").exists():  # a group has none until it is given some
+        period_us = int((folder / "cpu.rt_period_us").read_text())
+        (folder / "cpu.rt_runtime_us").write_text(str(int(period_us * _PREFERRED_SHARE)))
+    os.sched_setscheduler(process_id, os.SCHED_FIFO, os.sched_param(1))
+
+
+def _join_cpu_cgroup(name: str, process_id: int = 0) -> None:
     """That process, or this one, and all that it starts from now on. With the newer cgroups nothing is done."""
     if not (_CPU_CGROUPS / "cpu.shares").exists():
         return
@@ -84,7 +95,7 @@ def build_entering_command(places: Places) -> list[str]:
 def _remove_empty_cgroups() -> None:
     """The kubelet's and ours, once the last process has left them. Cgroups belong to no namespace."""
     deadline = time.monotonic() + _LAST_PROCESS_S
-    ours = [_CPU_CGROUPS / name for name in (_OWN_CGROUP, INGRESS_CGROUP)]
+    ours = [_CPU_CGROUPS / name for name in (_OWN_CGROUP, _PREFERRED_CGROUP)]
     while not all(_remove_folders(folder) for folder in [*Path("/sys/fs/cgroup").glob("*/kubepods"), *ours]):
         if time.monotonic() > deadline:
             return

@@ -12,6 +12,7 @@ TRAITS = ProviderTraits(
     change_listing=ChangeListing.FOLDER_DELTAS,
     uses_labels=False,
     is_removal_final=True,
+    versions_follow_content=False,
     reports_inline_parts=True,
     application_access_needs_tenant=False,
     revocation_ends_account=False,

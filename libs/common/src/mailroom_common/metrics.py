@@ -114,7 +114,7 @@ ATTACHMENTS_REEMITTED = Counter(
 MESSAGES_OVERDUE = Gauge(
     "mailroom_sync_engine_messages_overdue",
     "Messages with a part that was stored longer than `MAILROOM_REEMIT_AFTER_S` ago and has no result. Each worker "
-    "counts all of them.",
+    "counts all of them, up to 10,000; NaN: they could not be counted.",
 )
 SYNC_REQUESTS_RESTORED = Counter(
     "mailroom_sync_requests_restored_total",
@@ -128,11 +128,17 @@ COALESCER_REQUESTS = Counter(
 COALESCER_NOTIFICATIONS = Counter(
     "mailroom_coalescer_notifications_total", "Notifications that the coalescer received."
 )
-SYNC_PARKED = Gauge(
-    "mailroom_sync_parked",
+SYNC_ENGINE_PARKED = Gauge(
+    "mailroom_sync_engine_parked",
     "What could not be stored and is tried again, by reason and kind (`message`, `part`). Every worker reports the "
     "same.",
     ["reason", "kind"],
+)
+SYNC_MESSAGES_PASSED_OVER = Counter(
+    "mailroom_sync_messages_passed_over_total",
+    "Messages that a page showed and that are not recorded: `elsewhere` (not watched there), `before_start` (older "
+    "than the source's start), `not_moved` (one that was not due before had its labels changed). Repeats count too.",
+    ["why"],
 )
 COALESCER_RECOVERY_RECORDS_LEFT = Gauge(
     "mailroom_coalescer_recovery_records_left",

@@ -21,6 +21,7 @@ from mailroom_common.providers.types import (
     ChangeKind,
     Folder,
     FollowUpFlag,
+    LabelChanges,
     MessageSummary,
     Part,
     PartKind,
@@ -176,22 +177,42 @@ def build_changes(records: Iterable[Payload]) -> tuple[Change, ...]:
     """
     last: dict[str, Change] = {}
     for record in records:
-        for kind, message in _iter_changes(record):
+        for name, entry, message in _iter_changes(record):
+            kind = ChangeKind.REMOVED if name == "messagesDeleted" else ChangeKind.PRESENT
             for message_id in list_ids([message]):
                 # Removed first, so that a repeated id moves to the end of the order.
-                last.pop(message_id, None)
+                before = last.pop(message_id, None)
                 summary = _build_labelled_summary(message_id, message) if kind is ChangeKind.PRESENT else None
-                last[message_id] = Change(kind, message_id, summary, revision=read_text(record.get("id")))
+                last[message_id] = Change(
+                    kind,
+                    message_id,
+                    summary,
+                    revision=read_text(record.get("id")),
+                    label_changes=_add_label_changes(before, name, read_labels(entry)),
+                )
     return tuple(last.values())
 
 
-def _iter_changes(record: Payload) -> Iterator[tuple[ChangeKind, Payload]]:
+def _iter_changes(record: Payload) -> Iterator[tuple[str, Payload, Payload]]:
     for name in ("messagesAdded", "labelsAdded", "labelsRemoved", "messagesDeleted"):
-        kind = ChangeKind.REMOVED if name == "messagesDeleted" else ChangeKind.PRESENT
         entries = record.get(name)
         for entry in entries if isinstance(entries, list) else ():
             if isinstance(entry, Mapping) and isinstance(message := entry.get("message"), Mapping):
-                yield kind, message
+                yield name, entry, message
+
+
+def _add_label_changes(before: Change | None, name: str, labels: frozenset[str]) -> LabelChanges | None:
+    """None where the message may be new, or a record does not say which labels it is about."""
+    known = LabelChanges() if before is None else before.label_changes
+    if known is None or not labels:
+        return None
+    match name:
+        case "labelsAdded":
+            return LabelChanges(known.added | labels, known.removed)
+        case "labelsRemoved":
+            return LabelChanges(known.added, known.removed | labels)
+        case _:
+            return None
 
 
 def _build_labelled_summary(message_id: str, message: Payload) -> MessageSummary | None:

@@ -34,6 +34,7 @@ TRAITS = ProviderTraits(
     change_listing=ChangeListing.MAILBOX_HISTORY,
     uses_labels=True,
     is_removal_final=True,
+    versions_follow_content=False,
     reports_inline_parts=True,
     application_access_needs_tenant=False,
     revocation_ends_account=True,

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import httpx
 
-from mailroom_common.errors import ItemGone, Rejected
+from mailroom_common.errors import AccessDenied, ItemGone, Rejected
 from mailroom_common.providers.calls import ProviderCall, ProviderCalls
 from mailroom_common.providers.http import BaseURL
 from mailroom_common.providers.ports import AccessTokenSource
@@ -65,6 +65,12 @@ class GmailWatch:
         call = ProviderCall(name="watch", method="POST", path=f"{ME}/watch", body={"topicName": self._topic}, units=100)
         try:
             answer = await self._calls.fetch_json(mailbox, call)
+        except AccessDenied as error:
+            # The account's own rights are seen by each sync as well; those on the topic only here.
+            raise AccessDenied(
+                f"{error}: give gmail-api-push@system.gserviceaccount.com the role Pub/Sub Publisher on the topic of "
+                "MAILROOM_PUBSUB_TOPIC (a policy of domain-restricted sharing may forbid it)"
+            ) from error
         except Rejected as error:
             if isinstance(error, ItemGone):
                 raise Rejected("Gmail does not know the topic of MAILROOM_PUBSUB_TOPIC") from error

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from mailroom_common.providers.types import OMITTED_PARTS, PartKind
+from mailroom_common.providers.types import OMITTED_PARTS, LabelChanges, PartKind
 from mailroom_common.providers.untrusted_text import MAX_PARTS
 from mailroom_gmail.mapping import (
     build_changes,
@@ -220,3 +220,21 @@ def test_a_position_that_no_key_can_hold_is_hashed() -> None:
     first, second = (part.part_path for part in build_parts(nested))
     assert first != second
     assert len(first) == len(second) == 64
+
+
+def test_label_changes_of_a_page_are_told_together_and_of_no_mail_that_may_be_new() -> None:
+    def entry(message_id: str, *labels: str) -> dict[str, Any]:
+        return {"message": {"id": message_id}, **({"labelIds": list(labels)} if labels else {})}
+
+    records = [
+        {"id": "1", "labelsAdded": [entry("a", "TRASH"), entry("new", "STARRED")]},
+        {"id": "2", "labelsRemoved": [entry("a", "TRASH", "INBOX"), entry("unclear")]},
+        {"id": "3", "messagesAdded": [entry("new"), entry("listed")]},
+        {"id": "4", "labelsAdded": [entry("listed", "STARRED"), entry("unclear", "STARRED")]},
+    ]
+    assert {change.message_id: change.label_changes for change in build_changes(records)} == {
+        "a": LabelChanges(frozenset({"TRASH"}), frozenset({"TRASH", "INBOX"})),
+        "new": None,
+        "listed": None,
+        "unclear": None,
+    }

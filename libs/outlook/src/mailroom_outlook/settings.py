@@ -16,6 +16,7 @@ TRAITS = ProviderTraits(
     change_listing=ChangeListing.FOLDER_DELTAS,
     uses_labels=False,
     is_removal_final=False,
+    versions_follow_content=True,
     reports_inline_parts=False,
     application_access_needs_tenant=True,
     revocation_ends_account=False,

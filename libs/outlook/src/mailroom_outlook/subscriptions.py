@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import httpx
 
-from mailroom_common.errors import ItemGone, MailroomError, Rejected
+from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, Rejected
 from mailroom_common.events import Access, Profile
 from mailroom_common.providers.calls import ProviderCall, Refusal
 from mailroom_common.providers.http import BaseURL
@@ -137,7 +137,13 @@ def choose_change_types(profile: Profile) -> str:
 def _map_create_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
     if refusal.status == httpx.codes.CONFLICT:
         return _Duplicate("Graph answered 409 to create_subscription")
-    return map_subscription_refusal(mailbox, refusal)
+    error = map_subscription_refusal(mailbox, refusal)
+    if isinstance(error, AccessDenied):
+        return AccessDenied(
+            f"{error}: an administrator of the mailbox's tenant has to let this application watch it (the permission "
+            "Mail.Read, and what an application access policy or conditional access keeps from it)"
+        )
+    return error
 
 
 def _are_same_types(one: str, other: str) -> bool:

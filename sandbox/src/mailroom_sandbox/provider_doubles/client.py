@@ -91,6 +91,13 @@ class ControlClient:
     ) -> list[dict[str, Any]]:
         return await self._list_items("/sandbox/calls", {"mailbox": mailbox, "provider": provider, "after": after})
 
+    async def sum_units(
+        self, mailbox: str | None = None, provider: str | None = None, after: int = 0, window_s: float = 60.0
+    ) -> list[dict[str, Any]]:
+        """By mailbox: `calls`, `units`, `failed`, and `most_units_in_window`."""
+        asked = {"mailbox": mailbox, "provider": provider, "after": after, "window_s": window_s}
+        return await self._list_items("/sandbox/units", asked)
+
     async def forget_calls(self) -> None:
         await self._send_request("DELETE", "/sandbox/calls")
 

@@ -10,7 +10,9 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mailroom_sandbox.api_docs.page import CONTENT_SECURITY_POLICY, render_page
-from mailroom_sandbox.provider_doubles.faults import EVERY_MAILBOX, FAULTS
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.provider_doubles.fault_switchboard import EVERY_MAILBOX
+from mailroom_sandbox.provider_doubles.faults import FAULTS, MessageDelayed
 from mailroom_sandbox.provider_doubles.google.app import Google
 from mailroom_sandbox.provider_doubles.microsoft.app import Microsoft
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
@@ -170,6 +172,7 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
     @app.post("/sandbox/reset", status_code=204)
     async def reset_state() -> None:
         """Forgets mailboxes, tokens, subscriptions, calls and faults; keys and ports stay."""
+        mailboxes_by_address.state.calls.forget_calls()
         mailboxes_by_address.state.store.delete_everything()
 
     @app.post("/sandbox/mailboxes/disable")
@@ -222,6 +225,7 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
                 with mailboxes_by_address.state.store.transaction():
                     for _ in range(min(_AT_A_TIME, times - first)):
                         message_id = mailboxes.deliver_mail(to, source, folder=folder, received_at=received_at)
+                        _delete_if_it_goes_at_once(mailboxes_by_address.state, mailboxes, to, source, message_id)
                         delivered.append({"provider": name, "message_id": message_id})
                 await asyncio.sleep(0)  # the providers go on answering while many arrive
         return {"items": delivered}
@@ -258,6 +262,17 @@ def _add_mailbox_routes(app: FastAPI, mailboxes_by_address: MailboxDirectory) ->
         return {"message_id": body.message_id}
 
 
+def _delete_if_it_goes_at_once(
+    state: ProviderState, mailboxes: Mailboxes, address: str, source: bytes, message_id: str
+) -> None:
+    def concerns(fault: MessageDelayed) -> bool:
+        subject = mime.parse_mail(source).read_header("subject")
+        return fault.mode == "gone" and fault.concerns((message_id, subject or ""))
+
+    if state.faults.use_fault_once(MessageDelayed, address, concerns):
+        mailboxes.delete_message(address, message_id)
+
+
 def _require_folder(
     mailboxes_by_address: MailboxDirectory, address: str, provider: ProviderName | None, folder: str
 ) -> None:
@@ -274,6 +289,18 @@ def _add_call_routes(app: FastAPI, state: ProviderState, mailboxes_by_address: M
         if mailbox is not None:
             mailboxes_by_address.find_mailboxes(mailbox, provider)
         return {"items": state.calls.list_calls(mailbox=mailbox, provider=provider, after=after)}
+
+    @app.get("/sandbox/units")
+    async def sum_units(
+        mailbox: str | None = None,
+        provider: ProviderName | None = None,
+        after: int = 0,
+        window_s: Annotated[float, Query(gt=0)] = 60.0,
+    ) -> dict[str, list[dict[str, object]]]:
+        """What each mailbox's calls cost since call number `after`: quota units at Gmail, one a call at Graph."""
+        if mailbox is not None:
+            mailboxes_by_address.find_mailboxes(mailbox, provider)
+        return {"items": state.calls.sum_units(mailbox=mailbox, provider=provider, after=after, window_s=window_s)}
 
     @app.delete("/sandbox/calls")
     async def forget_calls() -> dict[str, int]:

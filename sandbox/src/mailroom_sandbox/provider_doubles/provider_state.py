@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import httpx
 
-from mailroom_sandbox.provider_doubles.calls import CallLog
-from mailroom_sandbox.provider_doubles.faults import Faults
+from mailroom_sandbox.provider_doubles.calls import CallLedger
+from mailroom_sandbox.provider_doubles.fault_switchboard import Faults
 from mailroom_sandbox.provider_doubles.keys import SigningKey, load_key, load_secret
 from mailroom_sandbox.provider_doubles.push_dispatcher import PushDispatcher
 from mailroom_sandbox.provider_doubles.settings import ProvidersSettings
@@ -27,7 +27,7 @@ class ProviderState:
     seal: TokenSeal
     tokens: Tokens
     faults: Faults
-    calls: CallLog
+    calls: CallLedger
     dispatcher: PushDispatcher
     http: httpx.AsyncClient
     microsoft_key: SigningKey
@@ -49,7 +49,7 @@ def build_provider_state(settings: ProvidersSettings, now: Clock = utc_now) -> P
         seal=TokenSeal(load_secret(settings.state, "seal")),
         tokens=Tokens(store, now),
         faults=Faults(store),
-        calls=CallLog(store, now),
+        calls=CallLedger(store, now),
         dispatcher=PushDispatcher(store, now),
         http=httpx.AsyncClient(verify=trust, trust_env=False, follow_redirects=False),
         microsoft_key=load_key(settings.state, "microsoft-signing"),

@@ -76,5 +76,6 @@ create table if not exists delivered (
 -- Calls of Mailroom, for `mailroom-sandbox calls`, and the faults that are switched on.
 create table if not exists call (
     seq integer primary key autoincrement, at_ms integer not null, provider text not null, method text not null,
-    path text not null, mailbox text, status integer not null, duration_ms integer not null);
+    path text not null, mailbox text, status integer not null, duration_ms integer not null,
+    units integer not null);
 create table if not exists fault (name text not null, mailbox text not null, body text not null, primary key (name, mailbox));

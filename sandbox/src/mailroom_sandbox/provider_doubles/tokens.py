@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from mailroom_sandbox.provider_doubles.fault_switchboard import Faults
+from mailroom_sandbox.provider_doubles.faults import RefreshFault
 from mailroom_sandbox.provider_doubles.store import Store
 from mailroom_sandbox.provider_doubles.wire import to_ms
 
@@ -57,6 +59,7 @@ class Tokens:
     def __init__(self, store: Store, now: Callable[[], datetime]) -> None:
         self._store = store
         self._now = now
+        self._last_uses: dict[str, datetime] = {}
 
     def issue_code(self, consent: ConsentRecord) -> str:
         code = f"{secrets.token_urlsafe(32)}.AQ"
@@ -145,6 +148,23 @@ class Tokens:
 
     def revoke_token(self, value: str, reason: str) -> None:
         self._store.execute_sql("update token set dead = ? where token_sha256 = ?", reason, hash_token(value))
+
+    def seconds_since_last_use(self, value: str) -> float | None:
+        """Of a refresh token, which counts as used now; None for the first time. A restart forgets."""
+        digest, now = hash_token(value), self._now()
+        last = self._last_uses.get(digest)
+        self._last_uses[digest] = now
+        return (now - last).total_seconds() if last else None
+
+    def is_used_in_parallel(self, value: str, mailbox: str | None, faults: Faults) -> bool:
+        """Whether the `refresh` switch refuses this use of a refresh token."""
+        pause_s = self.seconds_since_last_use(value)
+        fault = faults.use_fault_once(
+            RefreshFault,
+            mailbox,
+            lambda fault: fault.mode == "refused_in_parallel" and pause_s is not None and pause_s < fault.within_s,
+        )
+        return fault is not None
 
     def expire_access(self, provider: str, user_id: str | None) -> int:
         """Ends access tokens now, of one user or of all and of the applications too; refresh tokens stay."""

@@ -14,6 +14,7 @@ from urllib.parse import parse_qs, parse_qsl
 import orjson
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +44,16 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`body` is JSON when it is a dict, sent as it is when bytes, absent when None."""
+    """`body` is JSON when it is a dict, sent as it is when bytes, absent when None.
+
+    With `break_after_bytes` the connection ends so far into the body.
+    """
 
     status: int = 200
     body: Mapping[str, object] | bytes | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     media_type: str | None = None
+    break_after_bytes: int | None = None
 
     def content(self) -> bytes:
         if self.body is None:
@@ -130,11 +135,29 @@ async def call_from_request(request: Request) -> Call:
 
 
 def build_response(reply: Reply, json_type: str) -> Response:
-    response = Response(reply.content(), status_code=reply.status, headers=dict(reply.headers))
+    headers = dict(reply.headers)
+    response = (
+        Response(reply.content(), status_code=reply.status, headers=headers)
+        if reply.break_after_bytes is None
+        else _BrokenResponse(reply.content(), reply.break_after_bytes, status_code=reply.status, headers=headers)
+    )
     content_type = reply.content_type(json_type)
     if content_type:
         response.headers["content-type"] = content_type
     return response
+
+
+class _BrokenResponse(Response):
+    """Promises its whole content and ends before it: the server then closes the connection."""
+
+    def __init__(self, content: bytes, break_after_bytes: int, *, status_code: int, headers: Mapping[str, str]) -> None:
+        super().__init__(content, status_code=status_code, headers=headers)
+        self._break_after_bytes = break_after_bytes
+
+    async def __call__(self, _scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+        begun = bytes(self.body)[: self._break_after_bytes]
+        await send({"type": "http.response.body", "body": begun, "more_body": True})
 
 
 async def read_form(request: Request) -> list[tuple[str, str]]:

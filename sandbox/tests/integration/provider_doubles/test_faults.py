@@ -50,3 +50,12 @@ async def test_switchboard_explains_itself_and_refuses_nonsense(providers: Runni
             await providers.control.set_fault(name, **parameters)
     await providers.control.set_fault("delta_lag", mailbox=OUTLOOK.upper(), lag_s=1)
     assert await providers.control.clear_faults("delta_lag", mailbox=OUTLOOK) == 1
+
+
+async def test_unavailable_fault_strikes_only_the_named_path(
+    providers: RunningProviders, outlook: MailboxUser, gmail: MailboxUser
+) -> None:
+    await providers.control.set_fault("unavailable", path="/Subscriptions")
+    paths = ("/subscriptions", "/me/messages")
+    assert [(await outlook.send_request("GET", path)).status_code for path in paths] == [503, 200]
+    assert (await gmail.send_request("GET", "/profile")).status_code == 200

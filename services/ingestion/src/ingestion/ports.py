@@ -200,9 +200,10 @@ class NumberedEvent:
 
 @dataclass(frozen=True, slots=True)
 class EventLogRange:
-    """What the event log holds: `last_seq` is its newest number, what is at or below `deleted_seq` may be gone."""
+    """What the event log holds for a tenant: what is at or below `deleted_seq` may be gone, and `newest_seq` is its own
+    newest event, else `deleted_seq`. The newest number of all would tell it how many events the others have."""
 
-    last_seq: int
+    newest_seq: int
     deleted_seq: int
 
 
@@ -215,7 +216,7 @@ class EventLog(Protocol):
         """Delete a batch of old events; how many it were."""
         ...
 
-    async def read_range(self) -> EventLogRange: ...
+    async def read_range(self, tenant_id: str) -> EventLogRange: ...
 
     async def list_events(self, tenant_id: str, *, after: int, limit: int) -> Sequence[NumberedEvent]: ...
 

@@ -46,6 +46,7 @@ from subscription_manager.domain.subscription_schedule import build_webhook_urls
 from subscription_manager.handlers.advance_subscription import AdvanceSubscription
 from subscription_manager.handlers.change_connection_state import ChangeConnectionState
 from subscription_manager.handlers.connect_mailbox import ConnectMailbox
+from subscription_manager.handlers.consent_outcomes import ConsentOutcomes
 from subscription_manager.handlers.create_doc_source import ConnectionDurations, CreateDocSource
 from subscription_manager.handlers.end_connection import EndConnection
 from subscription_manager.handlers.expire_pending import PendingExpirer
@@ -160,6 +161,7 @@ def _build_web_app(parts: Parts, process: Process) -> FastAPI:
         parts.durations,
         parts.wake,
         parts.clock,
+        max_pending_sources=settings.max_pending_sources,
     )
     change = _build_state_changes(parts)
     connect = ConnectMailbox(
@@ -169,6 +171,7 @@ def _build_web_app(parts: Parts, process: Process) -> FastAPI:
         parts.locks,
         providers.consent,
         parts.keys,
+        ConsentOutcomes(parts.flows, parts.keys),
         settings.public_url,
         parts.durations,
         parts.wake,

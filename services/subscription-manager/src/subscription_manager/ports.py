@@ -80,6 +80,8 @@ class ConnectionStore(Protocol):
         """For each provider when the first subscription of an active doc source ends, or has ended."""
         ...
 
+    async def count_pending(self, tenant_id: str, *, up_to: int) -> int: ...
+
     async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
         """Pending doc sources that are so old and whose last link has ended two days ago at least, the oldest first."""
         ...
@@ -187,6 +189,7 @@ class ConsentFlow:
     sealed_flow_secrets: str = field(repr=False)
     expires_at: datetime
     is_finished: bool
+    sealed_outcome: str | None = field(default=None, repr=False)
 
 
 class ConsentFlowStore(Protocol):
@@ -216,6 +219,8 @@ class ConsentFlowStore(Protocol):
     async def finish_flow(self, flow_id: str, now: datetime) -> bool:
         """False when it was finished already."""
         ...
+
+    async def store_outcome(self, flow_id: str, sealed_outcome: str) -> None: ...
 
 
 class WakeSignal(Protocol):

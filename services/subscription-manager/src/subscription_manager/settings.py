@@ -26,5 +26,7 @@ class Settings(ProcessSettings, KafkaSettings, TokenSettings, APISettings, Publi
     max_check_pause_s: float = Field(default=30, gt=0)
     # A doc source that nobody has consented to for so long is deleted, unless a link to it was made lately.
     pending_days: float = Field(default=30, gt=0)
+    # Doc sources of one tenant that may wait for a consent at once; a further one is refused.
+    max_pending_sources: int = Field(default=1000, ge=1)
     # Subscriptions that are created, renewed or ended at once.
     concurrent_subscriptions: int = Field(default=8, ge=1)

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import asyncpg
 import pytest
-from connection_fakes import NOW, URLS, Clock, FakeConnectionStore, make_connection
+from connection_fakes import NOW, TOKEN_TROUBLE, URLS, Clock, FakeConnectionStore, make_connection, make_trouble
 
 from mailroom_common.events import ClientState, DocSource, Profile, Relist, SourceFilter, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec
@@ -25,6 +25,7 @@ from subscription_manager.domain.connection import (
     CurrentSubscription,
     PendingReason,
     SubscriptionStatus,
+    TroubleReason,
 )
 from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected, PublishedVersion
 
@@ -37,9 +38,10 @@ FULL = replace(
     aliases=("a@contoso.example",),
     folders=("inbox", "Archive/2026"),
     start_at=NOW - timedelta(days=30),
-    connection_status=ConnectionStatus.PROVIDER_ERROR,
-    connection_reason="access_denied",
-    current_error="AccessDenied: no",
+    sync_trouble=make_trouble(ConnectionStatus.PROVIDER_ERROR, TroubleReason.PROVIDER_FAILING, "no progress"),
+    subscription_trouble=make_trouble(
+        ConnectionStatus.SUBSCRIPTION_EXPIRED, TroubleReason.SUBSCRIPTION_REFUSED, "AccessDenied: no"
+    ),
     last_successful_sync_at=NOW,
     client_states=(ClientState(sha256="a" * 64, valid_until=NOW + timedelta(days=7)),),
     subscription=CurrentSubscription(
@@ -153,7 +155,7 @@ async def test_change_of_what_is_shown_is_a_new_version_and_other_changes_are_no
     assert paused.published_version == 2
     troubled = await save_connection(
         store,
-        replace(paused, connection_status=ConnectionStatus.PROVIDER_ERROR, connection_reason="x", failed_attempts=4),
+        replace(paused, sync_trouble=TOKEN_TROUBLE, failed_attempts=4),
     )
     assert troubled.published_version == 2
     assert await store.connections.find_connection(ONE.id) == troubled
@@ -282,7 +284,6 @@ async def test_pending_one_with_a_grant_to_give_back_is_deleting_until_it_is_sof
     pending = replace(
         ONE,
         state=ConnectionState.PENDING,
-        connection_status=None,
         provider_user_id=None,
         next_check_at=None,
         next_backstop_at=None,
@@ -371,11 +372,23 @@ async def test_pending_ones_that_are_old_and_have_no_recent_link_are_listed(stor
     assert await store.connections.list_expired_pending(month_ago, NOW, 10) == [ONE.id]
 
 
+async def test_only_the_pending_ones_of_a_tenant_are_counted_and_no_further_than_asked(store: StoreUnderTest) -> None:
+    pending = replace(ONE, state=ConnectionState.PENDING, provider_user_id=None)
+    await store.connections.add_connection(ONE)
+    for number, tenant_id in enumerate(("acme", "acme", "other")):
+        one = replace(pending, id=f"{number}0000000-0000-4000-8000-000000000000", tenant_id=tenant_id)
+        await store.connections.add_connection(one)
+    assert await store.connections.count_pending("acme", up_to=10) == 2
+    assert await store.connections.count_pending("acme", up_to=1) == 1
+    assert await store.connections.count_pending("nobody", up_to=10) == 0
+
+
 async def test_pending_one_whose_consent_a_restore_has_lost_never_expires(store: StoreUnderTest) -> None:
     restored = replace(
         ONE,
         state=ConnectionState.PENDING,
-        connection_reason=PendingReason.CONSENT_LOST.value,
+        pending_reason=PendingReason.CONSENT_LOST,
+        pending_error="consent_declined",
         created_at=NOW - timedelta(days=99),
     )
     await store.connections.add_connection(restored)

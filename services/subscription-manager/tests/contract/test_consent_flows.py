@@ -91,3 +91,14 @@ async def test_flow_is_found_by_its_state_and_finished_once(flows: ConsentFlowSt
     finished = await asyncio.gather(*(flows.finish_flow(flow.id, NOW) for _ in range(5)))
     assert sorted(finished) == [False, False, False, False, True]
     assert await flows.find_flow(b"unknown") is None
+
+
+async def test_outcome_is_found_with_its_flow(flows: ConsentFlowStore) -> None:
+    ticket_id = await add_ticket(flows, b"t1")
+    await redeem_ticket(flows, ticket_id, b"s1")
+    before = await flows.find_flow(b"s1")
+    await flows.store_outcome(ticket_id, "sealed outcome")
+    after = await flows.find_flow(b"s1")
+    assert before is not None
+    assert after is not None
+    assert (before.sealed_outcome, after.sealed_outcome) == (None, "sealed outcome")

@@ -23,6 +23,8 @@ from subscription_manager.domain.connection import (
     CurrentSubscription,
     PendingReason,
     SubscriptionStatus,
+    Trouble,
+    TroubleReason,
     build_doc_source_event,
     raise_version,
 )
@@ -71,11 +73,18 @@ def make_connection(**changed: object) -> Connection:
         address="ada@contoso.example",
         provider_user_id="user-1",
         grant_generation=1,
-        connection_status=ConnectionStatus.ACTIVE,
         next_check_at=NOW,
         next_backstop_at=NOW + timedelta(minutes=10),
     )
     return replace(connection, **changed)  # type: ignore[arg-type]  # a test names fields freely
+
+
+def make_trouble(status: ConnectionStatus, reason: TroubleReason, error: str = "x", **changed: object) -> Trouble:
+    trouble = Trouble(status=status, reason=reason, error=error, since=NOW)
+    return replace(trouble, **changed)  # type: ignore[arg-type]  # a test names fields freely
+
+
+TOKEN_TROUBLE = make_trouble(ConnectionStatus.TOKEN_REFRESH_FAILED, TroubleReason.TOKEN_REFUSED)
 
 
 def make_subscription(**changed: object) -> CurrentSubscription:
@@ -207,12 +216,18 @@ class FakeConnectionStore:
                 found[row.provider] = min(found.get(row.provider, current.expires_at), current.expires_at)
         return found
 
+    async def count_pending(self, tenant_id: str, *, up_to: int) -> int:
+        pending = [
+            row for row in self.rows.values() if row.tenant_id == tenant_id and row.state is ConnectionState.PENDING
+        ]
+        return len(pending[:up_to])
+
     async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
         expired = [
             row
             for row in self.rows.values()
             if row.state is ConnectionState.PENDING
-            and row.connection_reason != PendingReason.CONSENT_LOST
+            and row.pending_reason is not PendingReason.CONSENT_LOST
             and row.created_at < created_before
             and self.link_ends.get(row.id, row.created_at) <= now - timedelta(days=2)
         ]
@@ -353,6 +368,10 @@ class FakeConsentFlowStore:
             return False
         self.flows[digest] = replace(flow, is_finished=True)
         return True
+
+    async def store_outcome(self, flow_id: str, sealed_outcome: str) -> None:
+        (digest, flow), *_ = [(d, f) for d, f in self.flows.items() if f.id == flow_id]
+        self.flows[digest] = replace(flow, sealed_outcome=sealed_outcome)
 
 
 class FakeGrantStore:

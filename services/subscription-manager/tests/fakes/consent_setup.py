@@ -34,6 +34,7 @@ from subscription_manager.handlers.connect_mailbox import (
     AuthorizationResponse,
     ConnectMailbox,
 )
+from subscription_manager.handlers.consent_outcomes import ConsentOutcomes
 from subscription_manager.handlers.create_doc_source import CreateDocSource, DocSourceRequest
 from subscription_manager.handlers.end_connection import EndConnection
 from subscription_manager.handlers.relist_doc_source import RelistDocSource
@@ -65,6 +66,7 @@ class ConsentSetup:
             DURATIONS,
             self.wake,
             self.clock,
+            max_pending_sources=3,
         )
         self.connect = ConnectMailbox(
             self.connections,
@@ -73,6 +75,7 @@ class ConsentSetup:
             self.locks,
             {"outlook": self.provider},
             KEYS,
+            ConsentOutcomes(self.flows, KEYS, max_wait_s=0.2, poll_interval_s=0.01),
             PUBLIC_URL,
             DURATIONS,
             self.wake,

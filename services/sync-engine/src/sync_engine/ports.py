@@ -21,6 +21,7 @@ from sync_engine.domain.message_records import (
     KnownMessage,
     PageUpdate,
     ParkedItem,
+    RecordedPart,
     RunKind,
     SyncState,
 )
@@ -111,6 +112,20 @@ class Messages(Protocol):
         """Those of them that were processed, or are parked."""
         ...
 
+    async def list_parts(self, doc_source_id: str, message_id: str) -> Sequence[RecordedPart]:
+        """In the order of the mail."""
+        ...
+
+    async def list_read_before(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
+        """Ids of the newest messages that could be read: something of them is stored, or they are observed."""
+        ...
+
+    async def find_passed_over(
+        self, doc_source_id: str, message_ids: Collection[str], start_at: datetime
+    ) -> frozenset[str]:
+        """Those of them that were fetched before, and found to be from before `start_at`."""
+        ...
+
     async def list_observed_not_listed_since(
         self, doc_source_id: str, folder_id: str | None, since: datetime
     ) -> Sequence[KnownMessage]:
@@ -140,18 +155,21 @@ class OpenMessages(Protocol):
         without a result, on the backfill lane, with the ids that they had. Not of sources that are gone."""
         ...
 
-    async def count_overdue(self, before: datetime) -> int:
-        """Open messages that were stored `before` then."""
+    async def count_overdue(self, before: datetime, *, up_to: int) -> int:
+        """Open messages that were stored `before` then and wait for a result."""
         ...
 
 
 class ParkedItems(Protocol):
-    """What is due by `now`, the longest due first. `include_resting`: what is tried once a day is due too."""
+    """What is due by `now`, the longest due first. `include_resting`: what is tried once a day is due too;
+    `include_denied`: what access was refused to is."""
 
-    async def list_due(self, doc_source_id: str, now: datetime, *, include_resting: bool) -> Sequence[ParkedItem]: ...
+    async def list_due(
+        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+    ) -> Sequence[ParkedItem]: ...
 
     async def list_due_parts(
-        self, doc_source_id: str, now: datetime, *, include_resting: bool
+        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
     ) -> Sequence[DueMessage]: ...
 
     async def count_by_reason(self) -> Mapping[tuple[str, str], int]:

@@ -16,6 +16,7 @@ from mailroom_common.providers.types import (
     ChangeKind,
     ChangePage,
     Folder,
+    LabelChanges,
     Mailbox,
     Message,
     MessageSummary,
@@ -72,6 +73,9 @@ class StoredMail:
     summary: MessageSummary
     files: list[File] = field(default_factory=list)
     html: str = ""
+
+    def list_parts(self) -> tuple[Part, ...]:
+        return tuple(file.part(f"part-{index}") for index, file in enumerate(self.files))
 
 
 class FakeMailbox(ABC):
@@ -146,6 +150,8 @@ class FakeMailbox(ABC):
         with_body: bool = False,
         with_parts: bool | None = None,
     ) -> Message:
+        if known is not None and known.parts is not None and not with_body:
+            return Message(known, known.parts)  # the list has told them
         await self._called("fetch", message_id)
         if error := self.item_errors.get(message_id):
             raise error
@@ -153,7 +159,7 @@ class FakeMailbox(ABC):
             raise ItemGone("no such message")
         mail = self.mails[message_id]
         lists_parts = bool(mail.summary.has_attachments) if with_parts is None else with_parts
-        parts = tuple(file.part(f"part-{index}") for index, file in enumerate(mail.files)) if lists_parts else ()
+        parts = mail.list_parts() if lists_parts else ()
         return Message(mail.summary, parts, mail.html if with_body else None)
 
     @asynccontextmanager
@@ -196,6 +202,7 @@ class FakeOutlook(FakeMailbox):
             Folder("f-sent", "Gesendet", "sentitems"),
         ]
         self.lags = False  # deltas show nothing new
+        self.expands_parts = False  # the list comes with the parts of its mails
         self.hidden_from_list: set[str] = set()
         self.lose_additions: set[str] = set()  # deltas show the removal of these, and nothing else
         self.empty_pages = 0  # so many come before the next page with something on it
@@ -309,6 +316,8 @@ class FakeOutlook(FakeMailbox):
             key=lambda summary: (summary.modified_at or since, summary.message_id),
         )
         page = shown[: self.page_size]
+        if self.expands_parts:
+            page = [replace(summary, parts=self.mails[summary.message_id].list_parts()) for summary in page]
         return SummaryPage(tuple(page), page[-1].modified_at if len(shown) > len(page) else None)
 
 
@@ -319,6 +328,7 @@ class FakeGmail(FakeMailbox):
         super().__init__(clock)
         self.page_size = page_size
         self.labels: list[Folder] = [Folder("INBOX", "INBOX", "INBOX")]
+        self.tells_labels = True  # the history has the labels of its messages
         self._history: list[Change] = []
 
     def deliver(
@@ -347,11 +357,18 @@ class FakeGmail(FakeMailbox):
 
     def relabel(self, message_id: str, labels: frozenset[str]) -> None:
         mail = self.mails[message_id]
+        changes = LabelChanges(labels - mail.summary.labels, mail.summary.labels - labels)
         mail.summary = replace(mail.summary, labels=labels, version=str(self.next_version()))
-        self._record_history(message_id)
+        self._record_history(message_id, changes)
 
-    def _record_history(self, message_id: str) -> None:
-        self._history.append(Change(ChangeKind.PRESENT, message_id, revision=str(len(self._history) + 1)))
+    def _record_history(self, message_id: str, changes: LabelChanges | None = None) -> None:
+        revision = str(len(self._history) + 1)
+        labels = self.mails[message_id].summary.labels
+        if not self.tells_labels:
+            self._history.append(Change(ChangeKind.PRESENT, message_id, revision=revision))
+            return
+        summary = MessageSummary(message_id=message_id, labels=labels) if labels else None
+        self._history.append(Change(ChangeKind.PRESENT, message_id, summary, revision, changes))
 
     def delete(self, message_id: str) -> None:
         del self.mails[message_id]

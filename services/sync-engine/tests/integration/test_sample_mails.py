@@ -102,7 +102,8 @@ async def test_an_attached_mail_that_gmail_shows_by_its_parts_alone_is_opened_wi
 ) -> None:
     async with open_http_site("gmail", postgres_url, tmp_path, monkeypatch) as site:
         source = (SAMPLES / "mails" / "made" / "forwarded.eml").read_bytes()
-        await site.sandbox.control.deliver_mail(b"X-Sandbox-Attached-Mails-Without-Id: 1\r\n" + source, site.address)
+        await site.sandbox.control.set_fault("nested_mail")
+        await site.sandbox.control.deliver_mail(source, site.address)
         await site.engine.complete_run(SyncReason.CONNECT)
         (row,) = await site.engine.read_rows("message_part")
     assert (row["filename"], row["via"], row["stored"]) == ("facture.pdf", ["message"], True)

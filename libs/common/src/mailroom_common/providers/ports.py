@@ -68,6 +68,7 @@ class ProviderTraits:
     change_listing: ChangeListing
     uses_labels: bool  # a message has any number of labels, instead of lying in one folder
     is_removal_final: bool  # a removed message is gone for good, instead of having to be confirmed by its id
+    versions_follow_content: bool  # its parts may be replaced under a message's id, and its version changes with them
     reports_inline_parts: bool  # `has_attachments` counts inline parts; False: it is false for a mail with no others
     application_access_needs_tenant: bool
     revocation_ends_account: bool  # a revoke ends every grant of the account with us

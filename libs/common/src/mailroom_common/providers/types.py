@@ -119,16 +119,26 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class LabelChanges:
+    """Which labels a page tells to have been put on a message, and taken off it, by all its changes together."""
+
+    added: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """`summary` is None where the provider gave only an id (Gmail's history): fetch the message to know more.
 
     `revision` is set where no summary has a version: a later change of the same message has another one.
+    `label_changes` is set where it is known that nothing else changed: None of a message that may be new.
     """
 
     kind: ChangeKind
     message_id: str
     summary: MessageSummary | None = None
     revision: str | None = None
+    label_changes: LabelChanges | None = None
 
 
 @dataclass(frozen=True, slots=True)

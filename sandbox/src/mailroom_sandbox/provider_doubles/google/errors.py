@@ -42,6 +42,10 @@ def unauthenticated() -> Refused:
     return Refused(reply.with_headers(WWW_Authenticate='Bearer realm="https://accounts.google.com/"'))
 
 
+def access_denied() -> Refused:
+    return refuse_call(403, "forbidden", "The caller does not have permission")
+
+
 def insufficient_scope() -> Refused:
     message = "Request had insufficient authentication scopes."
     body: dict[str, object] = {
@@ -65,6 +69,21 @@ def insufficient_scope() -> Refused:
 
 def too_many() -> Reply:
     return error_reply(429, "rateLimitExceeded", "Too many concurrent requests for user", domain="usageLimits")
+
+
+def over_quota(shape: str) -> Reply:
+    """`shape` is the status and the reason, as in `429_rateLimitExceeded`."""
+    status, _, reason = shape.partition("_")
+    metric = "'Daily quota'" if reason == "dailyLimitExceeded" else "'Quota units per minute per user'"
+    message = f"Quota exceeded for quota metric {metric} of service 'gmail.googleapis.com'."
+    return error_reply(int(status), reason, message, status="RESOURCE_EXHAUSTED", domain="usageLimits")
+
+
+def watch_refused(status: int) -> Reply:
+    if status == 503:
+        return unavailable(503)
+    text = "Error sending test message to Cloud PubSub: User not authorized to perform this action."
+    return error_reply(403, "forbidden", text)
 
 
 def unavailable(status: int) -> Reply:

@@ -6,7 +6,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from functools import partial
@@ -16,8 +16,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import orjson
 
 from mailroom_sandbox.provider_doubles import mime
-from mailroom_sandbox.provider_doubles.calls import CallGate
-from mailroom_sandbox.provider_doubles.faults import CursorRefusedFault, DeltaLag
+from mailroom_sandbox.provider_doubles.calls import CallFacts, CallGate
+from mailroom_sandbox.provider_doubles.faults import ExactQuotas, GmailQuota, NestedMail, WatchFault
 from mailroom_sandbox.provider_doubles.google import errors
 from mailroom_sandbox.provider_doubles.google.accounts import (
     PROVIDER,
@@ -26,36 +26,24 @@ from mailroom_sandbox.provider_doubles.google.accounts import (
     GoogleAccount,
     split_labels,
 )
+from mailroom_sandbox.provider_doubles.google.history import GmailHistory
 from mailroom_sandbox.provider_doubles.google.oauth import MAIL_SCOPES
+from mailroom_sandbox.provider_doubles.google.paging import GmailCaller, read_page_bound, read_page_size
 from mailroom_sandbox.provider_doubles.google.payload import build_payload, encode_base64url, find_part, list_headers
 from mailroom_sandbox.provider_doubles.google.pubsub import Watches
 from mailroom_sandbox.provider_doubles.google.query import asks_for_anywhere, matches_query
+from mailroom_sandbox.provider_doubles.item_faults import DescribedItem, ItemFaults, ItemRefusals, insert_odd_bytes
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import Holder
-from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, to_ms
+from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply
 
 JSON = "application/json; charset=UTF-8"
-_TYPES = ("messageAdded", "messageDeleted", "labelAdded", "labelRemoved")
-_MEMBER_OF = {
-    "messageAdded": "messagesAdded",
-    "messageDeleted": "messagesDeleted",
-    "labelAdded": "labelsAdded",
-    "labelRemoved": "labelsRemoved",
-}
 _MOST_IN_A_BATCH = 100
 _ATTACHMENT_ROUNDS = 10  # an attachment id of so many fetches ago still works
 _CONFLICT = "Only one user push notification client allowed per developer (call /stop then try again)"
 _TOPIC = re.compile(r"^projects/[^/]+/topics/[^/]+$")
 
-Method = Callable[[Call, "GmailCaller", str], Reply]
-
-
-@dataclass(frozen=True, slots=True)
-class GmailCaller:
-    """`metadata_only`: the metadata scope wins over any other that the token also has."""
-
-    account: GoogleAccount
-    metadata_only: bool
+Method = Callable[[Call, GmailCaller, str], Reply]
 
 
 class Gmail:
@@ -71,25 +59,30 @@ class Gmail:
             latency_s=settings.latency_ms / 1000,
             too_many=errors.too_many,
         )
-        self._methods: list[tuple[str, re.Pattern[str], Method]] = [
-            ("GET", re.compile(r"profile"), self._get_profile),
-            ("POST", re.compile(r"watch"), self._start_watch),
-            ("POST", re.compile(r"stop"), self._stop_watch),
-            ("GET", re.compile(r"history"), self._list_history),
-            ("GET", re.compile(r"labels"), self._list_labels),
-            ("GET", re.compile(r"messages"), self._list_messages),
-            ("GET", re.compile(r"messages/([^/]+)"), self._get_message),
-            ("GET", re.compile(r"messages/([^/]+/attachments/[^/]+)"), self._get_attachment),
+        refusals = ItemRefusals(errors.not_found, errors.access_denied, errors.unavailable)
+        self._item_faults = ItemFaults(state.faults, state.now, self._describe_item, refusals)
+        self._history = GmailHistory(state, mailboxes, self._item_faults)
+        # The last column is what a call costs in quota units (since 2026-05-01).
+        self._methods: list[tuple[str, re.Pattern[str], Method, int]] = [
+            ("GET", re.compile(r"profile"), self._get_profile, 1),
+            ("POST", re.compile(r"watch"), self._start_watch, 100),
+            ("POST", re.compile(r"stop"), self._stop_watch, 50),
+            ("GET", re.compile(r"history"), self._history.list_records, 2),
+            ("GET", re.compile(r"labels"), self._list_labels, 1),
+            ("GET", re.compile(r"messages"), self._list_messages, 5),
+            ("GET", re.compile(r"messages/([^/]+)"), self._get_message, 20),
+            ("GET", re.compile(r"messages/([^/]+/attachments/[^/]+)"), self._get_attachment, 20),
         ]
 
     async def answer_call(self, call: Call) -> Reply:
         started = time.monotonic()
-        seen: list[str] = []
+        facts = CallFacts()
         try:
-            reply = await self._answer_or_refuse(call, seen)
+            reply = await self._answer_or_refuse(call, facts)
         except Refused as refused:
             reply = refused.reply
-        self._state.calls.record_call(PROVIDER, call, seen[0] if seen else None, reply.status, started)
+        self._state.calls.record_call(PROVIDER, call, facts, reply.status, started)
+        reply = insert_odd_bytes(self._state.faults, facts.mailbox, call, reply, JSON)
         return reply.with_headers(vary="Origin, X-Origin, Referer")
 
     async def answer_batch(self, call: Call) -> Reply:
@@ -114,18 +107,34 @@ class Gmail:
         )
         return Reply(200, body + f"--{boundary}--".encode(), media_type=f"multipart/mixed; boundary={boundary}")
 
-    async def _answer_or_refuse(self, call: Call, seen: list[str]) -> Reply:
+    async def _answer_or_refuse(self, call: Call, facts: CallFacts) -> Reply:
         found = re.fullmatch(r"/gmail/v1/users/([^/]+)/(.+)", call.path)
         if not found:
             raise errors.not_found()
         caller = self._authenticate_caller(call, found[1])
-        seen.append(caller.account.address.lower())
-        self._gate.refuse_if_unavailable(seen[0], errors.unavailable)
-        for verb, pattern, method in self._methods:
+        facts.mailbox = caller.account.address.lower()
+        for verb, pattern, method, units in self._methods:
             if verb == call.method and (matched := pattern.fullmatch(found[2])):
-                async with self._gate.hold_slot(seen[0]):
+                self._spend_units(facts.mailbox, units)
+                facts.units = units
+                if quota := self._state.faults.use_fault_once(GmailQuota, facts.mailbox):
+                    raise Refused(errors.over_quota(quota.shape))
+                self._gate.refuse_if_unavailable(facts.mailbox, call.path, errors.unavailable)
+                async with self._gate.hold_slot(facts.mailbox):
                     return method(call, caller, matched[1] if pattern.groups else "")
         raise errors.not_found()
+
+    def _spend_units(self, mailbox: str, units: int) -> None:
+        """A call that is refused for the quota costs nothing."""
+        quotas = self._state.faults.find_active(ExactQuotas, mailbox)
+        if quotas is None:
+            return
+        spent, user, project = self._state.calls.spent, f"{PROVIDER}:{mailbox}", PROVIDER
+        for key, limit in ((user, quotas.gmail_user_units), (project, quotas.gmail_project_units)):
+            if spent.wait_s(key, units, limit=limit, window_s=quotas.gmail_window_s) > 0:
+                raise Refused(errors.unavailable(429))
+        for key in (user, project):
+            spent.spend(key, units)
 
     def _authenticate_caller(self, call: Call, user: str) -> GmailCaller:
         scheme, _, value = call.headers.get("authorization", "").partition(" ")
@@ -159,12 +168,15 @@ class Gmail:
             "emailAddress": caller.account.address,
             "messagesTotal": counts["messages"] if counts else 0,
             "threadsTotal": counts["threads"] if counts else 0,
-            "historyId": str(self._find_newest_visible_history_id(caller.account)),
+            "historyId": str(self._history.find_newest_visible_id(caller.account)),
         }
         return Reply(200, body)
 
     def _start_watch(self, call: Call, caller: GmailCaller, _: str) -> Reply:
         fields = _parse_json(call)
+        refusal = self._state.faults.use_fault_once(WatchFault, caller.account.address)
+        if refusal and refusal.mode == "refused":
+            raise Refused(errors.watch_refused(refusal.status))
         topic = fields.get("topicName")
         if not isinstance(topic, str) or not _TOPIC.match(topic):
             raise errors.bad_request("Invalid topicName does not match projects/*/topics/*")
@@ -179,9 +191,8 @@ class Gmail:
             raise errors.bad_request("Invalid labelFilterBehavior.")
         wanted = frozenset(str(label) for label in labels) if isinstance(labels, list) else frozenset[str]()
         expires_ms = self._watches.start_watch(caller.account, topic, wanted, behavior)
-        return Reply(
-            200, {"historyId": str(self._find_newest_visible_history_id(caller.account)), "expiration": str(expires_ms)}
-        )
+        body = {"historyId": str(self._history.find_newest_visible_id(caller.account))}
+        return Reply(200, body if refusal else {**body, "expiration": str(expires_ms)})
 
     def _stop_watch(self, _: Call, caller: GmailCaller, __: str) -> Reply:
         self._watches.stop_watch(caller.account)
@@ -195,64 +206,14 @@ class Gmail:
         ]
         return Reply(200, {"labels": from_system + own})
 
-    # History
-
-    def _list_history(self, call: Call, caller: GmailCaller, _: str) -> Reply:
-        account = caller.account
-        start = call.query_value("startHistoryId") or ""
-        if not start.isdigit():
-            raise errors.bad_request("Invalid value for startHistoryId")
-        since = self._read_page_bound(call, "history", account, int(start))
-        if self._is_refused(account, int(start), in_the_middle=call.query_value("pageToken") is not None):
-            raise errors.not_found()
-        types = call.query.get("historyTypes") or _TYPES
-        if not set(types) <= set(_TYPES):
-            raise errors.bad_request("Invalid value for historyTypes")
-        horizon = self._find_newest_visible_history_id(account)
-        size = _read_page_size(call)
-        rows = self._store.select_rows(
-            "select * from history where user_id = ? and history_id > ? and history_id <= ?"
-            " order by history_id limit ?",
-            account.user_id,
-            since,
-            horizon,
-            size + 1,
-        )
-        # A page is cut before the filter: so it can be empty and still have a next one.
-        wanted = call.query_value("labelId")
-        shown = [
-            row
-            for row in rows[:size]
-            if row["kind"] in types and (wanted is None or wanted in split_labels(row["labels_after"]))
-        ]
-        body: dict[str, object] = {}
-        if shown:
-            body["history"] = [_build_history_record(row) for row in shown]
-        if len(rows) > size:
-            token = {"user": account.user_id, "after": rows[size - 1]["history_id"]}
-            body["nextPageToken"] = self._state.seal.seal_token("history", token)
-        body["historyId"] = str(max(horizon, int(start)))
-        return Reply(200, body)
-
-    def _is_refused(self, account: GoogleAccount, start: int, *, in_the_middle: bool) -> bool:
-        fault = self._state.faults.find_active(CursorRefusedFault, account.address)
-        if fault and (fault.where == "middle") == in_the_middle:
-            self._state.faults.use_fault_once(CursorRefusedFault, account.address)
-            return True
-        return start < account.oldest_history_id
-
-    def _find_newest_visible_history_id(self, account: GoogleAccount) -> int:
-        """The newest id that the API shows already: history may lag behind what happened."""
-        lag = self._state.faults.find_active(DeltaLag, account.address)
-        if lag is None:
-            return account.history_id
-        until_ms = to_ms(self._state.now()) - int(lag.lag_s * 1000)
-        seen = self._store.select_number(
-            "select max(history_id) from history where user_id = ? and at_ms <= ?", account.user_id, until_ms
-        )
-        return max(seen, account.oldest_history_id)
-
     # Messages
+
+    def _describe_item(self, row: sqlite3.Row) -> DescribedItem:
+        subject = mime.parse_mail(self._read_source(row)).read_header("subject")
+        arrived_ms = self._store.select_number(
+            "select min(at_ms) from history where user_id = ? and message_id = ?", row["user_id"], row["message_id"]
+        )
+        return DescribedItem((row["message_id"], subject or ""), arrived_ms)
 
     def _list_messages(self, call: Call, caller: GmailCaller, _: str) -> Reply:
         query = call.query_value("q") or ""
@@ -260,16 +221,22 @@ class Gmail:
             raise errors.refuse_call(403, "forbidden", "Metadata scope does not support 'q' parameter")
         labels = set(call.query.get("labelIds", ()))
         hidden_too = (call.query_value("includeSpamTrash") or "").lower() == "true" or asks_for_anywhere(query)
-        before = self._read_page_bound(call, "list", caller.account, 2**62)
-        size = _read_page_size(call)
+        before = read_page_bound(self._state.seal, call, "list", caller.account, 2**62)
+        size = read_page_size(call)
         candidates = self._store.select_rows(
             "select * from gmail_message where user_id = ? and internal_ms * 1000000 + pk < ?"
             " order by internal_ms * 1000000 + pk desc",
             caller.account.user_id,
             before,
         )
-        listed = (row for row in candidates if self._is_listed(row, labels, query, hidden_too))
+        listed = (
+            row
+            for row in candidates
+            if self._is_listed(row, labels, query, hidden_too)
+            and self._item_faults.is_listed(caller.account.address, row)
+        )
         rows = list(islice(listed, size + 1))
+        self._item_faults.refuse_page("list", caller.account.address, rows[:size])
         body: dict[str, object] = {}
         if rows:
             body["messages"] = [{"id": row["message_id"], "threadId": row["thread_id"]} for row in rows[:size]]
@@ -294,6 +261,7 @@ class Gmail:
         if caller.metadata_only and form in ("full", "raw"):
             raise errors.refuse_call(403, "forbidden", f"Metadata scope doesn't allow format {form.upper()}")
         row = self._require_message(caller.account, message_id)
+        self._item_faults.refuse_message(caller.account.address, row)
         source = self._read_source(row)
         root = mime.parse_mail(source)
         labels = sorted(split_labels(row["labels"]))
@@ -312,7 +280,8 @@ class Gmail:
             names = call.query.get("metadataHeaders", ())
             body["payload"] = {"partId": "", "mimeType": root.content_type, "headers": list_headers(root, names)}
         elif form == "full":
-            body["payload"] = build_payload(root, self._attachment_ids(row))
+            hides_nested = self._state.faults.find_active(NestedMail, caller.account.address) is not None
+            body["payload"] = build_payload(root, self._attachment_ids(row), hides_nested=hides_nested)
         return Reply(200, body)
 
     def _get_attachment(self, _: Call, caller: GmailCaller, path: str) -> Reply:
@@ -320,6 +289,7 @@ class Gmail:
         if caller.metadata_only:
             raise errors.insufficient_scope()
         row = self._require_message(caller.account, message_id)
+        self._item_faults.refuse_message(caller.account.address, row)
         named = self._state.seal.open_token("attachment", attachment_id)
         if named is None or named["message"] != row["message_id"]:
             raise errors.bad_request("Invalid attachment token")
@@ -328,7 +298,8 @@ class Gmail:
         part = find_part(mime.parse_mail(self._read_source(row)), str(named["part"]))
         if part is None:
             raise errors.not_found()
-        return Reply(200, {"size": len(part.content), "data": encode_base64url(part.content)})
+        reply = Reply(200, {"size": len(part.content), "data": encode_base64url(part.content)})
+        return self._item_faults.shape_part(caller.account.address, row, part.filename, reply)
 
     def _attachment_ids(self, row: sqlite3.Row) -> Callable[[mime.MimePart], str]:
         """New ones with each fetch."""
@@ -353,38 +324,10 @@ class Gmail:
             raise errors.not_found()
         return bytes(found["source"])
 
-    def _read_page_bound(self, call: Call, kind: str, account: GoogleAccount, default: int) -> int:
-        """The sort key in the page token, from which the list goes on; `default` on the first page."""
-        token = call.query_value("pageToken")
-        if token is None:
-            return default
-        content = self._state.seal.open_token(kind, token)
-        if content is None or content["user"] != account.user_id:
-            raise errors.bad_request("Invalid pageToken")
-        return int(str(content["after"]))
-
-
-def _build_history_record(row: sqlite3.Row) -> dict[str, object]:
-    message: dict[str, object] = {"id": row["message_id"], "threadId": row["thread_id"]}
-    after = sorted(split_labels(row["labels_after"]))
-    typed: dict[str, object] = {"message": {**message, **({"labelIds": after} if after else {})}}
-    if row["kind"].startswith("label"):
-        typed["labelIds"] = sorted(split_labels(row["labels"]))
-    return {"id": str(row["history_id"]), "messages": [message], _MEMBER_OF[row["kind"]]: [typed]}
-
 
 def _build_snippet(root: mime.MimePart) -> str:
     text = mime.body_part(root, "text/plain") or mime.body_part(root, "text/html")
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", text.text())).strip()[:200] if text else ""
-
-
-def _read_page_size(call: Call) -> int:
-    text = call.query_value("maxResults")
-    if text is None:
-        return 100
-    if not text.isdigit() or int(text) == 0:
-        raise errors.bad_request("Invalid value for maxResults")
-    return min(int(text), 500)
 
 
 def _parse_json(call: Call) -> dict[str, object]:

@@ -10,6 +10,7 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mailroom_sandbox.provider_doubles.calls import CallFacts
 from mailroom_sandbox.provider_doubles.consent import (
     answer_by_redirect,
     build_consent_page,
@@ -156,7 +157,9 @@ class GoogleOAuth:
         except GoogleTokenRefusal as refusal:
             response = JSONResponse(refusal.body, status_code=refusal.status)
         call = Call("POST", request.url.path, {}, {}, b"", "")
-        self._state.calls.record_call(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
+        self._state.calls.record_call(
+            PROVIDER, call, CallFacts(mailbox[0] if mailbox else None), response.status_code, started
+        )
         return response
 
     def _issue_tokens(self, request: Request, form: dict[str, str], mailbox: list[str]) -> dict[str, object]:
@@ -198,9 +201,14 @@ class GoogleOAuth:
         if found.holder is None:
             raise GoogleTokenRefusal("invalid_grant", "Bad Request")
         account = self._require_account(found.holder, mailbox)
-        if fault := self._state.faults.use_fault_once(UnavailableFault, account.address):
+        if fault := self._state.faults.use_fault_once(
+            UnavailableFault, account.address, lambda fault: fault.concerns("/token")
+        ):
             raise GoogleTokenRefusal("server_error", "The service is currently unavailable.", fault.status)
-        if found.problem:
+        parallel = self._state.tokens.is_used_in_parallel(
+            form.get("refresh_token", ""), account.address, self._state.faults
+        )
+        if found.problem or parallel:
             raise GoogleTokenRefusal("invalid_grant", "Token has been expired or revoked.")
         answer = self._issue_access_token(found.holder)
         if "openid" in found.holder.scopes:
@@ -261,7 +269,7 @@ class GoogleOAuth:
                 {"error": "invalid_token", "error_description": "Token expired or revoked"}, status_code=400
             )
         call = Call("POST", request.url.path, {}, {}, b"", "")
-        self._state.calls.record_call(PROVIDER, call, mailbox, response.status_code, started)
+        self._state.calls.record_call(PROVIDER, call, CallFacts(mailbox), response.status_code, started)
         return response
 
     # Tokens

@@ -10,15 +10,20 @@ INLINE_TEXT_BYTES = 32 * 1024
 INLINE_FILE_BYTES = 512
 
 
-# A mail that has this header is shown as Gmail shows some: its attached mails by their parts alone, without an id.
-SPLIT_MESSAGES_HEADER = "x-sandbox-attached-mails-without-id"
-
-AttachmentIds = Callable[[mime.MimePart], str | None]
-
-
-def build_payload(root: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
-    splits_messages = root.read_header(SPLIT_MESSAGES_HEADER) is not None
-    return _build_part_json(root, lambda part: None if splits_messages and part.is_message else attachment_id(part))
+def build_payload(
+    part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str], *, hides_nested: bool = False
+) -> dict[str, object]:
+    """With `hides_nested` a nested mail is shown by its parts alone, without a way to its own bytes."""
+    shown: dict[str, object] = {
+        "partId": part.part_id,
+        "mimeType": part.content_type,
+        "filename": part.filename or "",
+        "headers": list_headers(part),
+        "body": {"size": 0} if hides_nested and part.is_message else _body_json(part, attachment_id),
+    }
+    if part.parts:
+        shown["parts"] = [build_payload(child, attachment_id, hides_nested=hides_nested) for child in part.parts]
+    return shown
 
 
 def list_headers(root: mime.MimePart, only: Iterable[str] = ()) -> list[dict[str, str]]:
@@ -38,25 +43,11 @@ def encode_base64url(content: bytes) -> str:
     return text.rstrip("=") if len(content) % 2 else text
 
 
-def _build_part_json(part: mime.MimePart, attachment_id: AttachmentIds) -> dict[str, object]:
-    shown: dict[str, object] = {
-        "partId": part.part_id,
-        "mimeType": part.content_type,
-        "filename": part.filename or "",
-        "headers": list_headers(part),
-        "body": _body_json(part, attachment_id),
-    }
-    if part.parts:
-        shown["parts"] = [_build_part_json(child, attachment_id) for child in part.parts]
-    return shown
-
-
-def _body_json(part: mime.MimePart, attachment_id: AttachmentIds) -> dict[str, object]:
+def _body_json(part: mime.MimePart, attachment_id: Callable[[mime.MimePart], str]) -> dict[str, object]:
     size = len(part.content)
     if part.is_multipart or not size:
         return {"size": size}
     limit = INLINE_FILE_BYTES if part.filename or not part.content_type.startswith("text/") else INLINE_TEXT_BYTES
     if size <= limit and not part.is_message:
         return {"size": size, "data": encode_base64url(part.content)}
-    found = attachment_id(part)
-    return {"size": 0} if found is None else {"attachmentId": found, "size": size}
+    return {"attachmentId": attachment_id(part), "size": size}

@@ -9,7 +9,8 @@ from urllib.parse import quote, urlsplit
 import httpx
 import orjson
 
-from mailroom_sandbox.provider_doubles.faults import Faults, Notifications
+from mailroom_sandbox.provider_doubles.fault_switchboard import Faults
+from mailroom_sandbox.provider_doubles.faults import SubscriptionLimits
 from mailroom_sandbox.provider_doubles.google.accounts import GoogleAccount
 from mailroom_sandbox.provider_doubles.keys import SigningKey
 from mailroom_sandbox.provider_doubles.provider_state import Clock, ProviderState
@@ -133,7 +134,8 @@ class Watches:
 
     def start_watch(self, account: GoogleAccount, topic: str, labels: frozenset[str], behavior: str) -> int:
         """Returns when it ends, in milliseconds, and publishes one notification at once."""
-        expires_ms = to_ms(self._now() + WATCH_LIFETIME)
+        limits = self._faults.find_active(SubscriptionLimits, account.address)
+        expires_ms = to_ms(self._now() + (timedelta(seconds=limits.granted_s) if limits else WATCH_LIFETIME))
         self._store.execute_sql(
             "insert or replace into watch values (?,?,?,?,?,0)",
             account.user_id,
@@ -164,8 +166,7 @@ class Watches:
         url = self._settings.pubsub_push_url
         if url is None:
             return
-        fault = self._faults.use_fault_once(Notifications, account.address)
-        for due_in_s in fault.due_in_s() if fault else [0.0]:
+        for due_in_s in self._faults.plan_posts(account.address, self._now()):
             self._dispatcher.enqueue_push(
                 CHANNEL, url, account.user_id, self._build_envelope(account), due_in_s=due_in_s
             )

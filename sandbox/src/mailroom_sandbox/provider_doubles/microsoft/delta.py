@@ -6,10 +6,11 @@ next one, some perhaps twice: that is what the real service does too.
 """
 
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from mailroom_sandbox.provider_doubles.faults import CursorRefusedFault, DeltaLag, Faults
+from mailroom_sandbox.provider_doubles.fault_switchboard import Faults
+from mailroom_sandbox.provider_doubles.faults import CursorRefusedFault, DeltaLag, DeltaShape
 from mailroom_sandbox.provider_doubles.microsoft.access import Target
 from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.messages import GraphMessages, check_options, wants_immutable
@@ -33,7 +34,10 @@ _CHANGE_TYPES = frozenset({"created", "updated", "deleted"})
 
 @dataclass(frozen=True, slots=True)
 class DeltaRound:
-    """`since` is where the changes begin (None: list everything), `until` where the round ends, `after` where it is."""
+    """`since` is where the changes begin (None: list everything), `until` where the round ends, `after` where it is.
+
+    `empty_pages` were shown since the last page that was not.
+    """
 
     user_id: str
     folder_id: str
@@ -46,13 +50,14 @@ class DeltaRound:
     received_from_ms: int | None = None
     expand: str | None = None
     top: int | None = None
+    empty_pages: int = 0
 
     def to_token(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def from_token(cls, content: Mapping[str, object]) -> "DeltaRound":
-        known = {name: content[name] for name in cls.__slots__}
+        known = {name: content[name] for name in cls.__slots__ if name in content}
         known["selected"] = tuple(known["selected"])  # type: ignore[arg-type] # the seal vouches for what it holds
         known["change_types"] = tuple(known["change_types"])  # type: ignore[arg-type]
         return cls(**known)  # type: ignore[arg-type]
@@ -73,10 +78,19 @@ class Delta:
         folder_id = str(self._messages.folder_row(target, folder)["folder_id"])
         at = self._find_round(call, target, folder_id)
         size = self._read_page_size(call, at)
+        path = f"mailFolders/{folder_id}/messages/delta"
+        shape = self._faults.find_active(DeltaShape, target.user.address) or DeltaShape()
+        if at.empty_pages < shape.empty_pages:
+            return self._build_reply(call, target, replace(at, empty_pages=at.empty_pages + 1), path, [], goes_on=True)
         rows = self._list_messages(at, size + 1) if at.since is None else self._list_changes(at, size + 1)
         page, goes_on = rows[:size], len(rows) > size
-        value = [item for row in page if (item := self._build_item(at, row, call, target)) is not None]
-        return self._build_reply(call, target, at, f"mailFolders/{folder_id}/messages/delta", value, page, goes_on)
+        self._messages.item_faults.refuse_page("delta", target.user.address, self._select_shown(at, page))
+        value = [item for row in page if (item := self._build_item(at, row, call, target, shape)) is not None]
+        if shape.repeat_items:
+            value = [item for item in value for _ in range(2)]
+        after = page[-1]["at"] if page else at.after
+        at = replace(at, after=after, empty_pages=0)
+        return self._build_reply(call, target, at, path, value, goes_on=goes_on)
 
     def answer_folders(self, call: Call, target: Target) -> Reply:
         at = self._find_round(call, target, "")
@@ -92,7 +106,8 @@ class Delta:
         )
         page, goes_on = rows[:size], len(rows) > size
         value = [item for row in page if (item := self._build_folder_item(at, target, row["folder_id"])) is not None]
-        return self._build_reply(call, target, at, "mailFolders/delta", value, page, goes_on)
+        at = replace(at, after=page[-1]["at"] if page else at.after)
+        return self._build_reply(call, target, at, "mailFolders/delta", value, goes_on=goes_on)
 
     def _build_folder_item(self, at: DeltaRound, target: Target, folder_id: str) -> dict[str, object] | None:
         """None for a folder that is gone and that this client was never told of."""
@@ -138,10 +153,21 @@ class Delta:
         if strikes or at.generation != self._read_generation(target):
             raise self._refuse_cursor(call, at)
         if kind == "$deltatoken":
-            return replace(
-                at, since=at.until, until=max(at.until, self._find_newest_visible_change(target, folder_id)), after=None
-            )
+            until = max(at.until, self._find_newest_visible_change(target, folder_id))
+            return replace(at, since=self._find_start(target, folder_id, at.until), until=until, after=None)
         return at
+
+    def _find_start(self, target: Target, folder_id: str, cursor: int) -> int:
+        """Where the cursor stands, or so many changes before it as are replayed."""
+        shape = self._faults.find_active(DeltaShape, target.user.address)
+        if shape is None or not shape.replayed_changes or not folder_id:
+            return cursor
+        return self._store.select_number(
+            "select seq from graph_change where folder_id = ? and seq <= ? order by seq desc limit 1 offset ?",
+            folder_id,
+            cursor,
+            shape.replayed_changes,
+        )
 
     def _refuse_cursor(self, call: Call, at: DeltaRound) -> Refused:
         low, high = at.generation, self._read_generation_number(at.user_id) + 1
@@ -156,12 +182,24 @@ class Delta:
         lag = self._faults.find_active(DeltaLag, target.user.address)
         until_ms = to_ms(self._now()) - int(lag.lag_s * 1000 if lag else 0)
         if folder_id:
-            return self._store.select_number(
+            newest = self._store.select_number(
                 "select max(seq) from graph_change where folder_id = ? and at_ms <= ?", folder_id, until_ms
             )
+            return min([newest, *self._find_changes_before_unlisted(target)])
         return self._store.select_number(
             "select max(seq) from folder_change where user_id = ? and at_ms <= ?", target.user.user_id, until_ms
         )
+
+    def _find_changes_before_unlisted(self, target: Target) -> list[int]:
+        """A delta tells in order: it stops before a message that is not listed yet."""
+        unlisted = self._messages.item_faults.find_unlisted(
+            target.user.address,
+            lambda since_ms: self._store.select_rows(
+                "select * from graph_message where user_id = ? and created_ms > ?", target.user.user_id, since_ms
+            ),
+        )
+        first_change = "select min(seq) from graph_change where message_pk = ?"
+        return [self._store.select_number(first_change, message["pk"]) - 1 for message in unlisted]
 
     def _read_generation(self, target: Target) -> int:
         return self._read_generation_number(target.user.user_id)
@@ -213,19 +251,40 @@ class Delta:
             limit,
         )
 
-    def _build_item(self, at: DeltaRound, row: sqlite3.Row, call: Call, target: Target) -> dict[str, object] | None:
-        message = self._store.select_row(
+    def _select_shown(self, at: DeltaRound, page: Sequence[sqlite3.Row]) -> Iterator[sqlite3.Row]:
+        for row in page:
+            if (message := self._find_shown(at, row)) is not None:
+                yield message
+
+    def _find_shown(self, at: DeltaRound, row: sqlite3.Row) -> sqlite3.Row | None:
+        return self._store.select_row(
             "select * from graph_message where pk = ? and folder_id = ?", row["message_pk"], at.folder_id
         )
+
+    def _build_item(
+        self, at: DeltaRound, row: sqlite3.Row, call: Call, target: Target, shape: DeltaShape
+    ) -> dict[str, object] | None:
+        message = self._find_shown(at, row)
         if message is None:
             return self._build_removed_item(at, row["message_pk"], call) if self._is_wanted(at, "deleted") else None
         if at.received_from_ms and message["received_ms"] < at.received_from_ms:
+            return None
+        if shape.lose_moves and at.since is not None and self._was_moved(row["message_pk"], at.since):
             return None
         kind = "created" if "created" in row["kinds"].split(",") else "updated"
         return (
             self._messages.delta_item(message, call, target, at.selected, at.expand)
             if self._is_wanted(at, kind)
             else None
+        )
+
+    def _was_moved(self, message_pk: int, since: int) -> bool:
+        return bool(
+            self._store.select_number(
+                "select count(*) from graph_change where message_pk = ? and kind = 'removed' and seq > ?",
+                message_pk,
+                since,
+            )
         )
 
     def _is_wanted(self, at: DeltaRound, kind: str) -> bool:
@@ -250,7 +309,7 @@ class Delta:
         at: DeltaRound,
         path: str,
         value: Sequence[Mapping[str, object]],
-        page: Sequence[sqlite3.Row],
+        *,
         goes_on: bool,
     ) -> Reply:
         kind = "message" if at.folder_id else "mailFolder"
@@ -260,7 +319,7 @@ class Delta:
         }
         path = f"users/{target.user.user_id}/{path}"
         if goes_on:
-            token = self._seal.seal_token("$skiptoken", replace(at, after=page[-1]["at"]).to_token())
+            token = self._seal.seal_token("$skiptoken", at.to_token())
             body["@odata.nextLink"] = build_link(call.base_url, path, {"$skiptoken": token})
         else:
             token = self._seal.seal_token("$deltatoken", replace(at, after=None).to_token())

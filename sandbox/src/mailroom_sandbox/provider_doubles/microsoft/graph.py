@@ -11,7 +11,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from mailroom_sandbox.provider_doubles.calls import CallGate
+from mailroom_sandbox.provider_doubles.calls import CallFacts, CallGate
+from mailroom_sandbox.provider_doubles.faults import ExactQuotas
+from mailroom_sandbox.provider_doubles.item_faults import insert_odd_bytes
 from mailroom_sandbox.provider_doubles.microsoft.access import GraphAuthorizer, Target
 from mailroom_sandbox.provider_doubles.microsoft.delta import Delta
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory
@@ -81,14 +83,15 @@ class Graph:
     async def answer_call(self, call: Call) -> Reply:
         """Whatever is asked, an answer with the headers that Graph always sends."""
         started = time.monotonic()
-        seen = _Seen()
+        facts = CallFacts()
         try:
-            reply = await self._answer_or_refuse(call, seen)
+            reply = await self._answer_or_refuse(call, facts)
         except Refused as refused:
             reply = refused.reply
         except BadQuery as error:
             reply = self._errors.bad_uri(str(error)).reply
-        self._state.calls.record_call(PROVIDER, call, seen.mailbox, reply.status, started)
+        self._state.calls.record_call(PROVIDER, call, facts, reply.status, started)
+        reply = insert_odd_bytes(self._state.faults, facts.mailbox, call, reply, JSON)
         request_id = str(uuid.uuid4())
         return reply.with_headers(
             request_id=request_id,
@@ -96,7 +99,7 @@ class Graph:
             x_ms_ags_diagnostic='{"ServerInfo":{"DataCenter":"Sandbox","Slice":"E","Ring":"5","ScaleUnit":"001"}}',
         )
 
-    async def _answer_or_refuse(self, call: Call, seen: "_Seen") -> Reply:
+    async def _answer_or_refuse(self, call: Call, facts: CallFacts) -> Reply:
         segments = split_path(call.path)
         if segments == ["$batch"] and call.method == "POST" and not call.batched:
             return await self._answer_batch(call)
@@ -104,29 +107,44 @@ class Graph:
         if segments == ["me"] or (len(segments) == 2 and segments[0].lower() == "users"):
             key = "me" if segments == ["me"] else segments[1]
             user = self._access.require_user(holder, key)
-            seen.mailbox = user.address.lower()
-            self._gate.refuse_if_unavailable(seen.mailbox, self._errors.unavailable)
+            facts.mailbox = user.address.lower()
+            self._gate.refuse_if_unavailable(facts.mailbox, call.path, self._errors.unavailable)
             return self._get_user(call, user.user_id)
         if segments and segments[0].lower() == "me":
             segments = ["users", "me", *segments[1:]]
         for route in self._routes:
             if (found := route.match_path(call.method, segments)) is not None:
-                return await self._run_route(route, call, holder, found, seen)
+                return await self._run_route(route, call, holder, found, facts)
         raise self._errors.bad_request(f"Resource not found for the segment '{segments[-1] if segments else ''}'.")
 
-    async def _run_route(self, route: Route, call: Call, holder: Holder, found: dict[str, str], seen: "_Seen") -> Reply:
+    async def _run_route(
+        self, route: Route, call: Call, holder: Holder, found: dict[str, str], facts: CallFacts
+    ) -> Reply:
         if route.on_subscriptions:
             owner = self._directory.find_user(holder.user_id) if holder.user_id else None
-            seen.mailbox = owner.address.lower() if owner else None
-            self._gate.refuse_if_unavailable(seen.mailbox, self._errors.unavailable)
+            facts.mailbox = owner.address.lower() if owner else None
+            self._gate.refuse_if_unavailable(facts.mailbox, call.path, self._errors.unavailable)
             return await route.on_subscriptions(call, holder, found)
         target = self._access.require_mailbox(holder, found["user"])
-        seen.mailbox = target.user.address.lower()
-        self._gate.refuse_if_unavailable(seen.mailbox, self._errors.unavailable)
-        async with self._gate.hold_slot(seen.mailbox):
+        facts.mailbox = target.user.address.lower()
+        facts.units = 1
+        self._spend_call(facts.mailbox)
+        self._gate.refuse_if_unavailable(facts.mailbox, call.path, self._errors.unavailable)
+        async with self._gate.hold_slot(facts.mailbox):
             if route.on_mailbox is None:
                 raise self._errors.bad_request("Resource not found.")
             return route.on_mailbox(call, target, found)
+
+    def _spend_call(self, mailbox: str) -> None:
+        """A refused call counts too: whoever goes on calling stays refused."""
+        quotas = self._state.faults.find_active(ExactQuotas, mailbox)
+        if quotas is None:
+            return
+        spent, key = self._state.calls.spent, f"{PROVIDER}:{mailbox}"
+        wait_s = spent.wait_s(key, 1, limit=quotas.graph_calls, window_s=quotas.graph_window_s)
+        spent.spend(key, 1)
+        if wait_s > 0:
+            raise Refused(self._errors.unavailable(429).with_headers(Retry_After=f"{wait_s:.3f}"))
 
     def _get_user(self, call: Call, key: str) -> Reply:
         user = self._directory.find_user(key)
@@ -237,13 +255,6 @@ class Graph:
         if not isinstance(body, dict):
             raise self._errors.bad_request("Unable to read JSON request payload.")
         return body
-
-
-@dataclass(slots=True)
-class _Seen:
-    """Whose mailbox a call turned out to be for; filled in while it is answered, read when it is logged."""
-
-    mailbox: str | None = None
 
 
 def split_path(path: str) -> list[str]:

@@ -11,13 +11,14 @@ import orjson
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from mailroom_sandbox.provider_doubles.calls import CallFacts
 from mailroom_sandbox.provider_doubles.consent import (
     answer_by_redirect,
     build_consent_page,
     build_error_page,
     proves_challenge,
 )
-from mailroom_sandbox.provider_doubles.faults import UnavailableFault
+from mailroom_sandbox.provider_doubles.faults import RefreshFault, UnavailableFault
 from mailroom_sandbox.provider_doubles.microsoft.directory import PROVIDER, Directory, User
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import ConsentRecord, Holder
@@ -189,7 +190,9 @@ class IdentityPlatform:
         except MicrosoftTokenRefusal as refusal:
             response = self._refuse_grant(refusal)
         call = Call("POST", request.url.path, {}, {}, b"", _build_base_url(request))
-        self._state.calls.record_call(PROVIDER, call, mailbox[0] if mailbox else None, response.status_code, started)
+        self._state.calls.record_call(
+            PROVIDER, call, CallFacts(mailbox[0] if mailbox else None), response.status_code, started
+        )
         return response
 
     def _answer_grant(self, request: Request, form: dict[str, str], mailbox: list[str]) -> dict[str, object]:
@@ -253,7 +256,9 @@ class IdentityPlatform:
         holder = found.holder
         if holder and holder.user_id and (user := self._directory.find_user(holder.user_id)):
             mailbox.append(user.address.lower())
-        fault = self._state.faults.use_fault_once(UnavailableFault, mailbox[0] if mailbox else None)
+        fault = self._state.faults.use_fault_once(
+            UnavailableFault, mailbox[0] if mailbox else None, lambda fault: fault.concerns(request.url.path)
+        )
         if fault:
             raise MicrosoftTokenRefusal(
                 "temporarily_unavailable", 90033, "A transient error has occurred.", fault.status
@@ -263,7 +268,10 @@ class IdentityPlatform:
         if found.problem == "expired":
             text = "The refresh token has expired due to inactivity. The token was inactive for 90.00:00:00."
             raise MicrosoftTokenRefusal("invalid_grant", 700082, text)
-        if found.problem == "used":
+        parallel = self._state.tokens.is_used_in_parallel(
+            presented, mailbox[0] if mailbox else None, self._state.faults
+        )
+        if found.problem == "used" or parallel:
             raise MicrosoftTokenRefusal("invalid_grant", 70000, "The provided value for 'refresh_token' is not valid.")
         if found.problem:
             text = "The provided grant has expired due to it being revoked, a fresh auth token is needed."
@@ -273,9 +281,13 @@ class IdentityPlatform:
             text = "The user or administrator has not consented to use the application."
             raise MicrosoftTokenRefusal("invalid_grant", 65001, text, suberror="consent_required")
         self._check_tenant(request.path_params["tenant"], holder.tenant_id)
-        if self._settings.refresh_tokens_rotate:
+        if self._settings.refresh_tokens_rotate or self._rotates(mailbox[0] if mailbox else None):
             self._state.tokens.revoke_token(presented, "used")
         return self._issue_tokens(request, holder, mailbox, nonce=None)
+
+    def _rotates(self, mailbox: str | None) -> bool:
+        fault = self._state.faults.use_fault_once(RefreshFault, mailbox, lambda fault: fault.mode == "rotates")
+        return fault is not None
 
     def _issue_for_client(self, request: Request, form: Mapping[str, str]) -> dict[str, object]:
         tenant = request.path_params["tenant"]

@@ -3,6 +3,9 @@
 import sqlite3
 from collections.abc import Sequence
 
+from mailroom_sandbox.provider_doubles import mime
+from mailroom_sandbox.provider_doubles.fault_switchboard import Faults
+from mailroom_sandbox.provider_doubles.item_faults import DescribedItem, ItemFaults, ItemRefusals
 from mailroom_sandbox.provider_doubles.microsoft.access import Target
 from mailroom_sandbox.provider_doubles.microsoft.attachments import Attachment, build_attachment_json
 from mailroom_sandbox.provider_doubles.microsoft.attachments import check_selected as check_attachment_members
@@ -24,6 +27,7 @@ from mailroom_sandbox.provider_doubles.microsoft.render import (
     check_selected,
     stored_attachments,
 )
+from mailroom_sandbox.provider_doubles.provider_state import Clock
 from mailroom_sandbox.provider_doubles.store import Store
 from mailroom_sandbox.provider_doubles.wire import Call, Reply
 
@@ -49,10 +53,12 @@ def wants_immutable(call: Call) -> bool:
 
 
 class GraphMessages:
-    def __init__(self, store: Store, directory: Directory, errors: GraphErrors) -> None:
+    def __init__(self, store: Store, directory: Directory, errors: GraphErrors, faults: Faults, now: Clock) -> None:
         self._store = store
         self._directory = directory
         self._errors = errors
+        refusals = ItemRefusals(errors.item_not_found, errors.access_denied, errors.unavailable)
+        self.item_faults = ItemFaults(faults, now, self._describe_item, refusals)
 
     # Folders
 
@@ -121,11 +127,14 @@ class GraphMessages:
         folder_id = self.folder_row(target, folder)["folder_id"] if folder else None
         # What SQL cannot judge is judged on the finished item, before it is counted towards a page.
         others = [condition for condition in conditions if condition.member not in _TIMES]
-        rows = self._select_messages(target, folder_id, conditions, order, limit=-1 if others else skip + top + 1)
+        is_cut_later = bool(others) or self.item_faults.hides_messages(target.user.address)
+        rows = self._select_messages(target, folder_id, conditions, order, limit=-1 if is_cut_later else skip + top + 1)
+        rows = [row for row in rows if self.item_faults.is_listed(target.user.address, row)]
         if others:
             rows = [row for row in rows if all(one.is_met(self._build_item(row, call, target, ())) for one in others)]
         selected = check_selected(split_list(call.query_value("$select")))
         expand = call.query_value("$expand")
+        self.item_faults.refuse_page("list", target.user.address, rows[skip : skip + top])
         value = [self._build_expanded_item(row, call, target, selected, expand) for row in rows[skip : skip + top]]
         path = f"users('{target.user.user_id}')/" + (f"mailFolders('{folder_id}')/messages" if folder else "messages")
         body: dict[str, object] = {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", "value": value}
@@ -138,7 +147,7 @@ class GraphMessages:
         return self._with_preference(call, Reply(200, body))
 
     def get_message(self, call: Call, target: Target, message_id: str) -> Reply:
-        row = self.message_row(target, message_id)
+        row = self._readable_row(target, message_id)
         selected = check_selected(split_list(call.query_value("$select")))
         item = self._build_expanded_item(row, call, target, selected, call.query_value("$expand"))
         context = f"{call.base_url}/v1.0/$metadata#users('{target.user.user_id}')/messages/$entity"
@@ -146,7 +155,7 @@ class GraphMessages:
 
     def reply_with_source(self, target: Target, message_id: str) -> Reply:
         self._refuse_basic(target)
-        return Reply(200, self.read_source(self.message_row(target, message_id)), media_type="text/plain")
+        return Reply(200, self.read_source(self._readable_row(target, message_id)), media_type="text/plain")
 
     def message_row(self, target: Target, message_id: str) -> sqlite3.Row:
         row = self._store.select_row(
@@ -158,6 +167,16 @@ class GraphMessages:
         if row is None:
             raise self._errors.item_not_found()
         return row
+
+    def _readable_row(self, target: Target, message_id: str) -> sqlite3.Row:
+        """For each call that names a message: a fault may keep it from being read."""
+        row = self.message_row(target, message_id)
+        self.item_faults.refuse_message(target.user.address, row)
+        return row
+
+    def _describe_item(self, row: sqlite3.Row) -> DescribedItem:
+        subject = mime.parse_mail(self.read_source(row)).read_header("subject")
+        return DescribedItem((row["rest_id"], row["immutable_id"], subject or ""), row["created_ms"])
 
     def read_source(self, row: sqlite3.Row) -> bytes:
         found = self._store.select_row("select source from mime where sha256 = ?", row["mime_sha256"])
@@ -177,7 +196,7 @@ class GraphMessages:
 
     def list_attachments(self, call: Call, target: Target, message_id: str) -> Reply:
         self._refuse_basic(target)
-        row = self.message_row(target, message_id)
+        row = self._readable_row(target, message_id)
         selected = split_list(call.query_value("$select"))
         expanded = parse_expand(call.query_value("$expand"))
         check_attachment_members(selected)
@@ -186,25 +205,28 @@ class GraphMessages:
         return Reply(200, {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", "value": value})
 
     def get_attachment(self, call: Call, target: Target, message_id: str, attachment_id: str) -> Reply:
-        found = self._find_attachment(target, message_id, attachment_id)
+        row, found = self._find_attachment(target, message_id, attachment_id)
         selected = split_list(call.query_value("$select"))
         check_attachment_members(selected)
         path = f"users('{target.user.user_id}')/messages('{message_id}')/attachments/$entity"
         item = self._build_attachment_item(found, selected, parse_expand(call.query_value("$expand")))
-        return Reply(200, {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", **item})
+        reply = Reply(200, {"@odata.context": f"{call.base_url}/v1.0/$metadata#{path}", **item})
+        return self.item_faults.shape_part(target.user.address, row, found.name, reply)
 
     def attachment_bytes(self, target: Target, message_id: str, attachment_id: str) -> Reply:
-        part = self._find_attachment(target, message_id, attachment_id).part
-        return Reply(200, part.content, media_type="text/plain" if part.is_message else part.content_type)
+        row, found = self._find_attachment(target, message_id, attachment_id)
+        media_type = "text/plain" if found.is_item else found.part.content_type
+        reply = Reply(200, found.part.content, media_type=media_type)
+        return self.item_faults.shape_part(target.user.address, row, found.name, reply)
 
-    def _find_attachment(self, target: Target, message_id: str, attachment_id: str) -> Attachment:
+    def _find_attachment(self, target: Target, message_id: str, attachment_id: str) -> tuple[sqlite3.Row, Attachment]:
         self._refuse_basic(target)
-        row = self.message_row(target, message_id)
+        row = self._readable_row(target, message_id)
         # Links work with both id formats, whatever this request prefers.
         for immutable in (True, False):
             for one in stored_attachments(row, self.read_source(row), immutable=immutable):
                 if one.attachment_id == attachment_id:
-                    return one
+                    return row, one
         raise self._errors.item_not_found()
 
     def _list_attachments(self, row: sqlite3.Row, call: Call) -> tuple[Attachment, ...]:

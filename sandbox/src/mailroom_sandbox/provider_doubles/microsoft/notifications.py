@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import httpx
 import orjson
 
-from mailroom_sandbox.provider_doubles.faults import Faults, Notifications
+from mailroom_sandbox.provider_doubles.fault_switchboard import Faults
 from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
 from mailroom_sandbox.provider_doubles.provider_state import Clock
 from mailroom_sandbox.provider_doubles.push_dispatcher import PendingPush, PushDispatcher
@@ -74,6 +74,17 @@ class GraphNotifications:
             if watched in (None, after["folder_id"]):
                 self._enqueue_push(subscription, "created", after)
 
+    def announce_newest(self, subscription: sqlite3.Row) -> None:
+        """Of the messages that the subscription is about."""
+        newest = self._store.select_row(
+            "select * from graph_message where user_id = ? and folder_id = coalesce(?, folder_id)"
+            " order by pk desc limit 1",
+            subscription["user_id"],
+            subscription["folder_id"],
+        )
+        if newest is not None:
+            self._enqueue_push(subscription, subscription["change_type"].split(",")[0], newest)
+
     def send_lifecycle_event(self, subscription_id: str, event: str) -> bool:
         """Sends one lifecycle event; a removed subscription is gone before anybody is told."""
         row = self._store.select_row("select * from subscription where subscription_id = ?", subscription_id)
@@ -97,7 +108,6 @@ class GraphNotifications:
         if change_type not in subscription["change_type"].split(","):
             return
         user = self._directory.find_user(subscription["user_id"])
-        fault = self._faults.use_fault_once(Notifications, user.address if user else None)
         message_id = message["immutable_id"] if subscription["immutable_ids"] else message["rest_id"]
         resource = f"Users/{message['user_id']}/Messages/{message_id}"
         item = {
@@ -111,7 +121,7 @@ class GraphNotifications:
                 "id": message_id,
             },
         }
-        for due_in_s in fault.due_in_s() if fault else [0.0]:
+        for due_in_s in self._faults.plan_posts(user.address if user else None, self._now()):
             self._dispatcher.enqueue_push(
                 CHANNEL, subscription["notification_url"], message["user_id"], item, due_in_s=due_in_s
             )

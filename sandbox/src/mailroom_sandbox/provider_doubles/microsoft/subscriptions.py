@@ -1,5 +1,6 @@
 """Subscriptions: created after a real handshake, limited in time, listed only to those who made them."""
 
+import asyncio
 import re
 import sqlite3
 import uuid
@@ -10,10 +11,12 @@ from urllib.parse import quote, urlsplit
 import httpx
 import orjson
 
+from mailroom_sandbox.provider_doubles.faults import EarlyAnnouncement, Handshake, SubscriptionLimits, WatchFault
 from mailroom_sandbox.provider_doubles.microsoft.access import GraphAuthorizer, Target
 from mailroom_sandbox.provider_doubles.microsoft.directory import Directory
 from mailroom_sandbox.provider_doubles.microsoft.errors import GraphErrors
 from mailroom_sandbox.provider_doubles.microsoft.messages import wants_immutable
+from mailroom_sandbox.provider_doubles.microsoft.notifications import GraphNotifications
 from mailroom_sandbox.provider_doubles.microsoft.odata import BadQuery, parse_time
 from mailroom_sandbox.provider_doubles.provider_state import ProviderState
 from mailroom_sandbox.provider_doubles.tokens import Holder
@@ -35,26 +38,35 @@ _BROWSER_MEMBERS = ("vapidPublicKey", "webPushEncryptionP256dhPublicKey", "webPu
 
 class Subscriptions:
     def __init__(
-        self, state: ProviderState, access: GraphAuthorizer, directory: Directory, errors: GraphErrors
+        self,
+        state: ProviderState,
+        access: GraphAuthorizer,
+        directory: Directory,
+        notifications: GraphNotifications,
+        errors: GraphErrors,
     ) -> None:
         self._state = state
         self._store = state.store
         self._access = access
         self._directory = directory
+        self._notifications = notifications
         self._errors = errors
 
     async def create_subscription(self, call: Call, holder: Holder) -> Reply:
         fields = self._parse_json(call)
         self._check_members(fields)
         target, folder_id = self._find_resource(holder, str(fields["resource"]))
-        expires_ms = self._check_expiry(str(fields["expirationDateTime"]))
+        address = target.user.address
+        if refusal := self._state.faults.use_fault_once(WatchFault, address, lambda fault: fault.mode == "refused"):
+            raise self._refuse_subscription(refusal.status)
+        expires_ms = self._check_expiry(str(fields["expirationDateTime"]), address)
         change_type = self._change_type(str(fields["changeType"]))
         self._refuse_duplicate(holder, target, str(fields["resource"]), change_type)
         notification_url = self._check_webhook(fields["notificationUrl"])
         lifecycle = fields.get("lifecycleNotificationUrl")
         lifecycle_url = self._check_webhook(lifecycle) if lifecycle is not None else None
         for url in filter(None, (notification_url, lifecycle_url)):
-            await self._shake_hands(url)
+            await self._shake_hands(url, address)
         subscription_id = str(uuid.uuid4())
         self._store.execute_sql(
             "insert into subscription values (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -74,7 +86,11 @@ class Subscriptions:
             int(wants_immutable(call)),
             to_ms(self._state.now()),
         )
-        return self._build_reply(call, self._require_own(holder, subscription_id), 201)
+        row = self._require_own(holder, subscription_id)
+        if early := self._state.faults.use_fault_once(EarlyAnnouncement, address):
+            self._notifications.announce_newest(row)
+            await asyncio.sleep(early.delay_s)
+        return self._build_reply(call, row, 201)
 
     def list_own(self, call: Call, holder: Holder) -> Reply:
         rows = self._store.select_rows(
@@ -100,11 +116,12 @@ class Subscriptions:
             members = "'expirationDateTime' or 'notificationUrl'"
             text = f"Subscription must contain either the {members} property and its value."
             raise self._errors.refuse_call(400, "ValidationError", text)
-        expires_ms = self._check_expiry(str(expiry)) if expiry is not None else row["expires_ms"]
+        address = self._find_address(row)
+        expires_ms = self._check_expiry(str(expiry), address) if expiry is not None else row["expires_ms"]
         notification_url = row["notification_url"]
         if url is not None:
             notification_url = self._check_webhook(url)
-            await self._shake_hands(notification_url)
+            await self._shake_hands(notification_url, address)
         self._store.execute_sql(
             "update subscription set expires_ms = ?, notification_url = ? where subscription_id = ?",
             expires_ms,
@@ -175,7 +192,17 @@ class Subscriptions:
             raise self._errors.refuse_call(404, "ExtensionError", reason)
         return target, str(folder["folder_id"])
 
-    def _check_expiry(self, text: str) -> int:
+    def _refuse_subscription(self, status: int) -> Refused:
+        if status == 503:
+            return Refused(self._errors.unavailable(503))
+        reason = "Operation: Create; Exception: [Status Code: Forbidden; Reason: Access is denied]"
+        return self._errors.refuse_call(403, "ExtensionError", reason)
+
+    def _find_address(self, subscription: sqlite3.Row) -> str | None:
+        user = self._directory.find_user(subscription["user_id"])
+        return user.address if user else None
+
+    def _check_expiry(self, text: str, address: str | None) -> int:
         now = self._state.now()
         try:
             expiry_ms = parse_time(text)
@@ -184,6 +211,9 @@ class Subscriptions:
         if expiry_ms > to_ms(now + LONGEST):
             text = f"Subscription expiration can only be {int(LONGEST.total_seconds() // 60)} minutes in the future."
             raise self._errors.refuse_call(400, "ExtensionError", text)
+        limits = self._state.faults.find_active(SubscriptionLimits, address)
+        if limits is not None:
+            return min(expiry_ms, to_ms(now + timedelta(seconds=limits.granted_s)))
         # Anything shorter is raised without a word.
         return max(expiry_ms, to_ms(now + SHORTEST))
 
@@ -219,8 +249,12 @@ class Subscriptions:
             text = f"Subscription Id {row['subscription_id']} already exists for the requested combination"
             raise self._errors.refuse_call(409, "ExtensionError", text)
 
-    async def _shake_hands(self, url: str) -> None:
+    async def _shake_hands(self, url: str, address: str | None) -> None:
         """The endpoint proves that it is the caller's: it repeats a token, decoded, as plain text, in ten seconds."""
+        if fault := self._state.faults.use_fault_once(Handshake, address):
+            if fault.mode == "refused":
+                raise self._failed_handshake("")
+            await asyncio.sleep(fault.delay_s)
         token = f"Validation: Testing client application reachability for subscription Request-Id: {uuid.uuid4()}"
         joint = "&" if urlsplit(url).query else "?"
         try:

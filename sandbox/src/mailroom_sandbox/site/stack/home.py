@@ -12,7 +12,7 @@ from typing import Any
 from mailroom_common.errors import Fatal
 
 # Raised with every change that an older state cannot be carried over by: event schemas, tables, the doubles' tables.
-STATE_VERSION = 2
+STATE_VERSION = 3
 
 
 def find_checkout() -> Path:

@@ -4,6 +4,8 @@ import asyncio
 import base64
 import re
 from datetime import UTC, datetime
+from email import message_from_bytes, policy
+from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -366,3 +368,44 @@ async def test_too_many_calls_at_once_are_refused(folder: Path) -> None:
         refused = [answer for answer in answers if answer.status_code == 429]
         assert len(refused) == 1
         assert refused[0].json()["error"]["errors"][0]["reason"] == "rateLimitExceeded"
+
+
+async def test_history_replays_repeats_and_has_empty_pages(providers: RunningProviders, gmail: MailboxUser) -> None:
+    first, second = [(await providers.control.deliver_mail(build_mail(name), GMAIL))[0] for name in ("One", "Two")]
+    start = (await gmail.get_json("/profile"))["historyId"]
+    await providers.control.set_fault("delta_shape", replayed_changes=2, repeat_items=True, empty_pages=1)
+    shown: list[str] = []
+    path = f"/history?startHistoryId={start}"
+    for _ in range(2):
+        page = await gmail.get_json(path)
+        contracts.check_gmail_body("ListHistoryResponse", page)
+        shown += [record["messages"][0]["id"] for record in page.get("history", ())]
+        assert "nextPageToken" in page or shown
+        path = f"/history?startHistoryId={start}&pageToken={page.get('nextPageToken')}"
+    assert shown == [first, first, second, second]
+
+
+@pytest.mark.parametrize("shape", ["429_rateLimitExceeded", "403_userRateLimitExceeded", "403_dailyLimitExceeded"])
+async def test_quota_is_refused_in_each_shape(providers: RunningProviders, gmail: MailboxUser, shape: str) -> None:
+    await providers.control.set_fault("gmail_quota", mailbox=GMAIL, shape=shape, times=1)
+    status, _, reason = shape.partition("_")
+    refusal = await gmail.get_json("/profile", status=int(status))
+    error = refusal["error"]
+    assert (error["errors"][0]["domain"], error["errors"][0]["reason"]) == ("usageLimits", reason)
+    assert error["status"] == "RESOURCE_EXHAUSTED"
+    await gmail.get_json("/profile")
+
+
+async def test_nested_mail_is_shown_by_its_parts_alone(providers: RunningProviders, gmail: MailboxUser) -> None:
+    outer = EmailMessage()
+    outer.set_content("See below.")
+    outer.add_attachment(message_from_bytes(build_mail(files=[("a.pdf", PDF)]), policy=policy.default))
+    (message_id,) = await providers.control.deliver_mail(outer.as_bytes(), GMAIL)
+    for is_hidden in (False, True):
+        if is_hidden:
+            await providers.control.set_fault("nested_mail", mailbox=GMAIL)
+        shown = (await gmail.get_json(f"/messages/{message_id}"))["payload"]
+        contracts.check_gmail_body("MessagePart", shown)
+        (nested,) = [part for part in parts_of(shown) if part["mimeType"] == "message/rfc822"]
+        assert ("attachmentId" in nested["body"]) is not is_hidden
+        assert [part["filename"] for part in parts_of(nested) if part["filename"]] == ["a.pdf"]

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +162,26 @@ async def test_notifications_fault_holds_for_gmail_too(folder: Path, webhook: We
         await watched(providers)
         assert (await providers.control.list_notifications())["waiting"] == 0
         assert webhook.received == []
+
+
+@pytest.mark.parametrize(("status", "reason"), [(403, "forbidden"), (503, "backendError")])
+async def test_watch_is_refused_and_all_else_is_served(
+    providers: RunningProviders, gmail: MailboxUser, status: int, reason: str
+) -> None:
+    await providers.control.set_fault("watch", mailbox=GMAIL, status=status)
+    refusal = await gmail.post_json("/watch", {"topicName": TOPIC}, status=status)
+    assert refusal["error"]["errors"][0]["reason"] == reason
+    await gmail.get_json("/messages")
+    assert await providers.control.list_watches() == []
+
+
+async def test_watch_without_expiration(providers: RunningProviders, gmail: MailboxUser) -> None:
+    await providers.control.set_fault("watch", mailbox=GMAIL, mode="no_expiration")
+    assert (await gmail.post_json("/watch", {"topicName": TOPIC})).keys() == {"historyId"}
+
+
+async def test_watch_is_granted_for_less_than_a_week(providers: RunningProviders, gmail: MailboxUser) -> None:
+    await providers.control.set_fault("subscription_limits", mailbox=GMAIL, granted_s=90)
+    before_s = time.time()
+    expiration = (await gmail.post_json("/watch", {"topicName": TOPIC}))["expiration"]
+    assert 85 < int(expiration) / 1000 - before_s < 120

@@ -198,3 +198,38 @@ async def test_folder_delta_tells_of_new_folders(providers: RunningProviders, ou
     await providers.control.remove_folder(OUTLOOK, "Receipts")
     gone = await outlook.get_json(changed["@odata.deltaLink"])
     assert gone["value"] == [{"id": changed["value"][0]["id"], "@removed": {"reason": "deleted"}}]
+
+
+async def test_replayed_changes_come_again_in_each_round(providers: RunningProviders, outlook: MailboxUser) -> None:
+    ids = [(await providers.control.deliver_mail(build_mail(f"Mail {number}"), OUTLOOK))[0] for number in range(3)]
+    _, link, _ = await to_the_end(outlook, INBOX)
+    await providers.control.set_fault("delta_shape", replayed_changes=2)
+    for _ in range(2):
+        items, link, _ = await to_the_end(outlook, link)
+        assert [item["id"] for item in items] == ids[1:]
+
+
+async def test_empty_pages_and_repeated_items_change_nothing_but_the_pages(
+    providers: RunningProviders, outlook: MailboxUser
+) -> None:
+    ids = [(await providers.control.deliver_mail(build_mail(f"Mail {number}"), OUTLOOK))[0] for number in range(3)]
+    await providers.control.set_fault("delta_shape", empty_pages=2, repeat_items=True)
+    items, link, pages = await to_the_end(outlook, INBOX, f"{IMMUTABLE}, odata.maxpagesize=2")
+    assert ([item["id"] for item in items], pages) == ([one for one in ids[::-1] for _ in range(2)], 6)
+    assert (await to_the_end(outlook, link))[::2] == ([], 3)
+
+
+async def test_moves_are_left_out_of_the_changes_and_shown_by_the_list(
+    providers: RunningProviders, outlook: MailboxUser
+) -> None:
+    (message_id,) = await providers.control.deliver_mail(build_mail("Moved"), OUTLOOK, folder="archive")
+    _, inbox, _ = await to_the_end(outlook, INBOX)
+    _, archive, _ = await to_the_end(outlook, "/me/mailFolders/archive/messages/delta")
+    await providers.control.set_fault("delta_shape", lose_moves=True)
+    await providers.control.move_message(OUTLOOK, message_id, "inbox")
+    (new,) = await providers.control.deliver_mail(build_mail("New"), OUTLOOK)
+    assert [item["id"] for item in (await to_the_end(outlook, inbox))[0]] == [new]
+    (removed,) = (await to_the_end(outlook, archive))[0]
+    assert (removed["id"], "@removed" in removed) == (message_id, True)
+    listed = await outlook.get_json("/me/mailFolders/inbox/messages", prefer=IMMUTABLE)
+    assert {item["id"] for item in listed["value"]} == {message_id, new}

@@ -285,3 +285,19 @@ async def test_msal_gets_an_application_token(providers: RunningProviders) -> No
 
     found = await asyncio.to_thread(acquire)
     assert "access_token" in found, json.dumps(found)
+
+
+async def test_used_refresh_token_dies_by_the_switch(providers: RunningProviders) -> None:
+    person = await sign_in_outlook_user(providers)
+    fields = {"grant_type": "refresh_token", "refresh_token": person.tokens["refresh_token"]}
+    await providers.control.set_fault("refresh", mailbox=OUTLOOK, mode="rotates")
+    assert (await request_microsoft_token(providers, **fields)).status_code == 200
+    assert refusal(await request_microsoft_token(providers, **fields)) == (400, "invalid_grant", 70000)
+
+
+async def test_refresh_token_in_parallel_use_is_refused_once(providers: RunningProviders) -> None:
+    person = await sign_in_outlook_user(providers)
+    fields = {"grant_type": "refresh_token", "refresh_token": person.tokens["refresh_token"]}
+    await providers.control.set_fault("refresh", mailbox=OUTLOOK, mode="refused_in_parallel", within_s=60, times=1)
+    statuses = [(await request_microsoft_token(providers, **fields)).status_code for _ in range(3)]
+    assert statuses == [200, 400, 200]

@@ -1,6 +1,8 @@
 """Subscriptions at Graph: handshake, limits, ownership, and what is pushed to whom, as often as it takes."""
 
+import asyncio
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -328,6 +330,82 @@ async def test_notifications_fault_loses_repeats_and_delays(
     assert await control.resend_pushes(1) == 1
     await webhook.wait_for_posts(before + 1)
     assert [item["resourceData"]["id"] for item in webhook.list_items()] == [repeated] * 4
+
+
+async def test_handshake_is_refused_or_slow_by_the_switch(
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
+) -> None:
+    await providers.control.set_fault("handshake", mailbox=OUTLOOK, mode="refused", times=1)
+    assert (await refused(outlook, webhook)).startswith("Subscription validation request failed.")
+    assert webhook.handshakes == []
+    await providers.control.set_fault("handshake", mailbox=OUTLOOK, mode="slow", delay_s=0.2, times=1)
+    began = time.monotonic()
+    await create(outlook, webhook)
+    assert time.monotonic() - began >= 0.2
+    assert len(webhook.handshakes) == 2
+
+
+async def test_change_is_announced_before_the_create_is_answered(
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
+) -> None:
+    await providers.control.deliver_mail(build_mail(), OUTLOOK)
+    await providers.control.set_fault("early_announcement", mailbox=OUTLOOK, delay_s=0.3, times=1)
+    creating = asyncio.create_task(create(outlook, webhook))
+    await webhook.wait_for_posts(1)
+    assert not creating.done()
+    made = await creating
+    assert [item["subscriptionId"] for item in webhook.list_items()] == [made["id"]]
+
+
+async def test_subscription_is_granted_for_less_time_than_was_asked_for(
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
+) -> None:
+    await providers.control.set_fault("subscription_limits", mailbox=OUTLOOK, granted_s=90)
+    made = await create(outlook, webhook)
+    renewed = await outlook.send_request(
+        "PATCH", f"/subscriptions/{made['id']}", json={"expirationDateTime": days_from_now(2)}
+    )
+    for one in (made, renewed.json()):
+        left = _time(one["expirationDateTime"]) - datetime.now(UTC)
+        assert timedelta(seconds=60) < left <= timedelta(seconds=90)
+
+
+@pytest.mark.parametrize(("status", "code"), [(403, "ExtensionError"), (503, "serviceNotAvailable")])
+async def test_no_subscription_is_to_be_had_and_all_else_is_served(
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver, status: int, code: str
+) -> None:
+    await providers.control.set_fault("watch", mailbox=OUTLOOK, status=status)
+    body = await outlook.post_json("/subscriptions", fields(webhook), status=status)
+    assert body["error"]["code"] == code
+    await outlook.get_json("/me/messages")
+    await providers.control.clear_faults("watch")
+    await create(outlook, webhook)
+
+
+async def test_notifications_of_several_mailboxes_share_a_post(
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
+) -> None:
+    await providers.control.find_or_create_mailbox("outlook", "bob@company.example")
+    bob = await sign_in_outlook_user(providers, login_hint="bob@company.example")
+    made = [await create(person, webhook) for person in (outlook, bob)]
+    # A moment that no run of this test reaches before `retry_pushes_now` brings it.
+    await providers.control.set_fault("notifications", mode="mixed", delay_s=86_400)
+    for address in (OUTLOOK, "bob@company.example"):
+        await providers.control.deliver_mail(build_mail(), address)
+    assert (await providers.control.list_notifications())["waiting"] == 2
+    await providers.control.retry_pushes_now()
+    post, *_ = await webhook.wait_for_posts(1)
+    assert [item["subscriptionId"] for item in json.loads(post["body"])["value"]] == [one["id"] for one in made]
+
+
+async def test_a_share_of_notifications_is_dropped(
+    providers: RunningProviders, outlook: MailboxUser, webhook: WebhookReceiver
+) -> None:
+    await create(outlook, webhook)
+    await providers.control.set_fault("notifications", mode="off", share=0.5)
+    await providers.control.deliver_mail(build_mail(), OUTLOOK, times=40)
+    await providers.state.dispatcher.wait_until_idle()
+    assert 5 < len(webhook.list_items()) < 35
 
 
 def _time(text: str) -> datetime:

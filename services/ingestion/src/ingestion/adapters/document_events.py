@@ -32,7 +32,12 @@ _DELETE_OLD = """
     )
     select count(*) as count, max(seq) as highest from deleted
 """
-_READ_HEAD = "select last_seq, deleted_seq from ingestion.document_event_head"
+_READ_RANGE = """
+    select deleted_seq, coalesce(
+        (select max(seq) from ingestion.document_event where tenant_id = $1 and seq is not null), deleted_seq
+    ) as newest_seq
+    from ingestion.document_event_head
+"""
 _LIST_AFTER = """
     select seq, document from ingestion.document_event
     where tenant_id = $1 and seq > $2 order by seq limit $3
@@ -65,10 +70,10 @@ class PgEventLog:
                 )
             return int(row["count"])
 
-    async def read_range(self) -> EventLogRange:
+    async def read_range(self, tenant_id: str) -> EventLogRange:
         async with acquire_session(self._pool) as conn:
-            (row,) = await conn.fetch(_READ_HEAD)
-            return EventLogRange(row["last_seq"], row["deleted_seq"])
+            (row,) = await conn.fetch(_READ_RANGE, tenant_id)
+            return EventLogRange(row["newest_seq"], row["deleted_seq"])
 
     async def list_events(self, tenant_id: str, *, after: int, limit: int) -> list[NumberedEvent]:
         async with acquire_session(self._pool) as conn:

@@ -30,21 +30,21 @@ class EventStreams:
         self._signals = signals
         self._stopping = stopping
 
-    async def locate_start(self, last_event_id: int | None) -> tuple[int, ServerSentEvent]:
+    async def locate_start(self, tenant_id: str, last_event_id: int | None) -> tuple[int, ServerSentEvent]:
         """Where a stream begins, and the block that says so: an id alone, which dispatches no event, or a `reset` where
         what followed `last_event_id` is gone. So a reader that is cut off before its first event has an id to come back
         with.
 
         Without an id it begins now. After a reset it goes on with the oldest event that is still kept.
         """
-        kept = await self._events.read_range()
+        kept = await self._events.read_range(tenant_id)
         if last_event_id is None:
-            return kept.last_seq, ServerSentEvent(id=str(kept.last_seq))
-        if kept.deleted_seq <= last_event_id <= kept.last_seq:
+            return kept.newest_seq, ServerSentEvent(id=str(kept.newest_seq))
+        if kept.deleted_seq <= last_event_id <= kept.newest_seq:
             return last_event_id, ServerSentEvent(id=str(last_event_id))
         # An id above the newest is of another database: its numbers began anew.
         is_too_old = last_event_id < kept.deleted_seq
-        start = kept.deleted_seq if is_too_old else kept.last_seq
+        start = kept.deleted_seq if is_too_old else kept.newest_seq
         reset = {"reason": "too_old" if is_too_old else "unknown", "resumes_after": start}
         return start, ServerSentEvent(event="reset", id=str(start), data=orjson.dumps(reset).decode())
 
@@ -94,7 +94,7 @@ def build_events_router(
     ) -> EventSourceResponse:
         # A header by the standard; the parameter is for a browser that opens a new stream, where it cannot send one.
         given = request.headers.get("last-event-id") or last_event_id
-        start, first = await streams.locate_start(None if given is None else _parse_event_id(given))
+        start, first = await streams.locate_start(tenant_id, None if given is None else _parse_event_id(given))
         return EventSourceResponse(
             streams.stream_events(tenant_id, start, first),
             ping=heartbeat_s,

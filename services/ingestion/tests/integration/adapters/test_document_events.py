@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ingestion_site import SCHEMA, wait_for_blocked_statement
 
 from ingestion.adapters.document_events import PgEventLog
-from ingestion.ports import Channel
+from ingestion.ports import Channel, EventLogRange
 from mailroom_common.migrations import apply_migrations
 
 pytestmark = pytest.mark.stack
@@ -142,7 +142,7 @@ async def test_two_sequencers_at_once_give_no_number_twice(pool: asyncpg.Pool) -
     assert sum(await asyncio.gather(*(run(events) for events in sequencers))) == 2000
     numbers = [row["seq"] for row in await pool.fetch("select seq from ingestion.document_event order by id")]
     assert numbers == list(range(1, 2001))
-    assert (await sequencers[0].read_range()).last_seq == 2000
+    assert (await sequencers[0].read_range("acme")).newest_seq == 2000
 
 
 async def _until_nothing(events: PgEventLog):  # type: ignore[no-untyped-def]  # a generator of counts
@@ -159,8 +159,8 @@ async def test_old_events_are_deleted_and_the_head_says_up_to_where(pool: asyncp
     await pool.execute("update ingestion.document_event set created_at = now() - interval '31 days' where seq is null")
     assert await events.delete_events(older_than=timedelta(days=30)) == 2
     assert await events.delete_events(older_than=timedelta(days=30)) == 0
-    head = await events.read_range()
-    assert (head.last_seq, head.deleted_seq) == (3, 2)
+    assert await events.read_range("acme") == EventLogRange(newest_seq=3, deleted_seq=2)
+    assert await events.read_range("other") == EventLogRange(newest_seq=2, deleted_seq=2)
     assert [event.seq for event in await events.list_events("acme", after=0, limit=10)] == [3]
 
 

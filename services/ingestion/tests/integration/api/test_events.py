@@ -69,6 +69,7 @@ async def read_first_id(url: str) -> str:
 
 async def test_a_client_cut_off_before_its_first_event_comes_back_with_its_position(site: Ingestion, url: str) -> None:
     await record_documents(site, 1, 2)
+    await record_documents(site, 1, tenant="other")
     assert await read_first_id(url) == "id: 2"
     meanwhile = await record_documents(site, 3)
     async with open_stream(url, headers={**as_tenant("acme"), "Last-Event-ID": "2"}) as stream:

@@ -12,14 +12,18 @@ from subscription_manager.domain.connection import (
     ConnectionState,
     ConnectionStatus,
     CurrentSubscription,
+    PendingReason,
     SubscriptionStatus,
+    Trouble,
+    TroubleReason,
 )
 
 # Any below: what asyncpg writes to columns.
 
 
 def parse_connection(row: asyncpg.Record) -> Connection:
-    status = row["connection_status"]
+    # The columns of the status say why a doc source is pending while it has no status: they are derived otherwise.
+    pending_reason = row["connection_reason"] if row["connection_status"] is None else None
     return Connection(
         id=str(row["id"]),
         tenant_id=row["tenant_id"],
@@ -43,9 +47,10 @@ def parse_connection(row: asyncpg.Record) -> Connection:
             Relist(number=relist["number"], relist_from=datetime.fromisoformat(relist["relist_from"]))
             for relist in row["earlier_relists"]
         ),
-        connection_status=None if status is None else ConnectionStatus(status),
-        connection_reason=row["connection_reason"],
-        current_error=row["current_error"],
+        pending_reason=None if pending_reason is None else PendingReason(pending_reason),
+        pending_error=row["current_error"] if row["connection_status"] is None else None,
+        sync_trouble=_parse_trouble(row["sync_trouble"]),
+        subscription_trouble=_parse_trouble(row["subscription_trouble"]),
         last_successful_sync_at=row["last_successful_sync_at"],
         client_states=tuple(
             ClientState(sha256=known["sha256"], valid_until=datetime.fromisoformat(known["valid_until"]))
@@ -65,6 +70,17 @@ def _parse_filter(rules: dict[str, Any]) -> SourceFilter:
     """A key that is unknown here was written by a newer version, before a rollback."""
     names = SourceFilter.__dataclass_fields__
     return SourceFilter(**{name: value for name, value in rules.items() if name in names})
+
+
+def _parse_trouble(trouble: dict[str, str] | None) -> Trouble | None:
+    if trouble is None:
+        return None
+    return Trouble(
+        status=ConnectionStatus(trouble["status"]),
+        reason=TroubleReason(trouble["reason"]),
+        error=trouble["error"],
+        since=datetime.fromisoformat(trouble["since"]),
+    )
 
 
 def _parse_subscription(row: asyncpg.Record) -> CurrentSubscription:
@@ -126,7 +142,13 @@ def email_values(connection: Connection) -> tuple[Any, ...]:
         connection.connection_reason,
         connection.current_error,
         connection.last_successful_sync_at,
+        _build_trouble(connection.sync_trouble),
+        _build_trouble(connection.subscription_trouble),
     )
+
+
+def _build_trouble(trouble: Trouble | None) -> dict[str, str] | None:
+    return None if trouble is None else {**asdict(trouble), "since": trouble.since.isoformat()}
 
 
 def subscription_values(doc_source_id: str, subscription: CurrentSubscription) -> tuple[Any, ...]:

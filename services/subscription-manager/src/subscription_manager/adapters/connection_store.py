@@ -41,6 +41,7 @@ _LOCK_WAIT_S = 5  # who has it is doing the same work, or it is free within a le
 
 _SELECT = """
 select d.*, e.address, e.aliases, e.connection_status, e.connection_reason, e.current_error, e.last_successful_sync_at,
+       e.sync_trouble, e.subscription_trouble,
        s.subscription_id, s.resource, s.notification_url, s.lifecycle_url, s.expires_at, s.status,
        s.created_or_renewed_at, s.client_state_sha256, s.renewal_requested_at, s.renewal_count
 from subscription_manager.doc_source d
@@ -68,11 +69,11 @@ on conflict (id) do update set
 _UPSERT_EMAIL = """
 insert into subscription_manager.doc_source_email
     (doc_source_id, provider, address, aliases, provider_user_id, connection_status, connection_reason, current_error,
-     last_successful_sync_at)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+     last_successful_sync_at, sync_trouble, subscription_trouble)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
 on conflict (doc_source_id) do update set
     address = $3, aliases = $4, provider_user_id = $5, connection_status = $6, connection_reason = $7,
-    current_error = $8, last_successful_sync_at = $9
+    current_error = $8, last_successful_sync_at = $9, sync_trouble = $10, subscription_trouble = $11
 """
 
 _UPSERT_SUBSCRIPTION = """
@@ -198,6 +199,16 @@ class PgConnectionStore:
     async def find_earliest_expiries(self) -> Mapping[str, datetime]:
         async with acquire_session(self._pool) as conn:
             return {row["provider"]: row["expires_at"] for row in await conn.fetch(_EARLIEST_EXPIRIES)}
+
+    async def count_pending(self, tenant_id: str, *, up_to: int) -> int:
+        async with acquire_session(self._pool) as conn:
+            count: int = await conn.fetchval(
+                "select count(*) from (select from subscription_manager.doc_source "
+                "where tenant_id = $1 and state = 'pending' limit $2) as pending",
+                tenant_id,
+                up_to,
+            )
+        return count
 
     async def list_expired_pending(self, created_before: datetime, now: datetime, limit: int) -> Sequence[str]:
         async with acquire_session(self._pool) as conn:

@@ -72,7 +72,7 @@ class PgConsentFlowStore:
         async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
                 "select id, doc_source_id, cookie_sha256, sealed_flow_secrets, flow_expires_at, "
-                "finished_at is not null as is_finished "
+                "finished_at is not null as is_finished, sealed_outcome "
                 "from subscription_manager.oauth_request where state_sha256 = $1 and sealed_flow_secrets is not null",
                 state_sha256,
             )
@@ -85,6 +85,7 @@ class PgConsentFlowStore:
             row["sealed_flow_secrets"],
             row["flow_expires_at"],
             row["is_finished"],
+            row["sealed_outcome"],
         )
 
     async def finish_flow(self, flow_id: str, now: datetime) -> bool:
@@ -97,3 +98,11 @@ class PgConsentFlowStore:
                 now,
             )
         return bool(finished)
+
+    async def store_outcome(self, flow_id: str, sealed_outcome: str) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(
+                "update subscription_manager.oauth_request set sealed_outcome = $2 where id = $1",
+                flow_id,
+                sealed_outcome,
+            )

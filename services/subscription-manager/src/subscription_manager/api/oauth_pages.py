@@ -20,7 +20,8 @@ from mailroom_common.events import Profile
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import CONSENTS
 from subscription_manager.domain.connection import hash_consent_scope
-from subscription_manager.handlers.connect_mailbox import AuthorizationResponse, ConnectMailbox, ConsentRefused
+from subscription_manager.handlers.connect_mailbox import AuthorizationResponse, ConnectMailbox
+from subscription_manager.handlers.consent_refusals import PROVIDER_AWAY, ConsentRefused
 
 log = get_logger()
 
@@ -169,10 +170,7 @@ def _find_provider(settings: ConsentPageSettings, name: str) -> ConsentProvider:
 def _render_provider_trouble(pages: "_PageRenderer", error: Exception) -> Response:
     # The provider could not be reached or refused us; the user was asked to try again with a new link.
     log.warning("consent_interrupted", error=type(error).__name__, reason=str(error))
-    return pages.render_refusal(
-        "The provider could not be reached, or refused us. Ask for a new link and try again in a moment.",
-        HTTPStatus.BAD_GATEWAY,
-    )
+    return pages.render_refusal(PROVIDER_AWAY, HTTPStatus.BAD_GATEWAY)
 
 
 def _is_from_our_page(request: Request, settings: ConsentPageSettings) -> bool:

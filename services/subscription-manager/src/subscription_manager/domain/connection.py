@@ -42,6 +42,18 @@ class ConnectionStatus(StrEnum):
     PROVIDER_ERROR = "provider_error"  # the provider refuses or does not find the mailbox, or keeps failing
 
 
+class TroubleReason(StrEnum):
+    """Why the status of a connection is not `active`: its `connection_reason`."""
+
+    TOKEN_REFUSED = "token_refused"  # noqa: S105  # the provider refuses the grant: consent again
+    MAILBOX_GONE = "mailbox_gone"  # the account has no mailbox any more
+    ACCESS_DENIED = "access_denied"  # a scope, a policy or the administrator keeps us from reading
+    SUBSCRIPTION_REFUSED = "subscription_refused"  # it may be read, but not watched
+    SUBSCRIPTION_PENDING = "subscription_pending"  # no attempt to create a subscription has succeeded for minutes
+    RENEWAL_FAILED = "renewal_failed"  # the subscription ran out before a renewal succeeded
+    PROVIDER_FAILING = "provider_failing"  # syncs fail, make no progress, or find less than they were set up for
+
+
 class PendingReason(StrEnum):
     """Why a doc source is still `pending`: its `connection_reason`."""
 
@@ -60,6 +72,26 @@ class SubscriptionStatus(StrEnum):
     ACTIVE = "active"  # the provider sends notifications
     EXPIRED = "expired"  # its time ran out before it was renewed
     REMOVED = "removed"  # the provider ended it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """What does not work, and since when; `error` says what to do. With the status `active` it is not lasting yet."""
+
+    status: ConnectionStatus
+    reason: TroubleReason
+    error: str
+    since: datetime
+
+
+# The worst first. A refused grant or mailbox is why nothing else works, and where nothing is pushed the mail is late.
+_READING_REFUSED = (TroubleReason.TOKEN_REFUSED, TroubleReason.MAILBOX_GONE, TroubleReason.ACCESS_DENIED)
+_STATUS_ORDER = (
+    ConnectionStatus.TOKEN_REFRESH_FAILED,
+    ConnectionStatus.SUBSCRIPTION_EXPIRED,
+    ConnectionStatus.PROVIDER_ERROR,
+    ConnectionStatus.ACTIVE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,9 +131,11 @@ class Connection:
     relist_from: datetime | None = None
     relist_number: int = 0
     earlier_relists: tuple[Relist, ...] = ()
-    connection_status: ConnectionStatus | None = None
-    connection_reason: str | None = None
-    current_error: str | None = None
+    pending_reason: PendingReason | None = None
+    pending_error: str | None = None
+    # Apart, since each has its own end: a sync that succeeds says nothing of the subscription (ADR 59).
+    sync_trouble: Trouble | None = None
+    subscription_trouble: Trouble | None = None
     last_successful_sync_at: datetime | None = None
     client_states: tuple[ClientState, ...] = ()
     subscription: CurrentSubscription | None = None
@@ -111,6 +145,46 @@ class Connection:
     provider_ended_at: datetime | None = None
     sync_rows_deleted_at: datetime | None = None
     version_before_deletion: int = 0
+
+    @property
+    def connection_status(self) -> ConnectionStatus | None:
+        if not self._is_connected:
+            return None
+        troubles = self._list_troubles()
+        return troubles[0].status if troubles else ConnectionStatus.ACTIVE
+
+    @property
+    def connection_reason(self) -> str | None:
+        """Why it is not `active`."""
+        if not self._is_connected:
+            return None if self.pending_reason is None else self.pending_reason.value
+        troubles = self._list_troubles()
+        is_lasting = bool(troubles) and troubles[0].status is not ConnectionStatus.ACTIVE
+        return troubles[0].reason.value if is_lasting else None
+
+    @property
+    def current_error(self) -> str | None:
+        if not self._is_connected:
+            return self.pending_error
+        # Both, where they differ: each has something to be done about it.
+        errors = dict.fromkeys(trouble.error for trouble in self._list_troubles())
+        return "; also: ".join(errors) or None
+
+    @property
+    def _is_connected(self) -> bool:
+        """Before a consent, and after a deletion, there is no connection whose health could be told."""
+        return (
+            self.state not in (ConnectionState.PENDING, ConnectionState.DELETED) and self.provider_user_id is not None
+        )
+
+    def _list_troubles(self) -> list[Trouble]:
+        troubles = [trouble for trouble in (self.sync_trouble, self.subscription_trouble) if trouble is not None]
+        return sorted(troubles, key=_rank_trouble)
+
+    def has_subscription(self, now: datetime) -> bool:
+        """Whether the provider sends notifications now."""
+        current = self.subscription
+        return current is not None and current.status is SubscriptionStatus.ACTIVE and current.expires_at > now
 
     def build_mailbox(self) -> Mailbox:
         """Whom a call to the provider is for. Only a connection that was consented to has a mailbox."""
@@ -139,6 +213,10 @@ class Connection:
     @property
     def is_subscription_removed(self) -> bool:
         return self.subscription is not None and self.subscription.status is SubscriptionStatus.REMOVED
+
+
+def _rank_trouble(trouble: Trouble) -> tuple[bool, int]:
+    return trouble.reason not in _READING_REFUSED, _STATUS_ORDER.index(trouble.status)
 
 
 def build_user_key(user_id: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from mailroom_common.events import Access, DocSource, DocSourceState
-from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, PendingReason
+from subscription_manager.domain.connection import Connection, ConnectionState, PendingReason
 from subscription_manager.domain.transitions import begin_deletion, mark_subscription_removed
 
 
@@ -40,7 +40,7 @@ def adopt_newer_record(
         )
     if adopted.state is ConnectionState.PENDING:
         is_consent_lost = record.state is not DocSourceState.PENDING
-        return replace(adopted, connection_reason=PendingReason.CONSENT_LOST.value) if is_consent_lost else adopted
+        return replace(adopted, pending_reason=PendingReason.CONSENT_LOST) if is_consent_lost else adopted
     # What happened at the provider since is found by a check and a sync.
     adopted = replace(adopted, next_check_at=now, next_backstop_at=now)
     if adopted.subscription is not None and adopted.subscription_id != record.subscription_id:
@@ -74,8 +74,7 @@ def rebuild_from_record(record: DocSource, now: datetime) -> Connection:
         relist_from=record.relist_from,
         relist_number=record.relist_number,
         earlier_relists=tuple(record.earlier_relists),
-        connection_status=ConnectionStatus.ACTIVE if is_application else None,
-        connection_reason=None if is_application else PendingReason.CONSENT_LOST.value,
+        pending_reason=None if is_application else PendingReason.CONSENT_LOST,
         client_states=tuple(record.client_states),
         next_check_at=now if is_application else None,
         next_backstop_at=now if is_application else None,

@@ -12,6 +12,8 @@ from subscription_manager.domain.connection import (
     CurrentSubscription,
     PendingReason,
     SubscriptionStatus,
+    Trouble,
+    TroubleReason,
 )
 
 # How long a hash outlives the subscription that was asked for: clocks differ, and a provider may round an expiry up.
@@ -27,6 +29,10 @@ _FIRST_RETRY = timedelta(seconds=5)
 _MAX_RETRY = timedelta(hours=1)
 # After a throttle that names no wait: quotas are counted by the minute.
 _THROTTLE_RETRY = timedelta(seconds=15)
+
+# A first failure is not worth a status: most second attempts succeed.
+_MIN_REPORTED_FAILURES = 3
+_MAX_UNREPORTED = timedelta(minutes=5)  # for throttles, which are not counted
 
 
 def record_consent(
@@ -49,10 +55,11 @@ def record_consent(
         provider_tenant=account.tenant or connection.provider_tenant,
         start_at=connection.start_at or start_at,
         grant_generation=generation,
-        connection_status=ConnectionStatus.ACTIVE,
-        connection_reason=None,
-        current_error=None,
+        pending_reason=None,
+        pending_error=None,
         # What failed before failed with the older grant.
+        sync_trouble=None,
+        subscription_trouble=None,
         next_check_at=now,
         failed_attempts=0,
         next_backstop_at=connection.next_backstop_at or next_backstop_at,
@@ -63,9 +70,9 @@ def record_refused_consent(connection: Connection, reason: PendingReason, error:
     """Somebody followed the link of a pending one and it could not be connected: the operator sees why."""
     if connection.state is not ConnectionState.PENDING:
         return connection
-    if connection.connection_reason == PendingReason.CONSENT_LOST:  # which keeps it from being deleted as expired
-        return replace(connection, current_error=error or reason.value)
-    return replace(connection, connection_reason=reason.value, current_error=error)
+    if connection.pending_reason is PendingReason.CONSENT_LOST:  # which keeps it from being deleted as expired
+        return replace(connection, pending_error=error or reason.value)
+    return replace(connection, pending_reason=reason, pending_error=error)
 
 
 def correct_pending(
@@ -73,13 +80,13 @@ def correct_pending(
 ) -> Connection:
     """What a pending one asks for is corrected; None leaves it. Its link waits for a consent as if it was new, but one
     whose consent was lost stays one."""
-    is_lost = connection.connection_reason == PendingReason.CONSENT_LOST
+    is_lost = connection.pending_reason is PendingReason.CONSENT_LOST
     return replace(
         connection,
         address=connection.address if address is None else address,
         folders=connection.folders if folders is None else folders,
-        connection_reason=PendingReason.CONSENT_LOST.value if is_lost else PendingReason.AUTHORIZATION_PENDING.value,
-        current_error=None,
+        pending_reason=PendingReason.CONSENT_LOST if is_lost else PendingReason.AUTHORIZATION_PENDING,
+        pending_error=None,
     )
 
 
@@ -115,7 +122,7 @@ def record_subscription(
 ) -> Connection:
     """The provider created a subscription, or an existing one of the account serves this doc source too."""
     return replace(
-        _clear_trouble(connection),
+        _end_subscription_trouble(connection),
         subscription=CurrentSubscription(
             subscription_id=subscription.subscription_id,
             resource=subscription.resource,
@@ -136,7 +143,7 @@ def record_renewal(
     """The subscription lives on, and so does the hash of its client state, which a renewal cannot change."""
     current = _require_subscription(connection)
     return replace(
-        _clear_trouble(connection),
+        _end_subscription_trouble(connection),
         subscription=replace(
             current,
             expires_at=expires_at,
@@ -164,46 +171,100 @@ def schedule_retry(
     now: datetime,
     retry_after: timedelta | None = None,
     is_throttled: bool = False,
+    is_refused: bool = False,
 ) -> Connection:
     """Another attempt will be made: when the provider said, else after a pause that doubles each time. A throttle is no
-    failure: it says nothing of the connection, and lengthens no later pause."""
+    failure: it says nothing of the connection, and lengthens no later pause. `is_refused`: by what the provider said,
+    the next attempt will fail as well."""
     doubled = _FIRST_RETRY * 2 ** min(connection.failed_attempts, 20)
     # The provider's own pause counts even where it is shorter: it knows when its limit ends.
     own_pause = _THROTTLE_RETRY if is_throttled else min(doubled, _MAX_RETRY)
+    failed_attempts = connection.failed_attempts + (0 if is_throttled else 1)
+    reason = TroubleReason.SUBSCRIPTION_REFUSED if is_refused else TroubleReason.SUBSCRIPTION_PENDING
+    trouble = _describe_failed_step(connection, reason, error, failed_attempts, now)
     return replace(
         mark_overdue_as_expired(connection, now),
-        current_error=error,
-        failed_attempts=connection.failed_attempts + (0 if is_throttled else 1),
+        subscription_trouble=trouble,
+        failed_attempts=failed_attempts,
         next_check_at=now + (own_pause if retry_after is None else retry_after),
     )
 
 
-def record_action_required(
-    connection: Connection, status: ConnectionStatus, reason: str, error: str, *, next_check_at: datetime
+def _describe_failed_step(
+    connection: Connection, reason: TroubleReason, error: str, failed_attempts: int, now: datetime
+) -> Trouble:
+    earlier = connection.subscription_trouble
+    since = now if earlier is None else earlier.since
+    has_one = connection.has_subscription(now)
+    is_overdue = connection.subscription is not None and not connection.is_subscription_removed and not has_one
+    if is_overdue and reason is TroubleReason.SUBSCRIPTION_PENDING:
+        reason = TroubleReason.RENEWAL_FAILED
+    is_lasting = is_overdue or failed_attempts >= _MIN_REPORTED_FAILURES or now - since >= _MAX_UNREPORTED
+    is_wanted = connection.state is not ConnectionState.DELETING
+    is_missing = is_lasting and is_wanted and not has_one
+    status = ConnectionStatus.SUBSCRIPTION_EXPIRED if is_missing else ConnectionStatus.ACTIVE
+    return Trouble(status=status, reason=reason, error=error, since=since)
+
+
+def record_refused_subscription(
+    connection: Connection, error: str, *, now: datetime, next_check_at: datetime
 ) -> Connection:
-    """The connection rests until somebody acts; it is checked now and then all the same."""
+    """The mailbox may be read, but not watched, until somebody acts; it is tried now and then all the same."""
+    has_one = connection.has_subscription(now)
+    status = ConnectionStatus.PROVIDER_ERROR if has_one else ConnectionStatus.SUBSCRIPTION_EXPIRED
+    trouble = Trouble(status=status, reason=TroubleReason.SUBSCRIPTION_REFUSED, error=error, since=now)
     return replace(
-        connection,
-        connection_status=status,
-        connection_reason=reason,
-        current_error=error,
+        mark_overdue_as_expired(connection, now),
+        subscription_trouble=_keep_since(trouble, connection.subscription_trouble),
         next_check_at=next_check_at,
     )
 
 
+def record_refused_mailbox(
+    connection: Connection,
+    status: ConnectionStatus,
+    reason: TroubleReason,
+    error: str,
+    *,
+    now: datetime,
+    next_check_at: datetime,
+) -> Connection:
+    """A step of the subscription found that nothing works: the grant is refused, or the mailbox is gone."""
+    after = record_sync_trouble(mark_overdue_as_expired(connection, now), status, reason, error, now)
+    if not connection.has_subscription(now):
+        # It stays without one when a sync succeeds all the same: an access token may outlive its grant by an hour.
+        trouble = Trouble(
+            status=ConnectionStatus.SUBSCRIPTION_EXPIRED,
+            reason=TroubleReason.SUBSCRIPTION_PENDING,
+            error=error,
+            since=now,
+        )
+        after = replace(after, subscription_trouble=_keep_since(trouble, connection.subscription_trouble))
+    return replace(after, next_check_at=next_check_at)
+
+
+def record_sync_trouble(
+    connection: Connection, status: ConnectionStatus, reason: TroubleReason, error: str, now: datetime
+) -> Connection:
+    """It stands until a sync succeeds that no longer finds it, or until somebody consents anew."""
+    trouble = Trouble(status=status, reason=reason, error=error, since=now)
+    return replace(connection, sync_trouble=_keep_since(trouble, connection.sync_trouble))
+
+
+def clear_sync_trouble(connection: Connection) -> Connection:
+    return replace(connection, sync_trouble=None)
+
+
+def _keep_since(trouble: Trouble, earlier: Trouble | None) -> Trouble:
+    return trouble if earlier is None or earlier.reason is not trouble.reason else replace(trouble, since=earlier.since)
+
+
 def mark_overdue_as_expired(connection: Connection, now: datetime) -> Connection:
-    """A subscription that ran out before it could be renewed; of several troubles the first one is shown."""
+    """A subscription that ran out before it could be renewed."""
     current = connection.subscription
     if current is None or current.expires_at > now or current.status is not SubscriptionStatus.ACTIVE:
         return connection
-    # A refused token is why nothing was renewed: saying `subscription_expired` would hide what somebody has to do.
-    is_healthy = connection.connection_status in (None, ConnectionStatus.ACTIVE)
-    return replace(
-        connection,
-        subscription=replace(current, status=SubscriptionStatus.EXPIRED),
-        connection_status=ConnectionStatus.SUBSCRIPTION_EXPIRED if is_healthy else connection.connection_status,
-        connection_reason="renewal_failed" if is_healthy else connection.connection_reason,
-    )
+    return replace(connection, subscription=replace(current, status=SubscriptionStatus.EXPIRED))
 
 
 def mark_subscription_removed(connection: Connection, now: datetime) -> Connection:
@@ -216,6 +277,11 @@ def request_renewal(connection: Connection, requested_at: datetime, now: datetim
     """The provider wants the subscription renewed before its time."""
     requested = replace(_require_subscription(connection), renewal_requested_at=requested_at)
     return replace(connection, subscription=requested, next_check_at=now)
+
+
+def record_nothing_due(connection: Connection, next_check_at: datetime | None) -> Connection:
+    """The subscription is as it is to be: what kept it from that is over."""
+    return replace(connection, subscription_trouble=None, next_check_at=next_check_at)
 
 
 def schedule_check(connection: Connection, next_check_at: datetime | None) -> Connection:
@@ -306,21 +372,22 @@ def erase_to_tombstone(connection: Connection, now: datetime) -> Connection:
         provider_user_id=None,
         client_states=(),
         subscription=None,
-        connection_status=None,
-        connection_reason=None,
-        current_error=None,
+        pending_reason=None,
+        pending_error=None,
+        sync_trouble=None,
+        subscription_trouble=None,
         next_check_at=None,
         next_backstop_at=None,
         provider_ended_at=connection.provider_ended_at or now,
     )
 
 
-def _clear_trouble(connection: Connection) -> Connection:
-    """The provider served us: trouble with it and with the subscription is over. A refused grant stays refused until a
-    consent or a successful sync, since an access token may outlive it by an hour."""
-    if connection.connection_status is ConnectionStatus.TOKEN_REFRESH_FAILED:
-        return connection
-    return replace(connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, current_error=None)
+def _end_subscription_trouble(connection: Connection) -> Connection:
+    """What may be watched is there. A refused grant stays refused: an access token may outlive it by an hour."""
+    sync_trouble = connection.sync_trouble
+    if sync_trouble is not None and sync_trouble.reason is TroubleReason.MAILBOX_GONE:
+        sync_trouble = None
+    return replace(connection, subscription_trouble=None, sync_trouble=sync_trouble)
 
 
 def _require_subscription(connection: Connection) -> CurrentSubscription:

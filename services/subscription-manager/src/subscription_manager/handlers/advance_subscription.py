@@ -18,7 +18,7 @@ from mailroom_common.logs import get_logger
 from mailroom_common.metrics import SUBSCRIPTION_STEPS
 from mailroom_common.providers.ports import ProviderTraits, PushTraits
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, TroubleReason
 from subscription_manager.domain.subscription_schedule import (
     SubscriptionStep,
     WebhookURLs,
@@ -33,6 +33,8 @@ log = get_logger()
 
 # Somebody has to act at the provider; in case they did so without telling us, it is tried again now and then.
 _ACTION_REQUIRED_PAUSE = timedelta(hours=6)
+# Mail is late meanwhile, and a right on a topic is given without anybody's consent that we would hear of.
+_SUBSCRIPTION_REFUSED_PAUSE = timedelta(hours=1)
 
 
 class AdvanceSubscription:
@@ -93,9 +95,10 @@ class AdvanceSubscription:
             if self._choose_step(locked.connection) is SubscriptionStep.NOTHING:
                 jitter = random.random()  # noqa: S311  # no secret
                 next_check_at = compute_next_check(locked.connection, self._find_push(connection), jitter)
+                after = transitions.record_nothing_due(locked.connection, next_check_at)
             else:
-                next_check_at = now
-            await locked.save_connection(transitions.schedule_check(locked.connection, next_check_at))
+                after = transitions.schedule_check(locked.connection, now)
+            await locked.save_connection(after)
 
     async def _record_failure(self, connection: Connection, step: SubscriptionStep, error: MailroomError) -> None:
         now = self._clock()
@@ -123,6 +126,7 @@ class AdvanceSubscription:
                     now=now,
                     retry_after=None if retry_after_s is None else timedelta(seconds=retry_after_s),
                     is_throttled=isinstance(error, Throttled),
+                    is_refused=isinstance(error, Rejected),
                 )
             await locked.save_connection(after)
 
@@ -150,13 +154,15 @@ def _apply_refusal(connection: Connection, error: ActionRequired, now: datetime,
     if refused_generation < connection.grant_generation:
         # A late refusal of an older grant does not condemn the newer one, which has not been tried yet.
         return transitions.schedule_retry(connection, _describe_error(error), now=now)
-    status, reason = ConnectionStatus.PROVIDER_ERROR, "access_denied"
+    if not isinstance(error, TokenRefused | MailboxGone):
+        return transitions.record_refused_subscription(
+            connection, _describe_error(error), now=now, next_check_at=now + _SUBSCRIPTION_REFUSED_PAUSE
+        )
+    status, reason = ConnectionStatus.PROVIDER_ERROR, TroubleReason.MAILBOX_GONE
     if isinstance(error, TokenRefused):
-        status, reason = ConnectionStatus.TOKEN_REFRESH_FAILED, "token_refused"
-    elif isinstance(error, MailboxGone):
-        reason = "mailbox_gone"
-    return transitions.record_action_required(
-        connection, status, reason, _describe_error(error), next_check_at=now + _ACTION_REQUIRED_PAUSE
+        status, reason = ConnectionStatus.TOKEN_REFRESH_FAILED, TroubleReason.TOKEN_REFUSED
+    return transitions.record_refused_mailbox(
+        connection, status, reason, _describe_error(error), now=now, next_check_at=now + _ACTION_REQUIRED_PAUSE
     )
 
 

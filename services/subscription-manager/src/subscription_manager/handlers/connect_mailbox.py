@@ -13,7 +13,7 @@ from hashlib import sha256
 
 import orjson
 
-from mailroom_common.errors import ActionRequired, MailroomError, Rejected, Retryable
+from mailroom_common.errors import ActionRequired, Rejected, Retryable
 from mailroom_common.events import SyncReason
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.ports import Consent
@@ -29,6 +29,15 @@ from subscription_manager.domain.connection import (
     hash_consent_scope,
 )
 from subscription_manager.domain.folder_names import find_missing_folders
+from subscription_manager.handlers.consent_outcomes import ConsentOutcome, ConsentOutcomes
+from subscription_manager.handlers.consent_refusals import (
+    PROVIDER_AWAY,
+    ConsentRefused,
+    GrantUnneeded,
+    refuse_changed,
+    refuse_deleted,
+    refuse_unverified,
+)
 from subscription_manager.handlers.create_doc_source import ConnectionDurations
 from subscription_manager.ports import (
     ConnectionLocks,
@@ -42,22 +51,6 @@ from subscription_manager.ports import (
 )
 
 log = get_logger()
-
-
-class ConsentRefused(MailroomError):
-    """Why the user cannot go on, in a sentence for the page. Holds no ticket, code or token.
-
-    `reason` and `error` are kept with the doc source for the operator, where the person got as far as the provider.
-    """
-
-    def __init__(self, sentence: str, *, reason: PendingReason | None = None, error: str | None = None) -> None:
-        super().__init__(sentence)
-        self.reason = reason
-        self.error = error
-
-
-class GrantUnneeded(ConsentRefused):
-    """The doc source is deleted, or cannot be connected as it is: nobody else will give back what the user granted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +80,7 @@ class ConnectMailbox:
         locks: ConnectionLocks,
         consents: Mapping[str, Consent],
         keys: SealingKeys,
+        outcomes: ConsentOutcomes,
         public_url: str,
         durations: ConnectionDurations,
         wake: WakeSignal,
@@ -98,6 +92,7 @@ class ConnectMailbox:
         self._locks = locks
         self._consents = consents
         self._keys = keys
+        self._outcomes = outcomes
         self._public_url = public_url
         self._durations = durations
         self._wake = wake
@@ -154,21 +149,51 @@ class ConnectMailbox:
     async def finish_consent(
         self, provider: str, response: AuthorizationResponse, find_cookie: Callable[[str], str | None]
     ) -> Connection:
-        """The browser came back. `find_cookie` gives the browser's cookie of a flow id.
+        """The browser came back. `find_cookie` gives the browser's cookie of a flow id. An answer that it brings again
+        has the outcome that it had.
 
         Raises:
             ConsentRefused: with what the user can do about it.
         """
-        flow = await self._claim_flow(response, find_cookie)
-        connection = await self._connections.find_connection(flow.doc_source_id)
-        if connection is None or connection.provider != provider or connection.state is ConnectionState.DELETING:
-            raise ConsentRefused("This connection does not exist any more.")
+        flow = await self._find_flow(response, find_cookie)
+        if not await self._claim_flow(flow):
+            return await self._repeat_outcome(provider, flow, response)
+        try:
+            connection = await self._finish_first(provider, flow, response)
+        except ConsentRefused as refusal:
+            await self._outcomes.store_outcome(flow, ConsentOutcome(str(refusal)))
+            raise
+        except (Retryable, ActionRequired):
+            await self._outcomes.store_outcome(flow, ConsentOutcome(PROVIDER_AWAY))
+            raise
+        await self._outcomes.store_outcome(flow, ConsentOutcome(None))
+        return connection
+
+    async def _repeat_outcome(self, provider: str, flow: ConsentFlow, response: AuthorizationResponse) -> Connection:
+        outcome = await self._outcomes.wait_for_outcome(_hash_secret(response.state))
+        if outcome is None:
+            raise ConsentRefused(
+                "This was begun already, and has not ended yet. Load this page again in a minute; if it says the same "
+                "then, ask for a new link."
+            )
+        if outcome.refusal is not None:
+            raise ConsentRefused(outcome.refusal)
+        return await self._find_connectable(provider, flow)
+
+    async def _finish_first(self, provider: str, flow: ConsentFlow, response: AuthorizationResponse) -> Connection:
+        connection = await self._find_connectable(provider, flow)
         try:
             grant, account = await self._redeem_answer(connection, flow, response)
             return await self._connect_account(connection, grant, account)
         except ConsentRefused as refusal:
             await self._record_refusal(connection.id, refusal)
             raise
+
+    async def _find_connectable(self, provider: str, flow: ConsentFlow) -> Connection:
+        connection = await self._connections.find_connection(flow.doc_source_id)
+        if connection is None or connection.provider != provider or connection.state is ConnectionState.DELETING:
+            raise ConsentRefused("This connection does not exist any more.")
+        return connection
 
     async def _record_refusal(self, doc_source_id: str, refusal: ConsentRefused) -> None:
         """A doc source that stays pending says why: only the person at the browser has seen the page."""
@@ -191,10 +216,10 @@ class ConnectMailbox:
             raise ConsentRefused("This link has expired. Ask for a new one.")
         return opened, connection
 
-    async def _claim_flow(
+    async def _find_flow(
         self, response: AuthorizationResponse, find_cookie: Callable[[str], str | None]
     ) -> ConsentFlow:
-        """The flow of this state, if this is the browser that began it. It is finished from here on, whatever comes."""
+        """The flow of this state, if this is the browser that began it."""
         flow = await self._flows.find_flow(_hash_secret(response.state)) if response.state else None
         if flow is None:
             raise ConsentRefused("This answer belongs to no connection that was begun here. Ask for a new link.")
@@ -203,10 +228,16 @@ class ConnectMailbox:
             # The answer came from another browser than the one that began: possibly a stolen or forwarded link.
             log.warning("oauth_cookie_mismatched", doc_source_id=flow.doc_source_id)
             raise ConsentRefused("This was begun in another browser. Open the link again where you want to go on.")
-        now = self._clock()
-        if flow.expires_at <= now or not await self._flows.finish_flow(flow.id, now):
-            raise ConsentRefused("This took too long, or was done already. Ask for a new link.")
         return flow
+
+    async def _claim_flow(self, flow: ConsentFlow) -> bool:
+        """It is finished from here on, whatever comes. False: by another request, perhaps one that still runs."""
+        if flow.is_finished:
+            return False
+        now = self._clock()
+        if flow.expires_at <= now:
+            raise ConsentRefused("This took too long. Ask for a new link.")
+        return await self._flows.finish_flow(flow.id, now)
 
     async def _redeem_answer(
         self, connection: Connection, flow: ConsentFlow, response: AuthorizationResponse
@@ -225,7 +256,7 @@ class ConnectMailbox:
         sealed = orjson.loads(self._keys.unseal_secret(flow.sealed_flow_secrets, bound_to=_bind_to_flow(flow.id)))
         if connection.state is ConnectionState.PENDING and sealed.get("scope") != hash_consent_scope(connection):
             # Before the code is redeemed: nothing is granted yet.
-            raise _refuse_changed()
+            raise refuse_changed()
         consent = self._require_consent(connection.provider)
         try:
             grant = await consent.exchange_code(
@@ -337,7 +368,7 @@ class ConnectMailbox:
         # Read anew under the account's locks: the user took a while at the provider.
         newest = await self._connections.find_connection(connection.id)
         if newest is None or newest.state is ConnectionState.DELETING:
-            raise _refuse_deleted(newest)
+            raise refuse_deleted(newest)
         if newest.provider_user_id is not None and newest.provider_user_id != account.user_id:
             # A reconnect must be by the user that was connected before, so that a source never changes its mailbox.
             log.warning("reconnect_refused", doc_source_id=connection.id)
@@ -356,7 +387,7 @@ class ConnectMailbox:
         if named in map(normalize, account.verified_addresses):
             return
         if named in map(normalize, (account.address, *account.aliases)):
-            raise _refuse_unverified(connection, account)
+            raise refuse_unverified(connection, account)
         # Another mailbox signed in than the doc source names: nothing is stored and the user was told.
         log.warning("consent_refused_other_mailbox", doc_source_id=connection.id)
         raise GrantUnneeded(
@@ -374,11 +405,11 @@ class ConnectMailbox:
             async with self._connections.lock_connection(connection.id) as locked:
                 # It may have been deleted between the check of the user and this lock.
                 if locked is None or locked.connection.state is ConnectionState.DELETING:
-                    raise _refuse_deleted(None if locked is None else locked.connection)
+                    raise refuse_deleted(None if locked is None else locked.connection)
                 if locked.connection.state is ConnectionState.PENDING and (
                     hash_consent_scope(locked.connection) != hash_consent_scope(connection)
                 ):
-                    raise _refuse_changed()
+                    raise refuse_changed()
                 published = locked.connection.grant_generation
                 if generation <= published:
                     # Readers of the topic know a later grant: one that a restored database has lost, or of a consent
@@ -406,34 +437,6 @@ class ConnectMailbox:
 
     def _build_redirect_uri(self, provider: str) -> str:
         return f"{self._public_url}/oauth/{provider}/callback"
-
-
-def _refuse_unverified(connection: Connection, account: Account) -> GrantUnneeded:
-    # An address that anybody's administrator can enter is no proof; nothing is stored and the user was told.
-    log.warning("consent_refused_address_unverified", doc_source_id=connection.id)
-    return GrantUnneeded(
-        f"{connection.address} is entered as an address of the account that you signed in with, but the provider "
-        f"proves only {' and '.join(account.verified_addresses) or 'no address'} to be yours. "
-        "Whoever sent you the link has to make one that names your organisation's tenant, or that address.",
-        reason=PendingReason.ADDRESS_UNVERIFIED,
-        error=f"the provider does not prove that {connection.address} belongs to the account that signed in: name its "
-        "tenant (provider_tenant), or the name that the account signs in with",
-    )
-
-
-def _refuse_changed() -> GrantUnneeded:
-    return GrantUnneeded(
-        "What is asked for was changed while you were at the provider. Ask for a new link.",
-        reason=PendingReason.CONSENT_REJECTED,
-        error="address, folders or start_at were changed during the consent",
-    )
-
-
-def _refuse_deleted(newest: Connection | None) -> ConsentRefused:
-    sentence = "This connection does not exist any more."
-    # One whose end is yet to come needs a grant for it, and its end gives the grant back.
-    is_end_to_come = newest is not None and newest.provider_ended_at is None
-    return ConsentRefused(sentence) if is_end_to_come else GrantUnneeded(sentence)
 
 
 def _hash_secret(secret: str) -> bytes:

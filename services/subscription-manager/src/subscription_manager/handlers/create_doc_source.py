@@ -35,6 +35,10 @@ class InvalidDocSource(MailroomError):
     """What was asked for cannot be; the sentence says what to correct."""
 
 
+class TooManyPending(MailroomError):
+    """So many doc sources of the tenant wait for a consent that no further one may."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocSourceRequest:
     tenant_id: str
@@ -74,6 +78,8 @@ class CreateDocSource:
         durations: ConnectionDurations,
         wake: WakeSignal,
         clock: Callable[[], datetime],
+        *,
+        max_pending_sources: int,
     ) -> None:
         self._connections = connections
         self._flows = flows
@@ -84,6 +90,7 @@ class CreateDocSource:
         self._durations = durations
         self._wake = wake
         self._clock = clock
+        self._max_pending_sources = max_pending_sources
 
     async def create_doc_source(
         self, request: DocSourceRequest, *, may_start_earlier: bool = False
@@ -92,7 +99,7 @@ class CreateDocSource:
 
         Raises:
             StartNotAllowed: `start_at` lies in the past, and `may_start_earlier` is not set.
-            InvalidDocSource, ProviderNotSetUp, MailboxNotAllowed: as they say.
+            InvalidDocSource, ProviderNotSetUp, MailboxNotAllowed, TooManyPending: as they say.
             MailboxAlreadyConnected: this mailbox has application access for this profile already.
             Retryable, ActionRequired, Rejected: the provider did not list the folders of a mailbox with application
                 access.
@@ -118,12 +125,22 @@ class CreateDocSource:
             folders=request.folders,
             start_at=request.start_at,
             filter=request.filter,
-            connection_reason=PendingReason.AUTHORIZATION_PENDING.value,
+            pending_reason=PendingReason.AUTHORIZATION_PENDING,
         )
         if request.access is Access.APPLICATION:
             return await self._activate_application(connection), None
+        await self._require_room(request.tenant_id)
         await self._connections.add_connection(connection)
         return connection, await self.issue_ticket(connection.id)
+
+    async def _require_room(self, tenant_id: str) -> None:
+        """Without a lock: it bounds what a client in a loop leaves behind, and a few more do no harm."""
+        limit = self._max_pending_sources
+        if await self._connections.count_pending(tenant_id, up_to=limit) >= limit:
+            raise TooManyPending(
+                f"{limit} doc sources of this tenant wait for a consent (MAILROOM_MAX_PENDING_SOURCES). Delete those "
+                "that nobody will consent to; `GET /doc-sources` shows them as `pending`."
+            )
 
     async def issue_ticket(self, doc_source_id: str) -> str:
         """The ticket of a new link. It is shown once, here: what is stored is its hash."""

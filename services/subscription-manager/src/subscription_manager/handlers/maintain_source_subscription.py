@@ -26,6 +26,9 @@ log = get_logger()
 _MAX_LISTING_AGE = timedelta(minutes=10)
 # The clock of the instance that made an attempt may be so much behind ours.
 _CLOCK_MARGIN = timedelta(seconds=5)
+# An attempt is stored before its hash is published, and the provider may make the subscription a minute later, twice.
+# A creation is told of what a listing left out (409) and asks anew; an end is not, and pushes would follow it.
+_CREATION_MARGIN = timedelta(minutes=3)
 
 
 class SourceSubscriptionMaintainer:
@@ -92,7 +95,7 @@ class SourceSubscriptionMaintainer:
         if connection.subscription_id is not None:
             await self._client.end_subscription(mailbox, connection.subscription_id)
         # A creation whose answer was lost has left one that the row does not know.
-        for listed in await self._list_subscriptions(connection):
+        for listed in await self._list_subscriptions(connection, margin=_CREATION_MARGIN):
             if listed.doc_source_id == connection.id:
                 await self._client.end_subscription(mailbox, listed.subscription_id)
 
@@ -144,12 +147,14 @@ class SourceSubscriptionMaintainer:
                     "stray_subscription_removed", doc_source_id=connection.id, subscription_id=found.subscription_id
                 )
 
-    async def _list_subscriptions(self, connection: Connection) -> Sequence[Subscription]:
+    async def _list_subscriptions(
+        self, connection: Connection, *, margin: timedelta = _CLOCK_MARGIN
+    ) -> Sequence[Subscription]:
         # A listing from before the last attempt does not show what that may have left.
         asked_after = self._clock() - _MAX_LISTING_AGE
         attempted_at = transitions.find_last_attempt(connection, self._push.subscription_lifetime)
         if attempted_at is not None:
-            asked_after = max(asked_after, attempted_at + _CLOCK_MARGIN)
+            asked_after = max(asked_after, attempted_at + margin)
         return await self._client.list_subscriptions(connection.build_mailbox(), asked_after=asked_after)
 
     def _is_stray(self, found: Subscription, connection: Connection, current_ids: frozenset[str]) -> bool:

@@ -7,16 +7,16 @@ from datetime import datetime
 from mailroom_common.events import ConnectionEvent, ConnectionKind
 from mailroom_common.logs import get_logger
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, TroubleReason
 from subscription_manager.ports import ConnectionStore
 
 log = get_logger()
 
-_STATUS_OF_TROUBLE = {
-    ConnectionKind.TOKEN_REFUSED: ConnectionStatus.TOKEN_REFRESH_FAILED,
-    ConnectionKind.MAILBOX_GONE: ConnectionStatus.PROVIDER_ERROR,
-    ConnectionKind.ACCESS_DENIED: ConnectionStatus.PROVIDER_ERROR,
-    ConnectionKind.PROVIDER_FAILING: ConnectionStatus.PROVIDER_ERROR,
+_REASONS = {
+    ConnectionKind.TOKEN_REFUSED: TroubleReason.TOKEN_REFUSED,
+    ConnectionKind.MAILBOX_GONE: TroubleReason.MAILBOX_GONE,
+    ConnectionKind.ACCESS_DENIED: TroubleReason.ACCESS_DENIED,
+    ConnectionKind.PROVIDER_FAILING: TroubleReason.PROVIDER_FAILING,
 }
 
 
@@ -46,13 +46,7 @@ def _apply_event(connection: Connection, event: ConnectionEvent, now: datetime) 
         return connection
     if event.kind in (ConnectionKind.SYNCED, ConnectionKind.RECOVERED):
         return _record_success(connection, event)
-    reason = event.kind.value
-    return replace(
-        connection,
-        connection_status=_STATUS_OF_TROUBLE[event.kind],
-        connection_reason=reason,
-        current_error=event.detail or reason,
-    )
+    return _record_trouble(connection, event, _REASONS[event.kind], event.detail)
 
 
 def _record_success(connection: Connection, event: ConnectionEvent) -> Connection:
@@ -60,13 +54,14 @@ def _record_success(connection: Connection, event: ConnectionEvent) -> Connectio
     # Events of one doc source come in order, and a consumer that died repeats some of them.
     if event.kind is ConnectionKind.SYNCED and (last is None or event.occurred_at > last):
         connection = replace(connection, last_successful_sync_at=event.occurred_at)
-    if connection.connection_status is ConnectionStatus.SUBSCRIPTION_EXPIRED:
-        return connection  # syncs succeed by the backstop, and pushes are missing all the same
     if event.trouble is not None:
-        return replace(
-            connection,
-            connection_status=ConnectionStatus.PROVIDER_ERROR,
-            connection_reason=ConnectionKind.PROVIDER_FAILING.value,
-            current_error=event.trouble,
-        )
-    return replace(connection, connection_status=ConnectionStatus.ACTIVE, connection_reason=None, current_error=None)
+        return _record_trouble(connection, event, TroubleReason.PROVIDER_FAILING, event.trouble)
+    return transitions.clear_sync_trouble(connection)
+
+
+def _record_trouble(
+    connection: Connection, event: ConnectionEvent, reason: TroubleReason, detail: str | None
+) -> Connection:
+    is_grant = reason is TroubleReason.TOKEN_REFUSED
+    status = ConnectionStatus.TOKEN_REFRESH_FAILED if is_grant else ConnectionStatus.PROVIDER_ERROR
+    return transitions.record_sync_trouble(connection, status, reason, detail or reason.value, event.occurred_at)

@@ -27,7 +27,6 @@ class Pages:
             state=ConnectionState.PENDING,
             address=None,
             provider_user_id=None,
-            connection_status=None,
             tenant_id=tenant_id,
         )
         self.id = pending.id

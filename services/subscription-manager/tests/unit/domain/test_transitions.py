@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from connection_fakes import NOW, make_connection, make_subscription
+from connection_fakes import NOW, TOKEN_TROUBLE, make_connection, make_subscription, make_trouble
 
 from mailroom_common.events import ClientState
 from mailroom_common.providers.types import Account
@@ -13,12 +13,13 @@ from subscription_manager.domain.connection import (
     ConnectionStatus,
     PendingReason,
     SubscriptionStatus,
+    Trouble,
+    TroubleReason,
 )
 
 PENDING = make_connection(
     state=ConnectionState.PENDING,
-    connection_status=None,
-    connection_reason=PendingReason.AUTHORIZATION_PENDING.value,
+    pending_reason=PendingReason.AUTHORIZATION_PENDING,
     next_check_at=None,
     next_backstop_at=None,
 )
@@ -105,18 +106,17 @@ def test_what_has_no_subscription_cannot_be_renewed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "shown"),
+    ("trouble", "shown"),
     [
-        (ConnectionStatus.ACTIVE, (ConnectionStatus.SUBSCRIPTION_EXPIRED, "renewal_failed")),
-        (ConnectionStatus.TOKEN_REFRESH_FAILED, (ConnectionStatus.TOKEN_REFRESH_FAILED, "token_refused")),
+        (None, (ConnectionStatus.SUBSCRIPTION_EXPIRED, "renewal_failed")),
+        (TOKEN_TROUBLE, (ConnectionStatus.TOKEN_REFRESH_FAILED, "token_refused")),
     ],
 )
-def test_of_several_troubles_the_first_is_shown(status: ConnectionStatus, shown: tuple[ConnectionStatus, str]) -> None:
-    reason = None if status is ConnectionStatus.ACTIVE else "token_refused"
-    overdue = make_connection(
-        subscription=make_subscription(expires_at=NOW), connection_status=status, connection_reason=reason
-    )
-    after = transitions.mark_overdue_as_expired(overdue, NOW)
+def test_overdue_subscription_is_expired_unless_a_refused_grant_is_why(
+    trouble: Trouble | None, shown: tuple[ConnectionStatus, str]
+) -> None:
+    overdue = make_connection(subscription=make_subscription(expires_at=NOW), sync_trouble=trouble)
+    after = transitions.schedule_retry(overdue, "504", now=NOW)
     assert (after.connection_status, after.connection_reason) == shown
     assert after.subscription is not None
     assert after.subscription.status is SubscriptionStatus.EXPIRED
@@ -167,8 +167,9 @@ def test_soft_deleted_row_holds_nothing_of_a_mailbox() -> None:
         aliases=("a@contoso.example",),
         client_states=(make_client_state("x", timedelta(days=1)),),
         subscription=make_subscription(),
-        connection_reason="access_denied",
-        current_error="canary",
+        pending_error="canary",
+        sync_trouble=make_trouble(ConnectionStatus.PROVIDER_ERROR, TroubleReason.ACCESS_DENIED, "canary"),
+        subscription_trouble=make_trouble(ConnectionStatus.ACTIVE, TroubleReason.SUBSCRIPTION_PENDING, "canary"),
         published_version=4,
     )
     deleted = transitions.erase_to_tombstone(full, NOW)
@@ -182,10 +183,23 @@ def test_soft_deleted_row_holds_nothing_of_a_mailbox() -> None:
 
 
 def test_refused_grant_stays_refused_until_a_consent() -> None:
-    refused = make_connection(connection_status=ConnectionStatus.TOKEN_REFRESH_FAILED, subscription=make_subscription())
+    refused = make_connection(sync_trouble=TOKEN_TROUBLE, subscription=make_subscription())
     renewed = transitions.record_renewal(refused, NOW, now=NOW, next_check_at=NOW)
     assert renewed.connection_status is ConnectionStatus.TOKEN_REFRESH_FAILED
     assert give_consent(refused).connection_status is ConnectionStatus.ACTIVE
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"), [(TroubleReason.MAILBOX_GONE, None), (TroubleReason.PROVIDER_FAILING, "provider_failing")]
+)
+def test_mailbox_that_was_taken_for_gone_is_there_once_its_subscription_is_renewed(
+    reason: TroubleReason, shown: str | None
+) -> None:
+    troubled = make_connection(
+        sync_trouble=make_trouble(ConnectionStatus.PROVIDER_ERROR, reason), subscription=make_subscription()
+    )
+    renewed = transitions.record_renewal(troubled, NOW, now=NOW, next_check_at=NOW)
+    assert renewed.connection_reason == shown
 
 
 def test_pauses_double_up_to_an_hour_and_the_providers_word_counts_before() -> None:
@@ -201,6 +215,12 @@ def test_pauses_double_up_to_an_hour_and_the_providers_word_counts_before() -> N
     assert retry_pause(0, timedelta(seconds=77)) == timedelta(seconds=77)
 
 
+def test_deletion_that_has_to_wait_for_the_provider_is_no_missing_subscription() -> None:
+    deleting = make_connection(state=ConnectionState.DELETING, failed_attempts=7)
+    after = transitions.schedule_retry(deleting, "503", now=NOW)
+    assert (after.connection_status, after.current_error) == (ConnectionStatus.ACTIVE, "503")
+
+
 def test_refused_consent_is_kept_with_its_reason_while_pending() -> None:
     refused = transitions.record_refused_consent(PENDING, PendingReason.FOLDERS_MISSING, "no folder named x")
     assert (refused.state, refused.connection_reason, refused.current_error) == (
@@ -211,7 +231,7 @@ def test_refused_consent_is_kept_with_its_reason_while_pending() -> None:
 
 
 def test_refused_reconnect_leaves_the_reason_of_a_connected_one() -> None:
-    connected = make_connection(connection_reason="token_refused")
+    connected = make_connection(sync_trouble=TOKEN_TROUBLE)
     assert transitions.record_refused_consent(connected, PendingReason.CONSENT_DECLINED, "x") == connected
 
 
@@ -223,7 +243,7 @@ def test_correction_changes_what_it_names_and_waits_for_a_consent_again() -> Non
 
 
 def test_consent_that_was_lost_stays_lost_until_there_is_a_new_one() -> None:
-    lost = replace(PENDING, connection_reason=PendingReason.CONSENT_LOST.value)
+    lost = replace(PENDING, pending_reason=PendingReason.CONSENT_LOST)
     refused = transitions.record_refused_consent(lost, PendingReason.CONSENT_DECLINED, None)
     assert (refused.connection_reason, refused.current_error) == ("consent_lost", "consent_declined")
     corrected = transitions.correct_pending(refused, folders=("Inbox",))

@@ -6,19 +6,24 @@ from datetime import datetime, timedelta
 
 import pytest
 from connection_fakes import (
+    ID,
     NOW,
     OTHER_ID,
     OUTLOOK,
+    TOKEN_TROUBLE,
     SubscriptionSetup,
     make_connection,
     make_provider_subscription,
     make_setup_due_for_renewal,
     make_subscription,
+    make_trouble,
 )
 
-from mailroom_common.errors import AccessDenied, MailboxGone, ProviderUnavailable, Throttled, TokenRefused
+from mailroom_common.errors import AccessDenied, MailboxGone, ProviderUnavailable, Rejected, Throttled, TokenRefused
+from mailroom_common.events import ConnectionEvent, ConnectionKind
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, TroubleReason
+from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
 
 
 async def test_subscription_that_lives_long_is_left_alone() -> None:
@@ -102,10 +107,10 @@ async def test_failures_are_retried_later_and_later_from_what_the_row_remembers(
         setup.clock.advance(waits[-1])
     assert waits[:3] == [timedelta(seconds=5), timedelta(seconds=10), timedelta(seconds=20)]
     assert waits[-1] == timedelta(hours=1)
-    assert setup.connections.only_row().connection_status is ConnectionStatus.ACTIVE
+    assert setup.connections.only_row().connection_status is ConnectionStatus.SUBSCRIPTION_EXPIRED
     setup.provider.errors.clear()
     after = await setup.advance_subscription()
-    assert (after.failed_attempts, after.current_error) == (0, None)
+    assert (after.failed_attempts, after.current_error, after.connection_status) == (0, None, ConnectionStatus.ACTIVE)
 
 
 async def test_pause_that_the_provider_asks_for_is_made() -> None:
@@ -129,7 +134,7 @@ async def test_throttle_never_doubles_the_pause_of_a_later_attempt() -> None:
     ("error", "status", "reason"),
     [
         (TokenRefused("no", grant_generation=1), ConnectionStatus.TOKEN_REFRESH_FAILED, "token_refused"),
-        (AccessDenied("no"), ConnectionStatus.PROVIDER_ERROR, "access_denied"),
+        (AccessDenied("no"), ConnectionStatus.SUBSCRIPTION_EXPIRED, "subscription_refused"),
         (MailboxGone("no"), ConnectionStatus.PROVIDER_ERROR, "mailbox_gone"),
     ],
 )
@@ -139,7 +144,7 @@ async def test_action_that_is_required_is_the_status(error: Exception, status: C
     after = await setup.advance_subscription()
     assert (after.connection_status, after.connection_reason) == (status, reason)
     assert after.next_check_at is not None
-    assert after.next_check_at > NOW + timedelta(hours=1)
+    assert after.next_check_at >= NOW + timedelta(hours=1)
 
 
 async def test_refusal_of_an_older_grant_does_not_condemn_the_newer() -> None:
@@ -148,6 +153,75 @@ async def test_refusal_of_an_older_grant_does_not_condemn_the_newer() -> None:
     after = await setup.advance_subscription()
     assert after.connection_status is ConnectionStatus.ACTIVE
     assert after.next_check_at == NOW + timedelta(seconds=5)
+
+
+SYNCED = ConnectionEvent(
+    event_id="e", occurred_at=NOW, tenant_id="acme", doc_source_id=ID, kind=ConnectionKind.SYNCED, grant_generation=1
+)
+
+
+async def test_source_that_is_synced_and_not_watched_says_so_until_it_has_a_subscription() -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.errors["create"] = AccessDenied("give us the right on the topic")
+    await setup.advance_subscription()
+    await RecordConnectionEvent(setup.connections, setup.clock).record_event(SYNCED)
+    after = setup.connections.only_row()
+    assert (after.connection_status, after.connection_reason, after.current_error) == (
+        ConnectionStatus.SUBSCRIPTION_EXPIRED,
+        "subscription_refused",
+        "AccessDenied: give us the right on the topic",
+    )
+    assert after.last_successful_sync_at == NOW
+    setup.provider.errors.clear()
+    setup.clock.advance(timedelta(hours=1))
+    assert (await setup.advance_subscription()).connection_status is ConnectionStatus.ACTIVE
+
+
+async def test_source_whose_grant_was_refused_for_a_while_says_that_it_has_no_subscription_yet() -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.errors["create"] = TokenRefused("no", grant_generation=1)
+    assert (await setup.advance_subscription()).connection_status is ConnectionStatus.TOKEN_REFRESH_FAILED
+    await RecordConnectionEvent(setup.connections, setup.clock).record_event(SYNCED)
+    assert setup.connections.only_row().connection_reason == "subscription_pending"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [(ProviderUnavailable("503"), "subscription_pending"), (Rejected("no handshake"), "subscription_refused")],
+)
+async def test_source_that_gets_no_subscription_says_so_from_the_third_attempt_on(
+    error: Exception, reason: str
+) -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.errors["create"] = error
+    shown = [
+        (after.connection_status, after.connection_reason)
+        for after in [await setup.advance_subscription() for _ in range(3)]
+    ]
+    assert shown == [
+        (ConnectionStatus.ACTIVE, None),
+        (ConnectionStatus.ACTIVE, None),
+        (ConnectionStatus.SUBSCRIPTION_EXPIRED, reason),
+    ]
+
+
+async def test_source_that_is_throttled_out_of_a_subscription_says_so_after_five_minutes() -> None:
+    setup = SubscriptionSetup(make_connection())
+    setup.provider.errors["create"] = Throttled("slow down")
+    assert (await setup.advance_subscription()).connection_status is ConnectionStatus.ACTIVE
+    setup.clock.advance(timedelta(minutes=5))
+    assert (await setup.advance_subscription()).connection_status is ConnectionStatus.SUBSCRIPTION_EXPIRED
+
+
+async def test_renewal_that_is_refused_says_so_while_the_subscription_still_lives() -> None:
+    soon = make_subscription(created_or_renewed_at=NOW - timedelta(days=6), expires_at=NOW + timedelta(hours=20))
+    setup = SubscriptionSetup(make_connection(subscription=soon))
+    setup.provider.errors["renew"] = AccessDenied("no")
+    after = await setup.advance_subscription()
+    assert (after.connection_status, after.connection_reason) == (
+        ConnectionStatus.PROVIDER_ERROR,
+        "subscription_refused",
+    )
 
 
 async def test_subscription_that_ran_out_shows_as_expired() -> None:
@@ -161,15 +235,20 @@ async def test_subscription_that_ran_out_shows_as_expired() -> None:
 
 
 async def test_refused_grant_stays_shown_though_an_access_token_still_served() -> None:
-    refused = make_connection(
-        connection_status=ConnectionStatus.TOKEN_REFRESH_FAILED, connection_reason="token_refused"
-    )
+    refused = make_connection(sync_trouble=TOKEN_TROUBLE)
     after = await SubscriptionSetup(refused).advance_subscription()
     assert after.subscription is not None
     assert (after.connection_status, after.connection_reason) == (
         ConnectionStatus.TOKEN_REFRESH_FAILED,
         "token_refused",
     )
+
+
+async def test_trouble_with_a_subscription_ends_where_nothing_is_left_to_be_done() -> None:
+    brief = make_trouble(ConnectionStatus.ACTIVE, TroubleReason.SUBSCRIPTION_PENDING, "504")
+    setup = SubscriptionSetup(make_connection(subscription=make_subscription(), subscription_trouble=brief))
+    after = await setup.advance_subscription()
+    assert (setup.provider.calls, after.current_error) == ([], None)
 
 
 async def test_paused_one_keeps_its_subscription_alive() -> None:

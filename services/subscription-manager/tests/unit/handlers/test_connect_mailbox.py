@@ -1,3 +1,4 @@
+import asyncio
 from base64 import urlsafe_b64encode
 from dataclasses import replace
 from datetime import timedelta
@@ -5,7 +6,7 @@ from hashlib import sha256
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from connection_fakes import NOW, OTHER_ID, make_connection
+from connection_fakes import NOW, OTHER_ID, TOKEN_TROUBLE, make_connection, make_trouble
 from consent_setup import ConsentSetup, hold_cookie, read_state
 from structlog.testing import capture_logs
 
@@ -13,8 +14,9 @@ from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, 
 from mailroom_common.events import Profile, SyncReason
 from mailroom_common.providers.types import Account, Folder
 from subscription_manager.domain import transitions
-from subscription_manager.domain.connection import ConnectionState, ConnectionStatus
-from subscription_manager.handlers.connect_mailbox import AuthorizationResponse, ConsentRefused
+from subscription_manager.domain.connection import ConnectionState, ConnectionStatus, TroubleReason
+from subscription_manager.handlers.connect_mailbox import AuthorizationResponse
+from subscription_manager.handlers.consent_refusals import ConsentRefused
 
 
 @pytest.fixture
@@ -137,13 +139,59 @@ async def test_unknown_state_is_refused(setup: ConsentSetup, state: str) -> None
         await setup.connect.finish_consent("outlook", AuthorizationResponse(state, "code", None), lambda _: "cookie")
 
 
-async def test_answer_counts_once(setup: ConsentSetup) -> None:
+async def test_second_answer_tells_what_became_of_the_first(setup: ConsentSetup) -> None:
+    _, ticket = await setup.create_with_link()
+    redirect = await setup.begin_consent(ticket)
+    connected = await setup.finish_consent(redirect)
+    setup.clock.advance(timedelta(hours=1))
+    assert await setup.finish_consent(redirect) == connected
+    assert len(setup.provider.exchanged) == 1
+
+
+async def test_second_answer_that_comes_while_the_first_is_under_way_waits_for_it(setup: ConsentSetup) -> None:
+    _, ticket = await setup.create_with_link()
+    redirect = await setup.begin_consent(ticket)
+    first, second = await asyncio.gather(setup.finish_consent(redirect), setup.finish_consent(redirect))
+    assert (first.state, first) == (ConnectionState.ACTIVE, second)
+    assert len(setup.provider.exchanged) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (Rejected("canary"), "not what it must be"),
+        (ProviderUnavailable("canary"), "could not be reached"),
+    ],
+)
+async def test_second_answer_is_refused_with_the_sentence_of_the_first(
+    setup: ConsentSetup, error: Exception, sentence: str
+) -> None:
+    _, ticket = await setup.create_with_link()
+    redirect = await setup.begin_consent(ticket)
+    setup.provider.errors["exchange"] = error
+    with pytest.raises((ConsentRefused, ProviderUnavailable)):
+        await setup.finish_consent(redirect)
+    setup.provider.errors.clear()
+    with pytest.raises(ConsentRefused, match=sentence) as again:
+        await setup.finish_consent(redirect)
+    assert "canary" not in str(again.value)
+    assert "not what it must be" not in repr(setup.flows.flows), "its sentence may name whoever signed in"
+
+
+async def test_second_answer_after_a_process_died_over_the_first_says_what_to_do(setup: ConsentSetup) -> None:
+    _, ticket = await setup.create_with_link()
+    redirect = await setup.begin_consent(ticket)
+    await setup.flows.finish_flow(redirect.flow_id, NOW)
+    with pytest.raises(ConsentRefused, match="ask for a new link"):
+        await setup.finish_consent(redirect)
+
+
+async def test_second_answer_from_another_browser_is_told_nothing(setup: ConsentSetup) -> None:
     _, ticket = await setup.create_with_link()
     redirect = await setup.begin_consent(ticket)
     await setup.finish_consent(redirect)
-    with pytest.raises(ConsentRefused, match="done already"):
-        await setup.finish_consent(redirect)
-    assert len(setup.provider.exchanged) == 1
+    with pytest.raises(ConsentRefused, match="another browser"):
+        await setup.finish_consent(redirect, cookie="guess")
 
 
 async def test_answer_that_comes_too_late_is_refused(setup: ConsentSetup) -> None:
@@ -208,9 +256,8 @@ async def test_reconnect_by_the_same_user_raises_the_generation_and_ends_the_tro
     connected = await setup.connect_mailbox()
     setup.connections.rows[connected.id] = replace(
         connected,
-        connection_status=ConnectionStatus.TOKEN_REFRESH_FAILED,
-        connection_reason="token_refused",
-        current_error="x",
+        sync_trouble=TOKEN_TROUBLE,
+        subscription_trouble=make_trouble(ConnectionStatus.SUBSCRIPTION_EXPIRED, TroubleReason.RENEWAL_FAILED),
     )
     ticket = await setup.create.issue_ticket(connected.id)
     again = await setup.finish_consent(await setup.begin_consent(ticket))

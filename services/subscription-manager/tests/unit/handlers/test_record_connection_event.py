@@ -1,10 +1,10 @@
 from datetime import datetime, timedelta
 
 import pytest
-from connection_fakes import ID, NOW, Clock, FakeConnectionStore, make_connection, make_subscription
+from connection_fakes import ID, NOW, Clock, FakeConnectionStore, make_connection, make_subscription, make_trouble
 
 from mailroom_common.events import ConnectionEvent, ConnectionKind
-from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus
+from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, TroubleReason
 from subscription_manager.handlers.record_connection_event import RecordConnectionEvent
 
 CURRENT = make_subscription(
@@ -43,7 +43,7 @@ async def record_events(connection: Connection, *events: ConnectionEvent) -> Fak
 
 async def test_synced_is_the_last_successful_sync_and_ends_trouble() -> None:
     troubled = make_connection(
-        connection_status=ConnectionStatus.PROVIDER_ERROR, connection_reason="provider_failing", current_error="x"
+        sync_trouble=make_trouble(ConnectionStatus.PROVIDER_ERROR, TroubleReason.PROVIDER_FAILING)
     )
     row = (await record_events(troubled, make_event(ConnectionKind.SYNCED))).only_row()
     assert (row.last_successful_sync_at, row.connection_status, row.connection_reason, row.current_error) == (
@@ -110,10 +110,17 @@ async def test_late_refusal_of_an_older_grant_does_not_condemn_the_newer() -> No
 
 async def test_sync_by_the_backstop_does_not_hide_that_pushes_are_missing() -> None:
     expired = make_connection(
-        connection_status=ConnectionStatus.SUBSCRIPTION_EXPIRED, connection_reason="renewal_failed"
+        subscription_trouble=make_trouble(ConnectionStatus.SUBSCRIPTION_EXPIRED, TroubleReason.RENEWAL_FAILED)
     )
     row = (await record_events(expired, make_event(ConnectionKind.SYNCED))).only_row()
     assert (row.connection_status, row.last_successful_sync_at) == (ConnectionStatus.SUBSCRIPTION_EXPIRED, NOW)
+
+
+async def test_trouble_that_is_reported_again_is_as_old_as_the_first_report() -> None:
+    again = make_event(ConnectionKind.PROVIDER_FAILING, at=NOW + timedelta(hours=1))
+    row = (await record_events(SUBSCRIBED, make_event(ConnectionKind.PROVIDER_FAILING), again)).only_row()
+    assert row.sync_trouble is not None
+    assert row.sync_trouble.since == NOW
 
 
 async def test_forgotten_ends_a_deletion_whose_provider_side_is_over() -> None:
@@ -142,7 +149,7 @@ async def test_forgotten_means_nothing_to_a_living_one() -> None:
 
 
 async def test_event_about_a_connection_without_consent_changes_nothing() -> None:
-    pending = make_connection(state=ConnectionState.PENDING, grant_generation=0, connection_status=None)
+    pending = make_connection(state=ConnectionState.PENDING, grant_generation=0)
     assert (
         await record_events(pending, make_event(ConnectionKind.PROVIDER_FAILING, generation=0))
     ).only_row() == pending

@@ -12,37 +12,71 @@ from sync_engine.domain.message_records import (
     KnownMessage,
     MessageState,
     ParkedPart,
+    PassedOverMessage,
     ProcessedMessage,
+    RecordedPart,
     StoredPart,
 )
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, RETRY_DELAYS
 
 _FIND_KNOWN = """
-select m.message_id, m.state, m.folder_id, m.folder, m.version, p.message_id is not null as is_parked
+select m.message_id, m.state, m.folder_id, m.folder, m.version, p.message_id is not null as is_parked,
+       m.judgement_number, parts.has_stored_part, parts.has_parked_part
 from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
+cross join lateral (
+    select coalesce(bool_or(stored), false) as has_stored_part,
+           coalesce(bool_or(parked_reason is not null), false) as has_parked_part
+    from sync_engine.message_part part
+    where part.doc_source_id = m.doc_source_id and part.message_id = m.message_id) as parts
 where m.doc_source_id = $1 and m.message_id = any($2) and m.skip_reason is distinct from 'gone'
 union all
-select p.message_id, 'parked', null, null, null, true from sync_engine.parked_item p
+select p.message_id, 'parked', null, null, null, true, 1, false, false from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
 """
+_LIST_PARTS = """
+select part_path, filename, content_type, size_bytes, stored as is_stored, skip_reason,
+       parked_reason is not null as is_parked
+from sync_engine.message_part where doc_source_id = $1 and message_id = $2 order by position
+"""
+# Among the newest only: a mailbox may have a million messages of which nothing is stored.
+_LIST_READ_BEFORE = """
+select m.message_id from (
+    select message_id, state, seq from sync_engine.message where doc_source_id = $1 order by seq desc limit 500) as m
+where m.state = 'observed' or exists (
+    select from sync_engine.message_part p
+    where p.doc_source_id = $1 and p.message_id = m.message_id and p.stored)
+order by m.seq desc limit $2
+"""
+_FIND_PASSED_OVER = """
+select message_id from sync_engine.passed_over_message
+where doc_source_id = $1 and message_id = any($2) and received_at < $3
+"""
+_REMEMBER_PASSED_OVER = """
+insert into sync_engine.passed_over_message (doc_source_id, message_id, received_at)
+select $1, * from unnest($2::text[], $3::timestamptz[]) as p(message_id, received_at) order by message_id
+on conflict (doc_source_id, message_id) do update set received_at = excluded.received_at
+"""
 _LIST_OBSERVED_NOT_LISTED = """
-select message_id, state, folder_id, folder, version, false as is_parked from sync_engine.message
+select message_id, state, folder_id, folder, version, false as is_parked, judgement_number, false as has_stored_part,
+       false as has_parked_part
+from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
 """
 # Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
-# A row that exists stays as it is, but for an observed mail that changed, and for one that was parked or gone and could
-# be processed now.
+# A row that exists stays as it is, but for an observed mail that changed, for one that was parked or gone and could be
+# processed now, and for one that is judged anew: compared and set by the number of its judgement, so that of two
+# judgements that began with the same one changes nothing. It is opened, and closed once its parts are written.
 _UPSERT_MESSAGES = """
 insert into sync_engine.message as old (
     doc_source_id, message_id, tenant_id, state, skip_reason, folder_id, folder, internet_message_id, version,
-    received_at, subject, sender_address, sender_name, last_seen_at, processed_at, closed_at)
+    received_at, subject, sender_address, sender_name, last_seen_at, processed_at, closed_at, judgement_number)
 select $1, m.message_id, $2, m.state, m.skip_reason, m.folder_id, m.folder, m.internet_message_id, m.version,
        m.received_at, m.subject, m.sender_address, m.sender_name, $4, $4,
-       case when m.state = 'closed' then $4::timestamptz end
+       case when m.state = 'closed' then $4::timestamptz end, m.judgement_number
 from jsonb_to_recordset($3::jsonb) as m(
     message_id text, state text, skip_reason text, folder_id text, folder text, internet_message_id text, version text,
-    received_at timestamptz, subject text, sender_address text, sender_name text)
+    received_at timestamptz, subject text, sender_address text, sender_name text, judgement_number integer)
 order by m.message_id
 on conflict (doc_source_id, message_id) do update set
     state = excluded.state,
@@ -57,9 +91,13 @@ on conflict (doc_source_id, message_id) do update set
     sender_address = coalesce(excluded.sender_address, old.sender_address),
     sender_name = coalesce(excluded.sender_name, old.sender_name),
     last_seen_at = excluded.last_seen_at,
-    processed_at = case when old.state in ('parked', 'closed') then excluded.processed_at else old.processed_at end,
-    closed_at = excluded.closed_at
+    processed_at = case when old.state in ('parked', 'closed', 'open') then excluded.processed_at
+                        else old.processed_at end,
+    closed_at = excluded.closed_at,
+    reemitted_at = null,
+    judgement_number = greatest(excluded.judgement_number, old.judgement_number)
 where old.state = 'parked' or (old.state = 'closed' and old.skip_reason = 'gone')
+   or (old.state in ('open', 'closed') and excluded.judgement_number = old.judgement_number + 1)
    or (excluded.state in ('observed', 'removed')
        and (old.state, old.version, old.folder_id)
            is distinct from (excluded.state, coalesce(excluded.version, old.version), excluded.folder_id))
@@ -82,6 +120,12 @@ from jsonb_to_recordset($2::jsonb) as p(
     message_id text, part_path text, position integer, skip_reason text, attachment_id text, filename text,
     content_type text, size_bytes bigint, content_sha256 text, blob_key text, via text[], parked_reason text,
     parked_detail text)
+on conflict do nothing
+returning message_id, part_path
+"""
+# Never what is stored: a document was made of it.
+_DELETE_REPLACED_PARTS = """
+delete from sync_engine.message_part where doc_source_id = $1 and message_id = $2 and part_path = any($3) and not stored
 """
 # The message first, as a result of another of its parts does: of two that end at the same time one closes the message.
 _LOCK_RETRIED = """
@@ -148,6 +192,24 @@ class PgMessages:
             rows = await conn.fetch(_FIND_KNOWN, doc_source_id, list(message_ids))
         return {row["message_id"]: _to_known_message(row) for row in rows}
 
+    async def list_parts(self, doc_source_id: str, message_id: str) -> Sequence[RecordedPart]:
+        async with acquire_session(self._pool) as conn:
+            rows = await conn.fetch(_LIST_PARTS, doc_source_id, message_id)
+        return [RecordedPart(**row) for row in rows]
+
+    async def list_read_before(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
+        async with acquire_session(self._pool) as conn:
+            return [row["message_id"] for row in await conn.fetch(_LIST_READ_BEFORE, doc_source_id, limit)]
+
+    async def find_passed_over(
+        self, doc_source_id: str, message_ids: Collection[str], start_at: datetime
+    ) -> frozenset[str]:
+        if not message_ids:
+            return frozenset()
+        async with acquire_session(self._pool) as conn:
+            rows = await conn.fetch(_FIND_PASSED_OVER, doc_source_id, list(message_ids), start_at)
+        return frozenset(row["message_id"] for row in rows)
+
     async def list_observed_not_listed_since(
         self, doc_source_id: str, folder_id: str | None, since: datetime
     ) -> Sequence[KnownMessage]:
@@ -188,10 +250,32 @@ async def upsert_messages(
 
 async def insert_parts(
     conn: DatabaseSession, source: DocSource, messages: Sequence[ProcessedMessage], now: datetime
-) -> None:
+) -> list[ProcessedMessage]:
+    """Within the page transaction; returns the messages with those of their parts that are written now.
+
+    Of a message that is judged anew, what another run stored meanwhile stays, and is announced already.
+    """
+    judged_anew = [message for message in messages if message.earlier is not None]
+    for message in judged_anew:
+        await conn.execute(
+            _DELETE_REPLACED_PARTS, source.doc_source_id, message.message_id, list(message.replaced_paths)
+        )
     rows = [row for message in messages for row in _to_part_rows(message)]
-    if rows:
-        await conn.execute(_INSERT_PARTS, source.doc_source_id, rows, now, list(RETRY_DELAYS))
+    inserted = await conn.fetch(_INSERT_PARTS, source.doc_source_id, rows, now, list(RETRY_DELAYS)) if rows else []
+    for message in judged_anew:
+        await conn.execute(_CLOSE_MESSAGE, source.doc_source_id, message.message_id)
+    written = {(row["message_id"], row["part_path"]) for row in inserted}
+    return [
+        replace(message, parts=tuple(part for part in message.parts if (message.message_id, part.part_path) in written))
+        for message in messages
+    ]
+
+
+async def remember_passed_over(conn: DatabaseSession, source: DocSource, messages: Sequence[PassedOverMessage]) -> None:
+    """Within the page transaction."""
+    if messages:
+        ids, times = zip(*((message.message_id, message.received_at) for message in messages), strict=True)
+        await conn.execute(_REMEMBER_PASSED_OVER, source.doc_source_id, list(ids), list(times))
 
 
 async def update_retried_parts(
@@ -235,9 +319,10 @@ async def _replace_opened_containers(
                 rows.append(row | {"position": positions[container]})
         opened += [{"message_id": message.message_id, "part_path": path} for path in message.opened_part_paths]
     await conn.execute(_DELETE_OPENED, source.doc_source_id, opened)
-    if rows:
-        await conn.execute(_INSERT_PARTS, source.doc_source_id, rows, now, list(RETRY_DELAYS))
-    return {(str(row["message_id"]), str(row["part_path"])) for row in rows}
+    if not rows:
+        return set()
+    inserted = await conn.fetch(_INSERT_PARTS, source.doc_source_id, rows, now, list(RETRY_DELAYS))
+    return {(row["message_id"], row["part_path"]) for row in inserted}
 
 
 def find_container_path(part_path: str, container_paths: Collection[str]) -> str | None:
@@ -270,12 +355,15 @@ def _to_message_row(message: ProcessedMessage) -> dict[str, object]:
         "subject": summary.subject,
         "sender_address": summary.sender_address,
         "sender_name": summary.sender_name,
+        "judgement_number": 1 if message.earlier is None else message.earlier.number + 1,
     }
 
 
 def _to_part_rows(message: ProcessedMessage) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
-    for position, part in enumerate(message.parts):
+    # What is judged anew stands behind what was there before.
+    first_position = len(message.earlier.parts) if message.earlier else 0
+    for position, part in enumerate(message.parts, start=first_position):
         row: dict[str, object] = {
             "message_id": message.message_id,
             "part_path": part.part_path,
@@ -301,11 +389,4 @@ def _to_part_rows(message: ProcessedMessage) -> list[dict[str, object]]:
 
 
 def _to_known_message(row: asyncpg.Record) -> KnownMessage:
-    return KnownMessage(
-        row["message_id"],
-        MessageState(row["state"]),
-        row["folder_id"],
-        row["version"],
-        row["is_parked"],
-        row["folder"],
-    )
+    return KnownMessage(**{**row, "state": MessageState(row["state"])})

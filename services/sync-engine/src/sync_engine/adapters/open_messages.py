@@ -41,11 +41,13 @@ order by marked.doc_source_id, marked.message_id, p.position
 # One that is open only for a parked part waits for the provider, and may for ever: behind it a result that is lost
 # would not be seen.
 _COUNT_OVERDUE = """
-select count(*) from sync_engine.message m
-where m.state = 'open' and m.processed_at < $1 and exists (
-    select from sync_engine.message_part p
-    where p.doc_source_id = m.doc_source_id and p.message_id = m.message_id
-      and p.stored and p.result_occurred_at is null)
+select count(*) from (
+    select from sync_engine.message m
+    where m.state = 'open' and m.processed_at < $1 and exists (
+        select from sync_engine.message_part p
+        where p.doc_source_id = m.doc_source_id and p.message_id = m.message_id
+          and p.stored and p.result_occurred_at is null)
+    limit $2) as overdue
 """
 
 
@@ -70,9 +72,9 @@ class PgOpenMessages:
                     attachments[source.doc_source_id] += await self._append_parts(conn, source, parts, now)
         return ReemittedBatch(attachments, is_last=len(messages) < self._batch_size)
 
-    async def count_overdue(self, before: datetime) -> int:
+    async def count_overdue(self, before: datetime, *, up_to: int) -> int:
         async with acquire_session(self._pool) as conn:
-            count: int = await conn.fetchval(_COUNT_OVERDUE, before)
+            count: int = await conn.fetchval(_COUNT_OVERDUE, before, up_to)
             return count
 
     async def _append_parts(

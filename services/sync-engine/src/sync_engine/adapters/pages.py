@@ -10,7 +10,13 @@ from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, MAIL_EVENTS
 from sync_engine.adapters.cursors import move_cursor
-from sync_engine.adapters.messages import insert_parts, mark_listed, update_retried_parts, upsert_messages
+from sync_engine.adapters.messages import (
+    insert_parts,
+    mark_listed,
+    remember_passed_over,
+    update_retried_parts,
+    upsert_messages,
+)
 from sync_engine.adapters.parked_items import park_messages, resolve_items
 from sync_engine.adapters.uploads import delete_upload_records
 from sync_engine.domain.mail_events import map_attachment_event
@@ -30,13 +36,14 @@ class PgPages:
             await _lock_source(conn, source, update)
             await move_cursor(conn, source, update, now)
             new_ids = await upsert_messages(conn, source, update.messages, now)
-            written = [message for message in update.messages if message.message_id in new_ids]
-            await insert_parts(conn, source, written, now)
+            changed = [message for message in update.messages if message.message_id in new_ids]
+            written = await insert_parts(conn, source, changed, now)
             retried = await update_retried_parts(conn, source, update.retried, now)
             await delete_upload_records(conn, (*update.messages, *update.retried))
             await self._append_events(conn, source, update, [*written, *retried], now)
             await resolve_items(conn, source, update)
             await park_messages(conn, source, update.failed, now)
+            await remember_passed_over(conn, source, update.passed_over)
             await mark_listed(conn, source, update.seen_message_ids, now)
             # What is parked only is no progress: it would reset the pause that its own failure makes longer.
             has_new = any(not message.is_parked_only for message in written)

@@ -19,14 +19,16 @@ from sync_engine.domain.message_records import (
 )
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, MAX_RETRIES_PER_RUN, RETRY_DELAYS
 
-# In its time, the longest due first. What has come to rest (it is tried about once a day) is due for a run for all too;
-# but not within minutes, as that may be repeated every few seconds. Workers of an older version, which run beside newer
-# ones for a while, write no time for what came to rest: it is due.
+# In its time, the longest due first. What has come to rest (it is tried about once a day) is due for a run for all too,
+# and what access was refused to for each full run, so that it is back as soon as access is; but not within minutes, as
+# that may be repeated every few seconds. Workers of an older version, which run beside newer ones for a while, write no
+# time for what came to rest: it is due.
 _LIST_DUE = """
 select message_id, reason, attempts, first_failed_at from sync_engine.parked_item
 where doc_source_id = $1
   and (next_attempt_at is null or next_attempt_at <= $2
-       or ($3 and attempts > $4 and last_failed_at < $2::timestamptz - interval '5 minutes'))
+       or ((($3 and attempts > $4) or ($6 and reason = 'access_denied'))
+           and last_failed_at < $2::timestamptz - interval '5 minutes'))
 order by next_attempt_at nulls first, seq limit $5
 """
 _LIST_DUE_PARTS = """
@@ -34,7 +36,8 @@ with due as (
     select message_id, min(next_attempt_at) as next_attempt_at from sync_engine.message_part
     where doc_source_id = $1 and parked_reason is not null
       and (parked_reason = 'not_fetched' or next_attempt_at <= $2
-           or ($3 and attempts > $4 and last_failed_at < $2::timestamptz - interval '5 minutes'))
+           or ((($3 and attempts > $4) or ($6 and parked_reason = 'access_denied'))
+               and last_failed_at < $2::timestamptz - interval '5 minutes'))
     group by message_id order by 2, 1 limit $5)
 select p.message_id, m.folder_id, m.folder, p.part_path, p.filename, p.content_type, p.size_bytes, p.parked_reason,
        p.parked_detail, p.attempts, p.first_failed_at
@@ -75,16 +78,24 @@ class PgParkedItems:
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool
 
-    async def list_due(self, doc_source_id: str, now: datetime, *, include_resting: bool) -> Sequence[ParkedItem]:
+    async def list_due(
+        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+    ) -> Sequence[ParkedItem]:
         rested = len(RETRY_DELAYS)
         async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(_LIST_DUE, doc_source_id, now, include_resting, rested, MAX_RETRIES_PER_RUN)
+            rows = await conn.fetch(
+                _LIST_DUE, doc_source_id, now, include_resting, rested, MAX_RETRIES_PER_RUN, include_denied
+            )
         return [ParkedItem(row["message_id"], row["reason"], row["attempts"], row["first_failed_at"]) for row in rows]
 
-    async def list_due_parts(self, doc_source_id: str, now: datetime, *, include_resting: bool) -> Sequence[DueMessage]:
+    async def list_due_parts(
+        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+    ) -> Sequence[DueMessage]:
         rested = len(RETRY_DELAYS)
         async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(_LIST_DUE_PARTS, doc_source_id, now, include_resting, rested, MAX_RETRIES_PER_RUN)
+            rows = await conn.fetch(
+                _LIST_DUE_PARTS, doc_source_id, now, include_resting, rested, MAX_RETRIES_PER_RUN, include_denied
+            )
         return [_to_due_message(list(group)) for _, group in groupby(rows, key=lambda row: row["message_id"])]
 
     async def count_by_reason(self) -> Mapping[tuple[str, str], int]:

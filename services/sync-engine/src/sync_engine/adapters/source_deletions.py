@@ -60,7 +60,7 @@ delete from sync_engine.{table} where ctid = any(array(
     for update skip locked))
 returning '' as position
 """
-_OTHER_TABLES = ("cursor", "folder", "parked_item", "sync_run")
+_OTHER_TABLES = ("cursor", "folder", "parked_item", "passed_over_message", "sync_run")
 _STATEMENTS = (_DELETE_PARTS, _DELETE_MESSAGES, *(_DELETE_OTHERS.format(table=table) for table in _OTHER_TABLES))
 _HAS_ROWS = " or ".join(
     f"exists (select from sync_engine.{table} where doc_source_id = $1)"  # names of ours

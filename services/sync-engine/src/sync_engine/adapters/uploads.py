@@ -36,6 +36,10 @@ with source as (
 )
 select is_forgotten from source
 """
+_DELETE_UPLOADS = """
+delete from sync_engine.blob_upload u where u.attachment_id = any($1)
+  and exists (select from sync_engine.message_part p where p.attachment_id = u.attachment_id)
+"""
 # The row's lock is the uploader's too: who starts the same upload again waits until the blob is gone, then writes.
 _LOCK_OLDEST = """
 select u.attachment_id, u.blob_key, exists (
@@ -72,10 +76,13 @@ class PgUploads:
 
 
 async def delete_upload_records(conn: DatabaseSession, messages: Sequence[ProcessedMessage]) -> None:
-    """Within the page transaction. Of all, also where another run was first: its blob has the same name and bytes."""
+    """Within the page transaction. Of all, also where another run was first: its blob has the same name and bytes.
+
+    But for what no part names even so, as a judgement that came too late wrote it: that is the sweeper's.
+    """
     uploaded = [part.attachment_id for message in messages for part in message.stored_parts]
     if uploaded:
-        await conn.execute("delete from sync_engine.blob_upload where attachment_id = any($1)", uploaded)
+        await conn.execute(_DELETE_UPLOADS, uploaded)
 
 
 class Housekeeping:

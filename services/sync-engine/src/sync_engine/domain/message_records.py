@@ -35,7 +35,10 @@ class ParkedReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownMessage:
-    """Our record of a message that a page shows. An observed message may be parked beside its state."""
+    """Our record of a message that a page shows. A processed message may be parked beside its state.
+
+    `version` is the one that was judged, or was observed last.
+    """
 
     message_id: str
     state: MessageState
@@ -43,6 +46,42 @@ class KnownMessage:
     version: str | None
     is_parked: bool = False
     folder: str | None = None  # its name, as in ProcessedMessage
+    has_stored_part: bool = False
+    has_parked_part: bool = False
+    judgement_number: int = 1
+
+    @property
+    def is_judged(self) -> bool:
+        return self.state in (MessageState.OPEN, MessageState.CLOSED)
+
+    @property
+    def may_be_judged_anew(self) -> bool:
+        """A stored part is final: a document was made of it. What is parked by itself is judged in its own time."""
+        return self.is_judged and not self.is_parked and (not self.has_stored_part or self.has_parked_part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedPart:
+    """What a part of a message was judged to be."""
+
+    part_path: str
+    filename: str | None
+    content_type: str | None
+    size_bytes: int | None
+    is_stored: bool
+    skip_reason: str | None
+    is_parked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierJudgement:
+    """What a message was judged to be before it is judged anew.
+
+    Another judgement may be committed first: then the row has another number, and the later one changes nothing.
+    """
+
+    number: int
+    parts: tuple[RecordedPart, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +125,8 @@ class ProcessedMessage:
     """A message to be written: with its parts, or as observed. `mail_events` go out only if its row is new or changes.
 
     `skip_reason` says why no part was stored, where no single part says it. `opened_part_paths`: parked containers that
-    could be opened at last, and are no part any more; what was in them is among `parts`.
+    could be opened at last, and are no part any more; what was in them is among `parts`. `earlier` is set where the
+    message is judged anew: `parts` are those that were judged now, and the rows of `replaced_paths` go.
     """
 
     summary: MessageSummary
@@ -97,6 +137,8 @@ class ProcessedMessage:
     parts: tuple[StoredPart | SkippedPart | ParkedPart, ...] = ()
     opened_part_paths: tuple[str, ...] = ()
     mail_events: tuple[MailEvent, ...] = ()
+    earlier: EarlierJudgement | None = None
+    replaced_paths: tuple[str, ...] = ()
 
     @property
     def message_id(self) -> str:
@@ -123,6 +165,22 @@ class FailedMessage:
     message_id: str
     reason: str
     detail: str
+
+
+class PassedOverReason(StrEnum):
+    """Why a message that a page shows is neither recorded nor parked."""
+
+    ELSEWHERE = "elsewhere"  # it lies where nothing is watched, and is judged when it comes to where it is
+    BEFORE_START = "before_start"  # it was received before the source's `start_at`
+    NOT_MOVED = "not_moved"  # of an unknown one only labels changed: had it been due, it would be known
+
+
+@dataclass(frozen=True, slots=True)
+class PassedOverMessage:
+    """A message that was fetched only to find that it is from before the start: it is not fetched again for that."""
+
+    message_id: str
+    received_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +223,7 @@ class PageUpdate:
     messages: tuple[ProcessedMessage, ...] = ()
     retried: tuple[ProcessedMessage, ...] = ()  # with those of their parts that were parked and tried again, no others
     failed: tuple[FailedMessage, ...] = ()
+    passed_over: tuple[PassedOverMessage, ...] = ()
     seen_message_ids: tuple[str, ...] = ()
     resolved_item_ids: tuple[str, ...] = ()  # parked items that no longer are
     starts_relist: bool = False  # the position starts at now: what the mailbox holds already has to be listed
@@ -179,7 +238,7 @@ class PageUpdate:
 
     @property
     def is_empty(self) -> bool:
-        return not (self.messages or self.retried or self.failed or self.resolved_item_ids)
+        return not (self.messages or self.retried or self.failed or self.passed_over or self.resolved_item_ids)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from mailroom_common.events import Profile
-from mailroom_common.providers.types import Folder, MessageSummary
+from mailroom_common.providers.types import Change, Folder, MessageSummary
 
 # Well-known names whose whole subtree is left out by default: what lies in a deleted folder is deleted too.
 _UNWATCHED_FOLDERS = frozenset(
@@ -49,6 +49,14 @@ class Watch(Protocol):
         """None: not watched."""
         ...
 
+    def is_elsewhere(self, change: Change) -> bool:
+        """Whether the change itself says that its message lies, after it, where nothing is watched."""
+        ...
+
+    def may_have_arrived(self, change: Change) -> bool:
+        """Whether the change may have brought its message to where it is watched: by no more than its labels."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class FolderWatch:
@@ -61,6 +69,12 @@ class FolderWatch:
     def locate_message(self, summary: MessageSummary) -> MessageLocation | None:
         folder = self.folders.get(summary.folder_id or "")
         return MessageLocation(folder.folder_id, folder.path) if folder else None
+
+    def is_elsewhere(self, change: Change) -> bool:  # noqa: ARG002
+        return False  # a page of a folder shows what lies in that folder
+
+    def may_have_arrived(self, change: Change) -> bool:  # noqa: ARG002
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +97,28 @@ class LabelWatch:
             return None
         label = choose_primary_label(summary.labels)
         return MessageLocation(label, label)
+
+    def is_elsewhere(self, change: Change) -> bool:
+        # No labels at all may also mean that the history left them out.
+        summary = change.summary
+        return summary is not None and bool(summary.labels) and self.locate_message(summary) is None
+
+    def may_have_arrived(self, change: Change) -> bool:
+        """By which labels were put on and taken off: a label that is both may have been taken off last.
+
+        What was watched before such a change and is after it was judged when it came; so this is all that counts. The
+        labels that the message has now would not tell: between two changes of one page it may have lain elsewhere, and
+        a fetch at that moment has found it there.
+        """
+        changes = change.label_changes
+        if changes is None:
+            return True
+        wanted = {_label_id(name, self.label_ids) for name in self.names}
+        if (changes.removed & (_UNWATCHED_LABELS | {"SENT"})) - wanted or changes.added & wanted:
+            return True
+        # To be in the inbox makes a difference to what one has sent, and to nothing else.
+        labels = change.summary.labels if change.summary else frozenset()
+        return "INBOX" in changes.added and (not labels or "SENT" in labels)
 
 
 def watch_folders(folders: Sequence[Folder], profile: Profile, names: Sequence[str]) -> FolderWatch:

@@ -126,7 +126,7 @@ class AdvanceCursor:
         listed = [_complete_change(change, cursor.scope, hints) for change in unprocessed]
         batch = await self._changes.process_changes(run, watch, cursor.scope, listed)
         progress.record_rowless(change for change in unprocessed if change.message_id in batch.rowless_ids)
-        update = PageUpdate(messages=batch.messages, failed=batch.failed)
+        update = batch.build_update()
         if batch.interruption:
             # What was done is kept. The cursor stays on the page, where the next run finds the rest.
             if not update.is_empty:

@@ -3,34 +3,59 @@
 from collections.abc import Sequence
 
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import ItemGone
-from mailroom_common.providers.types import Message, MessageSummary
+from mailroom_common.errors import AccessDenied, ItemGone
+from mailroom_common.metrics import SYNC_MESSAGES_PASSED_OVER
+from mailroom_common.providers.types import Message, MessageSummary, Part
+from sync_engine.domain.judged_parts import (
+    find_missing_parts,
+    find_replaced_paths,
+    has_new_part,
+    select_parts_to_judge,
+)
 from sync_engine.domain.mail_filter import MailRejection, needs_html_to_judge, reject_mail
 from sync_engine.domain.message_records import (
     DueMessage,
+    EarlierJudgement,
+    KnownMessage,
     MessageState,
     ParkedPart,
     ParkedReason,
+    PassedOverMessage,
+    PassedOverReason,
     ProcessedMessage,
+    RecordedPart,
     SkippedPart,
     StoredPart,
 )
 from sync_engine.domain.parts import SkipReason, needs_html_body
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
+from sync_engine.handlers.known_messages import ComparedVersions
 from sync_engine.handlers.message_batches import MessageInterrupted, MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.probe_access import ProbeAccess
 from sync_engine.handlers.store_part import StorePart
-from sync_engine.handlers.store_parts import StoreParts
+from sync_engine.handlers.store_parts import PartResults, StoreParts
 from sync_engine.handlers.sync_run import SyncRun
-from sync_engine.ports import ContainerOpener, Uploads
+from sync_engine.ports import ContainerOpener, Messages, Uploads
 
 
 class CollectMessages:
     """Writes nothing but blobs and their announcements: the rows are the caller's to commit."""
 
-    def __init__(self, blobs: BlobStore, uploads: Uploads, containers: ContainerOpener, *, max_concurrent: int) -> None:
+    def __init__(
+        self,
+        blobs: BlobStore,
+        uploads: Uploads,
+        containers: ContainerOpener,
+        messages: Messages,
+        *,
+        max_concurrent: int,
+    ) -> None:
         self._parts = StoreParts(StorePart(blobs, uploads, containers))
+        self._messages = messages
+        self._access = ProbeAccess(messages)
         self._max_concurrent = max_concurrent
+        self._compared = ComparedVersions()
 
     async def collect_messages(self, run: SyncRun, watch: Watch, refs: Sequence[MessageRef]) -> ProcessedBatch:
         """Those of `refs` that are watched, and not from before the start."""
@@ -38,24 +63,53 @@ class CollectMessages:
             run, refs, lambda ref: self._collect_message(run, watch, ref), max_concurrent=self._max_concurrent
         )
 
-    async def _collect_message(self, run: SyncRun, watch: Watch, ref: MessageRef) -> ProcessedMessage | None:
-        if ref.summary is not None:
-            if _is_passed_over(run, watch, ref.summary):
-                return None
-            if processed := _judge_without_fetch(run, watch, ref.summary):
-                return processed
+    async def _collect_message(
+        self, run: SyncRun, watch: Watch, ref: MessageRef
+    ) -> ProcessedMessage | PassedOverMessage | None:
+        if ref.summary is not None and _is_passed_over(run, watch, ref.summary):
+            return None
+        if ref.known is not None:
+            return await self._judge_anew(run, watch, ref, ref.known)
+        if ref.summary is not None and (processed := _judge_without_fetch(run, watch, ref.summary)):
+            return processed
         message = await self._fetch_message(run, ref)
         # Judged by what the fetch says: the message may have been moved since the page was listed.
         location = watch.locate_message(message.summary)
-        if location is None or run.is_before_start(message.summary):
+        if passed_over := _pass_over_old(run, message.summary):
+            return passed_over
+        if location is None:
+            SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.ELSEWHERE).inc()
             return None
         return await self._process_parts(run, await self._complete_message(run, message), location)
+
+    async def _judge_anew(
+        self, run: SyncRun, watch: Watch, ref: MessageRef, known: KnownMessage
+    ) -> ProcessedMessage | None:
+        """None where it has no part that was not judged, unless it was moved."""
+        if not ref.has_moved and ref.summary is not None and self._compared.is_compared(run, ref.summary):
+            return None
+        earlier = EarlierJudgement(
+            known.judgement_number, tuple(await self._messages.list_parts(run.doc_source_id, ref.message_id))
+        )
+        message = await self._fetch_message(run, ref)
+        location = watch.locate_message(message.summary)
+        # A mail that has no parts where it had some is at a scanner, whose next change shows it again.
+        if location is None or (earlier.parts and not message.parts):
+            return None
+        if not ref.has_moved and not has_new_part(message.parts, earlier.parts):
+            self._compared.record_version(run, message.summary)
+            return None
+        return await self._process_parts(run, await self._complete_message(run, message), location, earlier)
 
     async def _fetch_message(self, run: SyncRun, ref: MessageRef) -> Message:
         # Where inline parts are not reported, "no attachments" may be said of a mail with an inline PDF, as Apple Mail
         # sends it: only its parts tell.
         lists_parts = None if run.provider.traits.reports_inline_parts else True
-        return await run.provider.fetch_message(run.mailbox, ref.message_id, ref.summary, with_parts=lists_parts)
+        try:
+            return await run.provider.fetch_message(run.mailbox, ref.message_id, ref.summary, with_parts=lists_parts)
+        except AccessDenied:
+            await self._access.require_access(run, ref.message_id)
+            raise
 
     async def _complete_message(self, run: SyncRun, message: Message) -> Message:
         """With the body where it decides."""
@@ -70,11 +124,17 @@ class CollectMessages:
             run.mailbox, summary.message_id, summary, with_body=True, with_parts=True
         )
 
-    async def _process_parts(self, run: SyncRun, message: Message, location: MessageLocation) -> ProcessedMessage:
+    async def _process_parts(
+        self, run: SyncRun, message: Message, location: MessageLocation, earlier: EarlierJudgement | None = None
+    ) -> ProcessedMessage:
         """Raises MessageInterrupted, with what was stored before."""
         rejection = _reject_message(run, message)
-        results = await self._parts.store_parts(run, message, message.parts, rejection=rejection)
-        if any(isinstance(part, StoredPart | ParkedPart) for part in results.parts):
+        wanted = message.parts if earlier is None else select_parts_to_judge(message.parts, earlier.parts)
+        results = await self._parts.store_parts(run, message, wanted, rejection=rejection)
+        await self._require_access_to_parts(run, message, results)
+        if earlier is not None:
+            processed = _build_judged_anew(message, location, rejection, results.parts, wanted, earlier)
+        elif any(isinstance(part, StoredPart | ParkedPart) for part in results.parts):
             processed = ProcessedMessage(
                 summary=clean_summary(message.summary),
                 state=MessageState.OPEN,
@@ -88,6 +148,11 @@ class CollectMessages:
             raise MessageInterrupted(processed, results.interruption)
         run.provider_failures.count_message(is_failing=results.is_provider_failing)
         return processed
+
+    async def _require_access_to_parts(self, run: SyncRun, message: Message, results: PartResults) -> None:
+        is_denied = any(part.parked_reason is ParkedReason.ACCESS_DENIED for part in results.parked_parts)
+        if is_denied and not results.has_stored:
+            await self._access.require_access(run, message.summary.message_id, of_parts=True)
 
     async def retry_parts(self, run: SyncRun, due: DueMessage) -> ProcessedMessage:
         """The message with those of its parked parts that are due, as they are now.
@@ -103,6 +168,7 @@ class CollectMessages:
         order = sorted(due.due_parts, key=lambda due_part: due_part.attempts)
         wanted = [listed[item.part.part_path] for item in order if item.part.part_path in listed]
         results = await self._parts.store_parts(run, message, wanted, rejection=_reject_message(run, message))
+        await self._require_access_to_parts(run, message, results)
         tried = tuple(part for part in results.parts if not _is_untried(part))
         missing = tuple(skip_missing_part(item.part) for item in order if item.part.part_path not in listed)
         kept = {part.part_path for part in results.parts}
@@ -128,7 +194,7 @@ def _is_untried(part: StoredPart | SkippedPart | ParkedPart) -> bool:
     return isinstance(part, ParkedPart) and part.parked_reason is ParkedReason.NOT_FETCHED
 
 
-def skip_missing_part(part: ParkedPart) -> SkippedPart:
+def skip_missing_part(part: ParkedPart | RecordedPart) -> SkippedPart:
     """The mail has it no longer, or is gone itself."""
     return SkippedPart(
         part_path=part.part_path,
@@ -140,7 +206,20 @@ def skip_missing_part(part: ParkedPart) -> SkippedPart:
 
 
 def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool:
-    return run.is_before_start(summary) or (watch.knows_location(summary) and watch.locate_message(summary) is None)
+    if run.is_before_start(summary):
+        SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.BEFORE_START).inc()
+        return True
+    if watch.knows_location(summary) and watch.locate_message(summary) is None:
+        SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.ELSEWHERE).inc()
+        return True
+    return False
+
+
+def _pass_over_old(run: SyncRun, summary: MessageSummary) -> PassedOverMessage | None:
+    if summary.received_at is None or not run.is_before_start(summary):
+        return None
+    SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.BEFORE_START).inc()
+    return PassedOverMessage(summary.message_id, summary.received_at)
 
 
 def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) -> ProcessedMessage | None:
@@ -150,6 +229,31 @@ def _judge_without_fetch(run: SyncRun, watch: Watch, summary: MessageSummary) ->
     if location is None or summary.received_at is None or not has_no_parts:
         return None
     return _build_closed_message(summary, location, reject_mail(summary, (), run.source.profile, run.source.filter))
+
+
+def _build_judged_anew(
+    message: Message,
+    location: MessageLocation,
+    rejection: MailRejection | None,
+    results: Sequence[StoredPart | SkippedPart | ParkedPart],
+    judged: Sequence[Part],
+    earlier: EarlierJudgement,
+) -> ProcessedMessage:
+    """Open: the commit closes it, where no part of it waits for anything."""
+    missing = tuple(map(skip_missing_part, find_missing_parts(message.parts, earlier.parts)))
+    has_stored = any(part.is_stored for part in earlier.parts) or any(isinstance(part, StoredPart) for part in results)
+    if rejection is None and not message.parts:
+        rejection = MailRejection.NO_PARTS
+    return ProcessedMessage(
+        summary=clean_summary(message.summary),
+        state=MessageState.OPEN,
+        folder_id=location.folder_id,
+        folder=location.name,
+        skip_reason=None if has_stored or rejection is None else str(rejection),
+        parts=(*results, *missing),
+        earlier=earlier,
+        replaced_paths=find_replaced_paths(message.parts, judged, earlier.parts),
+    )
 
 
 def _build_closed_message(

@@ -18,7 +18,14 @@ from mailroom_common.errors import (
 )
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
-from sync_engine.domain.message_records import FailedMessage, PageUpdate, ParkedReason, ProcessedMessage
+from sync_engine.domain.message_records import (
+    FailedMessage,
+    KnownMessage,
+    PageUpdate,
+    ParkedReason,
+    PassedOverMessage,
+    ProcessedMessage,
+)
 from sync_engine.domain.run_outcomes import SourceNotActive
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Pages
@@ -31,24 +38,35 @@ MAX_BATCH_MESSAGES = 50
 
 @dataclass(frozen=True, slots=True)
 class MessageRef:
-    """A message to be processed. `may_be_gone`: it was listed as removed, so its absence is no failure."""
+    """A message to be processed.
+
+    `may_be_gone`: its absence is no failure, as it was listed as removed, or is known. `known` is set where it is to be
+    judged anew; `has_moved`: for its place, and not only because it may have other parts now.
+    """
 
     message_id: str
     summary: MessageSummary | None = None
     may_be_gone: bool = False
+    known: KnownMessage | None = None
+    has_moved: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessedBatch:
     """`interruption` is what the run has to end with, once the rest of this is committed: a throttle, say.
 
-    `rowless_ids` are messages that were processed without an error and that there is nothing to write of.
+    `rowless_ids` are messages that were processed without an error and that leave no row of `message`; of those,
+    `passed_over` were fetched to find that they are from before the start.
     """
 
     messages: tuple[ProcessedMessage, ...] = ()
     failed: tuple[FailedMessage, ...] = ()
     rowless_ids: frozenset[str] = frozenset()
+    passed_over: tuple[PassedOverMessage, ...] = ()
     interruption: MailroomError | None = None
+
+    def build_update(self) -> PageUpdate:
+        return PageUpdate(messages=self.messages, failed=self.failed, passed_over=self.passed_over)
 
     @property
     def parked_count(self) -> int:
@@ -74,16 +92,18 @@ class MessageUnavailable(ProviderUnavailable):
         self.failed = failed
 
 
-ProcessMessage = Callable[[MessageRef], Awaitable[ProcessedMessage | None]]
+ProcessMessage = Callable[[MessageRef], Awaitable[ProcessedMessage | PassedOverMessage | None]]
+_Result = ProcessedMessage | PassedOverMessage | FailedMessage | None
 
 
 async def process_each(
     run: SyncRun, refs: Sequence[MessageRef], process_message: ProcessMessage, *, max_concurrent: int
 ) -> ProcessedBatch:
     """What `process_message` made of each, in the order of `refs`, up to an error that concerns the whole run."""
+    run.access_probes.listed_ids = tuple(ref.message_id for ref in refs)
     # What a throttle ended an earlier run with comes last: once all others are served, it is its own fault.
     waiting = deque(sorted(enumerate(refs), key=lambda item: _throttled_before.count_runs(run, item[1])))
-    results: dict[int, ProcessedMessage | FailedMessage | None] = {}
+    results: dict[int, _Result] = {}
     interruptions: list[MailroomError] = []
     throttles = _ThrottledMessages(results)
 
@@ -116,7 +136,11 @@ async def process_each(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    rowless_ids = frozenset(refs[index].message_id for index, result in results.items() if result is None)
+    rowless_ids = frozenset(
+        refs[index].message_id
+        for index, result in results.items()
+        if result is None or isinstance(result, PassedOverMessage)
+    )
     batch = _collect_results([results[index] for index in sorted(results)], interruptions)
     return replace(batch, rowless_ids=rowless_ids)
 
@@ -181,20 +205,17 @@ def _may_wait_for(error: Throttled) -> bool:
     return error.retry_after_s is not None and find_wait_limit().allows(error.retry_after_s)
 
 
-def _collect_results(
-    results: Sequence[ProcessedMessage | FailedMessage | None], interruptions: Sequence[MailroomError]
-) -> ProcessedBatch:
+def _collect_results(results: Sequence[_Result], interruptions: Sequence[MailroomError]) -> ProcessedBatch:
     failed = [result for result in results if isinstance(result, FailedMessage)]
     first = interruptions[0] if interruptions else None
     if isinstance(first, MessageUnavailable):
         failed.append(first.failed)
     messages = tuple(result for result in results if isinstance(result, ProcessedMessage))
-    return ProcessedBatch(messages, tuple(failed), interruption=first)
+    passed_over = tuple(result for result in results if isinstance(result, PassedOverMessage))
+    return ProcessedBatch(messages, tuple(failed), passed_over=passed_over, interruption=first)
 
 
-async def _process_alone(
-    run: SyncRun, ref: MessageRef, process_message: ProcessMessage
-) -> ProcessedMessage | FailedMessage | None:
+async def _process_alone(run: SyncRun, ref: MessageRef, process_message: ProcessMessage) -> _Result:
     """An error that is this message's own becomes a FailedMessage, so that the batch goes on without it."""
     try:
         return await process_message(ref)
@@ -205,7 +226,7 @@ async def _process_alone(
             else FailedMessage(ref.message_id, ParkedReason.GONE, "it was listed and cannot be fetched")
         )
     except AccessDenied as error:
-        # The mailbox as a whole is readable: a page of it listed this message a moment ago.
+        # Others can be read, or it would have been ItemsDenied.
         return FailedMessage(ref.message_id, ParkedReason.ACCESS_DENIED, str(error))
     except Rejected as error:
         return FailedMessage(ref.message_id, ParkedReason.REJECTED, str(error))
@@ -233,7 +254,7 @@ class CommitUpdates:
 
     async def commit_batch(self, run: SyncRun, batch: ProcessedBatch) -> None:
         """A batch without a cursor. Raises its interruption, once the rest of it is committed."""
-        update = PageUpdate(messages=batch.messages, failed=batch.failed)
+        update = batch.build_update()
         if not update.is_empty:
             await self.commit_update(run, update)
         if batch.interruption:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from mailroom_common.errors import ItemGone
+from mailroom_common.errors import AccessDenied, ItemGone
 from mailroom_common.events import MailKind
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.mail_events import map_mail_event
@@ -12,11 +12,14 @@ from sync_engine.domain.message_records import KnownMessage, MessageState, Proce
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
 from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch, process_each
+from sync_engine.handlers.probe_access import ProbeAccess
 from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.ports import Messages
 
 
 class ObserveMessages:
-    def __init__(self, clock: Callable[[], datetime], *, max_concurrent: int) -> None:
+    def __init__(self, messages: Messages, clock: Callable[[], datetime], *, max_concurrent: int) -> None:
+        self._access = ProbeAccess(messages)
         self._clock = clock
         self._max_concurrent = max_concurrent
 
@@ -53,6 +56,9 @@ class ObserveMessages:
             except ItemGone:
                 if ref.may_be_gone:
                     return self.report_removal(run, known) if known else None
+                raise
+            except AccessDenied:
+                await self._access.require_access(run, ref.message_id)
                 raise
             summary = fetched.summary
         return self._report_change(run, summary, _locate_message(watch, summary, known), known)

@@ -1,6 +1,7 @@
 """Sends records of `attachments` again whose results have not come within a day."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -15,6 +16,8 @@ log = get_logger()
 
 # Of one round: new mail's records wait behind these in the outbox.
 _MAX_BATCHES = 50
+# Whoever looks needs to know that it is many, not how many.
+_MAX_COUNTED = 10_000
 
 
 class ReemitAttachments:
@@ -35,7 +38,11 @@ class ReemitAttachments:
                 await self.reemit_overdue(stopping)
             except Unavailable as error:
                 # Postgres is away; the next round sends what this one did not.
-                log.warning("reemission_postponed", reason=str(error))
+                log.warning("reemission_deferred", reason=str(error))
+            except Exception:
+                # A bug of ours over one message, and no reason to end the worker: the sync of mail does not depend on
+                # it. The next round meets it again, and the overdue messages stay counted.
+                log.exception("reemission_failed")
             await wait_for_event(stopping, interval_s)
 
     async def reemit_overdue(self, stopping: asyncio.Event | None = None) -> int:
@@ -52,6 +59,15 @@ class ReemitAttachments:
         for doc_source_id, count in by_source.items():
             # ingestion has not said what became of these: results were lost, or records lie in the dead-letter topic.
             log.warning("attachments_reemitted", doc_source_id=doc_source_id, attachments=count)
-        # Last: with a large backlog it may take longer than Postgres lets it, and what is due has been sent by then.
-        MESSAGES_OVERDUE.set(await self._messages.count_overdue(before))
+        # Last: what is due has been sent by then.
+        await self._report_overdue(before)
         return by_source.total()
+
+    async def _report_overdue(self, before: datetime) -> None:
+        try:
+            count: float = await self._messages.count_overdue(before, up_to=_MAX_COUNTED)
+        except Unavailable as error:
+            # Postgres is away, or counting takes longer than it lets us: an older number is not shown as today's.
+            log.warning("overdue_count_failed", reason=str(error))
+            count = math.nan
+        MESSAGES_OVERDUE.set(count)

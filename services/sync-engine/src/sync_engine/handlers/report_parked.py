@@ -7,7 +7,7 @@ import asyncio
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
-from mailroom_common.metrics import SYNC_PARKED
+from mailroom_common.metrics import SYNC_ENGINE_PARKED
 from mailroom_common.retries import wait_for_event
 from sync_engine.ports import ParkedItems
 
@@ -37,9 +37,9 @@ class ParkedReporter:
             log.exception("parked_report_failed")
             return
         # A reason for which nothing is parked any more is no longer reported.
-        SYNC_PARKED.clear()
+        SYNC_ENGINE_PARKED.clear()
         for (reason, kind), count in counts.items():
-            SYNC_PARKED.labels(reason, kind).set(count)
+            SYNC_ENGINE_PARKED.labels(reason, kind).set(count)
         if counts:
             # Something could not be stored, and is tried again: `mailroom parked list` shows what.
-            log.info("parked_counted", **{f"{kind}_{reason}": count for (reason, kind), count in counts.items()})
+            log.info("parked_counted", counts={f"{kind}_{reason}": count for (reason, kind), count in counts.items()})

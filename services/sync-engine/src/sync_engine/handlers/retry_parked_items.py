@@ -1,6 +1,7 @@
 """Tries parked messages again, at the end of a run: by then the provider has shown that it answers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
@@ -8,7 +9,6 @@ from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import (
     FailedMessage,
     MessageState,
-    PageUpdate,
     ParkedItem,
     ParkedReason,
     ProcessedMessage,
@@ -49,9 +49,13 @@ class RetryParkedItems:
             tries.count_try(is_failing=isinstance(batch.interruption, MessageUnavailable))
 
     async def _process_item(self, run: SyncRun, watch: Watch, item: ParkedItem) -> ProcessedBatch:
-        if not run.is_observing:
-            return await self._collect.collect_messages(run, watch, [MessageRef(item.message_id)])
         known = await self._messages.find_known(run.doc_source_id, [item.message_id])
+        if not run.is_observing:
+            record = known.get(item.message_id)
+            ref = MessageRef(item.message_id)
+            if record is not None and record.is_judged:  # it failed when it was to be judged anew
+                ref = MessageRef(item.message_id, may_be_gone=True, known=record, has_moved=True)
+            return await self._collect.collect_messages(run, watch, [ref])
         recorded = {key: message for key, message in known.items() if message.state is not MessageState.PARKED}
         # A mail that was reported as received and cannot be fetched any more is removed, which is to be reported too.
         refs = [MessageRef(item.message_id, may_be_gone=bool(recorded))]
@@ -70,7 +74,8 @@ class RetryParkedItems:
             if batch.failed and not run.is_observing:
                 messages = (_close_as_gone(item),)
         resolved = () if failed else (item.message_id,)
-        await self._commits.commit_update(run, PageUpdate(messages=messages, failed=failed, resolved_item_ids=resolved))
+        update = replace(batch.build_update(), messages=messages, failed=failed, resolved_item_ids=resolved)
+        await self._commits.commit_update(run, update)
 
 
 def _is_gone_for_good(run: SyncRun, item: ParkedItem, failure: FailedMessage) -> bool:

@@ -84,8 +84,10 @@ class RunSync:
         self._clock = clock
         self._timings = timings
         cursors, messages = repositories.cursors, repositories.messages
-        collect = CollectMessages(blobs, repositories.uploads, containers, max_concurrent=max_concurrent_messages)
-        observe = ObserveMessages(clock, max_concurrent=max_concurrent_messages)
+        collect = CollectMessages(
+            blobs, repositories.uploads, containers, messages, max_concurrent=max_concurrent_messages
+        )
+        observe = ObserveMessages(messages, clock, max_concurrent=max_concurrent_messages)
         changes = ProcessChanges(messages, collect, observe)
         commits = CommitUpdates(repositories.pages, clock)
         advance = AdvanceCursor(cursors, messages, changes, commits, clock)
@@ -199,13 +201,21 @@ class RunSync:
     async def _retry_parked_items(self, run: SyncRun, watch: Watch | None) -> None:
         # By the mark, not by the reasons: a run that fails is asked for again with other reasons, and the mark stays.
         includes_resting = run.state.full_due_mark is not None
-        due = await self._due_items.list_due(run.doc_source_id, run.started_at, include_resting=includes_resting)
+        due = await self._due_items.list_due(
+            run.doc_source_id,
+            run.started_at,
+            include_resting=includes_resting,
+            include_denied=watch is not None,  # of a full run
+        )
         if due:
             await self._parked.retry_items(run, watch or await self._watches.watch_saved_folders(run, ()), due)
-        await self._parked_parts.retry_parts(
-            run,
-            await self._due_items.list_due_parts(run.doc_source_id, run.started_at, include_resting=includes_resting),
+        due_parts = await self._due_items.list_due_parts(
+            run.doc_source_id,
+            run.started_at,
+            include_resting=includes_resting,
+            include_denied=watch is not None,
         )
+        await self._parked_parts.retry_parts(run, due_parts)
 
     async def _require_action(self, run: SyncRun, error: ActionRequired) -> RunOutcome:
         kinds = (kind for error_type, kind in _CONNECTION_KINDS.items() if isinstance(error, error_type))

@@ -45,13 +45,13 @@ class PartResults:
         return any(isinstance(part, StoredPart) for part in self.parts)
 
     @property
-    def has_parked(self) -> bool:
-        return any(isinstance(part, ParkedPart) for part in self.parts)
+    def parked_parts(self) -> list[ParkedPart]:
+        return [part for part in self.parts if isinstance(part, ParkedPart)]
 
     @property
     def is_provider_failing(self) -> bool:
         """Whether the provider failed over a part, and gave the bytes of none."""
-        parked = {part.parked_reason for part in self.parts if isinstance(part, ParkedPart)}
+        parked = {part.parked_reason for part in self.parked_parts}
         return ParkedReason.PROVIDER_UNAVAILABLE in parked and not self.has_stored
 
 

@@ -7,6 +7,7 @@ from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import KnownMessage
 from sync_engine.domain.run_planning import choose_list_start
 from sync_engine.handlers.collect_messages import CollectMessages
+from sync_engine.handlers.known_messages import refer_to_listed
 from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates, MessageRef
 from sync_engine.handlers.sync_folders import SyncFolders
 from sync_engine.handlers.sync_run import SyncRun
@@ -56,15 +57,13 @@ class SyncModified:
         if run.is_observing:
             hints |= {key: summary for key, summary in listed.items() if _is_changed(run, summary, known.get(key))}
             return
-        unknown = [summary for key, summary in listed.items() if key not in known and not run.is_before_start(summary)]
-        if unknown:
-            await self._collect_unknown(run, unknown)
+        if refs := refer_to_listed(run, list(listed.values()), known):
+            await self._collect_listed(run, refs)
 
-    async def _collect_unknown(self, run: SyncRun, unknown: Sequence[MessageSummary]) -> None:
-        folder_ids = {summary.folder_id for summary in unknown if summary.folder_id}
+    async def _collect_listed(self, run: SyncRun, refs: Sequence[MessageRef]) -> None:
+        folder_ids = {ref.summary.folder_id for ref in refs if ref.summary and ref.summary.folder_id}
         watch = await self._watches.watch_saved_folders(run, folder_ids)
         # A folder that was made since the last full run is not saved yet: then the folders are listed anew.
-        refs = [MessageRef(summary.message_id, summary) for summary in unknown]
         for start in range(0, len(refs), MAX_BATCH_MESSAGES):
             batch = await self._collect.collect_messages(run, watch, refs[start : start + MAX_BATCH_MESSAGES])
             await self._commits.commit_batch(run, batch)

@@ -1,5 +1,6 @@
 """What belongs to one sync run of one mailbox."""
 
+import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -44,6 +45,18 @@ class TriesInRow:
         return self.failed_in_row >= _MAX_FAILURES_IN_ROW
 
 
+@dataclass(slots=True)
+class AccessProbes:
+    """What a run has found of its access to messages: `is_denied` of messages (False) and of their parts (True).
+
+    `listed_ids`: messages of the page under way, which may be asked for where none was ever stored.
+    """
+
+    listed_ids: tuple[str, ...] = ()
+    is_denied: dict[bool, bool] = field(default_factory=dict)
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SyncRun:
     """`state` is the source's row as the run found it."""
@@ -57,6 +70,7 @@ class SyncRun:
     timings: SyncTimings
     tally: RunTally = field(default_factory=RunTally)
     provider_failures: ProviderFailures = field(default_factory=ProviderFailures)
+    access_probes: AccessProbes = field(default_factory=AccessProbes)
 
     @property
     def doc_source_id(self) -> str:
@@ -76,12 +90,13 @@ class SyncRun:
         return summary.received_at is not None and summary.received_at < self.start_at
 
     def add_to_tally(self, update: PageUpdate, committed: CommittedPage) -> None:
-        new = [message for message in update.messages if message.message_id in committed.new_message_ids]
+        written = [message for message in update.messages if message.message_id in committed.new_message_ids]
+        new = [message for message in written if message.earlier is None]
         self.tally.new_messages += len(new)
-        has_new = any(not message.is_parked_only for message in new)
+        has_new = any(not message.is_parked_only for message in written)
         self.tally.progress_commits += has_new or update.leaves_page
         self.tally.stored_parts += committed.stored_parts
-        self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in new)
+        self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in written)
         self.tally.unannounced_messages += sum(
             is_unannounced(message.summary.received_at, self.reasons, self.state, self.timings, self.started_at)
             for message in new

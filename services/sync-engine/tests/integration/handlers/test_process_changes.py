@@ -1,12 +1,15 @@
 """Which changes of a page are collected, and which are known already."""
 
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from prometheus_client import REGISTRY
+from sync_harness import START, Engine, doc_source, open_engine
 
+from mailroom_common.errors import ItemGone, Rejected
 from mailroom_common.events import SyncReason
 
 
@@ -57,3 +60,39 @@ async def test_a_removed_id_that_was_never_collected_is_fetched_by_its_id(engine
     await engine.complete_run(SyncReason.BACKSTOP)
     assert await engine.collected_mails() == ["wanderer"]
     assert await engine.read_rows("parked_item") == [], "what was removed and cannot be fetched is no failure"
+
+
+def count_passed_over(why: str) -> float:
+    return REGISTRY.get_sample_value("mailroom_sync_messages_passed_over_total", {"why": why}) or 0
+
+
+async def test_each_mail_that_a_page_shows_is_a_row_with_its_reason_or_is_counted(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.complete_run()
+    engine.clock.pass_by(seconds=30)
+    counted = count_passed_over("before_start"), count_passed_over("elsewhere")
+    outlook.page_size = 50
+    outlook.deliver("stored", File())
+    outlook.deliver("no-words", File(b"hello", "notes.txt", "text/plain"), subject="Hi", sender_address="a@b.example")
+    outlook.deliver("no-parts")
+    outlook.deliver("parked", File())
+    outlook.deliver("gone", File())
+    outlook.deliver("old", File(), received_at=START - timedelta(seconds=1))
+    outlook.deliver("in-junk", File(), folder_id="f-junk")
+    outlook.item_errors = {"parked": Rejected("400"), "gone": ItemGone("404")}
+    await engine.complete_run()
+    rows = await engine.read_rows("message")
+    assert {row["message_id"]: (row["state"], row["skip_reason"] or row["parked_reason"]) for row in rows} == {
+        "stored": ("open", None),
+        "no-words": ("closed", "no_document_words"),
+        "no-parts": ("closed", "no_parts"),
+        "parked": ("parked", "rejected"),
+        "gone": ("parked", "gone"),
+    }
+    assert count_passed_over("before_start") == counted[0] + 1
+    assert count_passed_over("elsewhere") == counted[1] + 1
+    engine.clock.pass_by(seconds=30)
+    outlook.move("in-junk", "f-inbox")
+    await engine.complete_run()
+    assert "in-junk" in await engine.collected_mails(), "it is judged when it comes"

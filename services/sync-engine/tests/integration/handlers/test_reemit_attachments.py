@@ -1,6 +1,7 @@
 """What has no result after a day is sent again, and closed by ingestion's answer."""
 
 import asyncio
+import math
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -10,10 +11,12 @@ from uuid import uuid4
 
 import pytest
 from fake_mailbox import FakeOutlook, File
+from structlog.testing import capture_logs
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import AttachmentStored, DocSource, DocSourceState, IngestionResult, ResultStatus
+from mailroom_common.metrics import MESSAGES_OVERDUE
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.open_messages import PgOpenMessages
@@ -111,7 +114,9 @@ async def test_message_that_waits_for_no_result_but_only_for_a_parked_part_is_no
         "where message_id = 'm2'"
     )
     engine.clock.now += DAY * 2
-    assert await PgOpenMessages(engine.pool, engine.outbox).count_overdue(engine.clock.now - DAY) == 1, "m1"
+    messages, before = PgOpenMessages(engine.pool, engine.outbox), engine.clock.now - DAY
+    assert await messages.count_overdue(before, up_to=10) == 1, "m1"
+    assert await messages.count_overdue(before, up_to=0) == 0
 
 
 async def test_two_workers_at_once_send_each_record_once(engine: Engine) -> None:
@@ -172,7 +177,7 @@ class EndlessMessages:
         assert self.batches < 1000, "the round has no end"
         return ReemittedBatch(Counter({"source": 2}), is_last=False)
 
-    async def count_overdue(self, before: datetime) -> int:
+    async def count_overdue(self, before: datetime, *, up_to: int) -> int:
         if not self._is_countable:
             raise Unavailable("it took too long")
         return 0
@@ -196,11 +201,27 @@ async def test_a_worker_that_stops_begins_no_further_batch() -> None:
     assert messages.batches == 3
 
 
-async def test_a_backlog_that_cannot_be_counted_is_sent_all_the_same() -> None:
+async def test_a_backlog_that_cannot_be_counted_is_sent_all_the_same_and_no_older_count_is_shown() -> None:
+    MESSAGES_OVERDUE.set(7)
     messages = EndlessMessages(asyncio.Event(), is_countable=False)
-    with pytest.raises(Unavailable):
-        await _endless_reemission(messages).reemit_overdue()
-    assert messages.batches == 50
+    assert await _endless_reemission(messages).reemit_overdue() == 100
+    assert math.isnan(MESSAGES_OVERDUE._value.get())
+
+
+async def test_a_bug_over_one_message_does_not_end_the_worker() -> None:
+    class FaultyMessages(EndlessMessages):
+        async def reemit_batch(
+            self, find_source: Callable[[str], DocSource | None], before: datetime, now: datetime
+        ) -> ReemittedBatch:
+            await super().reemit_batch(find_source, before, now)
+            raise KeyError("no such column")
+
+    stopping = asyncio.Event()
+    messages = FaultyMessages(stopping, stops_at=2)
+    with capture_logs() as logs:
+        async with asyncio.timeout(5):
+            await _endless_reemission(messages).reemit_repeatedly(stopping, interval_s=0.01)
+    assert [log["event"] for log in logs] == ["reemission_failed"] * 2
 
 
 def _with_state(source: DocSource, state: DocSourceState) -> DocSource:

@@ -9,7 +9,7 @@ from fake_mailbox import FakeGmail, File
 from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.budgets.waiting import is_old_mail
-from mailroom_common.errors import CursorRefused, ProviderUnavailable, Throttled
+from mailroom_common.errors import CursorRefused, ItemGone, ProviderUnavailable, Throttled
 from mailroom_common.events import Relist, SyncReason
 from mailroom_common.providers.types import Folder
 from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred
@@ -164,7 +164,7 @@ async def test_a_label_of_the_users_own_is_watched_by_its_name(engine: Engine, g
 async def test_a_throttled_page_makes_progress_over_mails_that_leave_no_row(
     engine: Engine, gmail: FakeGmail, is_new_mail: bool
 ) -> None:
-    gmail.page_size = 100
+    gmail.page_size, gmail.tells_labels = 100, False
     if is_new_mail:
         await engine.complete_run(SyncReason.CONNECT)
     for number in range(60):
@@ -185,7 +185,7 @@ async def test_a_throttled_page_makes_progress_over_mails_that_leave_no_row(
 async def test_a_mail_that_left_no_row_is_processed_again_once_its_labels_change(
     engine: Engine, gmail: FakeGmail
 ) -> None:
-    gmail.page_size = 100
+    gmail.page_size, gmail.tells_labels = 100, False
     await engine.complete_run(SyncReason.CONNECT)
     gmail.deliver("moved", File(), labels=frozenset({"SPAM"}))
     gmail.deliver("late", File())
@@ -289,3 +289,93 @@ async def test_a_re_list_from_the_start_that_is_under_way_is_not_cut_short(engin
     await engine.change_source(relist_from=START + timedelta(minutes=12), relist_number=1)
     await engine.complete_run(SyncReason.REPLAY)
     assert await engine.collected_mails() == ["m0", "m1", "m2"]
+
+
+async def test_labels_that_change_on_old_mail_cost_no_fetch(engine: Engine, gmail: FakeGmail) -> None:
+    gmail.page_size = 100
+    for number in range(200):
+        gmail.deliver(f"old-{number}", File(), received_at=START - timedelta(days=1), in_history=False)
+    await engine.complete_run(SyncReason.CONNECT)
+    gmail.calls.clear()
+    for number in range(200):
+        gmail.relabel(f"old-{number}", frozenset({"INBOX", "STARRED"}))
+    await engine.complete_run()
+    assert gmail.calls == {"history": 2}
+
+
+async def test_old_mail_that_was_fetched_once_is_passed_over_until_the_start_is_moved_back(
+    engine: Engine, gmail: FakeGmail
+) -> None:
+    gmail.deliver("old", File(), labels=frozenset({"SPAM"}), received_at=START - timedelta(hours=1), in_history=False)
+    await engine.complete_run(SyncReason.CONNECT)
+    fetches = []
+    for _ in range(3):
+        gmail.relabel("old", frozenset({"INBOX"}))
+        gmail.calls.clear()
+        await engine.complete_run()
+        fetches.append(gmail.calls["fetch"])
+        gmail.relabel("old", frozenset({"SPAM"}))
+    assert fetches == [1, 0, 0]
+    await engine.change_source(start_at=START - timedelta(hours=2))
+    gmail.relabel("old", frozenset({"INBOX"}))
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["old"]
+
+
+async def test_a_mail_that_lay_elsewhere_at_the_moment_of_its_fetch_is_collected_when_it_is_back(
+    engine: Engine, gmail: FakeGmail
+) -> None:
+    """Before and after both changes it is in the inbox, and the fetch found it in neither."""
+    await engine.complete_run(SyncReason.CONNECT)
+    gmail.deliver("m1", File())
+
+    async def throw_away(message_id: str) -> None:
+        gmail.meanwhile.clear()
+        gmail.relabel(message_id, frozenset({"TRASH"}))
+
+    gmail.meanwhile["fetch"] = throw_away
+    await engine.complete_run()
+    assert await engine.collected_mails() == []
+    gmail.relabel("m1", frozenset({"INBOX"}))
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["m1"]
+
+
+async def test_a_draft_that_is_deleted_between_two_pages_is_done(engine: Engine, gmail: FakeGmail) -> None:
+    await engine.complete_run(SyncReason.CONNECT)
+    gmail.page_size = 1
+    gmail.deliver("told", File(), labels=frozenset({"DRAFT"}))
+    gmail.tells_labels = False
+    gmail.deliver("not-told", File(), labels=frozenset({"DRAFT"}))
+    gmail.delete("told")
+    gmail.delete("not-told")
+    gmail.calls.clear()
+    await engine.complete_run()
+    assert await engine.read_rows("parked_item") == await engine.read_rows("message") == []
+    assert gmail.calls["fetch"] == 1
+
+
+async def test_a_new_mail_that_cannot_be_read_yet_is_tried_again(engine: Engine, gmail: FakeGmail) -> None:
+    await engine.complete_run(SyncReason.CONNECT)
+    gmail.deliver("late", File())
+    gmail.item_errors["late"] = ItemGone("announced, and not readable yet")
+    await engine.complete_run()
+    gmail.item_errors.clear()
+    engine.clock.pass_by(seconds=31)
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["late"]
+
+
+async def test_a_known_mail_is_judged_anew_only_when_it_comes_back(engine: Engine, gmail: FakeGmail) -> None:
+    text = File(b"hello", "notes.txt", "text/plain")
+    gmail.deliver("m1", text)
+    await engine.complete_run(SyncReason.CONNECT)
+    gmail.calls.clear()
+    for labels in ({"INBOX", "STARRED"}, {"STARRED"}, {"SPAM"}):
+        gmail.relabel("m1", frozenset(labels))
+        await engine.complete_run()
+    assert gmail.calls["fetch"] == 0
+    gmail.relabel("m1", frozenset({"INBOX"}))
+    await engine.complete_run()
+    assert gmail.calls == {"history": 4, "fetch": 1}, "a part that was read is not read again"
+    assert (await engine.read_row("message"))["judgement_number"] == 2

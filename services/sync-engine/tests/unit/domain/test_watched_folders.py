@@ -1,11 +1,14 @@
 """Which folders and labels are ours to look at."""
 
+from itertools import combinations, product
+
 import pytest
 
 from mailroom_common.events import Profile
-from mailroom_common.providers.types import Folder, MessageSummary
+from mailroom_common.providers.types import Change, ChangeKind, Folder, LabelChanges, MessageSummary
 from sync_engine.domain.watched_folders import (
     LabelWatch,
+    are_labels_watched,
     choose_primary_label,
     is_own_label,
     watch_folders,
@@ -118,3 +121,32 @@ def test_a_label_that_the_mailbox_does_not_have_is_missing() -> None:
 )
 def test_one_label_stands_for_the_folder(labels: set[str], primary: str) -> None:
     assert choose_primary_label(frozenset(labels)) == primary
+
+
+_LABELS = ("INBOX", "SENT", "SPAM", "DRAFT", "STARRED", "Label_7")
+_LABEL_SETS = [frozenset(chosen) for size in range(7) for chosen in combinations(_LABELS, size)]
+
+
+@pytest.mark.parametrize("names", [(), ("invoices",), ("spam",), ("sentitems", "inbox")])
+def test_no_change_of_labels_that_brings_a_message_to_a_watched_place_is_taken_for_another(
+    names: tuple[str, ...],
+) -> None:
+    ids = {"invoices": "Label_7"}
+    watch = LabelWatch(Profile.INVOICE, names, ids)
+    watched = {labels: are_labels_watched(labels, Profile.INVOICE, names, ids) for labels in _LABEL_SETS}
+    for before, after in product(_LABEL_SETS, repeat=2):
+        was_watched, is_watched = watched[before], watched[after]
+        for told in (after, frozenset[str]()):
+            summary = MessageSummary(message_id="m", labels=told) if told else None
+            change = Change(
+                ChangeKind.PRESENT, "m", summary, label_changes=LabelChanges(after - before, before - after)
+            )
+            assert not (is_watched and watch.is_elsewhere(change))
+            assert not (is_watched and not was_watched) or watch.may_have_arrived(change), (before, after)
+
+
+def test_flags_of_a_message_bring_it_nowhere() -> None:
+    watch = LabelWatch(Profile.INVOICE, (), {})
+    starred = LabelChanges(frozenset({"STARRED", "Label_7"}), frozenset({"UNREAD", "INBOX"}))
+    assert not watch.may_have_arrived(Change(ChangeKind.PRESENT, "m", label_changes=starred))
+    assert watch.may_have_arrived(Change(ChangeKind.PRESENT, "m")), "it may be new"

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 import pytest
+from coverage_pause import pause_coverage
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
@@ -490,7 +491,8 @@ def explore(machine: type[Mailroom], *, max_examples: int) -> None:
 
 @pytest.mark.parametrize("machine", [Mailroom, OneMailbox])
 def test_no_change_is_left_unread_when_nothing_is_left_to_do(machine: type[Mailroom]) -> None:
-    explore(machine, max_examples=250)
+    with pause_coverage():  # the fixed histories below cover the table
+        explore(machine, max_examples=250)
 
 
 @pytest.mark.parametrize(

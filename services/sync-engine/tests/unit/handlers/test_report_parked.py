@@ -5,6 +5,7 @@ from typing import cast
 
 import pytest
 from prometheus_client import REGISTRY
+from structlog.testing import capture_logs
 
 from mailroom_common.errors import Unavailable
 from sync_engine.handlers.report_parked import ParkedReporter
@@ -23,15 +24,17 @@ class Counts:
 
 
 def read_metric(reason: str, kind: str) -> float | None:
-    return REGISTRY.get_sample_value("mailroom_sync_parked", {"reason": reason, "kind": kind})
+    return REGISTRY.get_sample_value("mailroom_sync_engine_parked", {"reason": reason, "kind": kind})
 
 
 async def test_a_reason_is_reported_as_long_as_something_is_parked_for_it() -> None:
     source = Counts()
     reporter = ParkedReporter(cast("ParkedItems", source))
     source.counts = {("crashed", "part"): 3, ("gone", "message"): 1}
-    await reporter.report_parked()
+    with capture_logs() as logs:
+        await reporter.report_parked()
     assert (read_metric("crashed", "part"), read_metric("gone", "message")) == (3, 1)
+    assert [log["counts"] for log in logs] == [{"part_crashed": 3, "message_gone": 1}]
     source.counts = {("crashed", "part"): 2}
     await reporter.report_parked()
     assert (read_metric("crashed", "part"), read_metric("gone", "message")) == (2, None)

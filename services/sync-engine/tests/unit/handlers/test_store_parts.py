@@ -31,7 +31,7 @@ from sync_engine.handlers.message_batches import MessageInterrupted
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.store_parts import StoreParts, park_part
 from sync_engine.handlers.sync_run import SyncRun, build_mailbox
-from sync_engine.ports import ContainerOpener, Uploads
+from sync_engine.ports import ContainerOpener, Messages, Uploads
 
 CALLS_OF_A_RUN = 294  # attachments.get of 20 units, of a quota of 5,880
 PARTS = [
@@ -143,7 +143,11 @@ async def test_parked_parts_that_turn_out_to_be_no_documents_are_kept_when_a_thr
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     collect = CollectMessages(
-        cast("BlobStore", None), cast("Uploads", None), cast("ContainerOpener", None), max_concurrent=1
+        cast("BlobStore", None),
+        cast("Uploads", None),
+        cast("ContainerOpener", None),
+        cast("Messages", None),
+        max_concurrent=1,
     )
     monkeypatch.setattr(collect, "_parts", StoreParts(cast("StorePart", BudgetedStorePart())))
     with pytest.raises(MessageInterrupted) as interrupted:

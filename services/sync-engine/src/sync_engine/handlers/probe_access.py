@@ -1,0 +1,67 @@
+"""Tells whether a read that is refused is that message's trouble or the mailbox's: others are read, once in a run."""
+
+from mailroom_common.errors import AccessDenied, ActionRequired, ItemGone
+from mailroom_common.logs import get_logger
+from mailroom_common.providers.types import Message, PartKind
+from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.ports import Messages
+
+log = get_logger()
+
+# So many are read at most. One may have been protected since: a single refusal must not stop a mailbox.
+_MAX_PROBES = 3
+
+
+class ItemsDenied(ActionRequired):
+    """The provider lists what is in the mailbox, and refuses to have any of it read."""
+
+
+class ProbeAccess:
+    def __init__(self, messages: Messages) -> None:
+        self._messages = messages
+
+    async def require_access(self, run: SyncRun, refused_id: str, *, of_parts: bool = False) -> None:
+        """Returns where other messages can be read, or there is none. `of_parts`: the bytes of a part were refused.
+
+        Raises ItemsDenied where none can be read.
+        """
+        probes = run.access_probes
+        async with probes.lock:
+            if of_parts not in probes.is_denied:
+                probes.is_denied[of_parts] = await self._is_mailbox_denied(run, refused_id, of_parts=of_parts)
+        if probes.is_denied[of_parts]:
+            raise ItemsDenied("the provider lists the messages of this mailbox and refuses each of them")
+
+    async def _is_mailbox_denied(self, run: SyncRun, refused_id: str, *, of_parts: bool) -> bool:
+        readable = await self._messages.list_read_before(run.doc_source_id, limit=_MAX_PROBES + 1)
+        candidates = [key for key in dict.fromkeys((*readable, *run.access_probes.listed_ids)) if key != refused_id]
+        refused = 0
+        for message_id in candidates:
+            is_readable = await self._can_read(run, message_id, of_parts=of_parts)
+            if is_readable:
+                return False
+            refused += is_readable is False
+            if refused == _MAX_PROBES:
+                break
+        if refused:
+            log.warning("mailbox_items_denied", doc_source_id=run.doc_source_id, refused=refused + 1)
+        return refused > 0
+
+    async def _can_read(self, run: SyncRun, message_id: str, *, of_parts: bool) -> bool | None:
+        """None: this message does not tell, as it is gone or has no part."""
+        try:
+            message = await run.provider.fetch_message(run.mailbox, message_id, with_parts=of_parts)
+            return await self._can_open_part(run, message) if of_parts else True
+        except AccessDenied:
+            return False
+        except ItemGone:
+            return None
+
+    async def _can_open_part(self, run: SyncRun, message: Message) -> bool | None:
+        part = next((part for part in message.parts if part.kind is PartKind.FILE), None)
+        if part is None:
+            return None
+        async with run.provider.open_part(run.mailbox, message.summary.message_id, part) as chunks:
+            async for _ in chunks:
+                break  # leaving here abandons the rest
+        return True
