@@ -1,4 +1,4 @@
-"""TNEF, as Outlook wraps attachments in a `winmail.dat`.
+"""TNEF, the form in which some mails have all their attachments in one `winmail.dat`.
 
 A signature and a key, then attributes: level, id, length, bytes, checksum. An attachment begins with its rendering
 data; its MAPI properties lie in an attribute of their own. Checksums are not looked at: some programs write wrong ones.
