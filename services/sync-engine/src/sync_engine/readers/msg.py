@@ -1,4 +1,4 @@
-"""Mails that a mail program of Microsoft's saved (`.msg`): compound files with a folder for each attachment.
+"""Mails that a mail program saved as `.msg`: compound files with a folder for each attachment.
 
 Source: [MS-OXMSG] 2.1 and 2.2; the numbers are those of its properties, in hexadecimal, and of their types.
 """
