@@ -87,4 +87,6 @@ done
 .venv/bin/uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation "$@"
 say "fetching helm and promtool, for the chart's tests"
 .venv/bin/python deploy/helm/tools.py
+say "fetching Kafka, and preparing its start"
+.venv/bin/python -m mailroom_sandbox.site.stack.class_archive
 say "set up"

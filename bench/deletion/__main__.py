@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import quantiles
 from time import monotonic
@@ -31,6 +31,7 @@ from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_sandbox.site.stack.ports import free_port
 from mailroom_sandbox.site.stack.postgres import Postgres
+from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.adapters.repositories import open_repositories
 from sync_engine.handlers.apply_source_states import ApplySourceStates
 
@@ -99,7 +100,8 @@ async def open_bench(folder: Path) -> AsyncIterator[Bench]:
         await postgres.wait_until_ready()
         await apply_migrations(postgres.server_url, only=["sync_engine"])
         async with open_pool(postgres.server_url, application_name="bench") as pool:
-            repositories = open_repositories(pool, Outbox("sync_engine", Codec()), lambda: datetime.now(UTC))
+            claims = PgIngestionStates(pool, app_name="bench", stuck_timeout=timedelta(hours=1))
+            repositories = open_repositories(pool, Outbox("sync_engine", Codec()), lambda: datetime.now(UTC), claims)
             states = ApplySourceStates(repositories.states, repositories.deletions)
             applying = asyncio.create_task(states.apply_changes())
             yield Bench(pool, states)

@@ -28,6 +28,7 @@ from mailroom_common.topics import (
     ATTACHMENTS,
     ATTACHMENTS_BACKFILL,
     DOC_SOURCES,
+    MAIL_EVENTS,
     NOTIFICATIONS,
     SCHEMAS,
     SYNC_REQUESTS_BACKFILL,
@@ -35,7 +36,7 @@ from mailroom_common.topics import (
 )
 
 NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
-TOPICS = (ATTACHMENTS, ATTACHMENTS_BACKFILL, DOC_SOURCES, NOTIFICATIONS, SCHEMAS, SYNC_REQUESTS_BACKFILL)
+TOPICS = (ATTACHMENTS, ATTACHMENTS_BACKFILL, DOC_SOURCES, MAIL_EVENTS, NOTIFICATIONS, SCHEMAS, SYNC_REQUESTS_BACKFILL)
 
 
 def build_source(name: str, *, state: DocSourceState = DocSourceState.ACTIVE, tenant: str = "acme") -> DocSource:

@@ -3,13 +3,14 @@
 import asyncio
 import ssl
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -30,6 +31,7 @@ from mailroom_sandbox.site.stack.kafka_security import (
 from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
 
 PROVIDERS = ("outlook", "gmail")
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 FINAL = {"completed", "needs_review", "skipped", "failed"}
 
 
@@ -87,9 +89,9 @@ class Site:
 
 
 @asynccontextmanager
-async def whole_site(home: Path, *options: str) -> AsyncIterator[Site]:
-    """`options` are those of `mailroom-sandbox up`."""
-    async with site_harness(home, "up", *options, environment={}) as running:
+async def whole_site(home: Path, *options: str, environment: Mapping[str, str] = NO_SETTINGS) -> AsyncIterator[Site]:
+    """`options` are those of `mailroom-sandbox up`, `environment` has settings of its services."""
+    async with site_harness(home, "up", *options, environment=environment) as running:
         trusted = ca.load_or_create_certificates(running.home.tls).client_context()
         control = f"http://127.0.0.1:{read_json(running.home.ports, {})['sandbox_control']}"
         endpoints = running.endpoints

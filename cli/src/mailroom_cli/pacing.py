@@ -30,7 +30,7 @@ class Pacer:
 class Progress:
     """Lines on stderr, so that stdout holds the result alone: often on a terminal, seldom in a log."""
 
-    def __init__(self, total: int, unit: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, total: int | None, unit: str, clock: Callable[[], float] = time.monotonic) -> None:
         self.counts: Counter[str] = Counter()
         self.done = 0
         self._total = total
@@ -49,4 +49,5 @@ class Progress:
         share = f"{100 * self.done // self._total:3} %" if self._total else ""
         elapsed_s = max(0.001, self._clock() - self._started_at)
         counts = ", ".join(f"{count:,} {name}" for name, count in sorted(self.counts.items()))
-        return f"{share} {self.done:,} of {self._total:,} {self._unit} ({self.done / elapsed_s:,.0f}/s): {counts}"
+        of_total = "" if self._total is None else f" of {self._total:,}"
+        return f"{share} {self.done:,}{of_total} {self._unit} ({self.done / elapsed_s:,.0f}/s): {counts}"

@@ -14,6 +14,7 @@ from mailroom_cli.options import AsJSON, DocSources, DryRun, FromOffset, Partiti
 from mailroom_cli.pacing import Pacer, Progress
 from mailroom_cli.record_ranges import RecordSelection, find_ranges
 from mailroom_cli.replay_documents import DocumentSelection, count_documents, replay_documents
+from mailroom_cli.replay_mail_events import MailEventsReplay, ReplayedMailEvents
 from mailroom_cli.replay_mailboxes import MailboxReplay, describe_mailboxes, relist_mailboxes
 from mailroom_cli.replay_positions import ReplayPositions, compute_digest, replay_group
 from mailroom_cli.replay_topics import (
@@ -33,6 +34,7 @@ from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.headers import REPLAY_ID_PATTERN
 from mailroom_common.settings import KafkaSettings, load_settings
+from mailroom_common.topics import MAIL_EVENTS
 
 app = typer.Typer(
     name="replay",
@@ -201,6 +203,54 @@ def replay_documents_command(
         typer.echo(f"{found['matching']} documents match; nothing was done")
     else:
         typer.echo(f"{found['requested']} of {found['matching']} documents are read again ({name})")
+
+
+_MAIL_EVENT_EXAMPLES = """Examples:
+
+  mailroom replay mail-events --since 30d --dry-run
+
+  mailroom replay mail-events --since 2026-11-01 --until 2026-11-08 --doc-source 5d1cbe51-… --rate 200
+"""
+
+
+@app.command("mail-events", epilog=_MAIL_EVENT_EXAMPLES)
+def replay_mail_events(
+    since: Since = None,
+    until: Until = None,
+    everything: Annotated[bool, typer.Option("--all", help="All that sync-engine still has.")] = False,
+    doc_source: Annotated[str | None, typer.Option("--doc-source", help="Only of this doc source.")] = None,
+    rate: Rate = 50,
+    replay_id: ReplayId = None,
+    dry_run: DryRun = False,
+    as_json: AsJSON = False,
+) -> None:
+    """Send the events of observed mailboxes again, with the ids that they had: for whoever lost some.
+
+    Of the key's tenant, by the time at which they were recorded. Calls the API: MAILROOM_API_URL (default
+    MAILROOM_PUBLIC_URL) and MAILROOM_API_KEY, of the role viewer. Writes `mail-events`.
+    """
+    selection = ReplayedMailEvents(doc_source_id=doc_source, since=since, until=until)
+    if selection.is_empty and not everything:
+        raise typer.BadParameter("say which: --since, --until, --doc-source; or --all")
+    name = _check_id(replay_id)
+    settings = load_settings(KafkaSettings)
+
+    async def work() -> int:
+        with open_site_api() as api:
+            replay = MailEventsReplay(settings, api, selection, name, datetime.now(UTC))
+            if dry_run:
+                return await replay.count_events()
+            _announce(name)
+            progress = Progress(None, "events")
+            await replay.send_events(Pacer(rate), progress)
+            return progress.done
+
+    count = options.run(work())
+    if as_json:
+        options.print_json({"replay_id": name, "dry_run": dry_run, "target": MAIL_EVENTS.name, "records": count})
+    else:
+        verb = "would be sent" if dry_run else "were sent"
+        typer.echo(f"{count:,} events {verb} to {MAIL_EVENTS.name} ({name})")
 
 
 def _select(

@@ -30,6 +30,7 @@ _SERVICE_OF_PATH = {
     "/sync-runs": "sync_engine",
     "/sync-states": "sync_engine",
     "/parked-items": "sync_engine",
+    "/mail-events": "sync_engine",
 }
 
 JSON = dict[str, Any]

@@ -45,6 +45,12 @@ def test_time_that_nobody_used_is_not_made_up_for(monkeypatch: pytest.MonkeyPatc
     assert clock.now == pytest.approx(105)
 
 
+def test_progress_of_an_unknown_whole_says_what_is_done() -> None:
+    progress = Progress(None, "events", clock=lambda: 0.0)
+    progress.advance(50)
+    assert progress.describe().strip().startswith("50 events")
+
+
 def test_progress_says_how_much_of_what_is_done() -> None:
     progress = Progress(200, "records", clock=lambda: 0.0)
     progress.counts["sent"] += 30

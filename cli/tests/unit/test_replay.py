@@ -126,6 +126,8 @@ def test_a_wrong_key_and_another_tenants_id_are_told_apart(api: FakeAPI) -> None
     "words",
     [
         ("documents",),
+        ("mail-events",),
+        ("mail-events", "--all", "--replay-id", "two words"),
         ("documents", "--all", "--replay-id", "two words"),
         ("documents", "--status", "lost"),
         ("documents", "--since", "yesterday"),

@@ -130,7 +130,7 @@ COMPONENTS = (
         "sync-engine",
         ("python", "-m", "sync_engine", "api"),
         (sync_engine.settings.MessagesAPISettings,),
-        routes=("/messages", "/sync-runs", "/sync-states", "/parked-items"),
+        routes=("/messages", "/sync-runs", "/sync-states", "/parked-items", "/mail-events"),
     ),
 )
 

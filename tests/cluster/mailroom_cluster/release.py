@@ -28,7 +28,7 @@ COMPONENTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "webhookGateway": ("webhook-gateway", ("/webhooks", "/api/graph")),
     "subscriptionManager": ("subscription-manager", ("/oauth", "/doc-sources")),
     "ingestionApi": ("ingestion-api", ("/documents",)),
-    "syncEngineApi": ("sync-engine-api", ("/messages", "/sync-runs", "/parked-items")),
+    "syncEngineApi": ("sync-engine-api", ("/messages", "/sync-runs", "/sync-states", "/parked-items", "/mail-events")),
     "syncEngineCoalescer": ("sync-engine-coalescer", ()),
     "syncEngineWorker": ("sync-engine-worker", ()),
     "ingestionWorker": ("ingestion-worker", ()),

@@ -77,3 +77,23 @@ async def test_observed_mailbox_gives_summaries_and_nothing_else(
     scope = "relist" if provider == "gmail" else "inbox"
     changes, _ = await whole_round(client, mailbox, scope)
     assert message_id in {change.message_id for change in changes}
+
+
+async def test_ids_are_translated_to_those_of_other_programs_which_change_with_a_move(
+    sandbox: RunningProviders, providers: Providers, connect: Connect
+) -> None:
+    mailbox = await connect("outlook", "ids@example.org", str(uuid.uuid4()))
+    reader = providers.mail["outlook"]
+    message_id, unmoved = [(await sandbox.control.deliver_mail(mail(), mailbox.address))[0] for _ in range(2)]
+    first = await reader.translate_ids(mailbox, [message_id, unmoved, "unknown"])
+    assert first.keys() == {message_id, unmoved}
+    assert set(first.values()).isdisjoint(first)
+    await sandbox.control.move_message(mailbox.address, message_id, "archive")
+    later = await reader.translate_ids(mailbox, [message_id, unmoved])
+    assert later[unmoved] == first[unmoved]
+    assert later[message_id] != first[message_id]
+
+
+async def test_at_gmail_a_message_has_one_id(providers: Providers, connect: Connect) -> None:
+    mailbox = await connect("gmail", "ids@example.org", str(uuid.uuid4()))
+    assert await providers.mail["gmail"].translate_ids(mailbox, ["a"]) == {"a": "a"}

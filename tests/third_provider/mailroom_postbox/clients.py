@@ -1,6 +1,6 @@
 """The provider's clients: `MailReader` and `Consent`. Where a real one would make a call, these ask the server."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from urllib.parse import urlencode
@@ -69,6 +69,9 @@ class PostboxMail:
         is_observed = mailbox.profile is Profile.OBSERVATION
         parts = () if with_parts is False or is_observed else tuple(_build_parts(mail))
         return Message(summary_of(mail), parts, "" if with_body and not is_observed else None)
+
+    async def translate_ids(self, _mailbox: Mailbox, message_ids: Sequence[str]) -> Mapping[str, str]:
+        return {message_id: message_id for message_id in message_ids}
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:

@@ -12,6 +12,7 @@ MailroomError
 ├── ActionRequired             the mailbox connection stops until somebody acts at the provider
 │   ├── TokenRefused        the grant is dead: consent again
 │   ├── AccessDenied        the scope, the policy or the administrator says no
+│   │   └── PermissionMissing   to what the call was for, whichever folder or item it was made for
 │   └── MailboxGone         the account has no mailbox any more
 ├── CursorRefused           the provider no longer knows this position: sync from nothing
 ├── PageTokenRefused        a listing cannot go on from its page token: begin it again from its cursor
@@ -76,6 +77,10 @@ class TokenRefused(ActionRequired):
 
 
 class AccessDenied(ActionRequired):
+    pass
+
+
+class PermissionMissing(AccessDenied):
     pass
 
 

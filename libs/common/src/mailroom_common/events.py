@@ -231,6 +231,13 @@ class ResultStatus(StrEnum):
     FAILED = "failed"  # given up after all attempts
 
 
+UNREAD_REASONS = frozenset(
+    {"encrypted", "unreadable", "no_text_layer", "image_needs_ocr", "no_reader_yet", "archive_refused", "reader_limit"}
+    | {"reader_crashed", "blob_missing", "blob_mismatch", "internal_error"}
+)
+"""Reasons of `needs_review` that say nothing of a document's content: it was not read, or no copy of it was kept."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestionResult(Event):
     """The outcome of one attachment. `extraction` and each of `trades` are JSON texts; `confidence` is 0 to 1."""

@@ -157,6 +157,7 @@ def list_operator_rules(prefix: str, principal: str) -> list[AccessRule]:
         *(name.removesuffix(_DEAD_LETTERS) for name in dead_letters),  # what is retried
         SYNC_REQUESTS_BACKFILL.name,
         ATTACHMENTS_BACKFILL.name,
+        MAIL_EVENTS.name,
         SCHEMAS.name,
     }
     return [

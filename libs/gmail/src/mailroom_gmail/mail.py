@@ -4,7 +4,7 @@ Every run is the history, of all types and without a label filter: which labels 
 runs a re-list where the history does not reach back. Source: providers/gmail.md 4, 7, 8 and 10.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from urllib.parse import quote
@@ -48,6 +48,8 @@ from mailroom_gmail.mapping import (
 from mailroom_gmail.settings import ME, TRAITS
 
 RELIST_DONE = "done"
+# Of an observed mailbox: from the page of this token on, all is older than what is listed for.
+_OLD_PAGE_PREFIX = "old:"
 SLOTS_PER_MAILBOX = 8  # the limit is unpublished; reports say 10 to 50
 _HISTORY_PAGE = "500"
 _RELIST_PAGE = "100"  # each id costs a fetch of 20 units: a page stays within half a minute's quota
@@ -102,11 +104,14 @@ class GmailMail:
         return ChangePage(changes, position=_read_history_id(page))
 
     async def _list_messages_since(self, mailbox: Mailbox, page_token: str | None, start_at: datetime) -> ChangePage:
-        """Ids of what came since `start_at`, newest first; the history beside it tells what is removed meanwhile."""
+        """Ids of what came since `start_at`, newest first; the history beside it tells what is removed meanwhile.
+
+        An observed mailbox is listed to its end: of what is older the id alone, at no further call.
+        """
         is_observed = mailbox.profile is Profile.OBSERVATION
-        query = {"maxResults": _RELIST_PAGE, "includeSpamTrash": str(is_observed).lower()} | _build_page_query(
-            page_token
-        )
+        is_old = page_token is not None and page_token.startswith(_OLD_PAGE_PREFIX)
+        query = {"maxResults": _RELIST_PAGE, "includeSpamTrash": str(is_observed).lower()}
+        query |= _build_page_query((page_token or "").removeprefix(_OLD_PAGE_PREFIX))
         if not is_observed:
             # In epoch seconds; a date would be read in Pacific time. One second earlier, since `after` may exclude.
             query |= {"q": f"after:{int(start_at.timestamp()) - 1}"}
@@ -115,11 +120,13 @@ class GmailMail:
             mailbox, call, map_refusal=build_list_mapper(is_page=page_token is not None, is_history=False)
         )
         ids = list_ids(page.get("messages") or ())
-        changes = tuple(Change(ChangeKind.PRESENT, message_id) for message_id in ids)
+        received_before = start_at if is_old else None
+        changes = tuple(Change(ChangeKind.PRESENT, one, received_before=received_before) for one in ids)
         token = page.get("nextPageToken")
-        is_last = not isinstance(token, str) or not token
-        if is_last or (is_observed and await self._reaches_back_before(mailbox, ids, start_at)):
+        if not isinstance(token, str) or not token:
             return ChangePage(changes, position=RELIST_DONE)
+        if is_old or (is_observed and await self._reaches_back_before(mailbox, ids, start_at)):
+            token = _OLD_PAGE_PREFIX + token
         return ChangePage(changes, page_token=token)
 
     async def _reaches_back_before(self, mailbox: Mailbox, ids: list[str], start_at: datetime) -> bool:
@@ -185,6 +192,10 @@ class GmailMail:
             texts.append(decode_text(part, handle or b""))
             characters += len(texts[-1])
         return "\n".join(texts)[:MAX_HTML_CHARACTERS]
+
+    async def translate_ids(self, _mailbox: Mailbox, message_ids: Sequence[str]) -> Mapping[str, str]:
+        """A message has one id at Gmail, for everybody."""
+        return {message_id: message_id for message_id in message_ids}
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:

@@ -109,7 +109,9 @@ async def test_relist_asks_in_epoch_seconds_and_ends_done(google: GmailMail, wir
     assert query["includeSpamTrash"] == "false"
 
 
-async def test_observed_mailbox_is_relisted_without_q_until_older(google: GmailMail, wire: Any, gmail: Mailbox) -> None:
+async def test_observed_mailbox_is_relisted_without_q_and_of_what_is_older_by_ids_alone(
+    google: GmailMail, wire: Any, gmail: Mailbox
+) -> None:
     def at(moment: datetime) -> httpx.Response:
         return ok({"id": "x", "internalDate": str(int(moment.timestamp() * 1000))})
 
@@ -120,14 +122,26 @@ async def test_observed_mailbox_is_relisted_without_q_until_older(google: GmailM
         at(datetime(2026, 11, 2, tzinfo=UTC)),
         ok({"messages": [{"id": "c"}, {"id": "d"}], "nextPageToken": "p3"}),
         at(datetime(2026, 10, 1, tzinfo=UTC)),
+        ok({"messages": [{"id": "e"}], "nextPageToken": "p4"}),
+        ok({"messages": [{"id": "f"}]}),
     )
     first = await relist(google, observed)
     assert first.page_token == "p2"
-    last = await relist(google, observed, first.page_token)
-    assert (last.position, len(last.changes)) == ("done", 2)
+    second = await relist(google, observed, first.page_token)
+    third = await relist(google, observed, second.page_token)
+    last = await relist(google, observed, third.page_token)
+    assert [change.received_before for page in (first, second) for change in page.changes] == [None] * 4
+    assert [change.received_before for page in (third, last) for change in page.changes] == [START_AT] * 2
+    assert (last.page_token, last.position) == (None, "done")
+    assert [request.url.params.get("pageToken") for request in wire.requests][3::2] == ["p2", "p3"]
+    assert wire.requests[-1].url.params["pageToken"] == "p4"
     assert all("q" not in request.url.params for request in wire.requests)
     assert wire.requests[0].url.params["includeSpamTrash"] == "true"
-    assert [request.url.path.rsplit("/", 1)[-1] for request in wire.requests] == ["messages", "b", "a", "messages", "d"]
+    assert [request.url.path.rsplit("/", 1)[-1] for request in wire.requests] == [
+        *("messages", "b", "a"),
+        *("messages", "d"),
+        *("messages", "messages"),
+    ]
 
 
 def b64(content: bytes) -> str:

@@ -1,7 +1,10 @@
 import encodings
+import json
 from typing import Any
 
 import pytest
+from fault_samples import FAULT_SAMPLES
+from odd_json_values import ODD_JSON_VALUES
 
 from mailroom_common.providers.types import OMITTED_PARTS, LabelChanges, PartKind
 from mailroom_common.providers.untrusted_text import MAX_PARTS
@@ -56,21 +59,7 @@ def test_a_charset_in_extended_notation_is_read() -> None:
 
 
 LONG = "a" * 100_000
-ODD_VALUES: tuple[object, ...] = (
-    None,
-    True,
-    7,
-    1.5,
-    "",
-    "x",
-    "9" * 5000,
-    "\ud83d\x00",
-    [],
-    [None],
-    [7, {}],
-    {},
-    {"parts": 7},
-)
+ODD_VALUES = (*ODD_JSON_VALUES, {"parts": 7})
 
 
 def header(name: str, value: str) -> dict[str, str]:
@@ -145,6 +134,11 @@ def test_a_file_declared_as_a_container_is_a_part() -> None:
     (part,) = build_parts(payload)
     assert (part.part_path, part.filename, part.handle) == ("1", "r.pdf", "ANG")
     assert build_summary({"id": "a", "payload": payload}).has_attachments
+
+
+def test_a_pdf_that_is_declared_a_container_is_a_part_of_the_sample() -> None:
+    sample = json.loads((FAULT_SAMPLES / "wrongly-declared-attachment" / "gmail-message.json").read_bytes())
+    assert [(part.filename, part.handle) for part in build_parts(sample["payload"])] == [("r.pdf", "ANGjdJ8")]
 
 
 def test_bytes_that_cannot_be_decoded_are_their_parts_trouble_alone() -> None:

@@ -17,6 +17,7 @@ from mailroom_common.errors import (
     MailboxGone,
     MailroomError,
     PageTokenRefused,
+    PermissionMissing,
     ProviderUnavailable,
     Rejected,
     Throttled,
@@ -91,6 +92,17 @@ def build_delta_mapper(link: str, *, is_page: bool) -> RefusalMapper:
         return map_refusal(mailbox, refusal)
 
     return map_list_refusal
+
+
+def map_translation_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:
+    """What is refused here concerns all messages at once, and none of them."""
+    error = map_refusal(mailbox, refusal)
+    if isinstance(error, AccessDenied):
+        return PermissionMissing(
+            f"{error}: translating message ids needs the permission User.Read (application access: User.Read.All); "
+            "grant it, or set MAILROOM_STATE_ID_FORM=immutable if the outside job asks Graph for immutable ids too"
+        )
+    return ProviderUnavailable(str(error)) if isinstance(error, Rejected) else error
 
 
 def map_subscription_refusal(mailbox: Mailbox, refusal: Refusal) -> MailroomError:

@@ -155,7 +155,7 @@ def _build_part(attachment: Payload, position: int) -> Part:
     return Part(
         # Without an id there is no way to its bytes; it is shown all the same.
         part_path=attachment_id or f"{position} (without an id)",
-        kind=kind if attachment_id else PartKind.UNREADABLE,
+        kind=kind if attachment_id else PartKind.UNAVAILABLE,
         filename=read_filename(attachment.get("name")),
         content_type=read_text(attachment.get("contentType")),
         size_bytes=read_size(attachment.get("size")),
@@ -202,6 +202,12 @@ def read_items(page: Payload) -> Iterable[Payload]:
     if not isinstance(value, list):
         raise ProviderUnavailable("Graph answered a list without a list in it")
     return [item for item in value if isinstance(item, dict)]
+
+
+def read_translated_ids(answer: Payload) -> dict[str, str]:
+    """By the id that was asked for; one that has errorDetails instead is left out."""
+    ids = ((read_id(item.get("sourceId")), read_id(item.get("targetId"))) for item in read_items(answer))
+    return {source: target for source, target in ids if source is not None and target is not None}
 
 
 def read_required(item: Payload, name: str) -> str:

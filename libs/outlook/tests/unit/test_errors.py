@@ -9,6 +9,7 @@ from mailroom_common.errors import (
     MailboxGone,
     MailroomError,
     PageTokenRefused,
+    PermissionMissing,
     ProviderUnavailable,
     Rejected,
     Throttled,
@@ -16,7 +17,7 @@ from mailroom_common.errors import (
 )
 from mailroom_common.providers.calls import ProviderCall, Refusal
 from mailroom_common.providers.types import Mailbox
-from mailroom_outlook.errors import build_delta_mapper, map_refusal, map_subscription_refusal
+from mailroom_outlook.errors import build_delta_mapper, map_refusal, map_subscription_refusal, map_translation_refusal
 
 
 def refusal(status: int, code: str = "", message: str = "", *, method: str = "GET", **more: object) -> Refusal:
@@ -128,6 +129,19 @@ def test_handshake_that_failed_may_succeed_later(outlook: Mailbox, code: str) ->
 def test_subscription_that_is_gone_is_no_mailbox_that_is_gone(outlook: Mailbox) -> None:
     gone = map_subscription_refusal(outlook, refusal(404, "ResourceNotFound", method="PATCH"))
     assert isinstance(gone, ItemGone)
+
+
+def test_a_translation_without_its_permission_names_the_permission_and_the_setting(outlook: Mailbox) -> None:
+    denied = map_translation_refusal(outlook, refusal(403, "ErrorAccessDenied", method="POST"))
+    assert isinstance(denied, PermissionMissing)
+    assert "User.Read" in str(denied)
+    assert "MAILROOM_STATE_ID_FORM" in str(denied)
+
+
+@pytest.mark.parametrize(("status", "code"), [(400, "BadRequest"), (404, "ErrorItemNotFound")])
+def test_a_refused_translation_is_no_fault_of_one_message(outlook: Mailbox, status: int, code: str) -> None:
+    error = map_translation_refusal(outlook, refusal(status, code, method="POST"))
+    assert isinstance(error, ProviderUnavailable)
 
 
 @pytest.mark.parametrize("body", [b"<html>gateway</html>", b"", b"null", b"[]", b'{"error": "text"}', b'{"error": []}'])

@@ -1,10 +1,18 @@
 from typing import Any
 
 import pytest
+from odd_json_values import ODD_JSON_VALUES
 
 from mailroom_common.providers.types import OMITTED_PARTS, MessageSummary, PartKind
 from mailroom_common.providers.untrusted_text import MAX_PARTS
-from mailroom_outlook.mapping import build_changes, build_listed_summaries, build_parts, build_summary, read_html
+from mailroom_outlook.mapping import (
+    build_changes,
+    build_listed_summaries,
+    build_parts,
+    build_summary,
+    read_html,
+    read_translated_ids,
+)
 
 LONG = "a" * 100_000
 MESSAGE: dict[str, Any] = {
@@ -35,21 +43,7 @@ ATTACHMENT: dict[str, Any] = {
     "isInline": False,
     "contentId": LONG,
 }
-ODD_VALUES: tuple[object, ...] = (
-    None,
-    True,
-    7,
-    1.5,
-    "",
-    "x",
-    "9" * 5000,
-    "\ud83d\x00",
-    [],
-    [None],
-    [7, {}],
-    {},
-    {"emailAddress": 7},
-)
+ODD_VALUES = (*ODD_JSON_VALUES, {"emailAddress": 7})
 
 
 def list_texts(summary: MessageSummary) -> list[str]:
@@ -107,7 +101,7 @@ def test_an_attachment_in_an_odd_form_is_shown_beside_the_others(member: str, va
     odd, other = build_parts([ATTACHMENT | {member: value}, ATTACHMENT | {"id": "other"}])
     assert other.part_path == "other"
     assert odd.part_path
-    assert (odd.kind is PartKind.UNREADABLE) == (odd.handle is None)
+    assert (odd.kind is PartKind.UNAVAILABLE) == (odd.handle is None)
 
 
 def test_an_attachment_that_two_pages_show_is_one_part() -> None:
@@ -126,3 +120,14 @@ def test_of_a_mail_with_very_many_parts_the_first_are_kept_and_one_stands_for_th
 def test_what_has_no_id_hides_nothing_else(item: dict[str, Any]) -> None:
     assert [change.message_id for change in build_changes([item, MESSAGE])] == ["AAMk1="]
     assert [summary.message_id for summary in build_listed_summaries([item, MESSAGE])] == ["AAMk1="]
+
+
+def test_ids_that_are_not_translated_are_left_out() -> None:
+    answer = {
+        "value": [
+            {"sourceId": "immutable-1", "targetId": "default-1"},
+            {"sourceId": "immutable-2", "errorDetails": {"code": "ErrorItemNotFound"}},
+            {"sourceId": "immutable-3", "targetId": None},
+        ]
+    }
+    assert read_translated_ids(answer) == {"immutable-1": "default-1"}

@@ -195,7 +195,7 @@ class MessageDelayed(ItemFault):
     is_listed: bool = Field(default=True, description="With `later`: lists, deltas and history show it all the same.")
 
 
-class AccessDenied(ItemFault):
+class AccessDeniedFault(ItemFault):
     """Reads of messages and of their parts answer 403, while lists, deltas and history go on answering."""
 
     name: ClassVar[str] = "access_denied"
@@ -235,7 +235,7 @@ FAULTS: dict[str, type[Fault]] = {
         UnavailableFault,
         ItemFails,
         MessageDelayed,
-        AccessDenied,
+        AccessDeniedFault,
         OddBytes,
         NestedMail,
         GmailQuota,

@@ -9,7 +9,7 @@ from typing import Literal
 import orjson
 
 from mailroom_sandbox.provider_doubles.fault_switchboard import Faults
-from mailroom_sandbox.provider_doubles.faults import AccessDenied, ItemFails, MessageDelayed, OddBytes
+from mailroom_sandbox.provider_doubles.faults import AccessDeniedFault, ItemFails, MessageDelayed, OddBytes
 from mailroom_sandbox.provider_doubles.wire import Call, Refused, Reply, to_ms
 
 _ODD_BYTES = {"lone_surrogate": rb"\ud83d", "bad_utf8": b"\xe4\xff", "control": b"\x01"}
@@ -58,7 +58,7 @@ class ItemFaults:
         """For each call that names the message."""
         if self._is_delayed(mailbox, message):
             raise self._refusals.not_found()
-        if self._faults.use_fault_once(AccessDenied, mailbox, lambda fault: fault.concerns(self._names(message))):
+        if self._faults.use_fault_once(AccessDeniedFault, mailbox, lambda fault: fault.concerns(self._names(message))):
             raise self._refusals.access_denied()
         self._fail_if(mailbox, lambda fault: "message" in fault.where and fault.concerns(self._names(message)))
 

@@ -22,7 +22,10 @@ WEBHOOK_GATEWAY = Service("webhook_gateway", "webhook_gateway", routes=("/webhoo
 SUBSCRIPTION_MANAGER = Service("subscription_manager", "subscription_manager", routes=("/oauth", "/doc-sources"))
 INGESTION_API = Service("ingestion_api", "ingestion", "api", routes=("/documents",))
 SYNC_ENGINE_API = Service(
-    "sync_engine_api", "sync_engine", "api", routes=("/messages", "/sync-runs", "/sync-states", "/parked-items")
+    "sync_engine_api",
+    "sync_engine",
+    "api",
+    routes=("/messages", "/sync-runs", "/sync-states", "/parked-items", "/mail-events"),
 )
 
 SERVICES = (

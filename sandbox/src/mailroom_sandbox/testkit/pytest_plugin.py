@@ -21,6 +21,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from mailroom_sandbox.site.stack import jars
+from mailroom_sandbox.site.stack.class_archive import provide_class_archive
 from mailroom_sandbox.site.stack.home import find_home
 from mailroom_sandbox.site.stack.kafka import QUICK_CLEANING, Kafka
 from mailroom_sandbox.site.stack.ports import free_port
@@ -71,10 +72,12 @@ def kafka_bootstrap(_stack_folder: Path) -> Iterator[str]:
         with kafka_container(_stack_folder / "kafka") as bootstrap:
             yield bootstrap
         return
+    jar_folder = _run_to_end(jars.provide_jars(find_home().jars))
+    _run_to_end(provide_class_archive(jar_folder))
     port = free_port()
     kafka = Kafka(
         _stack_folder / "kafka",
-        _run_to_end(jars.provide_jars(find_home().jars)),
+        jar_folder,
         port=port,
         controller_port=free_port(avoid=[port]),
         log=_stack_folder / "kafka.log",

@@ -15,6 +15,7 @@ import psutil
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.stack import child, jars
 from mailroom_sandbox.site.stack.child import Child
+from mailroom_sandbox.site.stack.class_archive import provide_class_archive
 from mailroom_sandbox.site.stack.home import Home, find_checkout, find_home, read_json
 
 READY_S = 240
@@ -93,3 +94,4 @@ async def _copy_jars(site: Home) -> None:
     if not site.jars.exists():
         site.jars.parent.mkdir(parents=True, exist_ok=True)
         shutil.copytree(await jars.provide_jars(find_home().jars), site.jars)
+        shutil.copy2(await provide_class_archive(find_home().jars), site.kafka)

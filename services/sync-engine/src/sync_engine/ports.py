@@ -9,12 +9,13 @@ from typing import Protocol
 
 from mailroom_common.events import ConnectionKind, DocSource, IngestionResult, SyncReason
 from mailroom_common.providers.ports import ChangeListing
-from mailroom_common.providers.types import Folder
+from mailroom_common.providers.types import Folder, MessageSummary
 from mailroom_common.topics import Topic
 from sync_engine.domain.coalescing import CoalescingWindow, PendingRequest
 from sync_engine.domain.contained_part import ContainedPart
 from sync_engine.domain.content import ContainerKind
 from sync_engine.domain.cursor import Cursor
+from sync_engine.domain.ingestion_state import ClaimOutcome
 from sync_engine.domain.message_records import (
     CommittedPage,
     DueMessage,
@@ -177,6 +178,25 @@ class ParkedItems(Protocol):
         ...
 
 
+class IngestionStates(Protocol):
+    """Our claims on messages in the table shared with an outside job (docs/backstop-contract.md).
+
+    A state id is how that table names a message.
+    """
+
+    async def find_state_ids(self, doc_source_id: str, message_ids: Collection[str]) -> Mapping[str, str]:
+        """Of those of them that have one, by message id: it stays, also where the provider would name another now."""
+        ...
+
+    async def claim_message(self, source: DocSource, summary: MessageSummary, state_id: str) -> ClaimOutcome:
+        """Committed at once. What is ours already is claimed again, and what nobody holds any more is taken over."""
+        ...
+
+    async def renew_claims(self) -> int:
+        """So that nobody takes over what waits for results; returns of how many messages."""
+        ...
+
+
 class Uploads(Protocol):
     async def record_upload_start(self, doc_source_id: str, attachment_id: str, blob_key: str) -> None:
         """Committed before the first byte is written, so that the sweeper can find what no page ever named.
@@ -239,6 +259,7 @@ class Repositories:
     uploads: Uploads
     runs: SyncRuns
     pages: Pages
+    ingestion_states: IngestionStates
 
 
 # Sync requests and what comes of them.

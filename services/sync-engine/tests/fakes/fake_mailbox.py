@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.errors import ItemGone, MailroomError, NotCalled, ProviderUnavailable
+from mailroom_common.events import Profile
 from mailroom_common.providers.ports import ProviderTraits
 from mailroom_common.providers.types import (
     Change,
@@ -92,6 +93,7 @@ class FakeMailbox(ABC):
         self.meanwhile: dict[str, Callable[[str], Awaitable[None]]] = {}  # by call name: awaited with what is asked for
         self.item_errors: dict[str, Exception] = {}  # by message id: raised by every fetch
         self.part_errors: dict[str, Exception] = {}  # by file name: raised each time the part is opened
+        self.foreign_id_prefix = ""  # of the ids by which other programs know the mails
         self.cut_off_files: set[str] = set()  # names: their bytes end in the middle, as a connection that breaks
         self._units_per_minute = 0
         self._costs: Mapping[str, int] = {}
@@ -161,6 +163,10 @@ class FakeMailbox(ABC):
         lists_parts = bool(mail.summary.has_attachments) if with_parts is None else with_parts
         parts = mail.list_parts() if lists_parts else ()
         return Message(mail.summary, parts, mail.html if with_body else None)
+
+    async def translate_ids(self, mailbox: Mailbox, message_ids: Sequence[str]) -> Mapping[str, str]:
+        await self._called("translate")
+        return {message_id: f"{self.foreign_id_prefix}{message_id}" for message_id in message_ids}
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:
@@ -257,6 +263,12 @@ class FakeOutlook(FakeMailbox):
     def delete(self, message_id: str) -> None:
         folder = self.mails.pop(message_id).summary.folder_id or ""
         self._log.append(_Logged(folder, Change(ChangeKind.REMOVED, message_id)))
+
+    def put_back(self, mail: StoredMail) -> None:
+        """A mail that was deleted, as it was."""
+        self.mails[mail.summary.message_id] = mail
+        change = Change(ChangeKind.PRESENT, mail.summary.message_id, mail.summary)
+        self._log.append(_Logged(mail.summary.folder_id or "", change))
 
     async def list_folders(self, mailbox: Mailbox) -> Sequence[Folder]:
         await self._called("folders")
@@ -382,7 +394,7 @@ class FakeGmail(FakeMailbox):
         self, mailbox: Mailbox, scope: str, start_at: datetime, *, position: str | None, page_token: str | None
     ) -> ChangePage:
         if scope == "relist":
-            return await self._relist(page_token, start_at)
+            return await self._relist(page_token, start_at, is_observed=mailbox.profile is Profile.OBSERVATION)
         if position is None:
             await self._called("profile")
             return ChangePage((), position=str(len(self._history)), needs_relist=True)
@@ -391,20 +403,42 @@ class FakeGmail(FakeMailbox):
         page = self._history[start : start + self.page_size]
         end = start + len(page)
         if end < len(self._history):
-            return ChangePage(tuple(page), page_token=str(end))
-        return ChangePage(tuple(page), position=str(end))
+            return ChangePage(_fold_history(page), page_token=str(end))
+        return ChangePage(_fold_history(page), position=str(end))
 
-    async def _relist(self, page_token: str | None, start_at: datetime) -> ChangePage:
+    async def _relist(self, page_token: str | None, start_at: datetime, *, is_observed: bool) -> ChangePage:
         await self._called("relist")
         ids = [
-            message_id
-            for message_id, mail in reversed(self.mails.items())
-            if mail.summary.received_at is not None and mail.summary.received_at >= start_at
+            message_id for message_id in reversed(self.mails) if is_observed or not self._is_old(message_id, start_at)
         ]
         start = int(page_token or 0)
-        page = tuple(Change(ChangeKind.PRESENT, message_id) for message_id in ids[start : start + self.page_size])
+        page = tuple(
+            Change(
+                ChangeKind.PRESENT,
+                message_id,
+                received_before=start_at if self._is_old(message_id, start_at) else None,
+            )
+            for message_id in ids[start : start + self.page_size]
+        )
         end = start + self.page_size
         return ChangePage(page, page_token=str(end)) if end < len(ids) else ChangePage(page, position="done")
 
+    def _is_old(self, message_id: str, start_at: datetime) -> bool:
+        received_at = self.mails[message_id].summary.received_at
+        return received_at is None or received_at < start_at
+
     async def list_modified(self, mailbox: Mailbox, since: datetime) -> SummaryPage:
         raise AssertionError("Gmail has no hint list")
+
+
+def _fold_history(changes: Sequence[Change]) -> tuple[Change, ...]:
+    """The last change of each message, with the labels of all: as Gmail's client folds a page."""
+    folded: dict[str, Change] = {}
+    for change in changes:
+        before = folded.pop(change.message_id, None)
+        labels = change.label_changes
+        if before is not None and labels is not None:
+            earlier = before.label_changes
+            labels = earlier and LabelChanges(earlier.added | labels.added, earlier.removed | labels.removed)
+        folded[change.message_id] = replace(change, label_changes=labels)
+    return tuple(folded.values())

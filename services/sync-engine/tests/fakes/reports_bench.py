@@ -21,6 +21,7 @@ from mailroom_common.kafka.record import IncomingRecord
 from mailroom_common.outbox import Outbox
 from mailroom_common.topics import CONNECTION_EVENTS, INGESTION_RESULTS
 from sync_engine.adapters.connection_events import PgConnectionEvents
+from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.source_deletions import PgSourceDeletions
 from sync_engine.adapters.sync_states import PgSyncStates
@@ -38,9 +39,10 @@ class Bench:
     def __post_init__(self) -> None:
         outbox = Outbox("sync_engine", self.codec)
         self.states = PgSyncStates(self.pool, lambda: self.now)
-        self.deletions = PgSourceDeletions(self.pool, outbox, lambda: self.now)
+        ingestion_states = PgIngestionStates(self.pool, app_name="notes", stuck_timeout=timedelta(hours=1))
+        self.deletions = PgSourceDeletions(self.pool, outbox, lambda: self.now, ingestion_states)
         self.connections = PgConnectionEvents(self.pool, outbox, lambda: self.now)
-        self.recorder = RecordResults(PgMessages(self.pool))
+        self.recorder = RecordResults(PgMessages(self.pool, ingestion_states))
 
     def pass_by(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)

@@ -10,6 +10,7 @@ from uuid import uuid4
 import asyncpg
 from fake_containers import FakeContainers
 from fake_mailbox import NOON, FakeClock, FakeGmail, FakeMailbox, FakeOutlook
+from outside_job import APP_NAME, STUCK_TIMEOUT
 
 from mailroom_common.blobs.folder import open_folder
 from mailroom_common.blobs.store import BlobStore
@@ -31,7 +32,9 @@ from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, CONNECTION_EVENTS, MAIL_EVENTS, Topic
+from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.adapters.repositories import open_repositories
+from sync_engine.domain.ingestion_state import StateIdForm
 from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome
 from sync_engine.domain.run_planning import SyncTimings
 from sync_engine.handlers.run_sync import RunSync
@@ -73,6 +76,7 @@ class Engine:
     pool: asyncpg.Pool
     outbox: Outbox
     codec: Codec
+    ingestion_states: PgIngestionStates
     repositories: Repositories
     blobs: BlobStore
     blob_folder: Path
@@ -83,7 +87,7 @@ class Engine:
     timings: SyncTimings = field(default_factory=SyncTimings)
     provider: MailReader | None = None  # instead of the fake mailbox
 
-    def sync_engine(self, *, is_configured: bool = True) -> RunSync:
+    def sync_engine(self, *, is_configured: bool = True, state_id_form: StateIdForm = StateIdForm.DEFAULT) -> RunSync:
         provider = self.provider or self.mailbox
         providers: dict[str, MailReader] = {self.source.provider: provider} if is_configured else {}
         return RunSync(
@@ -93,6 +97,7 @@ class Engine:
             containers=self.containers,
             clock=self.clock,
             timings=self.timings,
+            state_id_form=state_id_form,
         )
 
     @property
@@ -176,11 +181,13 @@ async def open_engine(
         open_pool(database_url, application_name="tests", max_size=4) as pool,
         open_folder(str(blob_folder)) as blobs,
     ):
+        states = PgIngestionStates(pool, app_name=APP_NAME, stuck_timeout=STUCK_TIMEOUT)
         yield Engine(
             pool=pool,
             outbox=outbox,
             codec=codec,
-            repositories=open_repositories(pool, outbox, clock),
+            ingestion_states=states,
+            repositories=open_repositories(pool, outbox, clock, states),
             blobs=blobs,
             blob_folder=blob_folder,
             mailbox=mailbox or default,

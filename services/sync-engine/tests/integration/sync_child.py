@@ -46,7 +46,7 @@ class Countdown:
 
 class DyingPages(PgPages):
     def __init__(self, engine: Engine, countdown: Countdown) -> None:
-        super().__init__(engine.pool, DyingOutbox(engine, countdown))
+        super().__init__(engine.pool, DyingOutbox(engine, countdown), engine.ingestion_states)
         self._countdown = countdown
 
     async def commit_page(self, source: DocSource, update: PageUpdate, now: datetime) -> CommittedPage:

@@ -1,24 +1,19 @@
 """The table shared with an outside job, and the statements of docs/backstop-contract.md run by two claimants."""
 
 import asyncio
-import re
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import timedelta
 from uuid import uuid4
 
 import asyncpg
 import pytest
+from outside_job import APP_NAME, STUCK_TIMEOUT, OutsideJob, age_claim, read_state
 
 from mailroom_common.migrations import apply_migrations, bundled_migrations
 from mailroom_common.postgres import open_pool
 
 pytestmark = pytest.mark.stack
 
-APP = "pad_contract_notes"
-STUCK = timedelta(hours=1)
-_PAGE = (Path(__file__).parents[4] / "docs/backstop-contract.md").read_text()
-STATEMENTS = dict(re.findall(r"```sql\n-- (\w+)\n(.*?)```", _PAGE, re.DOTALL))
 # By the contract's own table: type, whether it may be null, default.
 CONTRACT = {
     "id": ("bigint", False, "nextval('bo_airflow.email_ingestion_state_id_seq'::regclass)"),
@@ -56,25 +51,6 @@ async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
     await apply_migrations(postgres_url, only=["sync_engine"])
     async with open_pool(postgres_url, application_name="tests") as pool:
         yield pool
-
-
-async def _claim(pool: asyncpg.Pool, message_id: str, worker: str) -> bool:
-    row = await pool.fetchval(
-        STATEMENTS["claim"],
-        APP,
-        message_id,
-        "notes@acme.example",
-        "broker@bank.example",
-        datetime.now(UTC),
-        "Contract note",
-        worker,
-        STUCK,
-    )
-    return row is not None
-
-
-async def _run(pool: asyncpg.Pool, name: str, message_id: str, *values: object) -> bool:
-    return await pool.fetchval(STATEMENTS[name], APP, message_id, *values) is not None
 
 
 async def _read_table(pool: asyncpg.Pool) -> dict[str, tuple[str, bool, str | None]]:
@@ -126,7 +102,7 @@ async def test_rows_of_the_table_that_we_made_first_are_kept(pool: asyncpg.Pool)
     )
     await pool.execute(_read_migration(7))
     assert await _read_table(pool) == CONTRACT
-    assert await _claim(pool, "new", "mailroom"), "its id is none of those that were given"
+    assert await OutsideJob(pool).claim("new"), "its id is none of those that were given"
     ids = await pool.fetch("select id from bo_airflow.email_ingestion_state order by id")
     assert [row["id"] for row in ids] == [1, 2, 3, 4]
 
@@ -142,79 +118,69 @@ async def _migrate_table(pool: asyncpg.Pool) -> None:
 
 @pytest.mark.parametrize(("first", "second"), [("mailroom", "outside-1"), ("outside-1", "mailroom")])
 async def test_a_live_claim_is_nobody_elses_whoever_came_first(pool: asyncpg.Pool, first: str, second: str) -> None:
-    message = str(uuid4())
-    assert await _claim(pool, message, first)
-    assert not await _claim(pool, message, second)
-    assert not await _run(pool, "check", message)
-    assert not await _run(pool, "success", message, second, 1, 1, None), "whoever does not own it marks nothing"
-    assert await _run(pool, "success", message, first, 1, 2, ["archive/x.pdf"])
-    assert await _run(pool, "check", message)
-    assert not await _claim(pool, message, second), "what is done is done"
+    message, owner, other = str(uuid4()), OutsideJob(pool, first), OutsideJob(pool, second)
+    assert await owner.claim(message)
+    assert not await other.claim(message)
+    assert not await owner.is_done(message)
+    assert not await other.mark_success(message), "whoever does not own it marks nothing"
+    assert await owner.mark_success(message, trades=2, archive_paths=["archive/x.pdf"])
+    assert await owner.is_done(message)
+    assert not await other.claim(message), "what is done is done"
 
 
 async def test_of_two_claimants_at_once_each_message_has_one_owner(pool: asyncpg.Pool) -> None:
     messages = [str(uuid4()) for _ in range(50)]
-    workers = ("mailroom", "outside-1")
-    claims = [(message, worker) for message in messages for worker in workers]
-    won = await asyncio.gather(*(_claim(pool, *claim) for claim in claims))
+    claims = [(message, OutsideJob(pool, worker)) for message in messages for worker in ("mailroom", "outside-1")]
+    won = await asyncio.gather(*(job.claim(message) for message, job in claims))
     owners = [message for (message, _), is_owner in zip(claims, won, strict=True) if is_owner]
     assert sorted(owners) == sorted(messages)
 
 
 @pytest.mark.parametrize("status", ["failed", "skipped"])
 async def test_what_failed_or_was_skipped_has_one_new_owner(pool: asyncpg.Pool, status: str) -> None:
-    message = str(uuid4())
-    assert await _claim(pool, message, "mailroom")
-    assert await _run(pool, "failure", message, "mailroom", "no text layer")
+    message, first = str(uuid4()), OutsideJob(pool, "mailroom")
+    assert await first.claim(message)
+    assert await first.mark_failure(message)
     await pool.execute("update bo_airflow.email_ingestion_state set status = $2 where message_id = $1", message, status)
-    won = await asyncio.gather(*(_claim(pool, message, f"outside-{number}") for number in range(5)))
+    won = await asyncio.gather(*(OutsideJob(pool, f"outside-{number}").claim(message) for number in range(5)))
     assert won.count(True) == 1
-    row = await pool.fetchrow("select * from bo_airflow.email_ingestion_state where message_id = $1", message)
-    assert row is not None
+    row = await read_state(pool, message)
     assert (row["status"], row["error_message"]) == ("processing", None)
     assert row["worker_id"] == f"outside-{won.index(True)}"
 
 
 async def test_a_stuck_claim_is_taken_over_by_one_and_its_former_owner_marks_nothing(pool: asyncpg.Pool) -> None:
-    message = str(uuid4())
-    assert await _claim(pool, message, "mailroom")
-    await _age(pool, message, STUCK - timedelta(minutes=1))
-    assert not await _claim(pool, message, "outside-1")
-    await _age(pool, message, STUCK + timedelta(minutes=1))
-    won = await asyncio.gather(*(_claim(pool, message, f"outside-{number}") for number in range(5)))
+    message, first = str(uuid4()), OutsideJob(pool, "mailroom")
+    assert await first.claim(message)
+    await age_claim(pool, message, STUCK_TIMEOUT - timedelta(minutes=1))
+    assert not await OutsideJob(pool).claim(message)
+    await age_claim(pool, message, STUCK_TIMEOUT + timedelta(minutes=1))
+    won = await asyncio.gather(*(OutsideJob(pool, f"outside-{number}").claim(message) for number in range(5)))
     assert won.count(True) == 1
-    assert not await _run(pool, "renew", message, "mailroom")
-    assert not await _run(pool, "failure", message, "mailroom", "too late")
-    assert not await _run(pool, "success", message, "mailroom", 1, 1, None)
+    assert not await first.renew(message)
+    assert not await first.mark_failure(message)
+    assert not await first.mark_success(message)
 
 
 async def test_a_renewed_claim_is_not_stuck(pool: asyncpg.Pool) -> None:
-    message = str(uuid4())
-    assert await _claim(pool, message, "mailroom")
-    await _age(pool, message, STUCK * 2)
-    assert await _run(pool, "renew", message, "mailroom")
-    assert not await _claim(pool, message, "outside-1")
+    message, first = str(uuid4()), OutsideJob(pool, "mailroom")
+    assert await first.claim(message)
+    await age_claim(pool, message, STUCK_TIMEOUT * 2)
+    assert await first.renew(message)
+    assert not await OutsideJob(pool).claim(message)
 
 
 async def test_with_the_claim_of_the_first_contract_a_message_has_two_owners(pool: asyncpg.Pool) -> None:
-    message = str(uuid4())
-    assert await _claim(pool, message, "mailroom")
+    message, first = str(uuid4()), OutsideJob(pool, "mailroom")
+    assert await first.claim(message)
     row = await pool.fetchval(
         "insert into bo_airflow.email_ingestion_state as state "
         "(app_name, message_id, mailbox_email, status, worker_id) "
         "values ($1, $2, '', 'processing', 'outside-1') on conflict on constraint unique_app_message do update "
         "set status = case when state.status in ('failed', 'skipped') then 'processing' else state.status end, "
         "worker_id = excluded.worker_id, updated_at = now() where state.status <> 'success' returning id",
-        APP,
+        APP_NAME,
         message,
     )
     assert row is not None, "which is why the outside job has to take the amended one"
-    assert not await _run(pool, "success", message, "mailroom", 1, 1, None), "and we mark nothing of theirs"
-
-
-async def _age(pool: asyncpg.Pool, message_id: str, age: timedelta) -> None:
-    await pool.execute(
-        "update bo_airflow.email_ingestion_state set updated_at = now() - $2::interval where message_id = $1",
-        message_id,
-        age,
-    )
+    assert not await first.mark_success(message), "and we mark nothing of theirs"

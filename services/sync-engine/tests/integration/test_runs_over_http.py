@@ -8,7 +8,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from fake_mailbox import PDF
-from http_site import HTTPSite, open_http_site
+from provider_site import Site, open_site
 
 from mailroom_common.events import MailKind, Profile, SyncReason
 
@@ -18,20 +18,20 @@ _BODIES = frozenset({"body", "bodypreview", "uniquebody"})
 @pytest.fixture(params=["outlook", "gmail"])
 async def site(
     request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[HTTPSite]:
-    async with open_http_site(request.param, postgres_url, tmp_path, monkeypatch) as site:
+) -> AsyncIterator[Site]:
+    async with open_site(request.param, Profile.INVOICE, postgres_url, tmp_path, monkeypatch) as site:
         yield site
 
 
 @pytest.fixture(params=["outlook", "gmail"])
 async def observed_site(
     request: pytest.FixtureRequest, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[HTTPSite]:
-    async with open_http_site(request.param, postgres_url, tmp_path, monkeypatch, profile=Profile.OBSERVATION) as site:
+) -> AsyncIterator[Site]:
+    async with open_site(request.param, Profile.OBSERVATION, postgres_url, tmp_path, monkeypatch) as site:
         yield site
 
 
-async def test_mail_from_before_and_after_the_first_sync_is_collected_once(site: HTTPSite) -> None:
+async def test_mail_from_before_and_after_the_first_sync_is_collected_once(site: Site) -> None:
     expected = [await site.deliver(), await site.deliver()]
     await site.engine.complete_run(SyncReason.CONNECT)
     expected.append(await site.deliver())
@@ -44,13 +44,13 @@ async def test_mail_from_before_and_after_the_first_sync_is_collected_once(site:
     }
 
 
-async def test_a_woken_mailbox_with_nothing_new_costs_one_call(site: HTTPSite) -> None:
+async def test_a_woken_mailbox_with_nothing_new_costs_one_call(site: Site) -> None:
     await site.deliver()
     await site.engine.complete_run(SyncReason.CONNECT)
     assert len(await site.calls_of(SyncReason.NOTIFICATION)) == 1
 
 
-async def test_a_new_mail_costs_its_files_and_its_share_of_a_list(site: HTTPSite) -> None:
+async def test_a_new_mail_costs_its_files_and_its_share_of_a_list(site: Site) -> None:
     """Graph: the list brings the parts along. Gmail: the history, and the message, which brings small files along."""
     await site.engine.complete_run(SyncReason.CONNECT)
     for files in (0, 1, 3):
@@ -60,7 +60,7 @@ async def test_a_new_mail_costs_its_files_and_its_share_of_a_list(site: HTTPSite
     assert len(await site.engine.read_attachments()) == 4
 
 
-async def test_an_inline_document_is_found_though_graph_says_no_attachments(site: HTTPSite) -> None:
+async def test_an_inline_document_is_found_though_graph_says_no_attachments(site: Site) -> None:
     message_id = await site.deliver("Facture 12", is_inline=True)
     await site.engine.complete_run(SyncReason.CONNECT)
     assert await site.engine.collected_mails() == [message_id]
@@ -76,7 +76,7 @@ _ODD_MAILS = [
 ]
 
 
-async def test_no_document_is_lost_to_a_guess_on_weak_signs(site: HTTPSite) -> None:
+async def test_no_document_is_lost_to_a_guess_on_weak_signs(site: Site) -> None:
     """A group's address, an inline PDF under a plain subject, senders named like a daemon, a PDF called Word."""
     expected = []
     for subject, sender, disposition, content_type, filename, headers in _ODD_MAILS:
@@ -93,7 +93,7 @@ async def test_no_document_is_lost_to_a_guess_on_weak_signs(site: HTTPSite) -> N
     assert await site.engine.collected_mails() == sorted(expected)
 
 
-async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: HTTPSite) -> None:
+async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: Site) -> None:
     await site.engine.complete_run(SyncReason.CONNECT)
     is_outlook = site.engine.source.provider == "outlook"
     message_id = await site.deliver(folder="junkemail" if is_outlook else "SPAM")
@@ -104,7 +104,7 @@ async def test_junk_is_not_collected_until_it_is_moved_to_the_inbox(site: HTTPSi
     assert await site.engine.collected_mails() == [message_id]
 
 
-async def test_a_provider_that_now_and_then_throttles_only_slows_the_mailbox(site: HTTPSite) -> None:
+async def test_a_provider_that_now_and_then_throttles_only_slows_the_mailbox(site: Site) -> None:
     """As steps.md of the sample `throttled-now-and-then` has it, with more refusals and a shorter wait."""
     await site.engine.complete_run(SyncReason.CONNECT)
     await site.sandbox.control.set_fault("unavailable", mailbox=site.address, status=429, retry_after="0.05", share=0.2)
@@ -118,7 +118,7 @@ async def test_a_provider_that_now_and_then_throttles_only_slows_the_mailbox(sit
     assert statuses.count(429) >= 3
 
 
-async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twice(site: HTTPSite) -> None:
+async def test_refused_cursors_lead_back_to_the_first_sync_and_take_nothing_twice(site: Site) -> None:
     expected = [await site.deliver()]
     await site.engine.complete_run(SyncReason.CONNECT)
     await site.sandbox.control.refuse_cursors(site.address)
@@ -140,7 +140,7 @@ def _asks_for_contents(url: httpx.URL) -> bool:
     return "/messages" in url.path and not is_link and (members == {""} or not members.isdisjoint(_BODIES))
 
 
-async def test_no_body_and_no_attachment_of_an_observed_mailbox_is_asked_for(observed_site: HTTPSite) -> None:
+async def test_no_body_and_no_attachment_of_an_observed_mailbox_is_asked_for(observed_site: Site) -> None:
     """From its first sync to its removal. The grant would not open them; that they are not asked for is ours."""
     site, is_outlook = observed_site, observed_site.engine.source.provider == "outlook"
     await site.deliver()

@@ -12,9 +12,9 @@ from typing import Any
 
 import asyncpg
 import pytest
-from http_site import HTTPSite, open_http_site
+from provider_site import Site, open_site
 
-from mailroom_common.events import SyncReason
+from mailroom_common.events import Profile, SyncReason
 
 _CHECKOUT = Path(__file__).parents[4]
 SAMPLES = Path(os.environ.get("MAILROOM_SAMPLES", _CHECKOUT.parent / "shared" / "samples"))
@@ -40,7 +40,7 @@ def load_index() -> list[Mapping[str, Any]]:
     return [entry for entry in json.loads(INDEX.read_text())["files"] if entry["kind"] == "mail"]
 
 
-async def deliver_samples(site: HTTPSite) -> list[Sample]:
+async def deliver_samples(site: Site) -> list[Sample]:
     found = []
     for entry in load_index():
         source = (SAMPLES / entry["path"]).read_bytes()
@@ -72,7 +72,7 @@ def list_expected_hashes(sample: Sample) -> set[str]:
 async def test_every_sample_mail_has_the_parts_of_the_index(
     provider: str, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with open_http_site(provider, postgres_url, tmp_path, monkeypatch) as site:
+    async with open_site(provider, Profile.INVOICE, postgres_url, tmp_path, monkeypatch) as site:
         samples = await deliver_samples(site)
         await site.engine.complete_run(SyncReason.CONNECT)
         parts: dict[str, list[asyncpg.Record]] = {sample.message_id: [] for sample in samples}
@@ -100,7 +100,7 @@ async def test_every_sample_mail_has_the_parts_of_the_index(
 async def test_an_attached_mail_that_gmail_shows_by_its_parts_alone_is_opened_within_the_source(
     postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with open_http_site("gmail", postgres_url, tmp_path, monkeypatch) as site:
+    async with open_site("gmail", Profile.INVOICE, postgres_url, tmp_path, monkeypatch) as site:
         source = (SAMPLES / "mails" / "made" / "forwarded.eml").read_bytes()
         await site.sandbox.control.set_fault("nested_mail")
         await site.sandbox.control.deliver_mail(source, site.address)

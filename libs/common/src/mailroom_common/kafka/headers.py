@@ -14,7 +14,7 @@ from mailroom_common.tracing import get_or_create_traceparent
 RESOLVES = "resolves"  # on a tombstone of sync-requests: the highest offset of the requests that it resolves
 VERSION = "version"  # on a tombstone of doc-sources, which has no value to carry it
 TRACEPARENT = "traceparent"
-REPLAY_ID = "mr-replay-id"  # on a record of `attachments` that a replay sends again: the document is read again
+REPLAY_ID = "mr-replay-id"  # on a record that a replay sends again; of `attachments`: the document is read again
 REPLAY_ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 
 RawHeaders = list[tuple[str, bytes]]

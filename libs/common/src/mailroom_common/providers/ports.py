@@ -5,7 +5,7 @@ Every call may raise `Throttled`, `ProviderUnavailable`, `TokenRefused`, `Access
 implementation that has no use for one may say so in its name (`_start_at`).
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -125,6 +125,14 @@ class MailReader(FolderLister, Protocol):
 
         Raises:
             ItemGone: deleted meanwhile, which is no failure.
+        """
+        ...
+
+    async def translate_ids(self, mailbox: Mailbox, message_ids: Sequence[str], /) -> Mapping[str, str]:
+        """By what ids other programs know these messages, where they do not ask for ours; what is missing is gone.
+
+        Raises:
+            PermissionMissing: the permission that the call needs; the sentence names the setting to change.
         """
         ...
 

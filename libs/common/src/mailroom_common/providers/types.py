@@ -131,6 +131,8 @@ class Change:
     """`summary` is None where the provider gave only an id (Gmail's history): fetch the message to know more.
 
     `revision` is set where no summary has a version: a later change of the same message has another one.
+    `received_before` is all that is known of a message that only a list of ids shows, and asking for more would cost a
+    call: it is older than that.
     `label_changes` is set where it is known that nothing else changed: None of a message that may be new.
     """
 
@@ -139,6 +141,7 @@ class Change:
     summary: MessageSummary | None = None
     revision: str | None = None
     label_changes: LabelChanges | None = None
+    received_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +170,7 @@ class PartKind(StrEnum):
     FILE = "file"  # an attached file, or an inline one
     MESSAGE = "message"  # a mail, event or contact attached as an item
     LINK = "link"  # a cloud link: there are no bytes to fetch
-    UNREADABLE = "unreadable"  # shown in a form that names no way to its bytes
+    UNAVAILABLE = "unavailable"  # shown in a form that names no way to its bytes
     OMITTED = "omitted"  # no part itself: it stands for all that a mail has beyond the first 500
 
 

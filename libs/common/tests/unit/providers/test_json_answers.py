@@ -2,6 +2,7 @@ import json
 
 import orjson
 import pytest
+from fault_samples import FAULT_SAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,6 +33,21 @@ def test_an_odd_character_costs_that_character_alone(character: bytes, read_as: 
     assert parse_json(body) == {
         "value": [{"id": "0", "subject": "Rechnung 0"}, {"id": "1", "subject": f"a{read_as}b"}, {"id": "2"}]
     }
+
+
+@pytest.mark.parametrize(
+    ("sample", "subject"),
+    [
+        ("lone-surrogate", "Rechnung \ufffd"),
+        ("bad-utf8", "Rechnung \ufffd\ufffd\ufffd\ufffd"),
+        ("control", "Rechnung \x0b1"),
+        ("bom", "Rechnung 1"),
+    ],
+)
+def test_all_three_messages_of_each_sample_page_are_read(sample: str, subject: str) -> None:
+    page = parse_json((FAULT_SAMPLES / "json-with-half-a-character" / f"{sample}.json").read_bytes())
+    assert isinstance(page, dict)
+    assert [item["subject"] for item in page["value"]] == ["Rechnung 0", subject, "Rechnung 2"]
 
 
 def test_an_odd_character_may_stand_in_a_name_too() -> None:

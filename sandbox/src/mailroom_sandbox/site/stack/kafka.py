@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import hashlib
 import os
 import shutil
 import signal
@@ -40,7 +41,7 @@ class Kafka:
     """`folder` holds data and settings; it must be locked by the caller (`lock.hold_lock`).
 
     `security` None leaves it open to whoever reaches loopback. `format_options` are Kafka's own for a new folder, and
-    `extra_settings` go behind those of `server.properties`.
+    `extra_settings` go behind those of `server.properties`. `java_options` are of the broker's JVM.
     `starts_fast`: the first compiler tier only, which is half the CPU of a start. A broker that is to be measured needs
     both tiers, as one in production has them.
     """
@@ -57,6 +58,7 @@ class Kafka:
         security: BrokerSecurity | None = None,
         format_options: Sequence[str] = (),
         extra_settings: Mapping[str, str] = NO_SETTINGS,
+        java_options: Sequence[str] = (),
     ) -> None:
         self.bootstrap = f"127.0.0.1:{port}"
         self.security = security
@@ -68,6 +70,7 @@ class Kafka:
         self._starts_fast = starts_fast
         self._format_options = format_options
         self._extra_settings = extra_settings
+        self._java_options = java_options
         self._child: Child | None = None
 
     @property
@@ -83,12 +86,12 @@ class Kafka:
 
     def start(self) -> Child:
         self._folder.mkdir(parents=True, exist_ok=True)
+        self._link_jars()
         if not (self._folder / "data" / "meta.properties").exists():
             self._format_storage()
         settings = self._write_settings("data")
-        self._child = child.spawn_process(
-            "kafka", [*self._java_command(heap="512m"), "kafka.Kafka", settings], log=self._log, cwd=self._folder
-        )
+        command = [*self._java_command(heap="512m"), *self._java_options, "kafka.Kafka", settings]
+        self._child = child.spawn_process("kafka", command, log=self._log, cwd=self._folder)
         return self._child
 
     async def wait_until_ready(self) -> None:
@@ -104,6 +107,14 @@ class Kafka:
         if self._child is None:
             return True
         return await self._child.stop_process(signal.SIGTERM, grace_s) in (_STOPPED, -signal.SIGTERM, 0)
+
+    def _link_jars(self) -> None:
+        """The JVM takes an archive for a class path of the same words only, so that is `jars/…` wherever they lie."""
+        link = self._folder / "jars"
+        if link.is_symlink():
+            link.unlink()
+        if not link.exists():
+            link.symlink_to(self._jars.resolve())
 
     def _format_storage(self) -> None:
         """Formats beside and moves into place: a half formatted folder can be neither used nor formatted again."""
@@ -146,7 +157,11 @@ controller.quorum.bootstrap.servers=127.0.0.1:{self._controller_port}
         if self._starts_fast:
             tuning.append("-XX:TieredStopAtLevel=1")
         settings = ["-Djava.awt.headless=true", "-Dlog4j2.configurationFile=log4j2.properties"]
-        return [find_java(), "-Xms64m", f"-Xmx{heap}", *tuning, *settings, "-cp", f"{self._jars}/*"]
+        archive = find_class_archive(self._jars)
+        if archive.exists():
+            tuning.append(f"-XX:SharedArchiveFile={archive}")
+        class_path = ":".join(f"jars/{name}" for name in sorted(jars.read_listed_hashes()))
+        return [find_java(), "-Xms64m", f"-Xmx{heap}", *tuning, *settings, "-cp", class_path]
 
 
 async def is_cluster_answering(access: ClusterAccess) -> bool:
@@ -174,6 +189,13 @@ def find_java() -> str:
     if found is None:
         raise Fatal("Kafka needs a Java 17 runtime: install the Debian package `openjdk-17-jre-headless`")
     return found
+
+
+def find_class_archive(jar_folder: Path) -> Path:
+    """Where the archive for these jars and this Java is, or would be (`class_archive.py`)."""
+    java = Path(find_java()).resolve()
+    made_from = repr((str(java), java.stat().st_mtime_ns, jars.read_listed_hashes()))
+    return jar_folder.with_name(f"classes-{hashlib.sha256(made_from.encode()).hexdigest()[:12]}.jsa")
 
 
 def _cluster_id() -> str:

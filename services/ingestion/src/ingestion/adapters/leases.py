@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import asyncpg
 
+from ingestion.adapters.claim_turns import ClaimTurns
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -34,13 +35,15 @@ _CLAIM = """
         updated_at = case when status in ('pending', 'processing') then now() else updated_at end
     where document_id = (
         select document_id from ingestion.document
-        where is_backfill = $3 and next_attempt_at <= now()
+        where is_backfill = $3 and next_attempt_at <= now(){of_source}
         order by next_attempt_at
         limit 1
         for update skip locked
     )
     returning *
 """
+_CLAIM_ANY = _CLAIM.format(of_source="")
+_CLAIM_OF_SOURCE = _CLAIM.format(of_source=" and tenant_id = $4 and doc_source_id = $5")
 _FIRST_INTAKE = "select * from ingestion.intake where attachment_id = $1"
 _INTAKES = "select * from ingestion.intake where document_id = $1 order by seq"
 _COPIES = """
@@ -90,6 +93,7 @@ class PgDocumentLeases:
         self._outbox = outbox
         self._duration = duration
         self._clock = clock
+        self._turns = {lane: ClaimTurns(is_backfill=lane is Lane.BACKFILL) for lane in Lane}
 
     async def claim_document(self, lanes: Sequence[Lane] = tuple(Lane)) -> DocumentLease | None:
         for lane in lanes:
@@ -100,7 +104,7 @@ class PgDocumentLeases:
     async def _claim_in_lane(self, lane: Lane) -> DocumentLease | None:
         async with open_transaction(self._pool) as conn:
             token = uuid4()
-            document = await conn.fetchrow(_CLAIM, token, self._duration, lane is Lane.BACKFILL)
+            document = await self._claim_in_turn(conn, lane, token)
             if document is None:
                 return None
             first = await conn.fetchrow(_FIRST_INTAKE, document["document_id"])
@@ -117,6 +121,15 @@ class PgDocumentLeases:
                 first_attachment=_read_attachment(first),
                 former=read_outcome(document) if ResultStatus(document["status"]) in FINAL_STATUSES else None,
             )
+
+    async def _claim_in_turn(self, conn: DatabaseSession, lane: Lane, token: UUID) -> asyncpg.Record | None:
+        source = await self._turns[lane].choose_source(conn)
+        if source is None:
+            return None
+        values = (token, self._duration, lane is Lane.BACKFILL)
+        document = await conn.fetchrow(_CLAIM_OF_SOURCE, *values, source.tenant_id, source.doc_source_id)
+        # Other workers are claiming what this source has: there may be more elsewhere.
+        return document if document is not None else await conn.fetchrow(_CLAIM_ANY, *values)
 
     async def read_seconds_until_due(self, lanes: Iterable[Lane] = tuple(Lane)) -> float | None:
         async with acquire_session(self._pool) as conn:

@@ -138,6 +138,30 @@ async def test_the_document_that_waits_longest_is_claimed_first(site: Ingestion)
     assert claimed == [records[index].attachment_id for index in (1, 2, 0)]
 
 
+async def test_tenants_take_turns_and_so_do_the_sources_of_a_tenant(site: Ingestion) -> None:
+    waiting = [("acme", "big", 6), ("acme", "small", 2), ("globex", "only", 3)]
+    for tenant, source, count in waiting:
+        for number in range(count):
+            message = f"{source}-{number}"
+            await site.intakes.record_attachment(
+                build_record(message.encode(), message=message, source=source, tenant=tenant)
+            )
+    leases = [await site.claim_document() for _ in range(11)]
+    assert [lease.doc_source_id for lease in leases] == (
+        ["big", "only", "small", "only", "big", "only", "small", "big", "big", "big", "big"]
+    )
+    assert await site.leases.claim_document() is None
+
+
+async def test_a_turn_of_which_nothing_is_left_passes_to_the_next(site: Ingestion) -> None:
+    for source in ("first", "second"):
+        await site.intakes.record_attachment(build_record(source.encode(), message=source, source=source))
+    async with site.pool.acquire() as conn, conn.transaction():
+        await conn.execute("select from ingestion.document where doc_source_id = 'first' for update")
+        lease = await asyncio.wait_for(site.claim_document(), 5)
+    assert lease.doc_source_id == "second"
+
+
 async def test_a_lane_gives_out_its_own_documents_and_says_when_its_next_one_is_due(site: Ingestion) -> None:
     record = build_record()
     await site.intakes.record_attachment(record)

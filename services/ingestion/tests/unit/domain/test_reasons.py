@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason, parse_reason
+from mailroom_common.events import UNREAD_REASONS
 
 README = Path(__file__).parents[3] / "README.md"
 
@@ -21,3 +22,14 @@ def test_an_unknown_reason_is_refused() -> None:
 def test_the_readme_explains_every_reason() -> None:
     explained = set(re.findall(r"`([a-z_]+)`", README.read_text()))
     assert {*DocumentSkipReason, *ReviewReason} <= explained
+
+
+def test_every_reason_says_whether_the_document_was_read() -> None:
+    """sync-engine hands a document that was not read to the outside job: a new reason has to say which it is."""
+    by_content = {
+        ReviewReason.FIELDS_MISSING,
+        ReviewReason.TOTALS_DO_NOT_ADD_UP,
+        ReviewReason.PAGE_AND_XML_DISAGREE,
+        ReviewReason.EXTRACTION_TOO_LARGE,
+    }
+    assert {str(reason) for reason in ReviewReason} == UNREAD_REASONS | {str(reason) for reason in by_content}

@@ -151,6 +151,11 @@ async def test_second_answer_tells_what_became_of_the_first(setup: ConsentSetup)
 async def test_second_answer_that_comes_while_the_first_is_under_way_waits_for_it(setup: ConsentSetup) -> None:
     _, ticket = await setup.create_with_link()
     redirect = await setup.begin_consent(ticket)
+
+    async def take_a_while() -> None:
+        await asyncio.sleep(0.05)
+
+    setup.provider.during["exchange"] = take_a_while
     first, second = await asyncio.gather(setup.finish_consent(redirect), setup.finish_consent(redirect))
     assert (first.state, first) == (ConnectionState.ACTIVE, second)
     assert len(setup.provider.exchanged) == 1

@@ -8,6 +8,7 @@ import asyncpg
 
 from mailroom_common.events import DocSource, IngestionResult
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.domain.message_records import (
     KnownMessage,
     MessageState,
@@ -20,8 +21,8 @@ from sync_engine.domain.message_records import (
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, RETRY_DELAYS
 
 _FIND_KNOWN = """
-select m.message_id, m.state, m.folder_id, m.folder, m.version, p.message_id is not null as is_parked,
-       m.judgement_number, parts.has_stored_part, parts.has_parked_part
+select m.message_id, m.state, m.folder_id, m.folder, m.version, m.skip_reason, m.last_seen_at,
+       p.message_id is not null as is_parked, m.judgement_number, parts.has_stored_part, parts.has_parked_part
 from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
 cross join lateral (
     select coalesce(bool_or(stored), false) as has_stored_part,
@@ -30,7 +31,7 @@ cross join lateral (
     where part.doc_source_id = m.doc_source_id and part.message_id = m.message_id) as parts
 where m.doc_source_id = $1 and m.message_id = any($2) and m.skip_reason is distinct from 'gone'
 union all
-select p.message_id, 'parked', null, null, null, true, 1, false, false from sync_engine.parked_item p
+select p.message_id, 'parked', null, null, null, null, null, true, 1, false, false from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
 """
@@ -58,8 +59,8 @@ select $1, * from unnest($2::text[], $3::timestamptz[]) as p(message_id, receive
 on conflict (doc_source_id, message_id) do update set received_at = excluded.received_at
 """
 _LIST_OBSERVED_NOT_LISTED = """
-select message_id, state, folder_id, folder, version, false as is_parked, judgement_number, false as has_stored_part,
-       false as has_parked_part
+select message_id, state, folder_id, folder, version, skip_reason, last_seen_at, false as is_parked, judgement_number,
+       false as has_stored_part, false as has_parked_part
 from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
 """
@@ -70,13 +71,15 @@ where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_
 _UPSERT_MESSAGES = """
 insert into sync_engine.message as old (
     doc_source_id, message_id, tenant_id, state, skip_reason, folder_id, folder, internet_message_id, version,
-    received_at, subject, sender_address, sender_name, last_seen_at, processed_at, closed_at, judgement_number)
+    received_at, subject, sender_address, sender_name, state_id, last_seen_at, processed_at, closed_at,
+    judgement_number)
 select $1, m.message_id, $2, m.state, m.skip_reason, m.folder_id, m.folder, m.internet_message_id, m.version,
-       m.received_at, m.subject, m.sender_address, m.sender_name, $4, $4,
+       m.received_at, m.subject, m.sender_address, m.sender_name, m.state_id, $4, $4,
        case when m.state = 'closed' then $4::timestamptz end, m.judgement_number
 from jsonb_to_recordset($3::jsonb) as m(
     message_id text, state text, skip_reason text, folder_id text, folder text, internet_message_id text, version text,
-    received_at timestamptz, subject text, sender_address text, sender_name text, judgement_number integer)
+    received_at timestamptz, subject text, sender_address text, sender_name text, state_id text,
+    judgement_number integer)
 order by m.message_id
 on conflict (doc_source_id, message_id) do update set
     state = excluded.state,
@@ -90,6 +93,7 @@ on conflict (doc_source_id, message_id) do update set
     subject = coalesce(excluded.subject, old.subject),
     sender_address = coalesce(excluded.sender_address, old.sender_address),
     sender_name = coalesce(excluded.sender_name, old.sender_name),
+    state_id = coalesce(old.state_id, excluded.state_id),
     last_seen_at = excluded.last_seen_at,
     processed_at = case when old.state in ('parked', 'closed', 'open') then excluded.processed_at
                         else old.processed_at end,
@@ -99,8 +103,8 @@ on conflict (doc_source_id, message_id) do update set
 where old.state = 'parked' or (old.state = 'closed' and old.skip_reason = 'gone')
    or (old.state in ('open', 'closed') and excluded.judgement_number = old.judgement_number + 1)
    or (excluded.state in ('observed', 'removed')
-       and (old.state, old.version, old.folder_id)
-           is distinct from (excluded.state, coalesce(excluded.version, old.version), excluded.folder_id))
+       and (old.state, old.version, old.folder_id, old.skip_reason) is distinct from
+           (excluded.state, coalesce(excluded.version, old.version), excluded.folder_id, excluded.skip_reason))
 returning message_id
 """
 _INSERT_PARTS = """
@@ -159,6 +163,10 @@ where old.doc_source_id = $1 and old.message_id = p.message_id and old.part_path
   and old.parked_reason is not null
 returning old.message_id, old.part_path
 """
+_FIND_STATE_ID = """
+select m.state_id from sync_engine.message m join sync_engine.message_part p using (doc_source_id, message_id)
+where p.attachment_id = $1
+"""
 _LOCK_MESSAGE = """
 select m.doc_source_id, m.message_id from sync_engine.message m
 join sync_engine.message_part p using (doc_source_id, message_id)
@@ -167,7 +175,7 @@ where p.attachment_id = $1 for update of m
 # Results are repeated and may come out of order after a reprocessing: an older one overwrites no newer one.
 _RECORD_RESULT = """
 update sync_engine.message_part
-set document_id = $2, result_status = $3, result_reason = $4, result_occurred_at = $5
+set document_id = $2, result_status = $3, result_reason = $4, result_occurred_at = $5, trades = $6, archive_path = $7
 where attachment_id = $1 and (result_occurred_at is null or result_occurred_at <= $5)
 """
 _CLOSE_MESSAGE = """
@@ -182,8 +190,9 @@ where m.doc_source_id = $1 and m.message_id = $2 and m.state = 'open' and not ex
 class PgMessages:
     """`Messages` and `MessageResults` of ports.py."""
 
-    def __init__(self, pool: asyncpg.Pool) -> None:
+    def __init__(self, pool: asyncpg.Pool, states: PgIngestionStates) -> None:
         self._pool = pool
+        self._states = states
 
     async def find_known(self, doc_source_id: str, message_ids: Collection[str]) -> Mapping[str, KnownMessage]:
         if not message_ids:
@@ -221,6 +230,9 @@ class PgMessages:
 
     async def record_result(self, result: IngestionResult) -> None:
         async with open_transaction(self._pool) as conn:
+            state_id = await conn.fetchval(_FIND_STATE_ID, result.attachment_id)
+            if state_id is not None:
+                await self._states.lock_state(conn, state_id)
             # The message is locked first: of two parts whose results come at the same time, each transaction would
             # otherwise see the other part without a result, and nobody would close the message.
             message = await conn.fetchrow(_LOCK_MESSAGE, result.attachment_id)
@@ -233,8 +245,12 @@ class PgMessages:
                 result.status,
                 result.reason,
                 result.occurred_at,
+                len(result.trades),
+                result.archive_path,
             )
             await conn.execute(_CLOSE_MESSAGE, message["doc_source_id"], message["message_id"])
+            if state_id is not None:
+                await self._states.mark_messages(conn, message["doc_source_id"], [message["message_id"]])
 
 
 async def upsert_messages(
@@ -334,7 +350,9 @@ def find_container_path(part_path: str, container_paths: Collection[str]) -> str
 async def mark_listed(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
     if message_ids:
         await conn.execute(
-            "update sync_engine.message set last_seen_at = $3 where doc_source_id = $1 and message_id = any($2)",
+            # Not what this transaction has just written: of a first sync that is every row.
+            "update sync_engine.message set last_seen_at = $3 "
+            "where doc_source_id = $1 and message_id = any($2) and last_seen_at < $3",
             source.doc_source_id,
             list(message_ids),
             now,
@@ -355,6 +373,7 @@ def _to_message_row(message: ProcessedMessage) -> dict[str, object]:
         "subject": summary.subject,
         "sender_address": summary.sender_address,
         "sender_name": summary.sender_name,
+        "state_id": message.state_id,
         "judgement_number": 1 if message.earlier is None else message.earlier.number + 1,
     }
 

@@ -10,6 +10,7 @@ from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, MAIL_EVENTS
 from sync_engine.adapters.cursors import move_cursor
+from sync_engine.adapters.ingestion_states import PgIngestionStates, list_shared_ids
 from sync_engine.adapters.messages import (
     insert_parts,
     mark_listed,
@@ -18,6 +19,7 @@ from sync_engine.adapters.messages import (
     upsert_messages,
 )
 from sync_engine.adapters.parked_items import park_messages, resolve_items
+from sync_engine.adapters.recorded_mail_events import record_mail_events
 from sync_engine.adapters.uploads import delete_upload_records
 from sync_engine.domain.mail_events import map_attachment_event
 from sync_engine.domain.message_records import CommittedPage, PageUpdate, ProcessedMessage
@@ -27,19 +29,22 @@ from sync_engine.domain.run_outcomes import SourceNotActive
 class PgPages:
     """`Pages` of ports.py."""
 
-    def __init__(self, pool: asyncpg.Pool, outbox: Outbox) -> None:
+    def __init__(self, pool: asyncpg.Pool, outbox: Outbox, states: PgIngestionStates) -> None:
         self._pool = pool
         self._outbox = outbox
+        self._states = states
 
     async def commit_page(self, source: DocSource, update: PageUpdate, now: datetime) -> CommittedPage:
         async with open_transaction(self._pool) as conn:
             await _lock_source(conn, source, update)
             await move_cursor(conn, source, update, now)
+            update = await self._states.lock_claims(conn, source, update)
             new_ids = await upsert_messages(conn, source, update.messages, now)
             changed = [message for message in update.messages if message.message_id in new_ids]
             written = await insert_parts(conn, source, changed, now)
             retried = await update_retried_parts(conn, source, update.retried, now)
             await delete_upload_records(conn, (*update.messages, *update.retried))
+            await self._states.mark_messages(conn, source.doc_source_id, list_shared_ids(update))
             await self._append_events(conn, source, update, [*written, *retried], now)
             await resolve_items(conn, source, update)
             await park_messages(conn, source, update.failed, now)
@@ -69,10 +74,11 @@ class PgPages:
             for part in message.stored_parts:
                 event = map_attachment_event(source, message, part, now)
                 await self._outbox.append_record(conn, topic, key, event, aggregate=key)
-            for mail_event in message.mail_events:
-                await self._outbox.append_record(
-                    conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
-                )
+        mail_events = [event for message in messages for event in message.mail_events]
+        for mail_event in await record_mail_events(conn, mail_events):
+            await self._outbox.append_record(
+                conn, MAIL_EVENTS, source.doc_source_id, mail_event, aggregate=source.doc_source_id
+            )
 
 
 async def _lock_source(conn: DatabaseSession, source: DocSource, update: PageUpdate) -> None:

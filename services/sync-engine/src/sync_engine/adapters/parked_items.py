@@ -39,8 +39,8 @@ with due as (
            or ((($3 and attempts > $4) or ($6 and parked_reason = 'access_denied'))
                and last_failed_at < $2::timestamptz - interval '5 minutes'))
     group by message_id order by 2, 1 limit $5)
-select p.message_id, m.folder_id, m.folder, p.part_path, p.filename, p.content_type, p.size_bytes, p.parked_reason,
-       p.parked_detail, p.attempts, p.first_failed_at
+select p.message_id, m.folder_id, m.folder, m.state_id, p.part_path, p.filename, p.content_type, p.size_bytes,
+       p.parked_reason, p.parked_detail, p.attempts, p.first_failed_at
 from due join sync_engine.message m on m.doc_source_id = $1 and m.message_id = due.message_id
 join sync_engine.message_part p on p.doc_source_id = $1 and p.message_id = due.message_id
 where p.parked_reason is not null order by due.next_attempt_at, p.message_id, p.position
@@ -111,6 +111,7 @@ def _to_due_message(rows: Sequence[asyncpg.Record]) -> DueMessage:
         folder_id=first["folder_id"],
         folder=first["folder"],
         due_parts=tuple(_to_due_part(row) for row in rows),
+        state_id=first["state_id"],
     )
 
 

@@ -11,6 +11,7 @@ from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, d
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
+from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.adapters.sync_states import raise_and_read_state
 
 # Rows of one transaction: some 50 ms of work, far from the limit of 30 s that a statement has.
@@ -53,7 +54,16 @@ with batch as (
 delete from sync_engine.message m using batch where m.doc_source_id = $1 and m.message_id = batch.message_id
 returning m.message_id as position
 """
-# The others are small beside these two: rows per folder, per message that is parked, and per run of the last weeks.
+_DELETE_MAIL_EVENTS = """
+with batch as (
+    select event_id, recorded_at from sync_engine.mail_event
+    where doc_source_id = $1 and recorded_at >= coalesce(nullif($2, '')::timestamptz, '-infinity')
+    order by recorded_at, seq limit $3 for update skip locked
+)
+delete from sync_engine.mail_event e using batch where e.event_id = batch.event_id
+returning to_char(batch.recorded_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS.US+00') as position
+"""
+# The others are small beside these three: rows per folder, per message that is parked, and per run of the last weeks.
 _DELETE_OTHERS = """
 delete from sync_engine.{table} where ctid = any(array(
     select ctid from sync_engine.{table} where doc_source_id = $1 and $2::text is not null limit $3
@@ -61,10 +71,15 @@ delete from sync_engine.{table} where ctid = any(array(
 returning '' as position
 """
 _OTHER_TABLES = ("cursor", "folder", "parked_item", "passed_over_message", "sync_run")
-_STATEMENTS = (_DELETE_PARTS, _DELETE_MESSAGES, *(_DELETE_OTHERS.format(table=table) for table in _OTHER_TABLES))
+_STATEMENTS = (
+    _DELETE_PARTS,
+    _DELETE_MESSAGES,
+    _DELETE_MAIL_EVENTS,
+    *(_DELETE_OTHERS.format(table=table) for table in _OTHER_TABLES),
+)
 _HAS_ROWS = " or ".join(
     f"exists (select from sync_engine.{table} where doc_source_id = $1)"  # names of ours
-    for table in ("message_part", "message", *_OTHER_TABLES)
+    for table in ("message_part", "message", "mail_event", *_OTHER_TABLES)
 )
 _MARK_FORGOTTEN = """
 update sync_engine.sync_state set forgotten_version = $2
@@ -76,10 +91,17 @@ class PgSourceDeletions:
     """`SourceDeletions` of ports.py."""
 
     def __init__(
-        self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime], *, batch_size: int = BATCH_SIZE
+        self,
+        pool: asyncpg.Pool,
+        outbox: Outbox,
+        clock: Callable[[], datetime],
+        states: PgIngestionStates,
+        *,
+        batch_size: int = BATCH_SIZE,
     ) -> None:
         self._pool = pool
         self._outbox = outbox
+        self._states = states
         self._clock = clock
         self._batch_size = batch_size
         # Who waits longest is next, so that each source gets its batch in turn: a small one never waits for a big one.
@@ -88,6 +110,8 @@ class PgSourceDeletions:
     async def forget_source(self, source: DocSource) -> None:
         if not await self._soft_delete(source):
             return
+        # While the messages still say which they are: no page is taken any more that could claim another.
+        await self._states.give_up_claims(source.doc_source_id, batch_size=self._batch_size)
         await self._delete_rows(source.doc_source_id)
         while not await self._finish_deletion(source):
             await asyncio.sleep(_RECHECK_INTERVAL_S)

@@ -1,4 +1,4 @@
-"""Rows of `blob_upload`, which record what is being written to the blob store, and the sweeper of what nobody named."""
+"""Rows of `blob_upload`, which record what is being written to the blob store, and the sweeper of what is old."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ log = get_logger()
 _MAX_UPLOAD_DURATION = timedelta(days=1)
 _RUN_RETENTION = timedelta(days=30)
 _IDLE_RUN_RETENTION = timedelta(days=1)  # a mailbox is synced a hundred times a day, and mostly nothing is new
-_BATCH_SIZE = 5000  # runs that one statement deletes
+_BATCH_SIZE = 5000  # rows that one statement deletes
 
 # What a part names already needs no row: it is ingestion's. In one statement with the question whether the source is
 # forgotten: a deletion marks it before it takes the first part, so that whoever misses the part sees the mark. A row
@@ -52,6 +52,11 @@ order by u.upload_started_at limit 1 for update of u skip locked
 _DELETE_RUNS = """
 delete from sync_engine.sync_run where run_id in (
     select run_id from sync_engine.sync_run where {condition} order by started_at limit $2 for update skip locked)
+"""
+_DELETE_OLD_MAIL_EVENTS = """
+delete from sync_engine.mail_event where event_id in (
+    select event_id from sync_engine.mail_event where recorded_at < $1 order by recorded_at limit $2
+    for update skip locked)
 """
 _DELETE_OLD_RUNS = _DELETE_RUNS.format(condition="started_at < $1")
 _DELETE_IDLE_RUNS = _DELETE_RUNS.format(
@@ -86,14 +91,21 @@ async def delete_upload_records(conn: DatabaseSession, messages: Sequence[Proces
 
 
 class Housekeeping:
-    """Removes blobs that a crash left behind, and old sync runs."""
+    """Removes blobs that a crash left behind, old sync runs, and old mail events."""
 
     def __init__(
-        self, pool: asyncpg.Pool, blobs: BlobStore, clock: Callable[[], datetime], *, batch_size: int = _BATCH_SIZE
+        self,
+        pool: asyncpg.Pool,
+        blobs: BlobStore,
+        clock: Callable[[], datetime],
+        *,
+        mail_event_retention: timedelta = timedelta(days=90),
+        batch_size: int = _BATCH_SIZE,
     ) -> None:
         self._pool = pool
         self._blobs = blobs
         self._clock = clock
+        self._mail_event_retention = mail_event_retention
         self._batch_size = batch_size
         self._stopping = asyncio.Event()
 
@@ -117,11 +129,12 @@ class Housekeeping:
         while not self._stopping.is_set() and (is_removed := await self._sweep_upload()) is not None:
             removed += is_removed
         now = self._clock()
-        await self._delete_runs(_DELETE_OLD_RUNS, now - _RUN_RETENTION)
-        await self._delete_runs(_DELETE_IDLE_RUNS, now - _IDLE_RUN_RETENTION)
+        await self._delete_rows(_DELETE_OLD_RUNS, now - _RUN_RETENTION)
+        await self._delete_rows(_DELETE_IDLE_RUNS, now - _IDLE_RUN_RETENTION)
+        await self._delete_rows(_DELETE_OLD_MAIL_EVENTS, now - self._mail_event_retention)
         return removed
 
-    async def _delete_runs(self, statement: str, before: datetime) -> None:
+    async def _delete_rows(self, statement: str, before: datetime) -> None:
         is_done = False
         while not is_done and not self._stopping.is_set():
             async with acquire_session(self._pool) as conn:

@@ -6,6 +6,7 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
+from mailroom_common.events import MailKind
 from sync_engine.domain.message_outcome import MessageOutcome
 from sync_engine.domain.message_records import ParkedReason
 
@@ -41,6 +42,36 @@ _MESSAGE: JsonDict = {
     "processed_at": "2026-11-28T12:00:03Z",
     "closed_at": "2026-11-28T12:00:03Z",
     "parts": [_PART],
+}
+
+
+_MAIL_EVENT: JsonDict = {
+    "event_id": "3f0c9f0e-0f5c-5a0e-9f43-6f2b7c1d2e11",
+    "recorded_at": "2026-11-28T12:00:03.120145Z",
+    "occurred_at": "2026-11-28T12:00:01Z",
+    "tenant_id": "acme",
+    "doc_source_id": "0b8f0f4e-6a7c-4a53-9d53-0f6f2c1f9c11",
+    "kind": "moved",
+    "message_id": "AAkALgAAAAAAHYQDEapmEc2byACqAC-EWg0A",
+    "internet_message_id": "<4711@supplier.example>",
+    "conversation_id": "AAQkAGI2",
+    "folder_id": "AAMkAGI3",
+    "folder": "Archive",
+    "previous_folder_id": "AAMkAGI2",
+    "previous_folder": "Inbox",
+    "from_address": "sales@supplier.example",
+    "from_domain": "supplier.example",
+    "from_name": "Sales",
+    "subject": "Our terms",
+    "received_at": "2026-11-28T11:58:00Z",
+    "is_read": True,
+    "importance": "normal",
+    "flag": "flagged",
+    "has_attachments": False,
+    "categories": [],
+    "newsletter": None,
+    "automated": None,
+    "item_version": "CQAAABYAAAB",
 }
 
 
@@ -93,6 +124,39 @@ class MessageResponse(APIResponse):
     processed_at: datetime
     closed_at: datetime | None
     parts: list[PartResponse]
+
+
+class MailEventResponse(APIResponse):
+    """The fields of the record in `mail-events`. Null is unknown: a removal tells nothing but where the mail lay."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_MAIL_EVENT]})
+
+    event_id: str = Field(description="The same each time that the event is sent.")
+    recorded_at: datetime = Field(description="When sync-engine recorded it.")
+    occurred_at: datetime = Field(description="By the provider's clock; of a removal, when it was noticed.")
+    tenant_id: str
+    doc_source_id: str
+    kind: MailKind
+    message_id: str
+    internet_message_id: str | None
+    conversation_id: str | None
+    folder_id: str | None
+    folder: str | None
+    previous_folder_id: str | None
+    previous_folder: str | None
+    from_address: str | None
+    from_domain: str | None
+    from_name: str | None
+    subject: str | None
+    received_at: datetime | None
+    is_read: bool | None
+    importance: str | None
+    flag: str | None = Field(description="not_flagged, flagged (or starred) or complete.")
+    has_attachments: bool | None
+    categories: list[str]
+    newsletter: bool | None
+    automated: bool | None
+    item_version: str | None
 
 
 class SyncRunResponse(APIResponse):

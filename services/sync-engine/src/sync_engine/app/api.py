@@ -6,6 +6,8 @@ from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
 from mailroom_common.web import build_service_app, serve_service_app
 from sync_engine.adapters.api_queries import PgMessageQueries
+from sync_engine.adapters.recorded_mail_events import PgMailEventQueries
+from sync_engine.api.mail_event_routes import build_mail_event_router
 from sync_engine.api.routes import build_router
 from sync_engine.settings import MessagesAPISettings
 
@@ -23,4 +25,5 @@ async def run(settings: MessagesAPISettings, process: Process) -> None:
         )
         keys = APIKeys.parse_keys(settings.api_keys.get_secret_value())
         web.include_router(build_router(PgMessageQueries(pool), keys))
+        web.include_router(build_mail_event_router(PgMailEventQueries(pool), keys))
         await serve_service_app(web, settings, process)

@@ -38,6 +38,7 @@ from mailroom_common.topics import INGESTION_RESULTS, SYNC_REQUESTS, SYNC_REQUES
 from mailroom_common.web import build_service_app, serve_service_app
 from sync_engine.adapters.connection_events import PgConnectionEvents
 from sync_engine.adapters.folding_consumer import FoldingConsumer
+from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.open_messages import PgOpenMessages
 from sync_engine.adapters.parser_containers import READER_MODULES, ParserContainers
@@ -49,11 +50,12 @@ from sync_engine.handlers.answer_claims import AnswerClaims
 from sync_engine.handlers.apply_source_states import ApplySourceStates
 from sync_engine.handlers.record_results import RecordResults
 from sync_engine.handlers.reemit_attachments import ReemitAttachments
+from sync_engine.handlers.renew_claims import RenewClaims
 from sync_engine.handlers.report_parked import ParkedReporter
 from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.run_sync import RunSync
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
-from sync_engine.ports import ContainerOpener, Repositories
+from sync_engine.ports import ContainerOpener, MessageResults, Repositories
 from sync_engine.settings import WorkerSettings
 
 SCHEMA = "sync_engine"
@@ -78,6 +80,7 @@ class _Kafka:
 class _Storage:
     pool: asyncpg.Pool
     outbox: Outbox
+    results: MessageResults
     repositories: Repositories
     blobs: BlobStore
 
@@ -101,10 +104,16 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         await require_current_schema(pool, SCHEMA)
         kafka = await _open_kafka(settings, process, stack)
         outbox = Outbox(SCHEMA, kafka.codec)
+        ingestion_states = PgIngestionStates(
+            pool,
+            app_name=settings.state_app_name,
+            stuck_timeout=timedelta(seconds=settings.state_stuck_timeout_s),
+        )
         storage = _Storage(
             pool=pool,
             outbox=outbox,
-            repositories=open_repositories(pool, outbox, _utc_now),
+            results=PgMessages(pool, ingestion_states),
+            repositories=open_repositories(pool, outbox, _utc_now, ingestion_states),
             blobs=await stack.enter_async_context(open_blob_store(settings)),
         )
         containers = await _open_containers(settings, process, stack)
@@ -126,10 +135,13 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(requests.consume_records(drained))
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, kafka.producer).run_relay(drained))
             tasks.create_task(results.consume_records(process.stopping))
-            housekeeping = Housekeeping(pool, storage.blobs, _utc_now)
+            retention = timedelta(days=settings.mail_event_days)
+            housekeeping = Housekeeping(pool, storage.blobs, _utc_now, mail_event_retention=retention)
             tasks.create_task(housekeeping.sweep_repeatedly(process.stopping, interval_s=_HOUSEKEEPING_INTERVAL_S))
             reemission = _build_reemission(settings, kafka, storage)
             tasks.create_task(reemission.reemit_repeatedly(process.stopping, interval_s=_REEMISSION_INTERVAL_S))
+            renewal = RenewClaims(ingestion_states, stuck_timeout_s=settings.state_stuck_timeout_s)
+            tasks.create_task(renewal.renew_repeatedly(process.stopping))
             tasks.create_task(ParkedReporter(storage.repositories.parked_items).run_reports(process.stopping))
             applying = tasks.create_task(apply_states.apply_changes())
             started.set()
@@ -202,6 +214,7 @@ def _build_worker(
             blobs=storage.blobs,
             containers=containers,
             clock=_utc_now,
+            state_id_form=settings.state_id_form,
             timings=SyncTimings(backstop_interval=timedelta(seconds=settings.backstop_interval_s)),
         ),
         states=storage.repositories.states,
@@ -241,7 +254,7 @@ def _build_consumers(
         settings,
         group=RESULT_RECORDER_GROUP,
         topics=(INGESTION_RESULTS,),
-        handle=RecordResults(PgMessages(storage.pool)).handle_record,
+        handle=RecordResults(storage.results).handle_record,
         codec=kafka.codec,
         schemas=kafka.schemas,
         dead_letters=kafka.dead_letters,

@@ -1,12 +1,32 @@
 """Builds the events of a mail. Their ids are derived from their facts, so that a repeat has the same id."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from mailroom_common.events import AttachmentStored, DocSource, MailEvent, MailKind, derive_event_id
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.mail_filter import is_automated, is_newsletter
-from sync_engine.domain.message_records import KnownMessage, ProcessedMessage, StoredPart
+from sync_engine.domain.message_records import KnownMessage, MessageState, ProcessedMessage, StoredPart
 from sync_engine.domain.watched_folders import MessageLocation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailEventSelection:
+    """Which of the recorded events of a tenant are asked for; None matches any. Times are those of their recording."""
+
+    doc_source_id: str | None = None
+    kind: MailKind | None = None
+    message_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None  # not included
+
+
+@dataclass(frozen=True, slots=True)
+class EventPosition:
+    """Of a recorded event among all others; `seq` orders those of one moment."""
+
+    recorded_at: datetime
+    seq: int
 
 
 def map_attachment_event(
@@ -85,13 +105,15 @@ def map_mail_event(
 def _distinguishing_facts(
     kind: MailKind, summary: MessageSummary, location: MessageLocation | None, known: KnownMessage | None
 ) -> tuple[object, ...]:
-    """What tells events of one kind apart: a mail is received once, changed with each version, and removed as often as
-    somebody recovers it, each time from another version."""
+    """What tells events of one kind apart: a mail is received once, and changed with each version. It is removed, and
+    shows again, as often as somebody recovers it, at times in the version that it had: when our record was written
+    tells one removal from the next."""
     if kind is MailKind.RECEIVED:
         return ()
     if kind is MailKind.REMOVED:
-        return (known.version if known else None,)
-    return (summary.version, summary.modified_at, location.folder_id if location else None)
+        return (known.last_seen_at if known else None,)
+    recovered = (known.last_seen_at,) if known and known.state is MessageState.REMOVED else ()
+    return (summary.version, summary.modified_at, location.folder_id if location else None, *recovered)
 
 
 def _event_time(kind: MailKind, summary: MessageSummary, now: datetime) -> datetime:

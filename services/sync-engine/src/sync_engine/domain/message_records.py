@@ -31,6 +31,7 @@ class ParkedReason(StrEnum):
     PROVIDER_UNAVAILABLE = "provider_unavailable"  # the provider failed over it, perhaps only for a while
     CRASHED = "crashed"  # our own code failed over it
     PARSER_KILLED = "parser_killed"  # the parser process was killed while it had it, perhaps for want of memory
+    CLAIMED_BY_OTHER_JOB = "claimed_by_other_job"  # the outside job works on it; ours if that job leaves it
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,8 @@ class KnownMessage:
     version: str | None
     is_parked: bool = False
     folder: str | None = None  # its name, as in ProcessedMessage
+    skip_reason: str | None = None
+    last_seen_at: datetime | None = None  # when its row was written, or a round from nothing listed it
     has_stored_part: bool = False
     has_parked_part: bool = False
     judgement_number: int = 1
@@ -139,6 +142,7 @@ class ProcessedMessage:
     mail_events: tuple[MailEvent, ...] = ()
     earlier: EarlierJudgement | None = None
     replaced_paths: tuple[str, ...] = ()
+    state_id: str | None = None  # its name in the table shared with the outside job; None: not shared
 
     @property
     def message_id(self) -> str:
@@ -208,6 +212,7 @@ class DueMessage:
     folder_id: str | None
     folder: str | None
     due_parts: tuple[DuePart, ...]
+    state_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

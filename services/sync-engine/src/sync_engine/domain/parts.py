@@ -31,6 +31,7 @@ class SkipReason(StrEnum):
     TOO_MANY_PARTS = "too_many_parts"
     UNAVAILABLE = "unavailable"  # the provider shows it in a form that names no way to its bytes
     GONE = "gone"  # it could not be fetched, and then the mail had it no longer
+    DONE_BY_OTHER_JOB = "done_by_other_job"  # it could not be fetched, and then the outside job did its mail
 
 
 _SIGNATURE_TYPES = frozenset(
@@ -75,7 +76,7 @@ def skip_reason_by_name(part: Part) -> SkipReason | None:
         return SkipReason.CLOUD_LINK
     if part.kind is PartKind.OMITTED:
         return SkipReason.TOO_MANY_PARTS
-    if part.kind is PartKind.UNREADABLE:
+    if part.kind is PartKind.UNAVAILABLE:
         return SkipReason.UNAVAILABLE
     if part.kind is PartKind.FILE and part.size_bytes == 0:
         return SkipReason.EMPTY

@@ -1,8 +1,9 @@
-"""How a sync run of one mailbox ends, and what keeps one from writing anything."""
+"""How a sync run of one mailbox ends, and what keeps one from writing anything, or from reading a message."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
+from mailroom_common.errors import MailroomError
 from mailroom_common.events import ConnectionKind
 
 
@@ -69,3 +70,18 @@ class SourceNotActive(Exception):
 
 class CursorConflict(Exception):
     """Another run moved the cursor since it was read: nothing was written, and the page has to be read again."""
+
+
+class ClaimedByOtherJob(MailroomError):
+    """The outside job works on this message: it is left alone, and tried again in case that job leaves it."""
+
+    def __init__(self) -> None:
+        super().__init__("the outside job works on it")
+
+
+class DoneByOtherJob(MailroomError):
+    """The outside job has done this message."""
+
+    def __init__(self, state_id: str) -> None:
+        super().__init__("the outside job has done it")
+        self.state_id = state_id

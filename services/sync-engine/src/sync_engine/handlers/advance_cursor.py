@@ -78,6 +78,8 @@ class AdvanceCursor:
                 cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
             if page.position is not None:
                 return
+            if between_batches is not None and _are_ids_alone(page.changes):
+                await between_batches()
 
     async def _fall_back(self, run: SyncRun, cursor: Cursor, error: CursorRefused | PageTokenRefused) -> Cursor:
         """A refused page token goes back to the position, a refused position to nothing: the least to read again."""
@@ -101,6 +103,10 @@ class AdvanceCursor:
         process remembers it."""
         changes = await self._list_page_changes(run, cursor, page)
         size = MAX_BATCH_MESSAGES if between_batches is None else _RELIST_BATCH_MESSAGES
+        if _are_ids_alone(changes):
+            # In one batch, which costs no calls: a mail that is deleted from here on is known when the history, which
+            # is read between two pages and not within one, says so.
+            size = len(changes)
         batches = [changes[start : start + size] for start in range(0, len(changes), size)] or [[]]
         with self._unfinished.continue_page(run, watch, cursor) as progress:
             for number, batch in enumerate(batches, start=1):
@@ -157,6 +163,10 @@ class AdvanceCursor:
             for known in await self._messages.list_observed_not_listed_since(run.doc_source_id, folder_id, since):
                 changes.setdefault(known.message_id, Change(ChangeKind.REMOVED, known.message_id))
         return list(changes.values())
+
+
+def _are_ids_alone(changes: Sequence[Change]) -> bool:
+    return bool(changes) and all(change.received_before for change in changes)
 
 
 def _fold_changes(changes: Sequence[Change]) -> dict[str, Change]:

@@ -1,9 +1,10 @@
 """Collects the attachments of a message: fetched in the least calls, filtered, its parts judged and stored."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from mailroom_common.blobs import BlobStore
-from mailroom_common.errors import AccessDenied, ItemGone
+from mailroom_common.errors import AccessDenied, ItemGone, MailroomError
 from mailroom_common.metrics import SYNC_MESSAGES_PASSED_OVER
 from mailroom_common.providers.types import Message, MessageSummary, Part
 from sync_engine.domain.judged_parts import (
@@ -28,8 +29,10 @@ from sync_engine.domain.message_records import (
     StoredPart,
 )
 from sync_engine.domain.parts import SkipReason, needs_html_body
+from sync_engine.domain.run_outcomes import ClaimedByOtherJob, DoneByOtherJob
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
+from sync_engine.handlers.claim_messages import ClaimMessages
 from sync_engine.handlers.known_messages import ComparedVersions
 from sync_engine.handlers.message_batches import MessageInterrupted, MessageRef, ProcessedBatch, process_each
 from sync_engine.handlers.probe_access import ProbeAccess
@@ -48,30 +51,45 @@ class CollectMessages:
         uploads: Uploads,
         containers: ContainerOpener,
         messages: Messages,
+        claims: ClaimMessages,
         *,
         max_concurrent: int,
     ) -> None:
         self._parts = StoreParts(StorePart(blobs, uploads, containers))
         self._messages = messages
+        self._claims = claims
         self._access = ProbeAccess(messages)
         self._max_concurrent = max_concurrent
         self._compared = ComparedVersions()
 
     async def collect_messages(self, run: SyncRun, watch: Watch, refs: Sequence[MessageRef]) -> ProcessedBatch:
         """Those of `refs` that are watched, and not from before the start."""
+        wanted = [
+            ref.message_id
+            for ref in refs
+            if ref.summary is None or _find_passed_over_reason(run, watch, ref.summary) is None
+        ]
+        try:
+            # In one call for all.
+            state_ids = await self._claims.find_state_ids(run, wanted)
+        except MailroomError as error:
+            return ProcessedBatch(interruption=error)
         return await process_each(
-            run, refs, lambda ref: self._collect_message(run, watch, ref), max_concurrent=self._max_concurrent
+            run,
+            refs,
+            lambda ref: self._collect_message(run, watch, ref, state_ids),
+            max_concurrent=self._max_concurrent,
         )
 
     async def _collect_message(
-        self, run: SyncRun, watch: Watch, ref: MessageRef
+        self, run: SyncRun, watch: Watch, ref: MessageRef, state_ids: Mapping[str, str]
     ) -> ProcessedMessage | PassedOverMessage | None:
         if ref.summary is not None and _is_passed_over(run, watch, ref.summary):
             return None
         if ref.known is not None:
-            return await self._judge_anew(run, watch, ref, ref.known)
+            return await self._judge_anew(run, watch, ref, ref.known, state_ids)
         if ref.summary is not None and (processed := _judge_without_fetch(run, watch, ref.summary)):
-            return processed
+            return replace(processed, state_id=state_ids.get(ref.message_id) or None)
         message = await self._fetch_message(run, ref)
         # Judged by what the fetch says: the message may have been moved since the page was listed.
         location = watch.locate_message(message.summary)
@@ -80,12 +98,18 @@ class CollectMessages:
         if location is None:
             SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.ELSEWHERE).inc()
             return None
-        return await self._process_parts(run, await self._complete_message(run, message), location)
+        try:
+            state_id = await self._claims.claim_message(run, message.summary, state_ids)
+        except DoneByOtherJob as done:
+            closed = _build_closed_message(message.summary, location, MailRejection.DONE_BY_OTHER_JOB)
+            return replace(closed, state_id=done.state_id)
+        return await self._process_parts(run, await self._complete_message(run, message), location, state_id)
 
     async def _judge_anew(
-        self, run: SyncRun, watch: Watch, ref: MessageRef, known: KnownMessage
+        self, run: SyncRun, watch: Watch, ref: MessageRef, known: KnownMessage, state_ids: Mapping[str, str]
     ) -> ProcessedMessage | None:
-        """None where it has no part that was not judged, unless it was moved."""
+        """None where it has no part that was not judged, unless it was moved; and where the outside job has it by now,
+        which tries again by itself what it cannot do."""
         if not ref.has_moved and ref.summary is not None and self._compared.is_compared(run, ref.summary):
             return None
         earlier = EarlierJudgement(
@@ -99,7 +123,11 @@ class CollectMessages:
         if not ref.has_moved and not has_new_part(message.parts, earlier.parts):
             self._compared.record_version(run, message.summary)
             return None
-        return await self._process_parts(run, await self._complete_message(run, message), location, earlier)
+        try:
+            state_id = await self._claims.claim_message(run, message.summary, state_ids)
+        except (ClaimedByOtherJob, DoneByOtherJob):
+            return None
+        return await self._process_parts(run, await self._complete_message(run, message), location, state_id, earlier)
 
     async def _fetch_message(self, run: SyncRun, ref: MessageRef) -> Message:
         # Where inline parts are not reported, "no attachments" may be said of a mail with an inline PDF, as Apple Mail
@@ -125,7 +153,12 @@ class CollectMessages:
         )
 
     async def _process_parts(
-        self, run: SyncRun, message: Message, location: MessageLocation, earlier: EarlierJudgement | None = None
+        self,
+        run: SyncRun,
+        message: Message,
+        location: MessageLocation,
+        state_id: str | None,
+        earlier: EarlierJudgement | None = None,
     ) -> ProcessedMessage:
         """Raises MessageInterrupted, with what was stored before."""
         rejection = _reject_message(run, message)
@@ -144,6 +177,7 @@ class CollectMessages:
             )
         else:
             processed = _build_closed_message(message.summary, location, rejection, results.parts)
+        processed = replace(processed, state_id=state_id)
         if results.interruption:
             raise MessageInterrupted(processed, results.interruption)
         run.provider_failures.count_message(is_failing=results.is_provider_failing)
@@ -159,7 +193,13 @@ class CollectMessages:
 
         Raises MessageInterrupted, and ItemGone where the message or each part of it is gone.
         """
-        message = await self._complete_message(run, await self._fetch_message(run, MessageRef(due.message_id)))
+        fetched = await self._fetch_message(run, MessageRef(due.message_id))
+        if due.state_id is not None:
+            try:
+                await self._claims.claim_message(run, fetched.summary, {due.message_id: due.state_id})
+            except DoneByOtherJob:
+                return _leave_to_other_job(due)
+        message = await self._complete_message(run, fetched)
         if not message.parts:
             # A scanner may be at work on it: nothing is called gone for one answer that lists no part at all.
             raise ItemGone("the mail is said to have no parts")
@@ -179,6 +219,7 @@ class CollectMessages:
             folder=due.folder,
             parts=tried + missing,
             opened_part_paths=tuple(part.part_path for part in wanted if part.part_path not in kept),
+            state_id=due.state_id,
         )
         if results.interruption:
             raise MessageInterrupted(processed, results.interruption)
@@ -196,23 +237,37 @@ def _is_untried(part: StoredPart | SkippedPart | ParkedPart) -> bool:
 
 def skip_missing_part(part: ParkedPart | RecordedPart) -> SkippedPart:
     """The mail has it no longer, or is gone itself."""
+    return _skip_part(part, SkipReason.GONE)
+
+
+def _leave_to_other_job(due: DueMessage) -> ProcessedMessage:
+    parts = tuple(_skip_part(item.part, SkipReason.DONE_BY_OTHER_JOB) for item in due.due_parts)
+    summary = MessageSummary(message_id=due.message_id)
+    return ProcessedMessage(summary=summary, state=MessageState.OPEN, parts=parts)
+
+
+def _skip_part(part: ParkedPart | RecordedPart, reason: SkipReason) -> SkippedPart:
     return SkippedPart(
         part_path=part.part_path,
         filename=part.filename,
         content_type=part.content_type,
         size_bytes=part.size_bytes,
-        skip_reason=SkipReason.GONE,
+        skip_reason=reason,
     )
 
 
 def _is_passed_over(run: SyncRun, watch: Watch, summary: MessageSummary) -> bool:
+    reason = _find_passed_over_reason(run, watch, summary)
+    if reason is not None:
+        SYNC_MESSAGES_PASSED_OVER.labels(reason).inc()
+    return reason is not None
+
+
+def _find_passed_over_reason(run: SyncRun, watch: Watch, summary: MessageSummary) -> PassedOverReason | None:
     if run.is_before_start(summary):
-        SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.BEFORE_START).inc()
-        return True
-    if watch.knows_location(summary) and watch.locate_message(summary) is None:
-        SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.ELSEWHERE).inc()
-        return True
-    return False
+        return PassedOverReason.BEFORE_START
+    is_elsewhere = watch.knows_location(summary) and watch.locate_message(summary) is None
+    return PassedOverReason.ELSEWHERE if is_elsewhere else None
 
 
 def _pass_over_old(run: SyncRun, summary: MessageSummary) -> PassedOverMessage | None:

@@ -26,7 +26,7 @@ from sync_engine.domain.message_records import (
     PassedOverMessage,
     ProcessedMessage,
 )
-from sync_engine.domain.run_outcomes import SourceNotActive
+from sync_engine.domain.run_outcomes import ClaimedByOtherJob, SourceNotActive
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.ports import Pages
 
@@ -41,7 +41,8 @@ class MessageRef:
     """A message to be processed.
 
     `may_be_gone`: its absence is no failure, as it was listed as removed, or is known. `known` is set where it is to be
-    judged anew; `has_moved`: for its place, and not only because it may have other parts now.
+    judged anew; `has_moved`: for its place, and not only because it may have other parts now. `received_before`: as in
+    Change.
     """
 
     message_id: str
@@ -49,6 +50,7 @@ class MessageRef:
     may_be_gone: bool = False
     known: KnownMessage | None = None
     has_moved: bool = False
+    received_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,8 @@ async def _process_alone(run: SyncRun, ref: MessageRef, process_message: Process
         return FailedMessage(ref.message_id, ParkedReason.ACCESS_DENIED, str(error))
     except Rejected as error:
         return FailedMessage(ref.message_id, ParkedReason.REJECTED, str(error))
+    except ClaimedByOtherJob as error:
+        return FailedMessage(ref.message_id, ParkedReason.CLAIMED_BY_OTHER_JOB, str(error))
     except ProviderUnavailable as error:
         failed = FailedMessage(ref.message_id, ParkedReason.PROVIDER_UNAVAILABLE, str(error))
         raise MessageUnavailable(failed, retry_after_s=error.retry_after_s) from error

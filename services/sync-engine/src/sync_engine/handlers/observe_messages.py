@@ -8,6 +8,7 @@ from mailroom_common.errors import AccessDenied, ItemGone
 from mailroom_common.events import MailKind
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.mail_events import map_mail_event
+from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import KnownMessage, MessageState, ProcessedMessage
 from sync_engine.domain.untrusted_text import clean_summary
 from sync_engine.domain.watched_folders import MessageLocation, Watch
@@ -48,9 +49,9 @@ class ObserveMessages:
         self, run: SyncRun, watch: Watch, ref: MessageRef, known: KnownMessage | None
     ) -> ProcessedMessage | None:
         summary = ref.summary
-        if summary is not None and known is None and run.is_before_start(summary):
-            return None
-        if summary is None or _is_incomplete(summary, known):
+        if ref.received_before is not None:
+            return None if known else _remember_by_id(run, ref.message_id, ref.received_before)
+        if summary is None or _is_incomplete(run, summary, known):
             try:
                 fetched = await run.provider.fetch_message(run.mailbox, ref.message_id)
             except ItemGone:
@@ -68,11 +69,12 @@ class ObserveMessages:
     ) -> ProcessedMessage | None:
         if location is None:
             return None
-        if known is None:
-            if run.is_before_start(summary):
-                return None
+        if known is None and run.is_before_start(summary):
+            return _remember_old_mail(summary, location)
+        # Mail that was remembered is received when the start is moved back, and it is not before it any more.
+        if known is None or (_is_unreported(known) and not run.is_before_start(summary)):
             kind = MailKind.RECEIVED
-        elif known.folder_id != location.folder_id:
+        elif known.folder_id is not None and known.folder_id != location.folder_id:
             kind = MailKind.MOVED
         elif known.version != summary.version or known.state is not MessageState.OBSERVED:
             kind = MailKind.CHANGED
@@ -97,6 +99,32 @@ def _locate_message(watch: Watch, summary: MessageSummary, known: KnownMessage |
     return location
 
 
-def _is_incomplete(summary: MessageSummary, known: KnownMessage | None) -> bool:
+def _remember_by_id(run: SyncRun, message_id: str, received_before: datetime) -> ProcessedMessage | None:
+    """Mail that only a list of ids shows. Where some folders are watched, it may lie in another: then it is remembered
+    once it changes. A re-list from later than the start says nothing of what came in between."""
+    if run.source.folders or received_before > run.start_at:
+        return None
+    return _remember_old_mail(MessageSummary(message_id=message_id), None)
+
+
+def _remember_old_mail(summary: MessageSummary, location: MessageLocation | None) -> ProcessedMessage:
+    """No event, and no more than what tells later changes: where it lies and in which version, if that is known."""
+    return ProcessedMessage(
+        summary=MessageSummary(message_id=summary.message_id, version=summary.version, received_at=summary.received_at),
+        state=MessageState.OBSERVED,
+        skip_reason=MailRejection.BEFORE_START,
+        folder_id=location.folder_id if location else None,
+        folder=location.name if location else None,
+    )
+
+
+def _is_unreported(known: KnownMessage) -> bool:
+    return known.skip_reason == MailRejection.BEFORE_START
+
+
+def _is_incomplete(run: SyncRun, summary: MessageSummary, known: KnownMessage | None) -> bool:
     """Headers tell newsletters and automated mail: worth a call once, when a mail is received."""
-    return None in (summary.received_at, summary.version) or (known is None and summary.headers is None)
+    if None in (summary.received_at, summary.version):
+        return True
+    is_first = known is None or _is_unreported(known)
+    return is_first and summary.headers is None and not run.is_before_start(summary)

@@ -44,6 +44,7 @@ class ProbeAccess:
             if refused == _MAX_PROBES:
                 break
         if refused:
+            # The grant lists the mailbox and may not read it: its administrator knows which right or policy changed.
             log.warning("mailbox_items_denied", doc_source_id=run.doc_source_id, refused=refused + 1)
         return refused > 0
 

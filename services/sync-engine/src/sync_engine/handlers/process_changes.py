@@ -49,7 +49,7 @@ class ProcessChanges:
             elif record is not None and record.is_parked:
                 continue  # it is tried again in its time, and its state by then is reported
             elif change.kind is ChangeKind.PRESENT:
-                refs.append(MessageRef(change.message_id, change.summary))
+                refs.append(MessageRef(change.message_id, change.summary, received_before=change.received_before))
             elif record is None or record.folder_id == scope or scope == RELIST_SCOPE:
                 # Removed from the folder where we know it; elsewhere it has been moved, and that was reported.
                 refs.append(MessageRef(change.message_id, may_be_gone=True))

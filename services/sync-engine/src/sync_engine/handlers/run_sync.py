@@ -20,6 +20,7 @@ from mailroom_common.logs import get_logger
 from mailroom_common.providers.calls import UNNAMED_THROTTLE_S
 from mailroom_common.providers.ports import ChangeListing, MailReader
 from mailroom_common.retries import backoff_s
+from sync_engine.domain.ingestion_state import StateIdForm
 from sync_engine.domain.message_records import RunKind, SyncState
 from sync_engine.domain.run_outcomes import (
     CursorConflict,
@@ -33,6 +34,7 @@ from sync_engine.domain.run_outcomes import (
 from sync_engine.domain.run_planning import SyncTimings, choose_run_kind
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.advance_cursor import AdvanceCursor
+from sync_engine.handlers.claim_messages import ClaimMessages
 from sync_engine.handlers.collect_messages import CollectMessages
 from sync_engine.handlers.message_batches import CommitUpdates
 from sync_engine.handlers.observe_messages import ObserveMessages
@@ -75,6 +77,7 @@ class RunSync:
         containers: ContainerOpener,
         clock: Callable[[], datetime],
         timings: SyncTimings,
+        state_id_form: StateIdForm = StateIdForm.DEFAULT,
         max_concurrent_messages: int = 3,
     ) -> None:
         self._providers = providers
@@ -84,8 +87,9 @@ class RunSync:
         self._clock = clock
         self._timings = timings
         cursors, messages = repositories.cursors, repositories.messages
+        claims = ClaimMessages(repositories.ingestion_states, id_form=state_id_form)
         collect = CollectMessages(
-            blobs, repositories.uploads, containers, messages, max_concurrent=max_concurrent_messages
+            blobs, repositories.uploads, containers, messages, claims, max_concurrent=max_concurrent_messages
         )
         observe = ObserveMessages(messages, clock, max_concurrent=max_concurrent_messages)
         changes = ProcessChanges(messages, collect, observe)

@@ -11,7 +11,7 @@ from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import ParkedPart, ParkedReason, SkippedPart, StoredPart
 from sync_engine.domain.parts import SkipReason, find_shown_ids
-from sync_engine.domain.run_outcomes import SourceNotActive
+from sync_engine.domain.run_outcomes import ClaimedByOtherJob, SourceNotActive
 from sync_engine.domain.untrusted_text import clean_filename
 from sync_engine.handlers.store_part import StorePart, skip_part
 from sync_engine.handlers.sync_run import SyncRun
@@ -29,6 +29,7 @@ _REASONS: dict[type[MailroomError], ParkedReason] = {
     ParserCrashed: ParkedReason.PARSER_KILLED,
     Rejected: ParkedReason.REJECTED,
     ProviderUnavailable: ParkedReason.PROVIDER_UNAVAILABLE,
+    ClaimedByOtherJob: ParkedReason.CLAIMED_BY_OTHER_JOB,
 }
 
 

@@ -3,7 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 
-from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected
+from mailroom_common.errors import (
+    AccessDenied,
+    ItemGone,
+    MailroomError,
+    PermissionMissing,
+    ProviderUnavailable,
+    Rejected,
+)
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import Change, ChangeKind, MessageSummary
 from sync_engine.domain.watched_folders import FolderWatch, Watch
@@ -75,6 +82,8 @@ class SyncFolders:
                 read_count += 1
             except MessageUnavailable:
                 raise  # the message is parked: the next run passes over it
+            except PermissionMissing:
+                raise  # it is the mailbox's, though a folder without new mail can do without it
             except (Rejected, AccessDenied, ProviderUnavailable) as error:
                 # The run goes on with the other folders and ends as failed, so that this one is tried again.
                 log.warning("folder_read_failed", doc_source_id=run.doc_source_id, scope=folder_id, reason=str(error))

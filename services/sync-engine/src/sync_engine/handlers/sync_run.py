@@ -8,6 +8,7 @@ from mailroom_common.errors import ProviderUnavailable
 from mailroom_common.events import DocSource, Profile, SyncReason
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.providers.types import Mailbox, MessageSummary
+from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import CommittedPage, PageUpdate, RunTally, SyncState
 from sync_engine.domain.run_planning import SyncTimings, is_unannounced
 
@@ -91,9 +92,14 @@ class SyncRun:
 
     def add_to_tally(self, update: PageUpdate, committed: CommittedPage) -> None:
         written = [message for message in update.messages if message.message_id in committed.new_message_ids]
-        new = [message for message in written if message.earlier is None]
-        self.tally.new_messages += len(new)
         has_new = any(not message.is_parked_only for message in written)
+        # Neither what is judged anew nor old mail that is remembered silently is new: no notification told of it.
+        new = [
+            message
+            for message in written
+            if message.earlier is None and message.skip_reason != MailRejection.BEFORE_START
+        ]
+        self.tally.new_messages += len(new)
         self.tally.progress_commits += has_new or update.leaves_page
         self.tally.stored_parts += committed.stored_parts
         self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in written)

@@ -51,7 +51,7 @@ async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
 @pytest.fixture
 def held(engine: Engine) -> HeldOutbox:
     outbox = HeldOutbox(engine)
-    engine.repositories = replace(engine.repositories, pages=PgPages(engine.pool, outbox))
+    engine.repositories = replace(engine.repositories, pages=PgPages(engine.pool, outbox, engine.ingestion_states))
     return outbox
 
 

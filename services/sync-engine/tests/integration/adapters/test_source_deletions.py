@@ -60,8 +60,17 @@ async def _insert_messages(engine: Engine, count: int) -> None:
     )
 
 
+async def _insert_mail_events(engine: Engine, count: int) -> None:
+    await engine.pool.execute(
+        "insert into sync_engine.mail_event (event_id, doc_source_id, tenant_id, kind, message_id, event) "
+        "select concat($1::text, '-', n), $1, 'acme', 'changed', 'm-1', '{}' from generate_series(1, $2) n",
+        engine.source.doc_source_id,
+        count,
+    )
+
+
 def _deletions(engine: Engine, batch_size: int = 100) -> PgSourceDeletions:
-    return PgSourceDeletions(engine.pool, engine.outbox, engine.clock, batch_size=batch_size)
+    return PgSourceDeletions(engine.pool, engine.outbox, engine.clock, engine.ingestion_states, batch_size=batch_size)
 
 
 async def test_forgetting_leaves_a_soft_deleted_row_and_says_so_once(engine: Engine) -> None:
@@ -71,6 +80,7 @@ async def test_forgetting_leaves_a_soft_deleted_row_and_says_so_once(engine: Eng
     outlook.deliver("m2", File())
     outlook.item_errors["m2"] = Rejected("400")
     await engine.complete_run()
+    await _insert_mail_events(engine, 1)
     await engine.change_source(state=DocSourceState.DELETING)
     assert [table for table, count in (await _count_rows(engine)).items() if not count] == [], (
         "there is something to forget in each"
@@ -90,6 +100,7 @@ async def test_forgetting_leaves_a_soft_deleted_row_and_says_so_once(engine: Eng
 
 async def test_rows_go_in_batches_and_a_deletion_that_was_cut_off_is_begun_again(engine: Engine) -> None:
     await _insert_messages(engine, 1_000)
+    await _insert_mail_events(engine, 1_000)
     cut_off = asyncio.create_task(_deletions(engine).forget_source(engine.source))
     async with asyncio.timeout(20):
         while len(await engine.read_rows("message_part")) > 1_500:  # noqa: ASYNC110  # batches have no event

@@ -109,6 +109,21 @@ async def test_old_runs_are_forgotten_and_idle_ones_sooner(engine: Engine) -> No
     assert left == [[0, 1], [1], [1], []]
 
 
+async def test_mail_events_are_forgotten_when_they_are_older_than_the_setting_says(engine: Engine) -> None:
+    await engine.pool.execute(
+        "insert into sync_engine.mail_event "
+        "(event_id, doc_source_id, tenant_id, kind, message_id, event, recorded_at) "
+        "select concat($1::text, '-', n), $1, 'acme', 'changed', 'm', '{}', $2::timestamptz - n * interval '1 day' "
+        "from generate_series(0, 30) n",
+        engine.source.doc_source_id,
+        engine.clock.now,
+    )
+    retention = timedelta(days=7, hours=1)
+    sweeper = Housekeeping(engine.pool, engine.blobs, engine.clock, mail_event_retention=retention, batch_size=5)
+    await sweeper.sweep_once()
+    assert len(await engine.read_rows("mail_event")) == 8
+
+
 async def test_old_runs_go_in_batches_between_which_a_stop_is_seen(engine: Engine) -> None:
     await engine.pool.execute(
         "insert into sync_engine.sync_run (run_id, doc_source_id, tenant_id, kind, reasons, started_at, outcome) "

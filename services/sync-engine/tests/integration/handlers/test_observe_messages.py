@@ -52,13 +52,46 @@ async def test_no_attachment_is_opened_and_none_is_reported(engine: Engine, outl
     assert (await engine.read_row("message"))["state"] == "observed"
 
 
-async def test_every_folder_is_observed_but_nothing_from_before_the_start(engine: Engine, outlook: FakeOutlook) -> None:
+async def test_every_folder_is_observed(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("junk", folder_id="f-junk")
+    await engine.complete_run()
+    assert await _read_reported(engine) == [(MailKind.RECEIVED, "junk")]
+
+
+async def test_old_mail_is_remembered_silently_and_what_becomes_of_it_is_reported(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
     outlook.deliver("old", received_at=START - timedelta(days=1))
     await engine.complete_run()
+    assert outlook.calls["fetch"] == 0
+    assert await _read_reported(engine) == []
+    row = await engine.read_row("message")
+    assert (row["state"], row["skip_reason"], row["folder"]) == ("observed", "before_start", "Posteingang")
+    assert (row["subject"], row["sender_address"]) == (None, None), "no more is kept than tells its changes"
+    assert (await engine.read_row("sync_run"))["new_messages"] == 0
+
     outlook.touch("old", is_read=True)
     await _full(engine)
-    assert await _read_reported(engine) == [(MailKind.RECEIVED, "junk")]
+    outlook.move("old", "f-deleted")
+    await _full(engine)
+    outlook.delete("old")
+    await _full(engine)
+    changed, moved, removed = await engine.read_mail_events()
+    assert [event.kind for event in (changed, moved, removed)] == [MailKind.CHANGED, MailKind.MOVED, MailKind.REMOVED]
+    assert (changed.subject, moved.previous_folder) == ("Invoice 17", "Posteingang")
+    assert (await engine.read_row("message"))["skip_reason"] is None
+
+
+async def test_old_mail_is_received_where_the_start_is_moved_back_before_it(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    earlier = START - timedelta(days=2)
+    outlook.deliver("older", received_at=earlier - timedelta(days=1))
+    outlook.deliver("old", received_at=START - timedelta(days=1))
+    await engine.complete_run()
+    await engine.change_source(start_at=earlier, relist_from=earlier, relist_number=1)
+    await _full(engine)
+    assert await _read_reported(engine) == [(MailKind.RECEIVED, "old")]
 
 
 async def test_the_life_of_a_mail_is_reported_in_order_and_once(engine: Engine, outlook: FakeOutlook) -> None:
@@ -85,6 +118,27 @@ async def test_the_life_of_a_mail_is_reported_in_order_and_once(engine: Engine, 
     assert (removed.previous_folder_id, removed.folder_id) == ("f-deleted", None)
     assert removed.previous_folder == moved.folder is not None
     assert (await engine.read_row("message"))["state"] == "removed"
+
+
+async def test_each_removal_of_a_mail_that_comes_back_is_reported(engine: Engine, outlook: FakeOutlook) -> None:
+    """Each time in the version that it had: as when the provider did not find it for a while."""
+    outlook.deliver("m1")
+    await engine.complete_run()
+    mail = outlook.mails["m1"]
+    for _ in range(3):
+        outlook.delete("m1")
+        await _full(engine)
+        outlook.put_back(mail)
+        await _full(engine)
+    events = await engine.read_mail_events()
+    assert [event.kind for event in events] == [MailKind.RECEIVED, *[MailKind.REMOVED, MailKind.CHANGED] * 3]
+    assert len({event.event_id for event in events}) == len(events)
+    recorded = await engine.pool.fetch(
+        "select event_id, event from sync_engine.mail_event where doc_source_id = $1 order by recorded_at, seq",
+        engine.source.doc_source_id,
+    )
+    assert [row["event_id"] for row in recorded] == [event.event_id for event in events]
+    assert [row["event"]["kind"] for row in recorded] == [event.kind for event in events]
 
 
 async def test_a_removal_is_believed_only_when_the_mail_cannot_be_fetched(engine: Engine, outlook: FakeOutlook) -> None:
@@ -253,3 +307,77 @@ async def test_what_gmail_says_is_deleted_is_reported_at_once_though_it_is_parke
     await observed_gmail.complete_run()
     assert await _read_reported(observed_gmail) == [(MailKind.RECEIVED, "m1"), (MailKind.REMOVED, "m1")]
     assert await observed_gmail.read_rows("parked_item") == []
+
+
+async def test_old_mail_of_gmail_costs_no_call_and_what_becomes_of_it_is_reported(observed_gmail: Engine) -> None:
+    gmail = observed_gmail.mailbox
+    assert isinstance(gmail, FakeGmail)
+    for number in range(7):
+        gmail.deliver(f"old{number}", received_at=START - timedelta(days=2), in_history=False)
+    await observed_gmail.complete_run()
+    assert gmail.calls["fetch"] == 0
+    assert await _read_reported(observed_gmail) == []
+    assert len(await observed_gmail.read_rows("message")) == 7
+    gmail.relabel("old1", frozenset({"INBOX", "STARRED"}))
+    await observed_gmail.complete_run()
+    gmail.relabel("old1", frozenset({"TRASH"}))
+    await observed_gmail.complete_run()
+    gmail.delete("old1")
+    gmail.delete("old2")
+    await observed_gmail.complete_run()
+    assert await _read_reported(observed_gmail) == [
+        (MailKind.CHANGED, "old1"),
+        (MailKind.MOVED, "old1"),
+        (MailKind.REMOVED, "old1"),
+        (MailKind.REMOVED, "old2"),
+    ]
+    changed = (await observed_gmail.read_mail_events())[0]
+    assert changed.previous_folder is None, "where it lay before was not known"
+
+
+async def test_old_mail_outside_the_watched_labels_is_not_remembered(postgres_url: str, tmp_path: Path) -> None:
+    source = doc_source("gmail", Profile.OBSERVATION, folders=("INBOX",))
+    async with open_engine(postgres_url, tmp_path, source) as engine:
+        gmail = engine.mailbox
+        assert isinstance(gmail, FakeGmail)
+        for name, label in (("inside", "INBOX"), ("outside", "TRASH")):
+            gmail.deliver(name, labels=frozenset({label}), received_at=START - timedelta(days=2), in_history=False)
+        await engine.complete_run()
+        for name, label in (("inside", "INBOX"), ("outside", "TRASH")):
+            gmail.relabel(name, frozenset({label, "STARRED"}))
+        await engine.complete_run()
+        assert [row["message_id"] for row in await engine.read_rows("message")] == ["inside"]
+        gmail.delete("inside")
+        gmail.delete("outside")
+        await engine.complete_run()
+        assert await _read_reported(engine) == [(MailKind.REMOVED, "inside")]
+
+
+async def test_what_a_narrower_relist_does_not_reach_is_not_taken_for_old_mail(observed_gmail: Engine) -> None:
+    gmail = observed_gmail.mailbox
+    assert isinstance(gmail, FakeGmail)
+    await observed_gmail.complete_run()
+    gmail.deliver("missed", received_at=START + timedelta(minutes=1), in_history=False)
+    await observed_gmail.change_source(relist_from=START + timedelta(minutes=5), relist_number=1)
+    await _full(observed_gmail)
+    assert await observed_gmail.read_rows("message") == []
+    await observed_gmail.change_source(relist_from=START, relist_number=2)
+    await _full(observed_gmail)
+    assert await _read_reported(observed_gmail) == [(MailKind.RECEIVED, "missed")]
+
+
+async def test_what_is_deleted_while_old_mail_is_listed_is_reported(observed_gmail: Engine) -> None:
+    gmail = observed_gmail.mailbox
+    assert isinstance(gmail, FakeGmail)
+    gmail.page_size = 30
+    for number in range(40):
+        gmail.deliver(f"old{number}", received_at=START - timedelta(days=2), in_history=False)
+
+    async def delete_listed(_: str) -> None:
+        if "old15" in gmail.mails:
+            gmail.delete("old15")  # newest first: it is the 25th of the first page
+
+    gmail.meanwhile["history"] = delete_listed
+    await observed_gmail.complete_run()
+    await observed_gmail.complete_run()
+    assert await _read_reported(observed_gmail) == [(MailKind.REMOVED, "old15")]

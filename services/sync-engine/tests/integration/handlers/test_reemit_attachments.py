@@ -55,7 +55,7 @@ def _reemission(engine: Engine, *sources: DocSource, batch_size: int = 20) -> Re
 
 
 async def _record_result(engine: Engine, stored: AttachmentStored) -> None:
-    await PgMessages(engine.pool).record_result(
+    await PgMessages(engine.pool, engine.ingestion_states).record_result(
         IngestionResult(
             event_id=str(uuid4()),
             occurred_at=engine.clock.now,

@@ -55,7 +55,7 @@ async def finish_documents(engine: Engine) -> None:
             message_id=event.message_id,
             status=ResultStatus.COMPLETED,
         )
-        await PgMessages(engine.pool).record_result(result)
+        await PgMessages(engine.pool, engine.ingestion_states).record_result(result)
 
 
 @pytest.mark.parametrize(

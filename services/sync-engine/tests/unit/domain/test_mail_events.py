@@ -41,9 +41,13 @@ def test_a_mail_is_received_and_removed_once_whatever_its_version() -> None:
         assert event(kind).event_id == event(kind, other, ARCHIVE, now=LATER).event_id
 
 
-def test_a_mail_that_was_recovered_is_removed_anew() -> None:
-    recovered = replace(KNOWN, version="2")
-    assert event(MailKind.REMOVED).event_id != event(MailKind.REMOVED, known=recovered).event_id
+def test_a_mail_that_was_recovered_as_it_was_shows_and_is_removed_anew() -> None:
+    first, second = (replace(KNOWN, last_seen_at=at) for at in (NOON, LATER))
+    assert event(MailKind.REMOVED, known=first).event_id != event(MailKind.REMOVED, known=second).event_id
+    back = [
+        event(MailKind.CHANGED, known=replace(known, state=MessageState.REMOVED)).event_id for known in (first, second)
+    ]
+    assert len({event(MailKind.CHANGED).event_id, *back}) == 3
 
 
 def test_an_event_says_the_folder_by_its_id_and_by_its_name_where_it_has_one() -> None:

@@ -151,7 +151,7 @@ def test_documents_are_collected(subject: Part, content: bytes) -> None:
         pytest.param(part("Report.pdf", None, kind=PartKind.LINK), b"", SkipReason.CLOUD_LINK, id="cloud link"),
         pytest.param(OMITTED_PARTS, b"", SkipReason.TOO_MANY_PARTS, id="the parts past the first 500"),
         pytest.param(
-            part("r.pdf", None, kind=PartKind.UNREADABLE), PDF, SkipReason.UNAVAILABLE, id="no way to its bytes"
+            part("r.pdf", None, kind=PartKind.UNAVAILABLE), PDF, SkipReason.UNAVAILABLE, id="no way to its bytes"
         ),
     ],
 )

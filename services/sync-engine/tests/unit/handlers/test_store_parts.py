@@ -26,6 +26,7 @@ from sync_engine.domain.message_records import (
     SyncState,
 )
 from sync_engine.domain.run_planning import SyncTimings
+from sync_engine.handlers.claim_messages import ClaimMessages
 from sync_engine.handlers.collect_messages import CollectMessages
 from sync_engine.handlers.message_batches import MessageInterrupted
 from sync_engine.handlers.store_part import StorePart
@@ -142,11 +143,13 @@ async def test_nothing_of_a_body_is_kept_once_its_mail_is_done() -> None:
 async def test_parked_parts_that_turn_out_to_be_no_documents_are_kept_when_a_throttle_ends_their_retry(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    messages, claims = cast("Messages", None), cast("ClaimMessages", None)
     collect = CollectMessages(
         cast("BlobStore", None),
         cast("Uploads", None),
         cast("ContainerOpener", None),
-        cast("Messages", None),
+        messages,
+        claims,
         max_concurrent=1,
     )
     monkeypatch.setattr(collect, "_parts", StoreParts(cast("StorePart", BudgetedStorePart())))

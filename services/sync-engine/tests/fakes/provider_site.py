@@ -1,4 +1,4 @@
-"""A sync engine with the real clients, over HTTP, at the sandbox's providers."""
+"""The sync engine with the real provider clients, over HTTP, at the sandbox's providers: one mailbox."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -40,7 +40,7 @@ class RealClock(FakeClock):
 
 
 @dataclass(frozen=True, slots=True)
-class HTTPSite:
+class Site:
     sandbox: RunningProviders
     engine: Engine
     requests: list[httpx.URL] = field(default_factory=list)
@@ -86,14 +86,9 @@ _OBSERVATION_SCOPES = {
 
 
 @asynccontextmanager
-async def open_http_site(
-    provider: str,
-    database_url: str,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    *,
-    profile: Profile = Profile.INVOICE,
-) -> AsyncIterator[HTTPSite]:
+async def open_site(
+    provider: str, profile: Profile, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Site]:
     address = OUTLOOK if provider == "outlook" else GMAIL
     source = replace(
         doc_source(provider, profile),
@@ -102,7 +97,7 @@ async def open_http_site(
         start_at=datetime.now(UTC) - timedelta(minutes=5),
     )
     scopes = {"scope": _OBSERVATION_SCOPES[provider]} if profile is Profile.OBSERVATION else {}
-    async with running_providers(folder / "providers") as sandbox:
+    async with running_providers(tmp_path / "providers") as sandbox:
         await sandbox.control.find_or_create_mailbox(provider, address, "Ada Accounts")
         person = await (sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user)(sandbox, **scopes)
         for name, value in sandbox.mailroom_environment().items():
@@ -111,9 +106,9 @@ async def open_http_site(
         token = OneToken(person.tokens["access_token"])
         async with (
             open_client(settings, timeout_s=20) as http,
-            open_engine(database_url, folder / "blobs", source) as engine,
+            open_engine(postgres_url, tmp_path / "blobs", source) as engine,
         ):
-            site = HTTPSite(sandbox, engine)
+            site = Site(sandbox, engine)
             http.event_hooks["request"].append(site.record_request)
             if provider == "outlook":
                 engine.provider = GraphMail(

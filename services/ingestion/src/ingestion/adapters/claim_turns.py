@@ -1,0 +1,79 @@
+"""Whose document is claimed next: tenants take turns, and so do the doc sources of a tenant."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from mailroom_common.postgres import DatabaseSession
+
+_MAX_REMEMBERED_TENANTS = 1000
+
+# Steps from one doc source with waiting documents to the next by the index, and no further than to the first that has
+# a due one: Postgres evaluates a recursive query only as far as it is read.
+_FIND_DUE_SOURCE = """
+    with recursive source as (
+        (select tenant_id, doc_source_id from ingestion.document
+         where is_backfill = $1 and next_attempt_at is not null and {first}
+         order by tenant_id, doc_source_id limit 1)
+        union all
+        select following.* from source cross join lateral (
+            select d.tenant_id, d.doc_source_id from ingestion.document d
+            where d.is_backfill = $1 and d.next_attempt_at is not null and {following}
+              and (d.tenant_id, d.doc_source_id) > (source.tenant_id, source.doc_source_id)
+            order by d.tenant_id, d.doc_source_id limit 1
+        ) following
+    )
+    select source.tenant_id, source.doc_source_id from source
+    where exists (
+        select from ingestion.document d
+        where d.is_backfill = $1 and d.tenant_id = source.tenant_id and d.doc_source_id = source.doc_source_id
+          and d.next_attempt_at <= now())
+    limit 1
+"""
+_FIND_OF_NEXT_TENANT = _FIND_DUE_SOURCE.format(first="tenant_id > $2", following="true")
+_FIND_NEXT_OF_TENANT = _FIND_DUE_SOURCE.format(
+    first="tenant_id = $2 and doc_source_id > $3", following="d.tenant_id = $2"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DueSource:
+    tenant_id: str
+    doc_source_id: str
+
+
+class ClaimTurns:
+    """The turns of one lane, as this process has given them out: each process goes round by itself."""
+
+    def __init__(self, *, is_backfill: bool) -> None:
+        self._is_backfill = is_backfill
+        self._last_tenant = ""
+        self._last_sources: OrderedDict[str, str] = OrderedDict()  # by tenant
+
+    async def choose_source(self, conn: DatabaseSession) -> DueSource | None:
+        """A doc source with a due document, of the tenant whose turn it is; None where nothing is due."""
+        found = await self._find_of_next_tenant(conn)
+        if found is None:
+            return None
+        last_source = self._last_sources.get(found.tenant_id)
+        if last_source is not None:
+            found = await self._find_next_of_tenant(conn, found.tenant_id, last_source) or found
+        self._remember(found)
+        return found
+
+    async def _find_of_next_tenant(self, conn: DatabaseSession) -> DueSource | None:
+        for after in dict.fromkeys((self._last_tenant, "")):
+            row = await conn.fetchrow(_FIND_OF_NEXT_TENANT, self._is_backfill, after)
+            if row is not None:
+                return DueSource(row["tenant_id"], row["doc_source_id"])
+        return None
+
+    async def _find_next_of_tenant(self, conn: DatabaseSession, tenant_id: str, after: str) -> DueSource | None:
+        row = await conn.fetchrow(_FIND_NEXT_OF_TENANT, self._is_backfill, tenant_id, after)
+        return None if row is None else DueSource(row["tenant_id"], row["doc_source_id"])
+
+    def _remember(self, source: DueSource) -> None:
+        self._last_tenant = source.tenant_id
+        self._last_sources[source.tenant_id] = source.doc_source_id
+        self._last_sources.move_to_end(source.tenant_id)
+        if len(self._last_sources) > _MAX_REMEMBERED_TENANTS:
+            self._last_sources.popitem(last=False)
