@@ -7,13 +7,22 @@ message says which layers of its confinement hold.
 import importlib
 import io
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, BinaryIO
 
 from mailroom_common.parser.limits import ParserLimits, set_soft_limits
-from mailroom_common.parser.messages import JSON, LENGTH_PREFIX, UnreadableFile, decode_message, encode_message
+from mailroom_common.parser.messages import (
+    JSON,
+    LENGTH_PREFIX,
+    MAX_CHUNK_BYTES,
+    UnreadableFile,
+    decode_message,
+    encode_message,
+)
 
 Reader = Callable[[BinaryIO, Mapping[str, Any]], JSON]
+# Yields what it finds in a file: what is to be said of each content, and its bytes.
+ContentsReader = Callable[[BinaryIO, Mapping[str, Any]], Iterable[tuple[JSON, Iterable[bytes]]]]
 
 _MAX_REPORTED_PATHS = 3
 
@@ -24,7 +33,7 @@ def serve_document(requests: int, answers: int, layers: Sequence[str], readable_
         _send_message(outgoing, {"layers": layers, "readable_files": readable_files[:_MAX_REPORTED_PATHS]})
         while header := incoming.read(LENGTH_PREFIX.size):
             request: Any = decode_message(incoming.read(*LENGTH_PREFIX.unpack(header)))
-            answer = _answer_request(request, incoming)
+            answer = _answer_request(request, incoming, outgoing)
             _send_message(outgoing, answer)
             if "limit" in answer:
                 # After a MemoryError nobody knows what is half done in the libraries.
@@ -36,14 +45,17 @@ def _send_message(answers: BinaryIO, message: JSON) -> None:
     answers.flush()
 
 
-def _answer_request(request: Mapping[str, Any], requests: BinaryIO) -> dict[str, JSON]:
+def _answer_request(request: Mapping[str, Any], requests: BinaryIO, answers: BinaryIO) -> dict[str, JSON]:
     limits = ParserLimits(**request["limits"])
     # By value: this process can open no document.
     content = requests.read(request["size_bytes"])
     set_soft_limits(limits)
     try:
-        value = _find_reader(request["function"])(io.BytesIO(content), request["arguments"])
-        answer = {"value": value}
+        reader = _find_reader(request["function"])
+        if request["streams_contents"]:
+            _send_contents(reader(io.BytesIO(content), request["arguments"]), answers)
+            return {"value": None}
+        answer = {"value": reader(io.BytesIO(content), request["arguments"])}
         return answer if len(encode_message(answer)) <= limits.output_bytes else {"limit": "output"}
     except UnreadableFile as error:
         return {"unreadable": error.reason}
@@ -55,7 +67,18 @@ def _answer_request(request: Mapping[str, Any], requests: BinaryIO) -> dict[str,
         return {"raised": type(error).__name__}
 
 
-def _find_reader(function: str) -> Reader:
+def _send_contents(contents: Iterable[tuple[JSON, Iterable[bytes]]], answers: BinaryIO) -> None:
+    """Written as they are found: the pipe holds the reader up until the service has taken what is in it."""
+    for description, chunks in contents:
+        _send_message(answers, {"content": description})
+        for chunk in chunks:
+            for start in range(0, len(chunk), MAX_CHUNK_BYTES):
+                piece = chunk[start : start + MAX_CHUNK_BYTES]
+                answers.write(encode_message({"bytes": len(piece)}))
+                answers.write(piece)
+                answers.flush()
+
+
+def _find_reader(function: str) -> Any:  # Any: Reader or ContentsReader, as the request says
     module, _, name = function.partition(":")
-    reader: Reader = getattr(importlib.import_module(module), name)
-    return reader
+    return getattr(importlib.import_module(module), name)

@@ -1,7 +1,8 @@
 """Messages between a service and its parser processes, and the errors that a service makes of the answers.
 
 On the wire a message is four bytes of length (big-endian) and that much JSON; the bytes of a file that is given by
-value follow its request.
+value follow its request. A reader that takes contents out of a file answers with several messages: `content` begins
+one and says what it is, `bytes` says how many of its bytes follow, and what is neither of them is the end.
 """
 
 import json
@@ -14,6 +15,7 @@ from mailroom_common.errors import Rejected
 JSON: TypeAlias = Mapping[str, "JSON"] | Sequence["JSON"] | str | int | float | bool | None
 
 LENGTH_PREFIX = struct.Struct(">I")
+MAX_CHUNK_BYTES = 256 * 1024  # of a content, between two messages
 
 # What the fork server says of a process: that the fork failed (and its errno), or how the process ended (its exit code,
 # negative for a signal).

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +10,7 @@ from typing import Self
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.parser.confinement import ConfinementLayer, ParserUnconfined, forbid_dumping_this_process
+from mailroom_common.parser.contents import Content, ContentBounds
 from mailroom_common.parser.limits import ParserLimits
 from mailroom_common.parser.messages import JSON
 from mailroom_common.parser.processes import ForkServer, ParserProcess, ProcessOptions
@@ -179,6 +180,27 @@ class DocumentParser:
             Unavailable: the file could not be opened, of which nothing was read.
         """
         return await self._process.run_reader(function, source, arguments=arguments, limits=limits or self._limits)
+
+    def read_contents(
+        self,
+        function: str,
+        source: Path | bytes,
+        *,
+        arguments: Mapping[str, JSON] | None = None,
+        limits: ParserLimits | None = None,
+        bounds: ContentBounds | None = None,
+    ) -> AsyncGenerator[Content, None]:
+        """What the reader `module:function` takes out of a file, one content after the other.
+
+        Raises, after the contents that came before it: as `run_reader`.
+        """
+        return self._process.read_contents(
+            function,
+            source,
+            arguments=arguments,
+            limits=limits or self._limits,
+            bounds=bounds or ContentBounds(),
+        )
 
 
 async def _end_started_process(starting: asyncio.Task[ParserProcess] | None) -> None:

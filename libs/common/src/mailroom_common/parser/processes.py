@@ -7,7 +7,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, Self
@@ -15,16 +16,15 @@ from typing import Any, NoReturn, Self
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.metrics import PARSER_CONFINEMENT, PARSER_FILES
 from mailroom_common.parser.confinement import ConfinementLayer, ParserUnconfined, has_required_layers
+from mailroom_common.parser.contents import Content, ContentBounds, ContentStream, receive_message
 from mailroom_common.parser.limits import ParserLimits
 from mailroom_common.parser.messages import (
     ENDED,
     ENDING,
     JSON,
-    LENGTH_PREFIX,
     ParserCrashed,
     ParserLimitReached,
     UnreadableFile,
-    decode_message,
     encode_message,
 )
 from mailroom_common.parser.pipes import is_readable, read_exactly, write_all
@@ -71,7 +71,7 @@ class ForkServer:
         server = cls(process, control)
         try:
             async with asyncio.timeout(_START_TIMEOUT_S):
-                first: Any = await _receive_message(control.fileno(), _MAX_FIRST_MESSAGE_BYTES)
+                first: Any = await receive_message(control.fileno(), _MAX_FIRST_MESSAGE_BYTES)
             if first["threads"] > 1:
                 raise RuntimeError(f"a module of {', '.join(options.preload)} starts threads as it is imported")
         except (EOFError, ParserLimitReached, TimeoutError, OSError) as error:
@@ -181,7 +181,7 @@ class ParserProcess:
             raise Unavailable(f"a parser process could not be started: {error.strerror}") from error
         try:
             async with asyncio.timeout(_START_TIMEOUT_S):
-                first: Any = await _receive_message(process._answers, _MAX_FIRST_MESSAGE_BYTES)
+                first: Any = await receive_message(process._answers, _MAX_FIRST_MESSAGE_BYTES)
             process._report_layers(first["layers"])
             if not options.allow_unconfined and not has_required_layers(process.layers):
                 raise ParserUnconfined(process.layers, first["readable_files"])
@@ -217,30 +217,42 @@ class ParserProcess:
         arguments: Mapping[str, JSON] | None = None,
         limits: ParserLimits,
     ) -> JSON:
-        content = source if isinstance(source, bytes) else await asyncio.to_thread(_read_file, source)
-        request: JSON = {
-            "function": function,
-            "arguments": arguments or {},
-            "size_bytes": len(content),
-            "limits": asdict(limits),
-        }
-        try:
-            value = self._interpret_answer(await self._exchange_messages(encode_message(request) + content, limits))
-        except Rejected as error:
-            PARSER_FILES.labels(_METRIC_OUTCOMES.get(type(error), "crashed")).inc()
-            raise
-        PARSER_FILES.labels("read").inc()
-        return value
+        request = await _build_request(function, source, arguments, limits)
+        with _count_file():
+            async with self._end_on_failure(), asyncio.timeout(limits.wall_s):
+                await self._send_request(request)
+                answer: Any = await receive_message(self._answers, limits.output_bytes)
+            return self._interpret_answer(answer)
 
-    async def _exchange_messages(self, request: bytes, limits: ParserLimits) -> Any:  # Any: untrusted JSON
+    async def read_contents(
+        self,
+        function: str,
+        source: Path | bytes,
+        *,
+        arguments: Mapping[str, JSON] | None = None,
+        limits: ParserLimits,
+        bounds: ContentBounds,
+    ) -> AsyncGenerator[Content, None]:
+        request = await _build_request(function, source, arguments, limits, streams_contents=True)
+        stream = ContentStream(self._answers, self._end_on_failure, limits, bounds)
+        with _count_file():
+            await stream.wait_for(self._send_request(request))
+            async for content in stream.read_contents():
+                yield content
+            self._interpret_answer(stream.last_message)
+
+    async def _send_request(self, request: bytes) -> None:
+        if is_readable(self._answers) and await read_exactly(self._answers, 1):
+            raise ParserCrashed("it wrote before it was asked")
+        await write_all(self._requests, request)
+
+    @asynccontextmanager
+    async def _end_on_failure(self) -> AsyncIterator[None]:
+        """The process ends with whatever keeps an exchange from coming to its end, and errors become ours."""
         if not self._is_open:
             raise ParserCrashed("it was ended by an earlier reader")
         try:
-            if is_readable(self._answers) and await read_exactly(self._answers, 1):
-                raise ParserCrashed("it wrote before it was asked")
-            async with asyncio.timeout(limits.wall_s):
-                await write_all(self._requests, request)
-                return await _receive_message(self._answers, limits.output_bytes)
+            yield
         except TimeoutError as error:
             self.end()
             raise ParserLimitReached("time") from error
@@ -296,12 +308,33 @@ class ParserProcess:
         return None
 
 
-async def _receive_message(descriptor: int, max_bytes: int) -> JSON:
-    (size,) = LENGTH_PREFIX.unpack(await read_exactly(descriptor, LENGTH_PREFIX.size))
-    # Before a byte of it is read: the length may be a hostile file's.
-    if size > max_bytes:
-        raise ParserLimitReached("output")
-    return decode_message(await read_exactly(descriptor, size))
+@contextmanager
+def _count_file() -> Iterator[None]:
+    try:
+        yield
+    except Rejected as error:
+        PARSER_FILES.labels(_METRIC_OUTCOMES.get(type(error), "crashed")).inc()
+        raise
+    PARSER_FILES.labels("read").inc()
+
+
+async def _build_request(
+    function: str,
+    source: Path | bytes,
+    arguments: Mapping[str, JSON] | None,
+    limits: ParserLimits,
+    *,
+    streams_contents: bool = False,
+) -> bytes:
+    content = source if isinstance(source, bytes) else await asyncio.to_thread(_read_file, source)
+    request: JSON = {
+        "function": function,
+        "arguments": arguments or {},
+        "streams_contents": streams_contents,
+        "size_bytes": len(content),
+        "limits": asdict(limits),
+    }
+    return encode_message(request) + content
 
 
 def _read_file(path: Path) -> bytes:

@@ -9,13 +9,14 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
 from mailroom_common.parser import JSON, UnreadableFile
 
 Arguments = Mapping[str, JSON]
+Contents = Iterator[tuple[JSON, Iterable[bytes]]]
 
 # A thread that is started by an import keeps the capabilities that the process has by then.
 _STATUS_AT_IMPORT = Path("/proc/self/status").read_text() if sys.platform == "linux" else ""
@@ -214,3 +215,50 @@ def answer_twice(file: BinaryIO, arguments: Arguments) -> JSON:
         with contextlib.suppress(OSError):
             os.write(descriptor, (len(body).to_bytes(4, "big") + body) * 2)
     return "true"
+
+
+def yield_contents(file: BinaryIO, arguments: Arguments) -> Contents:
+    """Pieces of the file, as long as the arguments say."""
+    for number, size in enumerate(_read_sizes(arguments)):
+        yield {"number": number}, [file.read(size // 2), file.read(size - size // 2)]
+
+
+def refuse_after_one_content(file: BinaryIO, arguments: Arguments) -> Contents:
+    yield "first", [file.read()]
+    raise UnreadableFile("broken")
+
+
+def crash_in_the_second_content(file: BinaryIO, arguments: Arguments) -> Contents:
+    yield "first", [file.read()]
+    yield "second", _crash_after_a_chunk()
+
+
+def yield_contents_without_end(file: BinaryIO, arguments: Arguments) -> Contents:
+    while True:
+        yield None, [bytes(1024)]
+
+
+def yield_bytes_without_end(file: BinaryIO, arguments: Arguments) -> Contents:
+    yield None, (bytes(1024) for _ in iter(int, 1))
+
+
+def sleep_between_contents(file: BinaryIO, arguments: Arguments) -> Contents:
+    for number in range(1000):
+        time.sleep(0.2)
+        yield number, []
+
+
+def _crash_after_a_chunk() -> Iterator[bytes]:
+    yield b"half"
+    os._exit(3)
+
+
+def _read_sizes(arguments: Arguments) -> list[int]:
+    return [int(size) for size in str(arguments["sizes"]).split()]
+
+
+def forge_content_of_no_size(file: BinaryIO, arguments: Arguments) -> Contents:
+    for descriptor in range(3, 16):
+        with contextlib.suppress(OSError):
+            os.write(descriptor, b'\x00\x00\x00\x0e{"content": 1}\x00\x00\x00\x0d{"bytes": -5}')
+    return iter(())
