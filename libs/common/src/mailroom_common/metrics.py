@@ -98,7 +98,8 @@ DIRECTORY_UNREADABLE = Gauge(
 # sync-engine
 SYNC_REQUEST_HANDLING_S = Histogram(
     "mailroom_sync_request_handling_seconds",
-    "From the claim of a sync request to its outcome: `done`, `retry`, `not_syncable`, `postponed` or `resting`.",
+    "From the claim of a sync request to its outcome: `done`, `unfinished` (it gave its slot back and goes on), "
+    "`retry`, `not_syncable`, `postponed` or `resting`.",
     ["outcome"],
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1800),
 )

@@ -19,6 +19,8 @@ from sync_engine.domain.ingestion_state import ClaimOutcome
 from sync_engine.domain.message_records import (
     CommittedPage,
     DueMessage,
+    FailingFolder,
+    FullRound,
     KnownMessage,
     PageUpdate,
     ParkedItem,
@@ -61,10 +63,13 @@ class SyncStates(Protocol):
         """
         ...
 
-    async def record_success(
-        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
-    ) -> None:
-        """Clear the failures. `full_since` is the start of the full run that ended; it clears its `full_due_mark`."""
+    async def begin_full_round(self, source: DocSource, full_round: FullRound) -> None:
+        """Have the next runs go on with this full run. Nothing changes where one is under way already, or where another
+        re-list has begun."""
+        ...
+
+    async def record_success(self, source: DocSource, full_round: FullRound | None) -> None:
+        """Clear the failures. `full_round` is the full run that has come to its end; it clears its `due_mark`."""
         ...
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None:
@@ -95,6 +100,10 @@ class Cursors(Protocol):
         """Version 0 when there is none."""
         ...
 
+    async def list_cursors(self, doc_source_id: str) -> Mapping[str, Cursor]:
+        """All of a doc source, by their scope."""
+        ...
+
     async def delete_cursor(self, doc_source_id: str, scope: str) -> None: ...
 
     async def list_scopes_without_folder(self, doc_source_id: str) -> Sequence[str]:
@@ -106,6 +115,18 @@ class Folders(Protocol):
     async def list_saved_folders(self, doc_source_id: str) -> Sequence[Folder]: ...
 
     async def save_folders(self, doc_source_id: str, folders: Sequence[Folder]) -> None: ...
+
+    async def list_failing_folders(self, doc_source_id: str) -> Sequence[FailingFolder]: ...
+
+    async def record_failing_folder(self, doc_source_id: str, folder_id: str, now: datetime) -> None: ...
+
+    async def record_recovered_folder(self, doc_source_id: str, folder_id: str) -> None: ...
+
+    async def record_listed_folders(
+        self, doc_source_id: str, folder_ids: Collection[str], until: datetime | None
+    ) -> None:
+        """The list of all messages has come so far for these; None: to its end."""
+        ...
 
 
 class Messages(Protocol):
@@ -128,9 +149,10 @@ class Messages(Protocol):
         ...
 
     async def list_observed_not_listed_since(
-        self, doc_source_id: str, folder_id: str | None, since: datetime
+        self, doc_source_id: str, folder_id: str | None, since: datetime, *, after: str, limit: int
     ) -> Sequence[KnownMessage]:
-        """Observed messages of a folder (None: of the mailbox) that no page has shown since then."""
+        """Observed messages of a folder (None: of the mailbox) that no page has shown since then, by their ids, which
+        are greater than `after`."""
         ...
 
 
@@ -227,12 +249,21 @@ class ContainerOpener(Protocol):
 
 class SyncRuns(Protocol):
     async def start_run(
-        self, source: DocSource, kind: RunKind, reasons: Iterable[str], started_at: datetime, *, relist_number: int = 0
-    ) -> str:
-        """Store that the run has begun, and return its id. `relist_number` is of the newest re-list that was begun."""
+        self,
+        source: DocSource,
+        run_id: str,
+        kind: RunKind,
+        reasons: Iterable[str],
+        started_at: datetime,
+        *,
+        relist_number: int = 0,
+    ) -> None:
+        """Store that the run has begun, or goes on. `relist_number` is of the newest re-list that was begun."""
         ...
 
-    async def finish_run(self, run_id: str, report: RunReport, finished_at: datetime) -> None: ...
+    async def finish_run(self, run_id: str, report: RunReport, finished_at: datetime) -> None:
+        """Store how the run ended, or what its slice added."""
+        ...
 
 
 class Pages(Protocol):
@@ -300,8 +331,9 @@ class ConnectionEventPublisher(Protocol):
         """`recovered` if a failure was reported before, and `synced`, at most one a minute."""
         ...
 
-    async def report_failing(self, source: DocSource, detail: str) -> None:
-        """`provider_failing`, once until it recovers."""
+    async def report_failing(self, source: DocSource, detail: str, *, is_failure: bool) -> None:
+        """`provider_failing`, once until it recovers: after failures in a row, or where nothing gets on for long,
+        although the provider only asks for patience."""
         ...
 
     async def report_not_syncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None: ...

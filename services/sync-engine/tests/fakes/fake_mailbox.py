@@ -210,7 +210,7 @@ class FakeOutlook(FakeMailbox):
         self.lags = False  # deltas show nothing new
         self.expands_parts = False  # the list comes with the parts of its mails
         self.hidden_from_list: set[str] = set()
-        self.lose_additions: set[str] = set()  # deltas show the removal of these, and nothing else
+        self.lose_additions: set[str] = set()  # deltas from a position show the removal of these, and nothing else
         self.empty_pages = 0  # so many come before the next page with something on it
         self.asked: list[tuple[str, str | None, str | None]] = []  # scope, position, page token of each delta
         self._log: list[_Logged] = []
@@ -291,7 +291,7 @@ class FakeOutlook(FakeMailbox):
         entries = [
             (index, logged.change)
             for index, logged in enumerate(self._log[: self._delta_end])
-            if index >= start and logged.folder_id == scope and not self._is_lost(logged.change)
+            if index >= start and logged.folder_id == scope and (position is None or not self._is_lost(logged.change))
         ]
         if position is None:
             # From nothing: what is there now, once, and no removals.
@@ -327,7 +327,11 @@ class FakeOutlook(FakeMailbox):
             ),
             key=lambda summary: (summary.modified_at or since, summary.message_id),
         )
-        page = shown[: self.page_size]
+        size = self.page_size
+        # As the client of Graph does: what shares one time is read on by link.
+        while size < len(shown) and (shown[size - 1].modified_at or since) <= since:
+            size += self.page_size
+        page = shown[:size]
         if self.expands_parts:
             page = [replace(summary, parts=self.mails[summary.message_id].list_parts()) for summary in page]
         return SummaryPage(tuple(page), page[-1].modified_at if len(shown) > len(page) else None)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import DocSource
 from mailroom_common.providers.ports import ChangeListing
-from sync_engine.domain.message_records import SyncState
+from sync_engine.domain.message_records import FullRound, SyncState
 
 
 @dataclass
@@ -39,9 +39,9 @@ class FakeSyncStates:
     ) -> datetime:
         return datetime.now(UTC) + timedelta(seconds=0.05)
 
-    async def record_success(
-        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
-    ) -> None: ...
+    async def begin_full_round(self, source: DocSource, full_round: FullRound) -> None: ...
+
+    async def record_success(self, source: DocSource, full_round: FullRound | None) -> None: ...
 
     async def record_grant_refusal(self, source: DocSource, generation: int) -> None: ...
 

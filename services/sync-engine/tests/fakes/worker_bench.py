@@ -33,11 +33,13 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def doc_source(key: str, version: int = 1, state: DocSourceState = DocSourceState.ACTIVE) -> DocSource:
+def doc_source(
+    key: str, version: int = 1, state: DocSourceState = DocSourceState.ACTIVE, tenant_id: str = "acme"
+) -> DocSource:
     return DocSource(
         event_id=f"{key}-{version}",
         occurred_at=now(),
-        tenant_id="acme",
+        tenant_id=tenant_id,
         doc_source_id=key,
         version=version,
         provider="outlook",
@@ -75,8 +77,8 @@ class Connections:
     async def report_synced(self, source: DocSource, completed: RunCompleted) -> None:
         self.reported.append((source.doc_source_id, "synced"))
 
-    async def report_failing(self, source: DocSource, detail: str) -> None:
-        self.reported.append((source.doc_source_id, "failing"))
+    async def report_failing(self, source: DocSource, detail: str, *, is_failure: bool) -> None:
+        self.reported.append((source.doc_source_id, "failing" if is_failure else "deferred"))
 
     async def report_not_syncable(self, source: DocSource, kind: ConnectionKind, detail: str) -> None:
         self.reported.append((source.doc_source_id, kind))
@@ -91,6 +93,7 @@ class Log:
             "sync-requests-backfill": [],
         }
         self.owned: dict[str, RequestPartition] = {}
+        self.tenants: dict[str, str] = {}
         self.failures = 0
 
     async def append_record(self, topic: Topic, append: RecordToAppend, *, occurred_at: datetime) -> int:
@@ -110,7 +113,7 @@ class Log:
             event = SyncRequest(
                 event_id=f"{key}-{offset}",
                 occurred_at=now(),
-                tenant_id="acme",
+                tenant_id=self.tenants.get(key, "acme"),
                 doc_source_id=key,
                 reasons=list(reasons),
                 first_requested_at=now(),
@@ -185,6 +188,7 @@ class Bench:
 
     def knows(self, *sources: DocSource) -> None:
         self.directory.sources.update({source.doc_source_id: source for source in sources})
+        self.log.tenants.update({source.doc_source_id: source.tenant_id for source in sources})
 
     def ask(self, key: str, *reasons: SyncReason, topic: Topic = SYNC_REQUESTS) -> int:
         return self.log.write(topic, key, reasons or (SyncReason.NOTIFICATION,))

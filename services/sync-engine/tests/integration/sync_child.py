@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from crash_mailbox import crash_mailbox
@@ -22,7 +22,8 @@ from mailroom_common.postgres import DatabaseSession
 from mailroom_common.topics import Topic
 from sync_engine.adapters.pages import PgPages
 from sync_engine.adapters.sync_states import PgSyncStates
-from sync_engine.domain.message_records import CommittedPage, PageUpdate
+from sync_engine.domain.message_records import CommittedPage, FullRound, PageUpdate
+from sync_engine.domain.run_outcomes import RunOutcome, RunUnfinished
 from sync_engine.handlers.run_sync import RunSync
 
 
@@ -61,11 +62,14 @@ class DyingStates(PgSyncStates):
         super().__init__(engine.pool, engine.clock)
         self._countdown = countdown
 
-    async def record_success(
-        self, source: DocSource, *, full_since: datetime | None, full_due_mark: int | None
-    ) -> None:
+    async def begin_full_round(self, source: DocSource, full_round: FullRound) -> None:
+        self._countdown.passes("before_slice_end")
+        await super().begin_full_round(source, full_round)
+        self._countdown.passes("after_slice_end")
+
+    async def record_success(self, source: DocSource, full_round: FullRound | None) -> None:
         self._countdown.passes("before_end")
-        await super().record_success(source, full_since=full_since, full_due_mark=full_due_mark)
+        await super().record_success(source, full_round)
 
 
 class DyingOutbox(Outbox):
@@ -126,9 +130,12 @@ async def main(database_url: str, blobs: str, doc_source_id: str, provider: str,
             blobs=DyingBlobs(engine.blobs, countdown),
             containers=engine.containers,
             clock=engine.clock,
-            timings=engine.timings,
+            # A slice ends wherever it may.
+            timings=replace(engine.timings, slice_duration=timedelta(0)) if "slice" in stop_at else engine.timings,
         )
-        await run.sync_mailbox(source, reasons=frozenset({SyncReason.CONNECT}))
+        outcome: RunOutcome | None = None
+        while outcome is None or isinstance(outcome, RunUnfinished):
+            outcome = await run.sync_mailbox(source, reasons=frozenset({SyncReason.CONNECT}))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Coroutine
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 from uuid import uuid4
@@ -15,6 +16,8 @@ from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.errors import CursorRefused, MailroomError, PageTokenRefused, ProviderUnavailable, Throttled
 from mailroom_common.events import SyncReason
+from sync_engine.domain.run_outcomes import RunUnfinished
+from sync_engine.domain.run_planning import SyncTimings
 
 T = TypeVar("T")
 
@@ -52,6 +55,7 @@ class MailboxLife(RuleBasedStateMachine):
         source = doc_source(self.provider, doc_source_id=str(uuid4()))
         opened = open_engine(self.database_url, self.folder, source, self.mailbox)
         self.engine: Engine = self._await(self.stack.enter_async_context(opened))
+        self.worker = self.engine.sync_engine()
         self.number = 0
 
     def _await(self, coroutine: Coroutine[Any, Any, T]) -> T:
@@ -69,12 +73,14 @@ class MailboxLife(RuleBasedStateMachine):
             elif isinstance(self.mailbox, FakeGmail):
                 self.mailbox.deliver(f"m{self.number}", File(), labels=labels, received_at=received_at)
 
-    @rule(which=st.integers(0, 99), folder=_FOLDERS, labels=_LABELS)
-    def mail_is_moved(self, which: int, folder: str, labels: frozenset[str]) -> None:
+    @rule(which=st.integers(0, 99), folder=_FOLDERS, labels=_LABELS, is_lost=st.booleans())
+    def mail_is_moved(self, which: int, folder: str, labels: frozenset[str], is_lost: bool) -> None:
         if not self.mailbox.mails:
             return
         message_id = sorted(self.mailbox.mails)[which % len(self.mailbox.mails)]
         if isinstance(self.mailbox, FakeOutlook):
+            if is_lost:
+                self.mailbox.lose_additions.add(message_id)
             self.mailbox.move(message_id, folder)
         elif isinstance(self.mailbox, FakeGmail):
             self.mailbox.relabel(message_id, labels)
@@ -91,10 +97,18 @@ class MailboxLife(RuleBasedStateMachine):
 
     # What workers do.
 
-    @rule(minutes=_LATER, is_full=st.booleans())
-    def a_run(self, minutes: float, is_full: bool) -> None:
+    @rule(is_short=st.booleans())
+    def slices_are_short(self, is_short: bool) -> None:
+        self.engine.timings = SyncTimings(slice_duration=timedelta(0)) if is_short else SyncTimings()
+        self.worker = self.engine.sync_engine()
+
+    @rule(minutes=_LATER, is_full=st.booleans(), slices=st.integers(1, 8))
+    def a_run(self, minutes: float, is_full: bool, slices: int) -> None:
         self._await(self._later(minutes, is_full))
-        self._await(self.engine.run_sync(SyncReason.NOTIFICATION))
+        for _ in range(slices):
+            run = self.worker.sync_mailbox(self.engine.source, reasons=frozenset({SyncReason.NOTIFICATION}))
+            if not isinstance(self._await(run), RunUnfinished):
+                return
 
     @rule(minutes=_LATER, is_full=st.booleans(), calls=st.integers(1, 6))
     def a_run_that_is_killed(self, minutes: float, is_full: bool, calls: int) -> None:
@@ -159,6 +173,7 @@ class MailboxLife(RuleBasedStateMachine):
         self.mailbox.errors.clear()
         if isinstance(self.mailbox, FakeOutlook):
             self.mailbox.lags = False
+        self.engine.timings = SyncTimings()
         self._await(self.engine.states.mark_full_due([self.engine.source.doc_source_id]))
         for _ in range(3):  # a parked item may come to its turn only after this run began
             self.engine.clock.pass_by(hours=4)

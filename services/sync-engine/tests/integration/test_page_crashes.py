@@ -23,11 +23,14 @@ _STOPS = [
     ("outlook", "mid_page:7"),
     ("outlook", "after_commit:1"),
     ("outlook", "before_end:1"),  # all is committed, and the request is not answered yet
+    ("outlook", "before_slice_end:3"),  # a batch is committed, and nothing says yet that its full run goes on
+    ("outlook", "after_slice_end:2"),
     ("gmail", "after_blob:4"),
     ("gmail", "mid_page:5"),
     ("gmail", "after_commit:1"),  # the history id is ours, the re-list not begun
     ("gmail", "after_commit:3"),
     ("gmail", "before_end:1"),
+    ("gmail", "after_slice_end:2"),
 ]
 
 
@@ -76,7 +79,8 @@ async def test_after_a_crash_the_round_goes_on_from_its_page_token(postgres_url:
     source = doc_source("outlook", doc_source_id=str(uuid4()))
     mailbox = crash_mailbox("outlook")
     async with open_engine(postgres_url, tmp_path, source, mailbox) as engine:
-        await _run_and_die(postgres_url, tmp_path, source.doc_source_id, "outlook", "before_commit:3")
+        # One commit is of the other folder, which is empty.
+        await _run_and_die(postgres_url, tmp_path, source.doc_source_id, "outlook", "before_commit:4")
         (inbox,) = [row for row in await engine.read_rows("cursor") if row["scope"] == "f-inbox"]
         assert inbox["position"] is None
         assert inbox["page_token"] is not None

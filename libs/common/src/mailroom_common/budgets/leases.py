@@ -9,11 +9,9 @@ from typing import Protocol
 
 from mailroom_common.budgets.waiting import WaitLimit, is_old_mail
 from mailroom_common.budgets.window import Lease, LeaseWindow, UnitLimit
-from mailroom_common.errors import NotCalled
+from mailroom_common.errors import NotCalled, OldMailNotCalled
 
 _MAX_ACCOUNTS = 50_000
-# Old mail that finds its share spent asks again no later than this: what else the mailbox has may wait with it.
-_MAX_OLD_MAIL_REST_S = 60.0
 
 
 class Budgets(Protocol):
@@ -84,8 +82,8 @@ class LeasedUnits:
         )
         account.left += lease.units
         if lease.wait_s and not await wait_limit.wait(lease.wait_s):
-            rest_s = min(lease.wait_s, _MAX_OLD_MAIL_REST_S) if is_old_mail() else lease.wait_s
-            raise NotCalled("the provider's quota is used up for now", retry_after_s=rest_s)
+            error_type = OldMailNotCalled if is_old_mail() else NotCalled
+            raise error_type("the provider's quota is used up for now", retry_after_s=lease.wait_s)
 
     def _forget_oldest(self) -> None:
         if len(self._accounts) > self._max_accounts:

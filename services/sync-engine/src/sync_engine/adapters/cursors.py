@@ -1,6 +1,6 @@
 """Rows of `cursor`, which change by compare-and-swap on their version."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import asyncpg
@@ -12,6 +12,9 @@ from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.run_outcomes import CursorConflict
 
+_SELECT = """
+select scope, position, page_token, relist_started_at, relist_since, version, updated_at from sync_engine.cursor
+"""
 # `on conflict do nothing`: of two first pages of one scope the second finds no row of its own, and is refused.
 _INSERT = """
 insert into sync_engine.cursor (doc_source_id, scope, position, page_token, relist_started_at, updated_at)
@@ -50,13 +53,13 @@ class PgCursors:
 
     async def read_cursor(self, doc_source_id: str, scope: str) -> Cursor:
         async with acquire_session(self._pool) as conn:
-            row = await conn.fetchrow(
-                "select scope, position, page_token, relist_started_at, relist_since, version from sync_engine.cursor "
-                "where doc_source_id = $1 and scope = $2",
-                doc_source_id,
-                scope,
-            )
+            row = await conn.fetchrow(f"{_SELECT} where doc_source_id = $1 and scope = $2", doc_source_id, scope)
         return Cursor(scope=scope) if row is None else Cursor(**dict(row))
+
+    async def list_cursors(self, doc_source_id: str) -> Mapping[str, Cursor]:
+        async with acquire_session(self._pool) as conn:
+            rows = await conn.fetch(f"{_SELECT} where doc_source_id = $1", doc_source_id)
+        return {row["scope"]: Cursor(**dict(row)) for row in rows}
 
     async def delete_cursor(self, doc_source_id: str, scope: str) -> None:
         async with acquire_session(self._pool) as conn:

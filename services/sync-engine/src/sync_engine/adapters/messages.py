@@ -63,6 +63,8 @@ select message_id, state, folder_id, folder, version, skip_reason, last_seen_at,
        false as has_stored_part, false as has_parked_part
 from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
+  and message_id > $4
+order by message_id limit $5
 """
 # Rows are written in the order of their ids, so that two transactions with the same messages cannot deadlock.
 # A row that exists stays as it is, but for an observed mail that changed, for one that was parked or gone and could be
@@ -220,13 +222,11 @@ class PgMessages:
         return frozenset(row["message_id"] for row in rows)
 
     async def list_observed_not_listed_since(
-        self, doc_source_id: str, folder_id: str | None, since: datetime
+        self, doc_source_id: str, folder_id: str | None, since: datetime, *, after: str, limit: int
     ) -> Sequence[KnownMessage]:
         async with acquire_session(self._pool) as conn:
-            return [
-                _to_known_message(row)
-                for row in await conn.fetch(_LIST_OBSERVED_NOT_LISTED, doc_source_id, folder_id, since)
-            ]
+            rows = await conn.fetch(_LIST_OBSERVED_NOT_LISTED, doc_source_id, folder_id, since, after, limit)
+        return [_to_known_message(row) for row in rows]
 
     async def record_result(self, result: IngestionResult) -> None:
         async with open_transaction(self._pool) as conn:

@@ -55,7 +55,8 @@ class PgPages:
             has_progress = has_new or update.leaves_page or any(message.parts for message in retried)
             if update.resets_back_off and has_progress:
                 await conn.execute(
-                    "update sync_engine.sync_state set failed_attempts = 0 where doc_source_id = $1",
+                    "update sync_engine.sync_state set failed_attempts = 0, stalled_since = null "
+                    "where doc_source_id = $1",
                     source.doc_source_id,
                 )
         return CommittedPage(new_ids, sum(len(message.stored_parts) for message in (*written, *retried)))

@@ -26,7 +26,9 @@ _RECHECK_INTERVAL_S = 0.2
 _SOFT_DELETE = """
 update sync_engine.sync_state
 set forgotten_at = coalesce(forgotten_at, $2), modified_listed_until = null, last_completed_full_started_at = null,
-    full_due_mark = null, not_before = null, failed_attempts = 0, missing_folders = '{}'
+    last_completed_full_ended_at = null, full_round_started_at = null, full_round_run_id = null,
+    full_round_due_mark = null,
+    full_due_mark = null, not_before = null, failed_attempts = 0, stalled_since = null, missing_folders = '{}'
 where doc_source_id = $1 and (forgotten_at is null or forgotten_version is null or forgotten_version < $3)
 returning doc_source_id
 """

@@ -20,6 +20,7 @@ class Cursor:
     relist_started_at: datetime | None = None
     relist_since: datetime | None = None
     version: int = 0
+    updated_at: datetime | None = None  # when it was stored; None before
 
     @property
     def has_no_position(self) -> bool:

@@ -232,13 +232,14 @@ class PageUpdate:
     seen_message_ids: tuple[str, ...] = ()
     resolved_item_ids: tuple[str, ...] = ()  # parked items that no longer are
     starts_relist: bool = False  # the position starts at now: what the mailbox holds already has to be listed
+    is_old_mail: bool = False  # found by a list of all that there is, beside the cursors
     leaves_page: bool = False  # the cursor goes on from a page of which something could be processed
     resets_back_off: bool = False  # if a message is new, or the page is left: failures before it count no more
 
     def is_backfill(self, message: ProcessedMessage, now: datetime) -> bool:
         """Whether the message is old mail that a first sync or a re-list found: reading it must delay no new mail."""
         received_at = message.summary.received_at
-        is_round_from_nothing = self.read_cursor is not None and self.read_cursor.has_no_position
+        is_round_from_nothing = self.is_old_mail or (self.read_cursor is not None and self.read_cursor.has_no_position)
         return is_round_from_nothing and received_at is not None and received_at < now - _NEW_MAIL_AGE
 
     @property
@@ -263,6 +264,15 @@ class RunTally:
     stored_parts: int = 0
     parked_items: int = 0  # messages and parts
     progress_commits: int = 0  # those that stored a new message or left a page
+    written_messages: int = 0  # stored, changed or parked
+
+    def add_tally(self, other: "RunTally") -> None:
+        self.new_messages += other.new_messages
+        self.unannounced_messages += other.unannounced_messages
+        self.stored_parts += other.stored_parts
+        self.parked_items += other.parked_items
+        self.progress_commits += other.progress_commits
+        self.written_messages += other.written_messages
 
 
 class RunKind(StrEnum):
@@ -271,14 +281,41 @@ class RunKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FailingFolder:
+    """A folder whose changes the provider failed to list in an earlier run. A first sync of it is a list of all
+    messages, which has come up to `listed_until`, or to its end."""
+
+    folder_id: str
+    listed_until: datetime | None = None
+    is_listed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FullRound:
+    """A full run, over all the slices in which it reads the mailbox. It clears only the mark that it began with."""
+
+    started_at: datetime
+    run_id: str
+    due_mark: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SyncState:
-    """The row of `sync_state` as a run finds it. Clearing `full_due_mark` clears no later mark."""
+    """The row of `sync_state` as a run finds it. `full_round` is under way: earlier slices have begun it."""
 
     source_state: str
     not_before: datetime | None = None
     failed_attempts: int = 0
+    stalled_since: datetime | None = None
     refused_generation: int | None = None
     modified_listed_until: datetime | None = None
     last_completed_full_started_at: datetime | None = None
+    last_completed_full_ended_at: datetime | None = None
+    full_round: FullRound | None = None
     full_due_mark: int | None = None
     relist_number: int = 0  # of the newest re-list that was begun
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the last run failed or was throttled without getting on."""
+        return self.failed_attempts > 0 or self.stalled_since is not None

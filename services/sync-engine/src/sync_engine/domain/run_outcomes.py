@@ -33,6 +33,17 @@ class RunDeferred:
     is_failure: bool = True
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunUnfinished:
+    """The run gave its slot back, or has to wait for the quota of old mail: what is committed stands, and it is asked
+    for again. New mail need not wait for `not_before`, which is in no table."""
+
+    not_before: datetime
+    new_messages: int = 0
+    unannounced_messages: int = 0
+    has_progress: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class NotSyncable:
     """No run can help until somebody acts; whoever ends that state asks for a sync again.
@@ -45,14 +56,14 @@ class NotSyncable:
     kind: ConnectionKind | None = None
 
 
-RunOutcome = RunCompleted | RunDeferred | NotSyncable
+RunOutcome = RunCompleted | RunUnfinished | RunDeferred | NotSyncable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunReport:
-    """The end of a run as `sync_run` keeps it; `detail` may be logged."""
+    """The end of a run, or of a slice of it, as `sync_run` keeps it; `detail` may be logged."""
 
-    outcome: str
+    outcome: str | None  # None: the run goes on with its next slice
     detail: str | None = None
     new_messages: int = 0
     unannounced_messages: int = 0
@@ -66,6 +77,10 @@ class SourceNotActive(Exception):
     def __init__(self, state: str) -> None:
         super().__init__(f"the source is {state}")
         self.state = state
+
+
+class SliceEnded(Exception):
+    """The run has had its slot of the worker for long enough. All that it did is committed."""
 
 
 class CursorConflict(Exception):

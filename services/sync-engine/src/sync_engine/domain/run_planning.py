@@ -24,6 +24,10 @@ class SyncTimings:
     list_overlap: timedelta = timedelta(minutes=2)
     # Before the first list there is no provider's time to go on from: ours, less what clocks may differ by.
     max_clock_difference: timedelta = timedelta(minutes=5)
+    # How long a run keeps its slot of the worker; then it is asked for again, and others have their turn.
+    slice_duration: timedelta = timedelta(seconds=5)
+    # How often a run that reads old mail looks for new mail in between.
+    new_mail_interval: timedelta = timedelta(seconds=2)
     # Younger mail may simply be ahead of its notification.
     announcement_delay: timedelta = timedelta(minutes=2)
 
@@ -34,23 +38,23 @@ def is_gone_for_good(attempts: int, age: timedelta) -> bool:
 
 
 def choose_run_kind(state: SyncState, timings: SyncTimings, now: datetime) -> RunKind:
-    if state.full_due_mark is not None or state.last_completed_full_started_at is None:
+    if state.full_due_mark is not None or state.full_round is not None:
         return RunKind.ALL_CURSORS
-    return (
-        RunKind.ALL_CURSORS
-        if now - state.last_completed_full_started_at > timings.backstop_interval * 2 / 3
-        else RunKind.RECENT_CHANGES
-    )
+    # From its end: one that takes longer than the interval would otherwise always be due.
+    last_full_at = state.last_completed_full_ended_at or state.last_completed_full_started_at
+    is_due = last_full_at is None or now - last_full_at > timings.backstop_interval * 2 / 3
+    return RunKind.ALL_CURSORS if is_due else RunKind.RECENT_CHANGES
 
 
-def choose_list_start(state: SyncState, timings: SyncTimings) -> datetime | None:
-    """From when the hint list is asked for; None when there has been neither a list nor a full run.
+def choose_list_start(listed_until: datetime | None, first_full_started_at: datetime, timings: SyncTimings) -> datetime:
+    """From when the list of modified messages is asked for: each list goes on where the one before it ended.
 
-    A mailbox that no list was asked of for a month need not list that month: the last full run has read it.
+    What a full run has read is no reason to begin later: changes of folders lose messages that are moved about. Before
+    the first list it is the full run under way, or the last one, that has read what was there when it began.
     """
-    listed = state.modified_listed_until and state.modified_listed_until - timings.list_overlap
-    full = state.last_completed_full_started_at and state.last_completed_full_started_at - timings.max_clock_difference
-    return max((at for at in (listed, full) if at is not None), default=None)
+    if listed_until is not None:
+        return listed_until - timings.list_overlap
+    return first_full_started_at - timings.max_clock_difference
 
 
 def choose_relist_start(source: DocSource, begun_number: int) -> datetime | None:

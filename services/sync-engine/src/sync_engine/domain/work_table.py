@@ -15,7 +15,7 @@ is needed (docs/adr); the tests break each of them and see a change in a mailbox
 """
 
 import heapq
-from collections.abc import Container, Iterable
+from collections.abc import Collection, Container, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -47,6 +47,7 @@ class RecordToAppend:
 @dataclass(slots=True)
 class _Row:
     request: SyncRequest
+    tenant_id: str
     pending: int | None = None
     reasons: set[SyncReason] = field(default_factory=set)
     full_sync_at: int | None = None  # offset of the first request for a full run that is not being stored yet
@@ -62,12 +63,12 @@ class _Row:
 
 
 class WorkTable:
-    """Not thread-safe. Keys are claimed in the order in which they became claimable."""
+    """Not thread-safe. Keys of one tenant are claimed in the order in which they became claimable."""
 
     def __init__(self) -> None:
         self.position = 0
         self._rows: dict[str, _Row] = {}
-        self._claimable: dict[str, None] = {}
+        self._claimable: dict[str, dict[str, None]] = {}  # by tenant
         self._resting: list[tuple[datetime, str]] = []
         self._shadowed: dict[str, None] = {}
         self._full_sync_keys: dict[str, None] = {}
@@ -77,7 +78,7 @@ class WorkTable:
 
     def read_request(self, offset: int, key: str, request: SyncRequest) -> None:
         self.advance_position(offset + 1)
-        row = self._rows.setdefault(key, _Row(request))
+        row = self._rows.setdefault(key, _Row(request, request.tenant_id))
         row.request, row.pending = request, offset
         row.is_shadowed = False  # this record stands behind the tombstone that shadowed the one before
         row.reasons.update(request.reasons)
@@ -160,9 +161,13 @@ class WorkTable:
                 row.not_before = None
                 self._update_indexes(key, row)
 
-    def claim_next(self, *, busy: Container[str] = ()) -> Claim | None:
-        """The next key that may run and is not `busy` elsewhere. Its offset is S."""
-        key = next((key for key in self._claimable if key not in busy), None)
+    def list_claimable_tenants(self) -> Collection[str]:
+        return self._claimable.keys()
+
+    def claim_next(self, tenant_id: str | None = None, *, busy: Container[str] = ()) -> Claim | None:
+        """The next key, of this tenant or of any, that may run and is not `busy` elsewhere. Its offset is S."""
+        chosen = self._claimable.values() if tenant_id is None else [self._claimable.get(tenant_id, {})]
+        key = next((key for keys in chosen for key in keys if key not in busy), None)
         if key is None:
             return None
         row = self._rows[key]
@@ -248,8 +253,10 @@ class WorkTable:
         is_durable = row.full_sync_at is None and row.recording_at is None
         is_idle = row.claim is None and self._has_read_own_appends(row)
         if row.pending is not None and is_idle and is_durable and row.not_before is None:
-            self._claimable.setdefault(key)
-        else:
-            self._claimable.pop(key, None)
+            self._claimable.setdefault(row.tenant_id, {}).setdefault(key)
+        elif claimable := self._claimable.get(row.tenant_id):
+            claimable.pop(key, None)
+            if not claimable:
+                del self._claimable[row.tenant_id]
         if row.pending is None and is_idle and is_durable:
             del self._rows[key]

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.errors import CursorRefused, PageTokenRefused, ProviderUnavailable
@@ -16,6 +16,7 @@ from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdat
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.handlers.unfinished_pages import PageProgress, UnfinishedPages
+from sync_engine.handlers.unseen_messages import UnseenMessages
 from sync_engine.ports import Cursors, Messages
 
 log = get_logger()
@@ -25,7 +26,14 @@ _MAX_FALLBACKS = 3
 # After so many messages of a re-list new mail is looked for: it does not wait for old mail.
 _RELIST_BATCH_MESSAGES = 10
 
+# A position that is as good as the new one is stored no more often than this.
+_MAX_POSITION_AGE = timedelta(days=1)
+
 BetweenBatches = Callable[[], Awaitable[None]]
+
+
+class ChangesUnavailable(ProviderUnavailable):
+    """The provider failed over the list of changes itself, and asked for no patience."""
 
 
 class AdvanceCursor:
@@ -38,11 +46,11 @@ class AdvanceCursor:
         clock: Callable[[], datetime],
     ) -> None:
         self._cursors = cursors
-        self._messages = messages
         self._changes = changes
         self._commits = commits
         self._clock = clock
         self._unfinished = UnfinishedPages()
+        self._unseen = UnseenMessages(messages)
 
     async def advance_cursor(
         self,
@@ -50,16 +58,18 @@ class AdvanceCursor:
         watch: Watch,
         scope: str,
         *,
+        cursor: Cursor | None = None,
         hints: Mapping[str, MessageSummary] | None = None,
         between_batches: BetweenBatches | None = None,
     ) -> None:
         """Read `scope` from its cursor to the end of the round. First sync and refused cursor are the same path.
 
-        `hints` are summaries with more in them than those of the pages. Raises ItemGone where the folder is no more,
-        CursorConflict, SourceNotActive and what providers raise.
+        `cursor` is what the caller has read of it, `hints` are summaries with more in them than those of the pages.
+        Raises ItemGone where the folder is no more, CursorConflict, SourceNotActive, SliceEnded and what providers
+        raise.
         """
         # Read without a lock: a run that moves it meanwhile is found by the version, when a page is committed.
-        cursor = await self._cursors.read_cursor(run.doc_source_id, scope)
+        cursor = cursor or await self._cursors.read_cursor(run.doc_source_id, scope)
         refusals = 0
         while True:
             # A round from nothing lists what was there before: new mail and renewals go first.
@@ -75,11 +85,26 @@ class AdvanceCursor:
                         raise ProviderUnavailable(f"the provider refuses every cursor of {scope}") from error
                     cursor = await self._fall_back(run, cursor, error)
                     continue
+                except ProviderUnavailable as error:
+                    if error.retry_after_s:
+                        raise
+                    raise ChangesUnavailable(str(error)) from error
+                if self._is_unchanged(cursor, page):
+                    return
                 cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
             if page.position is not None:
                 return
-            if between_batches is not None and _are_ids_alone(page.changes):
+            run.slice.end_if_over()
+            if between_batches is not None:
                 await between_batches()
+
+    def _is_unchanged(self, cursor: Cursor, page: ChangePage) -> bool:
+        """Whether the stored position will do: it tells the same, and more. Not for long, as providers forget old
+        positions."""
+        is_whole_round = page.position is not None and cursor.page_token is None and not cursor.has_no_position
+        if not is_whole_round or page.changes or page.needs_relist or cursor.updated_at is None:
+            return False
+        return self._clock() - cursor.updated_at < _MAX_POSITION_AGE
 
     async def _fall_back(self, run: SyncRun, cursor: Cursor, error: CursorRefused | PageTokenRefused) -> Cursor:
         """A refused page token goes back to the position, a refused position to nothing: the least to read again."""
@@ -101,19 +126,29 @@ class AdvanceCursor:
         """Each batch raises the cursor's version, and only the last one moves it: after a crash or a throttle the page
         is listed again. What was committed of it is known and costs nothing, nor does what left no row, as long as this
         process remembers it."""
-        changes = await self._list_page_changes(run, cursor, page)
-        size = MAX_BATCH_MESSAGES if between_batches is None else _RELIST_BATCH_MESSAGES
+        changes = list(_fold_changes(page.changes).values())
+        size = _RELIST_BATCH_MESSAGES if between_batches and cursor.has_no_position else MAX_BATCH_MESSAGES
         if _are_ids_alone(changes):
             # In one batch, which costs no calls: a mail that is deleted from here on is known when the history, which
             # is read between two pages and not within one, says so.
             size = len(changes)
-        batches = [changes[start : start + size] for start in range(0, len(changes), size)] or [[]]
+        batches = [changes[start : start + size] for start in range(0, len(changes), size)]
+        # A round from nothing lists what is there and not what is gone: at its end our own records are compared.
+        ends_relist = run.is_observing and cursor.has_no_position and page.position is not None
+        if ends_relist or not batches:
+            batches.append([])
         with self._unfinished.continue_page(run, watch, cursor) as progress:
+            written = run.tally.written_messages
             for number, batch in enumerate(batches, start=1):
-                # Between two commits, so that nothing of this page waits for what is done there.
+                # Between two commits, so that nothing of this page waits for what is done there. The page is listed
+                # again by the next slice: one that only passed over what is known would never come to its end.
+                if run.tally.written_messages > written:
+                    run.slice.end_if_over()
                 if number > 1 and between_batches is not None:
                     await between_batches()
                 is_last = number == len(batches)
+                if is_last and ends_relist:
+                    cursor = await self._confirm_unseen(run, watch, cursor)
                 cursor = await self._commit_batch(run, watch, cursor, batch, hints, progress, page if is_last else None)
         return cursor
 
@@ -152,17 +187,25 @@ class AdvanceCursor:
 
     async def _commit_cursor(self, run: SyncRun, cursor: Cursor, target: Cursor, update: PageUpdate) -> Cursor:
         await self._commits.commit_update(run, replace(update, read_cursor=cursor, next_cursor=target))
-        return replace(target, version=cursor.version + 1)
+        return replace(target, version=cursor.version + 1, updated_at=self._clock())
 
-    async def _list_page_changes(self, run: SyncRun, cursor: Cursor, page: ChangePage) -> list[Change]:
-        changes = _fold_changes(page.changes)
-        if run.is_observing and cursor.has_no_position and page.position is not None:
-            # A round from nothing lists what is there and not what is gone: at its end our own records are compared.
-            since = cursor.relist_started_at or self._clock()
-            folder_id = None if cursor.scope == RELIST_SCOPE else cursor.scope
-            for known in await self._messages.list_observed_not_listed_since(run.doc_source_id, folder_id, since):
-                changes.setdefault(known.message_id, Change(ChangeKind.REMOVED, known.message_id))
-        return list(changes.values())
+    async def _confirm_unseen(self, run: SyncRun, watch: Watch, cursor: Cursor) -> Cursor:
+        """In batches of their own, before the round ends: a run that is cut off goes on with those that are left."""
+        since = cursor.relist_started_at or self._clock()
+        folder_id = None if cursor.scope == RELIST_SCOPE else cursor.scope
+        async for changes in self._unseen.list_batches(run.doc_source_id, folder_id, since):
+            batch = await self._changes.process_changes(run, watch, cursor.scope, changes)
+            # Those that are there after all, or are parked, are not asked for again.
+            seen = (*sorted(batch.rowless_ids), *(failed.message_id for failed in batch.failed))
+            update = replace(batch.build_update(), seen_message_ids=seen)
+            has_done = bool(seen) or not update.is_empty
+            if has_done:
+                cursor = await self._commit_cursor(run, cursor, cursor.stay_on_page(self._clock()), update)
+            if batch.interruption:
+                raise batch.interruption
+            if has_done:
+                run.slice.end_if_over()
+        return cursor
 
 
 def _are_ids_alone(changes: Sequence[Change]) -> bool:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from mailroom_common.errors import Retryable, Unavailable
 from mailroom_common.events import DocSource, DocSourceState, SyncReason
 from mailroom_common.logs import get_logger
-from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunOutcome
+from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunOutcome, RunUnfinished
 from sync_engine.domain.work_table import Claim, RecordToAppend, WorkTable
 from sync_engine.ports import ConnectionEventPublisher, DocSources, MailboxSync, SyncStates
 
@@ -68,11 +68,14 @@ class AnswerClaims:
                 # Before the answer: when this fails the request stays pending, and the run is repeated.
                 await self._connections.report_synced(source, outcome)
                 return "done", table.end_claim_and_build_tombstone(claim)
+            case RunUnfinished():
+                if outcome.has_progress:
+                    await self._connections.report_synced(source, _describe_progress(outcome))
+                return "unfinished", table.back_off(claim, not_before=outcome.not_before)
             case RunDeferred(not_before, detail, is_failure):
                 # The source is not synced before `not_before`; its request is appended again for then.
                 log.warning("sync_deferred", doc_source_id=claim.key, not_before=not_before.isoformat(), reason=detail)
-                if is_failure:
-                    await self._connections.report_failing(source, detail)
+                await self._connections.report_failing(source, detail, is_failure=is_failure)
                 return "retry", table.back_off(claim, not_before=not_before)
             case NotSyncable(detail, kind):
                 log.info("source_not_syncable", doc_source_id=claim.key, kind=kind, reason=detail)
@@ -121,3 +124,8 @@ class AnswerClaims:
             # A bug of ours in the run; its committed pages stand, and the source is tried again after a pause.
             log.exception("sync_run_crashed", doc_source_id=source.doc_source_id)
             return RunDeferred(await self._states.back_off(source), "the run crashed", is_failure=False)
+
+
+def _describe_progress(unfinished: RunUnfinished) -> RunCompleted:
+    """A mailbox that is being read for hours is synced all the while."""
+    return RunCompleted(new_messages=unfinished.new_messages, unannounced_messages=unfinished.unannounced_messages)

@@ -253,12 +253,12 @@ class CommitUpdates:
     async def commit_update(self, run: SyncRun, update: PageUpdate) -> None:
         """Raises CursorConflict and SourceNotActive; then nothing is written."""
         # Progress counts by what is committed: a run that got on before it failed is no failure in a row.
-        update = replace(update, resets_back_off=run.state.failed_attempts > 0)
+        update = replace(update, resets_back_off=run.state.has_failed)
         run.add_to_tally(update, await self._pages.commit_page(run.source, update, self._clock()))
 
-    async def commit_batch(self, run: SyncRun, batch: ProcessedBatch) -> None:
+    async def commit_batch(self, run: SyncRun, batch: ProcessedBatch, *, is_old_mail: bool = False) -> None:
         """A batch without a cursor. Raises its interruption, once the rest of it is committed."""
-        update = batch.build_update()
+        update = replace(batch.build_update(), is_old_mail=is_old_mail)
         if not update.is_empty:
             await self.commit_update(run, update)
         if batch.interruption:

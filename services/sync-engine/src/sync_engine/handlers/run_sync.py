@@ -1,7 +1,7 @@
 """One sync run of one mailbox: decides what kind of run is due, runs it, and says how it ended."""
 
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from mailroom_common.blobs import BlobStore
 from mailroom_common.budgets.waiting import limit_waiting
@@ -9,6 +9,7 @@ from mailroom_common.errors import (
     AccessDenied,
     ActionRequired,
     MailboxGone,
+    OldMailNotCalled,
     ProviderUnavailable,
     Retryable,
     Throttled,
@@ -28,7 +29,8 @@ from sync_engine.domain.run_outcomes import (
     RunCompleted,
     RunDeferred,
     RunOutcome,
-    RunReport,
+    RunUnfinished,
+    SliceEnded,
     SourceNotActive,
 )
 from sync_engine.domain.run_planning import SyncTimings, choose_run_kind
@@ -39,10 +41,13 @@ from sync_engine.handlers.collect_messages import CollectMessages
 from sync_engine.handlers.message_batches import CommitUpdates
 from sync_engine.handlers.observe_messages import ObserveMessages
 from sync_engine.handlers.process_changes import ProcessChanges
+from sync_engine.handlers.record_runs import RecordRuns
 from sync_engine.handlers.retry_parked_items import RetryParkedItems
 from sync_engine.handlers.retry_parked_parts import RetryParkedParts
+from sync_engine.handlers.run_slices import RunSlice
 from sync_engine.handlers.sync_folders import FolderUnreadable, SyncFolders
 from sync_engine.handlers.sync_history import SyncHistory
+from sync_engine.handlers.sync_mailbox_folders import SyncMailboxFolders
 from sync_engine.handlers.sync_modified import SyncModified
 from sync_engine.handlers.sync_run import SyncRun, build_mailbox
 from sync_engine.handlers.watch_mailbox import WatchMailbox
@@ -82,7 +87,7 @@ class RunSync:
     ) -> None:
         self._providers = providers
         self._states = repositories.states
-        self._runs = repositories.runs
+        self._records = RecordRuns(repositories.runs, clock)
         self._due_items = repositories.parked_items
         self._clock = clock
         self._timings = timings
@@ -96,10 +101,10 @@ class RunSync:
         commits = CommitUpdates(repositories.pages, clock)
         advance = AdvanceCursor(cursors, messages, changes, commits, clock)
         self._watches = WatchMailbox(repositories.folders)
-        self._folders = SyncFolders(
+        folders = SyncFolders(
             cursors=cursors,
+            failing=repositories.folders,
             messages=messages,
-            watches=self._watches,
             advance=advance,
             changes=changes,
             commits=commits,
@@ -111,9 +116,10 @@ class RunSync:
             messages=messages,
             watches=self._watches,
             collect=collect,
-            folders=self._folders,
+            folders=folders,
             commits=commits,
         )
+        self._folders = SyncMailboxFolders(cursors, repositories.folders, self._watches, folders, self._modified)
         self._parked = RetryParkedItems(messages, collect, observe, commits)
         self._parked_parts = RetryParkedParts(collect, commits)
 
@@ -138,26 +144,21 @@ class RunSync:
             state=state,
             started_at=now,
             timings=self._timings,
+            slice=RunSlice(self._clock, self._timings),
         )
-        return await self._run_recorded(run, choose_run_kind(state, self._timings, now))
-
-    async def _run_recorded(self, run: SyncRun, kind: RunKind) -> RunOutcome:
-        # Stored before the first provider call, so that a run that is killed is seen too.
-        run_id = await self._runs.start_run(
-            run.source, kind, sorted(run.reasons), run.started_at, relist_number=run.state.relist_number
-        )
-        try:
-            with limit_waiting(_MAX_QUOTA_WAIT_S):
-                outcome = await self._sync_to_outcome(run, kind)
-        except Exception as error:
-            await self._runs.finish_run(run_id, _build_report(run, "failed", type(error).__name__), self._clock())
-            raise
-        await self._runs.finish_run(run_id, _build_report(run, *_describe_outcome(outcome)), self._clock())
-        return outcome
+        kind = choose_run_kind(state, self._timings, now)
+        with limit_waiting(_MAX_QUOTA_WAIT_S):
+            return await self._records.record_run(run, kind, lambda: self._sync_to_outcome(run, kind))
 
     async def _sync_to_outcome(self, run: SyncRun, kind: RunKind) -> RunOutcome:
         try:
+            if _has_nothing_to_list_from(run):
+                await self._states.begin_full_round(run.source, run.full_round)
             watch = await self._sync_until_consistent(run, kind)
+        except SliceEnded:
+            return await self._leave_unfinished(run, kind)
+        except OldMailNotCalled as error:
+            return await self._leave_unfinished(run, kind, rest_s=error.retry_after_s or 0)
         except SourceNotActive as error:
             return NotSyncable(str(error))
         except ActionRequired as error:
@@ -165,16 +166,28 @@ class RunSync:
         except Unavailable:
             raise  # our own database or blob store: nothing is known of the mailbox
         except Retryable as error:
+            if kind is RunKind.ALL_CURSORS and isinstance(error, Throttled):
+                await self._states.begin_full_round(run.source, run.full_round)  # what was read need not be read again
             return await self._defer_run(run.source, error, _count_earlier_failures(run, error))
         is_full = kind is RunKind.ALL_CURSORS or _lists_history(run)
-        await self._states.record_success(
-            run.source, full_since=run.started_at if is_full else None, full_due_mark=run.state.full_due_mark
-        )
+        await self._states.record_success(run.source, run.full_round if is_full else None)
         return RunCompleted(
             new_messages=run.tally.new_messages,
             unannounced_messages=run.tally.unannounced_messages,
             is_full=is_full,
             missing_folders=None if watch is None else watch.missing_names,
+        )
+
+    async def _leave_unfinished(self, run: SyncRun, kind: RunKind, *, rest_s: float = 0) -> RunUnfinished:
+        # Stored, so that the next slice goes on with this full run. The changes of an observed mailbox are read in
+        # order, and the list would not name again those folders that are not read yet: the next run reads all.
+        if kind is RunKind.ALL_CURSORS or (run.is_observing and not _lists_history(run)):
+            await self._states.begin_full_round(run.source, run.full_round)
+        return RunUnfinished(
+            not_before=self._clock() + timedelta(seconds=rest_s),
+            new_messages=run.tally.new_messages,
+            unannounced_messages=run.tally.unannounced_messages,
+            has_progress=run.tally.progress_commits > 0,
         )
 
     async def _sync_until_consistent(self, run: SyncRun, kind: RunKind) -> Watch | None:
@@ -183,6 +196,9 @@ class RunSync:
                 watch, failure = await self._sync_once(run, kind)
                 # Also where some folders failed: what is parked may lie in the others.
                 await self._retry_parked_items(run, watch)
+            except SliceEnded:
+                await self._retry_parked_items(run, None, is_last_slice=False)
+                raise
             except CursorConflict as error:
                 log.info("cursor_moved_by_other_run", doc_source_id=run.doc_source_id)
                 if attempt == _MAX_CURSOR_CONFLICTS:
@@ -200,11 +216,11 @@ class RunSync:
         if kind is RunKind.RECENT_CHANGES:
             await self._modified.sync_modified(run)
             return None, None
-        return await self._folders.sync_all_folders(run)
+        return await self._folders.sync_mailbox_folders(run)
 
-    async def _retry_parked_items(self, run: SyncRun, watch: Watch | None) -> None:
+    async def _retry_parked_items(self, run: SyncRun, watch: Watch | None, *, is_last_slice: bool = True) -> None:
         # By the mark, not by the reasons: a run that fails is asked for again with other reasons, and the mark stays.
-        includes_resting = run.state.full_due_mark is not None
+        includes_resting = is_last_slice and run.full_round.due_mark is not None
         due = await self._due_items.list_due(
             run.doc_source_id,
             run.started_at,
@@ -248,6 +264,15 @@ def _count_earlier_failures(run: SyncRun, error: Retryable) -> int:
     return run.state.failed_attempts if isinstance(error, FolderUnreadable) else 0
 
 
+def _has_nothing_to_list_from(run: SyncRun) -> bool:
+    """Before the first list it is the beginning of the first full run from which modified messages are listed: it must
+    not be forgotten with a run that fails or is killed."""
+    if run.is_observing or _lists_history(run):
+        return False
+    state = run.state
+    return not any((state.full_round, state.modified_listed_until, state.last_completed_full_started_at))
+
+
 def _lists_history(run: SyncRun) -> bool:
     return run.provider.traits.change_listing is ChangeListing.MAILBOX_HISTORY
 
@@ -261,25 +286,3 @@ def _find_refusal(source: DocSource, state: SyncState) -> NotSyncable | None:
     if state.relist_number > source.relist_number:
         return NotSyncable("a re-list has begun that a newer version of the source asks for")  # no page would be taken
     return None
-
-
-def _describe_outcome(outcome: RunOutcome) -> tuple[str, str | None]:
-    match outcome:
-        case RunCompleted():
-            return "done", None
-        case RunDeferred(_, detail, _):
-            return "retry", detail
-        case NotSyncable(detail, _):
-            return "not_syncable", detail
-
-
-def _build_report(run: SyncRun, outcome: str, detail: str | None) -> RunReport:
-    tally = run.tally
-    return RunReport(
-        outcome=outcome,
-        detail=detail,
-        new_messages=tally.new_messages,
-        unannounced_messages=tally.unannounced_messages,
-        stored_parts=tally.stored_parts,
-        parked_items=tally.parked_items,
-    )

@@ -3,14 +3,16 @@
 import asyncio
 from dataclasses import dataclass, field
 from datetime import datetime
+from uuid import uuid4
 
 from mailroom_common.errors import ProviderUnavailable
 from mailroom_common.events import DocSource, Profile, SyncReason
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.providers.types import Mailbox, MessageSummary
 from sync_engine.domain.mail_filter import MailRejection
-from sync_engine.domain.message_records import CommittedPage, PageUpdate, RunTally, SyncState
+from sync_engine.domain.message_records import CommittedPage, FullRound, PageUpdate, RunTally, SyncState
 from sync_engine.domain.run_planning import SyncTimings, is_unannounced
+from sync_engine.handlers.run_slices import RunSlice
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
@@ -69,6 +71,8 @@ class SyncRun:
     state: SyncState
     started_at: datetime
     timings: SyncTimings
+    run_id: str = field(default_factory=lambda: str(uuid4()))
+    slice: RunSlice = field(default_factory=RunSlice)
     tally: RunTally = field(default_factory=RunTally)
     provider_failures: ProviderFailures = field(default_factory=ProviderFailures)
     access_probes: AccessProbes = field(default_factory=AccessProbes)
@@ -76,6 +80,18 @@ class SyncRun:
     @property
     def doc_source_id(self) -> str:
         return self.source.doc_source_id
+
+    @property
+    def full_round(self) -> FullRound:
+        """Where it is a full run: the one that it goes on with, or begins."""
+        return self.state.full_round or FullRound(
+            started_at=self.started_at, run_id=self.run_id, due_mark=self.state.full_due_mark
+        )
+
+    @property
+    def listed_until(self) -> datetime | None:
+        """Up to when the list of modified messages has been read, by the provider's clock."""
+        return self.slice.listed_until or self.state.modified_listed_until
 
     @property
     def is_observing(self) -> bool:
@@ -100,6 +116,7 @@ class SyncRun:
             if message.earlier is None and message.skip_reason != MailRejection.BEFORE_START
         ]
         self.tally.new_messages += len(new)
+        self.tally.written_messages += len(written) + len(update.failed)
         self.tally.progress_commits += has_new or update.leaves_page
         self.tally.stored_parts += committed.stored_parts
         self.tally.parked_items += len(update.failed) + sum(len(message.parked_parts) for message in written)

@@ -47,7 +47,8 @@ class WatchMailbox:
     async def _refresh_folders(self, run: SyncRun) -> Sequence[Folder]:
         listed = await run.provider.list_folders(run.mailbox)
         folders = [replace(folder, path=clean_text(folder.path) or "") for folder in listed]
-        await self._folders.save_folders(run.doc_source_id, folders)
+        if set(folders) != set(await self._folders.list_saved_folders(run.doc_source_id)):
+            await self._folders.save_folders(run.doc_source_id, folders)
         return folders
 
 

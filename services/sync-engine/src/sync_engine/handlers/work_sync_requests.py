@@ -1,7 +1,8 @@
 """Schedules sync runs: claims requests from the work tables of the owned partitions while slots are free."""
 
 import asyncio
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
@@ -32,7 +33,7 @@ class _ClaimedRun:
 
 
 class SyncRequestWorker:
-    """Runs at most one claim per doc source, and at most `max_concurrent` in all."""
+    """Runs at most one claim per doc source, and at most `max_concurrent` in all. Tenants take turns."""
 
     def __init__(
         self,
@@ -54,6 +55,8 @@ class SyncRequestWorker:
         self._max_backfill = max(1, max_concurrent // _BACKFILL_SHARE)
         self._append_pause_s = append_pause_s
         self._running: dict[str, _ClaimedRun] = {}  # by doc source, whichever topic the request was claimed from
+        self._last_claims: dict[str, int] = {}  # number of the last claim, by tenant
+        self._claim_count = 0
 
     async def run_worker(self, stopping: asyncio.Event, *, grace_s: float) -> None:
         stop_watch = asyncio.create_task(_forward_event(stopping, self._partitions.changed))
@@ -86,12 +89,26 @@ class SyncRequestWorker:
         backfill_count = sum(run.owned.is_backfill for run in self._running.values())
         kinds = (True, False) if backfill_count < self._max_backfill else (False,)
         for is_backfill in kinds:
-            for owned in self._partitions:
-                if owned.is_backfill is not is_backfill or not owned.is_caught_up:
-                    continue
-                if claim := owned.table.claim_next(busy=self._running):
-                    self._partitions.move_to_end(owned)
-                    return _ClaimedRun(owned, claim)
+            owned = [owned for owned in self._partitions if owned.is_backfill is is_backfill and owned.is_caught_up]
+            for tenant_id in self._order_tenants(owned):
+                if run := self._claim_of_tenant(tenant_id, owned):
+                    return run
+        return None
+
+    def _order_tenants(self, partitions: Sequence[RequestPartition]) -> list[str]:
+        """Those with the fewest runs under way come first, and of them the one that waits longest: however many
+        mailboxes a tenant has, and however long their runs are, no other waits for all of them."""
+        tenants = {tenant_id for owned in partitions for tenant_id in owned.table.list_claimable_tenants()}
+        running = Counter(run.claim.request.tenant_id for run in self._running.values())
+        return sorted(tenants, key=lambda tenant_id: (running[tenant_id], self._last_claims.get(tenant_id, 0)))
+
+    def _claim_of_tenant(self, tenant_id: str, partitions: Sequence[RequestPartition]) -> _ClaimedRun | None:
+        for owned in partitions:
+            if claim := owned.table.claim_next(tenant_id, busy=self._running):
+                self._partitions.move_to_end(owned)
+                self._claim_count += 1
+                self._last_claims[tenant_id] = self._claim_count
+                return _ClaimedRun(owned, claim)
         return None
 
     def _start_run(self, run: _ClaimedRun) -> None:

@@ -51,7 +51,7 @@ async def test_a_provider_that_keeps_failing_is_reported_once_and_its_recovery_t
     s = await known(bench)
     for _ in range(5):
         await bench.states.back_off(s)
-        await bench.connections.report_failing(s, "503")
+        await bench.connections.report_failing(s, "503", is_failure=True)
     assert await bench.kinds(s) == [ConnectionKind.PROVIDER_FAILING]
     await bench.connections.report_synced(s, RunCompleted())
     await bench.connections.report_synced(s, RunCompleted())
@@ -61,8 +61,28 @@ async def test_a_provider_that_keeps_failing_is_reported_once_and_its_recovery_t
 async def test_a_single_failure_is_not_worth_a_word(bench: Bench) -> None:
     s = await known(bench)
     await bench.states.back_off(s)
-    await bench.connections.report_failing(s, "503")
+    await bench.connections.report_failing(s, "503", is_failure=True)
     assert await bench.kinds(s) == []
+
+
+async def test_a_source_that_gets_nowhere_for_a_quarter_of_an_hour_says_so_though_it_is_only_throttled(
+    bench: Bench,
+) -> None:
+    s = await known(bench)
+    for _ in range(4):
+        await bench.states.back_off(s, is_throttled=True)
+        await bench.connections.report_failing(s, "429", is_failure=False)
+        assert await bench.kinds(s) == []
+        bench.pass_by(240)
+    await bench.states.back_off(s, is_throttled=True)
+    await bench.connections.report_failing(s, "429", is_failure=False)
+    (event,) = await bench.read_outbox(s)
+    assert (event.kind, event.detail) == (
+        ConnectionKind.PROVIDER_FAILING,
+        "no progress since 2026-03-02 12:00 UTC: 429",
+    )
+    await bench.states.record_success(s, None)
+    assert (await bench.states.raise_version_and_read_state(s)).stalled_since is None
 
 
 async def test_a_refusal_found_twice_is_one_event_until_a_sync_has_worked_in_between(bench: Bench) -> None:
@@ -83,6 +103,6 @@ async def test_of_a_forgotten_source_nothing_is_reported_any_more(bench: Bench) 
     await bench.deletions.forget_source(s)
     await bench.deletions.forget_source(s)
     await bench.connections.report_synced(s, RunCompleted(new_messages=1))
-    await bench.connections.report_failing(s, "503")
+    await bench.connections.report_failing(s, "503", is_failure=True)
     await bench.connections.report_not_syncable(s, ConnectionKind.MAILBOX_GONE, "404")
     assert await bench.kinds(s) == [ConnectionKind.FORGOTTEN]

@@ -11,7 +11,7 @@ from fake_mailbox import File
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.errors import Rejected
-from mailroom_common.events import DocSourceState
+from mailroom_common.events import DocSourceState, SyncReason
 from sync_engine.adapters.uploads import Housekeeping
 from sync_engine.domain.run_outcomes import NotSyncable
 
@@ -99,7 +99,7 @@ async def test_two_sweepers_at_once_do_not_wait_for_each_other(engine: Engine) -
 async def test_old_runs_are_forgotten_and_idle_ones_sooner(engine: Engine) -> None:
     engine.mailbox.deliver("m1", File())  # type: ignore[attr-defined]
     await engine.complete_run()
-    await engine.complete_run()
+    await engine.complete_run(SyncReason.MANUAL)
     began_at = engine.clock.now
     left = []
     for days in (0.9, 2, 29, 31):

@@ -49,8 +49,9 @@ async def test_a_refused_page_goes_back_to_its_position_and_not_to_nothing(
     outlook.asked.clear()
     await engine.complete_run(SyncReason.BACKSTOP)
     assert await engine.collected_mails() == [f"m{number}" for number in range(7)]
-    assert outlook.asked[0] == outlook.asked[2] == ("f-inbox", position, None), "it began again at its position"
-    assert outlook.asked[1][2] is not None
+    asked = [call for call in outlook.asked if call[0] == "f-inbox"]
+    assert asked[0] == asked[2] == ("f-inbox", position, None), "it began again at its position"
+    assert asked[1][2] is not None
 
 
 async def test_a_refused_position_is_the_first_sync_again_and_takes_nothing_twice(

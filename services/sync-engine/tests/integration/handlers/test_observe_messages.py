@@ -182,6 +182,30 @@ async def test_what_was_deleted_while_the_cursor_was_lost_is_reported_after_the_
     assert (await _read_reported(engine))[2:] == [(MailKind.REMOVED, "goes")]
 
 
+async def test_many_removals_are_confirmed_once_each_however_often_the_quota_ends(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.page_size = 200
+    for number in range(600):
+        outlook.deliver(f"m{number:03}")
+    await engine.complete_run()
+    gone = sorted(outlook.mails)[10:]
+    for message_id in gone:
+        outlook.delete(message_id)
+    outlook.calls.clear()
+    outlook.errors["delta"] = [CursorRefused("410")]
+    engine.clock.pass_by(minutes=11)
+    outlook.limit_units(120, {"fetch": 1})
+    runs = 0
+    while isinstance(outcome := await engine.run_sync(SyncReason.BACKSTOP), RunDeferred):
+        runs += 1
+        assert runs < 8
+        engine.clock.now = outcome.not_before + timedelta(minutes=1)
+    reported = (await _read_reported(engine))[600:]
+    assert sorted(reported) == [(MailKind.REMOVED, message_id) for message_id in gone]
+    assert outlook.units_spent == len(gone), "each was asked for once"
+
+
 @pytest.mark.parametrize("in_the_middle", [False, True])
 async def test_what_was_in_a_folder_that_is_purged_is_reported_once_it_is_nowhere(
     engine: Engine, outlook: FakeOutlook, in_the_middle: bool

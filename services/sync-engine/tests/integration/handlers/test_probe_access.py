@@ -1,6 +1,6 @@
 """A read that is refused: the message's trouble where others can be read, the mailbox's where none can."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,12 @@ async def store_some(engine: Engine, outlook: FakeOutlook, count: int = 3) -> No
     engine.clock.pass_by(minutes=16)
 
 
+async def _read_rows(engine: Engine) -> Sequence[object]:
+    """Of the folder that has the messages: the others, which are empty, are read beside it."""
+    cursors = await engine.read_rows("cursor")
+    return [row for row in cursors if row["scope"] == "f-inbox"] + await engine.read_rows("message")
+
+
 async def expect_access_denied(engine: Engine, *reasons: SyncReason) -> None:
     outcome = await engine.run_sync(*reasons)
     assert isinstance(outcome, NotSyncable)
@@ -53,13 +59,13 @@ async def test_mailbox_whose_messages_are_all_refused_says_so_and_recovers_with_
         outlook.part_errors["invoice.pdf"] = DENIED
     else:
         outlook.item_errors = dict.fromkeys(outlook.mails, DENIED)
-    rows = [await engine.read_rows(table) for table in ("cursor", "message")]
+    rows = await _read_rows(engine)
     for _ in range(2):
         outlook.calls.clear()
         await expect_access_denied(engine, SyncReason.BACKSTOP)
         assert outlook.calls["fetch"] <= 6, "three that are under way, and three to tell"
         assert await engine.read_rows("parked_item") == []
-        assert [await engine.read_rows(table) for table in ("cursor", "message")] == rows
+        assert await _read_rows(engine) == rows
         engine.clock.pass_by(minutes=16)
     outlook.part_errors, outlook.item_errors = {}, {}
     await engine.complete_run(SyncReason.BACKSTOP)

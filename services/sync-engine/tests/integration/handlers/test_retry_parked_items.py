@@ -131,9 +131,7 @@ async def test_runs_for_all_that_are_repeated_within_seconds_lose_no_mail_that_i
     outlook.meanwhile["delta"] = invoices_fail
     for _ in range(5):
         engine.clock.pass_by(seconds=4)
-        await engine.states.record_success(
-            engine.source, full_since=None, full_due_mark=None
-        )  # no pause of the mailbox's
+        await engine.states.record_success(engine.source, None)  # no pause of the mailbox's
         assert isinstance(await engine.run_sync(SyncReason.RETRY), RunDeferred)
     assert (await engine.read_row("parked_item"))["attempts"] == 1, "it waits for its own time"
     del outlook.item_errors["late"]

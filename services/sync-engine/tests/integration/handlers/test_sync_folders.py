@@ -19,9 +19,10 @@ from mailroom_common.errors import (
     TokenRefused,
     Unavailable,
 )
-from mailroom_common.events import AttachmentStored, ConnectionKind, DocSourceState, SyncReason
+from mailroom_common.events import AttachmentStored, ConnectionKind, DocSourceState, Profile, SyncReason
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
-from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred
+from sync_engine.adapters.connection_events import PgConnectionEvents
+from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred
 
 
 @pytest.fixture
@@ -46,6 +47,7 @@ async def test_a_folder_that_always_fails_keeps_no_other_from_being_read(
     del outlook.item_errors["late"]
     outlook.deliver("behind", File(), folder_id="f-invoices")
     outlook.deliver("within", File(), folder_id="f-inbox")
+    outlook.hidden_from_list = {"behind", "within"}
 
     async def inbox_fails(scope: str) -> None:
         if scope == "f-inbox":
@@ -93,6 +95,7 @@ async def test_a_folder_whose_reading_was_interrupted_after_new_mail_goes_on_soo
 ) -> None:
     for number in range(24):
         outlook.deliver(f"m{number:02}", File(), folder_id="f-invoices")
+    outlook.hidden_from_list = set(outlook.mails)
 
     async def every_other_page_fails(_: str) -> None:
         if outlook.calls["page"] % 2 == 0:
@@ -203,3 +206,69 @@ async def test_a_re_list_of_a_paused_source_waits_until_it_is_resumed(engine: En
     await engine.change_source(state=DocSourceState.ACTIVE)
     await engine.complete_run(SyncReason.RESUME)
     assert (await engine.read_row("sync_state"))["relist_number"] == 1
+
+
+def let_changes_fail(outlook: FakeOutlook, folder_id: str) -> None:
+    async def fail(scope: str) -> None:
+        if scope == folder_id:
+            raise ProviderUnavailable("504")
+
+    outlook.meanwhile["delta"] = fail
+
+
+async def test_a_folder_whose_changes_keep_failing_is_read_by_list_until_they_recover(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.complete_run()
+    let_changes_fail(outlook, "f-inbox")
+    engine.clock.pass_by(minutes=11)
+    first = await engine.run_sync(SyncReason.BACKSTOP)
+    assert isinstance(first, RunDeferred), "once may be chance"
+    engine.clock.now = first.not_before
+    outlook.deliver("m1", File())
+    assert (await engine.complete_run()).is_full
+    assert await engine.collected_mails() == ["m1"]
+    connections = PgConnectionEvents(engine.pool, engine.outbox, engine.clock)
+    await connections.report_synced(engine.source, RunCompleted())
+    assert "Posteingang" in ((await engine.read_connection_events())[-1].trouble or "")
+    outlook.meanwhile.clear()
+    engine.clock.pass_by(minutes=11)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    await connections.report_synced(engine.source, RunCompleted())
+    assert (await engine.read_connection_events())[-1].trouble is None
+
+
+async def test_the_first_sync_of_a_folder_whose_changes_fail_is_a_list_of_its_messages(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.change_source(start_at=START - timedelta(days=2))
+    old = [f"old-{number}" for number in range(8)]
+    for name in old:
+        outlook.deliver(name, File(), received_at=START - timedelta(days=1))
+    outlook.page_size = 20
+    outlook.clock.pass_by(days=1)
+    let_changes_fail(outlook, "f-inbox")
+    first = await engine.run_sync(SyncReason.CONNECT)
+    assert isinstance(first, RunDeferred)
+    engine.clock.now = first.not_before
+    await engine.complete_run()
+    assert await engine.collected_mails() == old
+    assert len(await engine.read_outbox(ATTACHMENTS_BACKFILL)) == len(old)
+    listed = outlook.calls["list"]
+    engine.clock.pass_by(minutes=11)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert outlook.calls["list"] - listed <= 3, "once: from then on the list of what was modified shows what comes"
+    outlook.meanwhile.clear()
+    engine.clock.pass_by(minutes=11)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert await engine.collected_mails() == old, "when its changes can be listed, the mails are known"
+
+
+async def test_an_observed_folder_whose_changes_fail_waits_and_says_so(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.change_source(profile=Profile.OBSERVATION)
+    let_changes_fail(outlook, "f-inbox")
+    for _ in range(3):
+        outcome = await engine.run_sync()
+        assert isinstance(outcome, RunDeferred)
+        assert outcome.is_failure
+        engine.clock.now = outcome.not_before

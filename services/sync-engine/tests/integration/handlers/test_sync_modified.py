@@ -104,10 +104,7 @@ async def test_a_delta_that_lags_costs_nothing(engine: Engine, outlook: FakeOutl
     engine.clock.pass_by(minutes=11)
     outlook.deliver("m1", File())
     assert (await engine.complete_run(SyncReason.BACKSTOP)).is_full
-    assert await engine.collected_mails() == [], "the delta does not show it yet"
-    engine.clock.pass_by(seconds=5)
-    assert not (await engine.complete_run()).is_full
-    assert await engine.collected_mails() == ["m1"]
+    assert await engine.collected_mails() == ["m1"], "the delta does not show it yet, and the list does"
     outlook.lags = False
     engine.clock.pass_by(minutes=11)
     await engine.complete_run(SyncReason.BACKSTOP)

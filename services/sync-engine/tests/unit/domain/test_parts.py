@@ -292,6 +292,7 @@ def test_reasons_are_the_words_that_users_know() -> None:
         "cloud_link",
         "gone",
         "unavailable",
+        "done_by_other_job",
     }
 
 

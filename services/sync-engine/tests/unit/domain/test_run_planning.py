@@ -7,7 +7,7 @@ import pytest
 from sync_harness import doc_source
 
 from mailroom_common.events import Relist, SyncReason
-from sync_engine.domain.message_records import RunKind, SyncState
+from sync_engine.domain.message_records import FullRound, RunKind, SyncState
 from sync_engine.domain.run_planning import (
     SyncTimings,
     choose_list_start,
@@ -44,20 +44,28 @@ def test_a_run_is_full_when_due_or_after_two_thirds_of_the_backstop_interval(row
     assert choose_run_kind(row, TIMINGS, NOW) is kind
 
 
+def test_the_next_full_run_is_due_by_the_end_of_the_last() -> None:
+    row = replace(state(last_full=timedelta(hours=2)), last_completed_full_ended_at=NOW - timedelta(minutes=9))
+    assert choose_run_kind(row, TIMINGS, NOW) is RunKind.RECENT_CHANGES
+    assert choose_run_kind(row, TIMINGS, NOW + timedelta(minutes=2)) is RunKind.ALL_CURSORS
+
+
+def test_a_full_run_that_is_under_way_goes_on() -> None:
+    row = replace(state(last_full=timedelta(0)), full_round=FullRound(started_at=NOW, run_id="r"))
+    assert choose_run_kind(row, TIMINGS, NOW) is RunKind.ALL_CURSORS
+
+
 @pytest.mark.parametrize(
-    ("row", "since"),
+    ("listed", "since"),
     [
-        (state(), None),
-        (state(listed=timedelta(minutes=1)), timedelta(minutes=3)),
-        (state(last_full=timedelta(minutes=5)), timedelta(minutes=10)),
-        (state(last_full=timedelta(minutes=5), listed=timedelta(minutes=1)), timedelta(minutes=3)),
-        (state(last_full=timedelta(minutes=5), listed=timedelta(days=30)), timedelta(minutes=10)),
+        (timedelta(minutes=1), timedelta(minutes=3)),
+        (timedelta(days=30), timedelta(days=30, minutes=2)),  # what a full run has read since then is no reason
+        (None, timedelta(minutes=10)),
     ],
 )
-def test_a_list_overlaps_and_reaches_back_no_further_than_the_last_full_run(
-    row: SyncState, since: timedelta | None
-) -> None:
-    assert choose_list_start(row, TIMINGS) == (None if since is None else NOW - since)
+def test_a_list_goes_on_where_the_last_one_ended_and_overlaps(listed: timedelta | None, since: timedelta) -> None:
+    listed_until = None if listed is None else NOW - listed
+    assert choose_list_start(listed_until, NOW - timedelta(minutes=5), TIMINGS) == NOW - since
 
 
 @pytest.mark.parametrize(

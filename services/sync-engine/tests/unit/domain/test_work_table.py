@@ -1,6 +1,7 @@
 """Rules of the work table one by one; `test_work_table_protocol.py` shows what is lost without them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -345,3 +346,13 @@ def test_a_request_for_all_that_is_being_stored_outlives_a_tombstone() -> None:
     assert table.committable_offset() == 3
     table.confirm_full_sync_keys(keys)
     assert table.committable_offset() == 5
+
+
+def test_a_tenants_keys_are_claimed_without_a_look_at_those_of_others() -> None:
+    table = WorkTable()
+    for offset, (key, tenant_id) in enumerate([("a1", "a"), ("a2", "a"), ("b1", "b")]):
+        table.read_request(offset, key, replace(request(key), tenant_id=tenant_id))
+    assert set(table.list_claimable_tenants()) == {"a", "b"}
+    assert [claim.key for _ in range(3) if (claim := table.claim_next("b"))] == ["b1"]
+    assert set(table.list_claimable_tenants()) == {"a"}
+    assert [claim.key for _ in range(3) if (claim := table.claim_next("a"))] == ["a1", "a2"]

@@ -13,7 +13,7 @@ from mailroom_common.events import (
     DocSourceState,
     SyncReason,
 )
-from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunOutcome
+from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunOutcome, RunUnfinished
 
 
 async def test_an_unknown_source_is_judged_only_by_a_directory_that_caught_up() -> None:
@@ -148,3 +148,23 @@ async def test_a_failed_run_is_asked_for_again_and_rests() -> None:
         await until(bench.log.tombstones)
     assert bench.log.tombstones() == [("s", 1)]
     assert bench.connections.reported == [("s", "failing"), ("s", "synced")]
+
+
+async def test_new_mail_does_not_wait_for_the_quota_of_old_mail() -> None:
+    bench = Bench()
+    bench.knows(doc_source("s"))
+
+    async def wait_for_quota(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
+        if SyncReason.NOTIFICATION in reasons and bench.runs.keys.count("s") > 1:
+            return RunCompleted()
+        return RunUnfinished(not_before=now() + timedelta(minutes=2))
+
+    bench.runs.behave = wait_for_quota
+    async with working(bench):
+        bench.ask("s", SyncReason.CONNECT)
+        await until(bench.log.again)
+        await asyncio.sleep(0.05)
+        assert bench.runs.keys == ["s"], "it rests"
+        bench.ask("s", SyncReason.NOTIFICATION)
+        await until(bench.log.tombstones)
+    assert bench.connections.reported == [("s", "synced")], "a slice that committed nothing is no success"

@@ -3,14 +3,14 @@
 import asyncio
 
 import pytest
-from worker_bench import LIVE, Bench, doc_source, until, working
+from worker_bench import LIVE, Bench, doc_source, now, until, working
 
 from mailroom_common.events import (
     DocSource,
     SyncReason,
 )
 from mailroom_common.topics import SYNC_REQUESTS_BACKFILL
-from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome
+from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome, RunUnfinished
 
 
 async def test_a_request_is_run_and_resolved_by_its_own_offset() -> None:
@@ -216,3 +216,50 @@ async def test_a_stop_lets_runs_end_for_a_moment_and_then_cuts_them_off() -> Non
         await until(lambda: len(bench.runs.keys) == 2)
     assert [key for key, _ in bench.log.tombstones()] == ["quick"]
     assert bench.runs.cancelled == ["slow"]
+
+
+async def test_a_tenant_with_many_mailboxes_does_not_keep_another_waiting() -> None:
+    bench = Bench(max_concurrent=2)
+    many = [f"many{number}" for number in range(6)]
+    bench.knows(*(doc_source(key, tenant_id="many") for key in many), doc_source("one", tenant_id="one"))
+    turns: dict[str, asyncio.Event] = {}
+
+    async def wait(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
+        await turns.setdefault(source.doc_source_id, asyncio.Event()).wait()
+        return RunCompleted()
+
+    bench.runs.behave = wait
+    async with working(bench):
+        for key in many:
+            bench.ask(key)
+        await until(lambda: len(bench.runs.keys) == 2)
+        bench.ask("one")
+        turns["many0"].set()
+        await until(lambda: len(bench.runs.keys) == 3)
+        assert bench.runs.keys == ["many0", "many1", "one"]
+        for key in (*many, "one"):
+            turns.setdefault(key, asyncio.Event()).set()
+        await until(lambda: len(bench.log.tombstones()) == 7)
+
+
+async def test_a_run_that_gives_its_slot_back_goes_on_after_those_that_wait() -> None:
+    bench = Bench(max_concurrent=1)
+    bench.knows(doc_source("long"), doc_source("short"))
+    slices = 3
+
+    async def run(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
+        nonlocal slices
+        if source.doc_source_id == "short":
+            return RunCompleted()
+        if slices == 3:
+            bench.ask("short")
+        slices -= 1
+        return RunUnfinished(not_before=now(), has_progress=True) if slices else RunCompleted()
+
+    bench.runs.behave = run
+    async with working(bench):
+        bench.ask("long")
+        await until(lambda: len(bench.log.tombstones()) == 2)
+    assert bench.runs.keys == ["long", "short", "long", "long"]
+    assert bench.log.again() == ["long", "long"]
+    assert [key for key, _ in bench.log.tombstones()] == ["short", "long"]
