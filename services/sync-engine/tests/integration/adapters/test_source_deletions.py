@@ -82,7 +82,8 @@ async def test_forgetting_leaves_a_soft_deleted_row_and_says_so_once(engine: Eng
     await engine.complete_run()
     await _insert_mail_events(engine, 1)
     await engine.pool.execute(
-        "insert into sync_engine.passed_over_message (doc_source_id, message_id, received_at) values ($1, 'old', now())",
+        "insert into sync_engine.passed_over_message (doc_source_id, message_id, received_at) "
+        "values ($1, 'old', now())",
         engine.source.doc_source_id,
     )
     await engine.change_source(state=DocSourceState.DELETING)
