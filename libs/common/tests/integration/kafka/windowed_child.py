@@ -23,7 +23,7 @@ from mailroom_common.topics import ATTACHMENTS
 class Settings:
     kafka_bootstrap: str
     topic_prefix: str
-    instance_id: str | None = None
+    instance_id: str = "child"  # the next one of this name has its partitions at once
     kafka_security: KafkaSecurity = UNSECURED
 
 
