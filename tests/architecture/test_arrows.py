@@ -33,7 +33,7 @@ IO_MODULES = {
     "threading",
     "time",
 }
-# One service parses and one more will; the ports have one consumer each, by design.
+# Two services parse, and only one takes files apart; the ports have one consumer each, by design.
 COMMON_FOR_ONE_SERVICE = ("mailroom_common.parser", "mailroom_common.providers.ports")
 
 

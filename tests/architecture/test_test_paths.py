@@ -18,6 +18,7 @@ WHOLE_FLOW_TESTS = (
     "services/sync-engine/tests/integration/test_life_of_a_mailbox.py",
     "services/sync-engine/tests/integration/test_page_crashes.py",
     "services/sync-engine/tests/integration/test_runs_over_http.py",
+    "services/sync-engine/tests/integration/test_sample_mails.py",
     "services/webhook-gateway/tests/integration/test_gateway_process.py",
 )
 

@@ -36,6 +36,8 @@ import sync_engine.domain.document_words as document_words
 import sync_engine.domain.mail_filter as mail_filter
 import sync_engine.domain.parts as parts
 import sync_engine.domain.untrusted_text as untrusted_text
+import sync_engine.readers.cms as cms
+import sync_engine.readers.mime as mime
 import webhook_gateway.api.graph_body as graph_body
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from mailroom_common.errors import MailroomError
@@ -167,6 +169,20 @@ def map_gmail(text: str) -> Message:
     return Message(summary, gmail_mapping.build_parts(payload), body)
 
 
+def open_mail(text: str) -> object:
+    line = text.replace("\n", " ")
+    named = f'attachment; filename="{line}"; filename*0*={line}'
+    head = (
+        f"Subject: {line}\r\nContent-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\nContent-Type: {line}; name={line}"
+    )
+    mail = f"{head}\r\nContent-ID: {line}\r\nContent-Disposition: {named}\r\n\r\n{text}\r\n--b--"
+    return [(file.filename, file.read(100)) for file in mime.open_message(mail.encode()).files]
+
+
+def open_signed(text: str) -> object:
+    return list(cms.open_smime(f"-----BEGIN {text}-----BEGIN CMS-----{text}".encode(), text).files)
+
+
 def read_wait(text: str) -> object:
     value = httpx.Headers({"Retry-After": text.replace("\n", " ").encode("ascii", "replace").decode()})
     return http.parse_retry_after_s(value, now=datetime(2026, 11, 28, tzinfo=UTC))
@@ -190,6 +206,8 @@ RULES = {
     "base64": Rule("mailroom_gmail.base64url", lambda text: base64url.decode(text)),
     "Gmail's messages": Rule("mailroom_gmail.mapping", map_gmail),
     "Graph's messages": Rule("mailroom_outlook.mapping", map_outlook),
+    "attached mails": Rule("sync_engine.readers.mime", open_mail),
+    "signed files": Rule("sync_engine.readers.cms", open_signed),
     "first bytes": Rule("sync_engine.domain.content", lambda text: content.detect_content_kind(text.encode())),
     "words": Rule(
         "sync_engine.domain.document_words", lambda text: document_words.mentions_document(Profile.CONTRACT_NOTE, text)
@@ -214,6 +232,7 @@ NOT_UNTRUSTED = {
     "mailroom_common.transport_security",  # settings
     "mailroom_gmail.errors",  # a provider's error, 64 KB at most, by patterns that begin with a constant
     "mailroom_outlook.errors",  # the same
+    "sync_engine.adapters.parser_containers",  # paths of 400 characters at most
     "webhook_gateway.adapters.google_public_keys",  # Google's header, by a pattern that begins with a constant
     "webhook_gateway.settings",  # settings
 }

@@ -125,7 +125,8 @@ def find_provider_packages_known_outside_app(code: CodeBase) -> list[str]:
 
 
 def find_provider_words(code: CodeBase) -> list[str]:
-    """Services speak of providers by their traits. Comments may say what a provider does; code and strings may not.
+    """Services speak of providers by their traits. Comments may say what a provider does; code and strings may not. A
+    media type that has a provider's name is no provider.
 
     The gateway is the exception: its routes are the providers' webhooks.
     """
@@ -136,7 +137,9 @@ def find_provider_words(code: CodeBase) -> list[str]:
                 continue
             with tokenize.open(module.file) as lines:
                 for token in tokenize.generate_tokens(lines.readline):
-                    words = {word.lower() for word in _WORD.findall(token.string)} & PROVIDER_WORDS
+                    words = {
+                        word.lower() for word in _WORD.findall(token.string.replace("vnd.ms-outlook", ""))
+                    } & PROVIDER_WORDS
                     if token.type != tokenize.COMMENT and words:
                         places.append(f"{code.path(module)}:{token.start[0]} says {', '.join(sorted(words))}")
     return places

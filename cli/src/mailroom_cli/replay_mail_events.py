@@ -1,7 +1,7 @@
 """Sends recorded mail events again: they are read from the API, since Kafka keeps them for two weeks only."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,6 +20,7 @@ from mailroom_common.events import MailEvent
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.headers import REPLAY_ID
+from mailroom_common.kafka.producer import EventProducer
 from mailroom_common.topics import MAIL_EVENTS
 
 _PATH = "/mail-events"
@@ -87,13 +88,18 @@ class MailEventsReplay:
             await positions.commit_positions(consumer, {place: left})
             async for page in self._read_pages(left, min(_MAX_PAGE, pacer.turns_a_second)):
                 async with asyncio.TaskGroup() as sends:
-                    for event in page.events:
-                        await pacer.wait_turn()
-                        headers = {REPLAY_ID: self._replay_id}
-                        sends.create_task(producer.send_event(MAIL_EVENTS, event.doc_source_id, event, headers=headers))
+                    for events in _group_by_source(page.events):
+                        sends.create_task(self._send_in_order(producer, events, pacer))
                 await positions.commit_positions(consumer, {place: page.left})
                 progress.counts[SENT] += len(page.events)
                 progress.advance(len(page.events))
+
+    async def _send_in_order(self, producer: EventProducer, events: Sequence[MailEvent], pacer: Pacer) -> None:
+        """Each once Kafka has the one before it: of two at once the second may come first."""
+        for event in events:
+            await pacer.wait_turn()
+            headers = {REPLAY_ID: self._replay_id}
+            await producer.send_event(MAIL_EVENTS, event.doc_source_id, event, headers=headers)
 
     async def _find_tenant(self) -> str | None:
         """Whose events the key opens: a replay's id belongs to one tenant. None where there are no events."""
@@ -115,6 +121,13 @@ class MailEventsReplay:
             if is_last:
                 return
             query["cursor"] = answer["next_cursor"]
+
+
+def _group_by_source(events: Sequence[MailEvent]) -> Collection[Sequence[MailEvent]]:
+    groups: dict[str, list[MailEvent]] = {}
+    for event in events:
+        groups.setdefault(event.doc_source_id, []).append(event)
+    return groups.values()
 
 
 def _parse_event(item: dict[str, Any]) -> MailEvent:  # Any: JSON

@@ -177,8 +177,10 @@ class ComponentsValues(Values):
     )
     sync_engine_worker: ComponentValues = Field(
         default=_component(
-            resources={"requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"memory": "1Gi"}},
-            temporary_storage="1Gi",
+            # Two parser processes of 1 GiB each beside the worker itself, which open attached mails and archives.
+            resources={"requests": {"cpu": "250m", "memory": "768Mi"}, "limits": {"memory": "3Gi"}},
+            # 16 containers of 50 MB at most, beside what a blob store in S3 keeps of its uploads.
+            temporary_storage="2Gi",
             autoscaling=Autoscaling(type="none", min_replicas=2, max_replicas=8),
         ),
         description="Syncs the mailboxes of the partitions that it owns.",

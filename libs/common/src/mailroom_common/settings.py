@@ -31,6 +31,8 @@ from mailroom_common.transport_security import HTTPSAddress, require_verified_da
 
 PREFIX = "MAILROOM_"
 
+_MiB = 1024 * 1024
+
 
 class MailroomSettings(BaseSettings):
     """Unknown variables are ignored: the processes of a site share one environment. An empty one counts as not set."""
@@ -244,6 +246,19 @@ class BlobSettings(CABundleSettings):
 
     # Where attachments and the archive are kept: `file:///folder` or `s3://bucket/prefix`.
     blob_url: str
+
+
+class ParserSettings(MailroomSettings):
+    """Of processes that open untrusted files."""
+
+    parser_processes: int = Field(default=2, ge=1, le=64)  # as many files are read at once
+    # Address space that a parser process may use for one file.
+    parser_memory_bytes: int = Field(default=1024 * _MiB, ge=128 * _MiB)
+    # CPU time that one file may cost.
+    parser_cpu_s: int = Field(default=30, ge=1)
+    # Time that one file may take, waiting included.
+    parser_wall_s: float = Field(default=60, gt=0)
+    parser_unconfined: bool = False  # lets a worker start whose parser processes lack a required layer
 
 
 class TenantReach(BaseModel):

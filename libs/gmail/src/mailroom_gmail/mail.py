@@ -199,8 +199,12 @@ class GmailMail:
 
     @asynccontextmanager
     async def open_part(self, mailbox: Mailbox, message_id: str, part: Part) -> AsyncIterator[AsyncIterator[bytes]]:
-        """The part's bytes; a nested message's own source, where Gmail keeps it in one piece."""
+        """The part's bytes; of a nested message its own source, or that of the whole mail where Gmail has it in no
+        piece of its own."""
         async with AsyncExitStack() as opened:
+            if part.is_within_source:
+                yield await opened.enter_async_context(self._download_source(mailbox, message_id))
+                return
             handle, chunks = part.handle, None
             if isinstance(handle, str):
                 try:
@@ -221,6 +225,12 @@ class GmailMail:
             if part.part_path == part_path and part.handle is not None:
                 return part.handle
         raise ItemGone("Gmail has no bytes for this part")
+
+    @asynccontextmanager
+    async def _download_source(self, mailbox: Mailbox, message_id: str) -> AsyncIterator[AsyncIterator[bytes]]:
+        call = ProviderCall(name="source", path=_build_message_path(message_id), query={"format": "raw"}, units=20)
+        async with self._calls.stream_answer(mailbox, call) as response:
+            yield member_bytes(response.aiter_bytes(), "raw")
 
     @asynccontextmanager
     async def _download_part(

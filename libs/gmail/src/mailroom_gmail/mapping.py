@@ -49,6 +49,8 @@ _SHOWN_TEXTS = frozenset(
     | {"text/watch-html", "text/x-amp-html"}
 )
 
+_ELSEWHERE = "message/external-body"  # says where a file lies, and has no byte of it
+
 _MAX_DIGITS = 20  # of a 64-bit number
 
 # Any: Gmail's JSON, read member by member here and nowhere else.
@@ -257,7 +259,7 @@ def _build_part(leaf: _Leaf, part_path: str) -> Part:
     part = leaf.part
     headers, disposition, content_type = _read_headers(part), read_disposition(part), _read_type(part)
     content_id = clean_text((find_header(headers, "content-id") or "").strip().strip("<>")) or None
-    is_message = content_type == "message/rfc822"
+    is_message, handle = content_type == "message/rfc822", read_handle(part)
     return Part(
         part_path=part_path,
         kind=PartKind.MESSAGE if is_message else PartKind.FILE,
@@ -268,7 +270,8 @@ def _build_part(leaf: _Leaf, part_path: str) -> Part:
         is_inline=disposition == "inline" or (leaf.is_related and content_id is not None and disposition is None),
         content_id=content_id,
         disposition=disposition,
-        handle=read_handle(part),
+        is_within_source=is_message and handle is None,
+        handle=handle,
     )
 
 
@@ -278,12 +281,15 @@ def _read_nested_subject(part: Payload) -> str | None:
 
 
 def _is_body(leaf: _Leaf) -> bool:
-    """What is shown and not offered as a file. A part with a name is offered, whatever its type; one without a name is
-    shown if it is a text that mail programs show, only describes a delivery, or is an empty or broken container."""
+    """What is shown and not offered as a file. A part with a name is offered, whatever its type, if its bytes are here;
+    one without a name is shown if it is a text that mail programs show, only describes a delivery, or is an empty or
+    broken container."""
     part = leaf.part
+    kind = _read_type(part)
+    if kind == _ELSEWHERE:
+        return True
     if part.get("filename") or read_disposition(part) == "attachment":
         return False
-    kind = _read_type(part)
     if kind.startswith("multipart/"):
         return leaf.position == "" or not _has_content(part)
     return kind in _SHOWN_TEXTS or (kind.startswith("message/") and kind != "message/rfc822")

@@ -220,6 +220,7 @@ async def test_message_is_read_with_its_parts_in_one_call(google: GmailMail, wir
         ("4", PartKind.MESSAGE, None, False, None),
         ("5", PartKind.FILE, None, False, "A5"),
     ]
+    assert [p.part_path for p in found.parts if p.is_within_source] == ["4"]
     summary = found.summary
     assert (summary.subject, summary.sender_address, summary.sender_name) == (
         "Rechnung €",
@@ -263,6 +264,16 @@ async def test_observed_mailbox_is_asked_for_headers_only(google: GmailMail, wir
     query = wire.requests[0].url.params
     assert query["format"] == "metadata"
     assert "List-Unsubscribe".lower() in [name.lower() for name in query.get_list("metadataHeaders")]
+
+
+async def test_attached_mail_without_bytes_of_its_own_is_within_the_source_of_the_mail(
+    google: GmailMail, wire: Any, gmail: Mailbox
+) -> None:
+    wire.plays(ok({"id": "m1", "raw": b64(b"Subject: a\r\n\r\ntext")}))
+    within = Part(part_path="1", kind=PartKind.MESSAGE, filename=None, content_type=None, is_within_source=True)
+    async with google.open_part(gmail, "m1", within) as chunks:
+        assert b"".join([chunk async for chunk in chunks]) == b"Subject: a\r\n\r\ntext"
+    assert [request.url.params["format"] for request in wire.requests] == ["raw"]
 
 
 async def read(google: GmailMail, mailbox: Mailbox, handle: str | bytes | None, part_path: str = "1") -> bytes:

@@ -114,6 +114,8 @@ def body_part(root: MimePart, content_type: str) -> MimePart | None:
 def is_body(leaf: MimePart) -> bool:
     """Text that a mail program shows rather than offers as a file, what only describes a delivery, and a container
     that is too broken to be taken apart. What has a name is offered, whatever its type."""
+    if leaf.content_type == "message/external-body":
+        return True  # it says where a file lies, and has no byte of it
     if leaf.filename or leaf.disposition == "attachment":
         return False
     if leaf.content_type.startswith("multipart/"):

@@ -1,8 +1,10 @@
 """What the handlers ask for: a repository per aggregate, Kafka, the directory of doc sources, a sync run."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 from mailroom_common.events import ConnectionKind, DocSource, IngestionResult, SyncReason
@@ -10,6 +12,8 @@ from mailroom_common.providers.ports import ChangeListing
 from mailroom_common.providers.types import Folder, MessageSummary
 from mailroom_common.topics import Topic
 from sync_engine.domain.coalescing import CoalescingWindow, PendingRequest
+from sync_engine.domain.contained_part import ContainedPart
+from sync_engine.domain.content import ContainerKind
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.ingestion_state import ClaimOutcome
 from sync_engine.domain.message_records import (
@@ -224,6 +228,23 @@ class Uploads(Protocol):
         ...
 
     async def delete_upload_record(self, attachment_id: str) -> None: ...
+
+
+class ContainerOpener(Protocol):
+    """Takes containers apart where untrusted files may be opened."""
+
+    def spool_container(self, chunks: AsyncIterator[bytes]) -> AbstractAsyncContextManager[Path]:
+        """The whole container in a file, which is gone after the block. Raises what `chunks` does, and Unavailable."""
+        ...
+
+    def read_contents(
+        self, kind: ContainerKind, file: Path, *, filename: str | None, position: str | None
+    ) -> AsyncGenerator[ContainedPart, None]:
+        """With a `position`: of the attached mail that stands there in the mail that the file is.
+
+        Raises, after what could be taken out: UnreadableFile, ParserLimitReached, ParserCrashed; and Unavailable
+        where there is no process to read it."""
+        ...
 
 
 class SyncRuns(Protocol):

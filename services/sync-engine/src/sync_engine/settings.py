@@ -7,6 +7,7 @@ from mailroom_common.settings import (
     BlobSettings,
     DatabaseSettings,
     KafkaSettings,
+    ParserSettings,
     ProcessSettings,
     ProviderSettings,
     TokenSettings,
@@ -20,7 +21,7 @@ class CoalescerSettings(ProcessSettings, KafkaSettings):
     coalesce_window_s: float = Field(default=0.5, gt=0)
 
 
-class WorkerSettings(ProcessSettings, KafkaSettings, TokenSettings, BlobSettings, ProviderSettings):
+class WorkerSettings(ProcessSettings, KafkaSettings, TokenSettings, BlobSettings, ProviderSettings, ParserSettings):
     http_port: int = 8084
     backstop_interval_s: float = Field(default=900, gt=0)  # subscription-manager's: two thirds of it make a run full
     # Runs at once in one worker; each mailbox also has its own limit of four calls.

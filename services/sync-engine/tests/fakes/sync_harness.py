@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import asyncpg
+from fake_containers import FakeContainers
 from fake_mailbox import NOON, FakeClock, FakeGmail, FakeMailbox, FakeOutlook
 from outside_job import APP_NAME, STUCK_TIMEOUT
 
@@ -82,6 +83,7 @@ class Engine:
     mailbox: FakeMailbox
     clock: FakeClock
     source: DocSource
+    containers: FakeContainers
     timings: SyncTimings = field(default_factory=SyncTimings)
     provider: MailReader | None = None  # instead of the fake mailbox
 
@@ -92,6 +94,7 @@ class Engine:
             providers=providers,
             repositories=self.repositories,
             blobs=self.blobs,
+            containers=self.containers,
             clock=self.clock,
             timings=self.timings,
             state_id_form=state_id_form,
@@ -190,4 +193,5 @@ async def open_engine(
             mailbox=mailbox or default,
             clock=clock,
             source=source,
+            containers=FakeContainers(blob_folder.parent),
         )

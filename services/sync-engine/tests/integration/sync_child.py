@@ -128,6 +128,7 @@ async def main(database_url: str, blobs: str, doc_source_id: str, provider: str,
                 states=DyingStates(engine, countdown),
             ),
             blobs=DyingBlobs(engine.blobs, countdown),
+            containers=engine.containers,
             clock=engine.clock,
             # A slice ends wherever it may.
             timings=replace(engine.timings, slice_duration=timedelta(0)) if "slice" in stop_at else engine.timings,

@@ -1,6 +1,7 @@
 """The run with the real clients, over HTTP, at the sandbox's providers: what is collected, and in how many calls."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from uuid import uuid4
@@ -164,3 +165,19 @@ async def test_no_body_and_no_attachment_of_an_observed_mailbox_is_asked_for(obs
         None,
         *(["Inbox", "Archive"] if is_outlook else ["INBOX", "ARCHIVE"]),
     ]
+
+
+async def test_what_becomes_of_mail_from_before_the_start_is_reported(observed_site: Site) -> None:
+    site = observed_site
+    source = b"From: a@b.example\r\nSubject: Old\r\nMessage-ID: <old@b.example>\r\n\r\nText"
+    received_at = datetime.now(UTC) - timedelta(days=10)
+    (message_id,) = await site.sandbox.control.deliver_mail(source, site.address, received_at=received_at)
+    await site.engine.complete_run(SyncReason.CONNECT)
+    assert await site.engine.read_mail_events() == []
+    await site.sandbox.control.set_flag(site.address, message_id, "flagged")
+    await site.engine.complete_run()
+    await site.sandbox.control.move_message(site.address, message_id, "archive")
+    await site.engine.complete_run()
+    changed, moved = await site.engine.read_mail_events()
+    assert (changed.kind, changed.flag, changed.subject) == (MailKind.CHANGED, "flagged", "Old")
+    assert (moved.kind, (moved.previous_folder or "").upper()) == (MailKind.MOVED, "INBOX")

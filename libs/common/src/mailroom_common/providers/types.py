@@ -180,7 +180,9 @@ class Part:
 
     `is_inline`: meant to be shown in the body. Graph says so itself; on Gmail it is a disposition of `inline`, or a
     part of `multipart/related` that has a Content-ID and no disposition. `disposition` is the mail's own word in lower
-    case, None where it has none or the provider does not tell (Graph).
+    case, None where it has none or the provider does not tell (Graph). `is_within_source`: an attached mail of which
+    the provider has no bytes in one piece. What is opened for it is the source of the whole mail, in whose tree
+    `part_path` is its place.
     """
 
     part_path: str
@@ -191,6 +193,7 @@ class Part:
     is_inline: bool = False
     content_id: str | None = None
     disposition: str | None = None
+    is_within_source: bool = False
     handle: str | bytes | None = field(default=None, repr=False)
 
 

@@ -6,7 +6,7 @@ from mailroom_sandbox.site.demo.mails import SAMPLES, find_mails
 
 VALUES = {"invoice_number": "R-1", "total_gross": "119.00"}
 TAKEN = {"filename": "r.pdf", "take": True, "sha256": "s1", "document": "r"}
-NESTED = {"filename": "Rechnung.eml", "take": False, "reason": "unopened_message", "subject": "Rechnung"}
+NESTED = {"filename": "Rechnung.eml", "take": False, "reason": "too_large", "subject": "Rechnung"}
 
 
 def expected(*parts: dict[str, Any]) -> Expectations:
@@ -35,11 +35,11 @@ def left(filename: str | None, reason: str) -> PartAccount:
 
 
 def test_what_is_as_expected_differs_in_nothing() -> None:
-    assert judged(expected(TAKEN, NESTED), taken(), left("Rechnung.eml", "unopened_message")) == []
+    assert judged(expected(TAKEN, NESTED), taken(), left("Rechnung.eml", "too_large")) == []
 
 
 def test_nested_mail_may_be_called_by_its_subject() -> None:
-    assert judged(expected(NESTED), left("Rechnung", "unopened_message")) == []
+    assert judged(expected(NESTED), left("Rechnung", "too_large")) == []
 
 
 def test_duplicate_counts_as_taken() -> None:
@@ -60,7 +60,7 @@ def test_part_left_instead_of_taken_is_said_from_both_sides() -> None:
 
 def test_other_reason_is_a_difference() -> None:
     assert judged(expected(NESTED), left("Rechnung.eml", "not_a_document"))[0] == (
-        "a.eml: Rechnung.eml must be left as unopened_message"
+        "a.eml: Rechnung.eml must be left as too_large"
     )
 
 

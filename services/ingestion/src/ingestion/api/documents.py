@@ -12,7 +12,7 @@ from fastapi.responses import StreamingResponse
 
 from ingestion.api.examples import DOCUMENT_EXAMPLE, LIST_EXAMPLE
 from ingestion.domain.archive import sanitize_file_stem
-from ingestion.domain.transcript import EXTENSIONS
+from ingestion.domain.transcript import CONTAINER_EXTENSIONS, EXTENSIONS
 from ingestion.ports import DocumentCatalog, DocumentFilter, StoredContent
 from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
@@ -77,7 +77,7 @@ async def _open_content(blobs: BlobStore, content: StoredContent) -> AsyncIterat
 
 def _build_content_headers(content: StoredContent) -> dict[str, str]:
     """The content is untrusted: a browser must save it, and neither show nor run it."""
-    extension = EXTENSIONS.get(content.content_type, "bin")
+    extension = (EXTENSIONS | CONTAINER_EXTENSIONS).get(content.content_type, "bin")
     name = quote(f"{sanitize_file_stem(content.filename)}.{extension}", safe="")
     return {
         "Content-Disposition": f"attachment; filename=\"document.{extension}\"; filename*=UTF-8''{name}",

@@ -17,7 +17,6 @@ from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, open_local_readers
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
-from ingestion.adapters.scratch_folder import open_scratch_folder
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
@@ -33,12 +32,11 @@ from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
-from mailroom_common.parser import ParserLimits
-from mailroom_common.parser.pool import ParserPool
+from mailroom_common.parser.scratch_folder import open_scratch_folder
+from mailroom_common.parser.worker_pool import open_worker_pool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.providers.ports import ProviderPackage
-from mailroom_common.secret_files import find_secret_paths
 from mailroom_common.topic_access import INTAKE_GROUP
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_service_app
@@ -63,9 +61,12 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         # From here on Kafka is waited for, and `/readyz` says so.
         serving = await stack.enter_async_context(asyncio.TaskGroup())
         serving.create_task(serve_service_app(web, settings, process))
-        parser = await stack.enter_async_context(_open_parser_pool(settings, scratch))
         # Before the first record: a worker whose parser processes are not confined must take nothing in.
-        process.health.set_detail("parser_confinement", await parser.check_confinement())
+        parser = await stack.enter_async_context(
+            open_worker_pool(
+                settings, process, blobs=find_blob_folder(settings), scratch=scratch, readers=READER_MODULES
+            )
+        )
         codec = Codec()
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
         schemas = SchemaDirectory(settings, codec)
@@ -133,18 +134,4 @@ def _build_processor(
         # Three renewals may fail before the lease ends.
         renew_every_s=settings.document_lease_s / 4,
         clock=utc_now,
-    )
-
-
-def _open_parser_pool(settings: WorkerSettings, scratch: Path) -> ParserPool:
-    blobs = find_blob_folder(settings)
-    return ParserPool(
-        size=settings.parser_processes,
-        limits=ParserLimits(
-            memory_bytes=settings.parser_memory_bytes, cpu_s=settings.parser_cpu_s, wall_s=settings.parser_wall_s
-        ),
-        preload=READER_MODULES,
-        # Documents of everybody lie beside the secrets: those that other workers read now, and all that were stored.
-        private_paths=[*find_secret_paths(), scratch, scratch.parent, *([blobs] if blobs else [])],
-        allow_unconfined=settings.parser_unconfined,
     )

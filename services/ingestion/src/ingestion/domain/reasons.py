@@ -17,6 +17,8 @@ class ReviewReason(StrEnum):
     EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
     ENCRYPTED = "encrypted"  # a password is needed
     UNREADABLE = "unreadable"  # damaged, or larger than any page
+    # An attached mail or an archive that is locked, broken or beyond a limit: what could be taken out of it is filed.
+    CONTAINER_UNREADABLE = "container_unreadable"
     NO_TEXT_LAYER = "no_text_layer"  # a PDF of pictures, whose text needs OCR
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture; reading it needs OCR, which comes later
     NO_READER_YET = "no_reader_yet"  # nothing reads documents of this profile yet

@@ -9,7 +9,7 @@ import orjson
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason, parse_reason
-from ingestion.domain.transcript import PDF
+from ingestion.domain.transcript import CONTAINER_EXTENSIONS, PDF
 from mailroom_common.events import Profile, ResultStatus
 
 # Without these nobody can book an invoice, so without them only a person may say that it is complete.
@@ -43,6 +43,12 @@ def route_unreadable(reason: str) -> DocumentOutcome:
     parsed = parse_reason(reason)
     is_skipped = isinstance(parsed, DocumentSkipReason)
     return DocumentOutcome(status=ResultStatus.SKIPPED if is_skipped else ResultStatus.NEEDS_REVIEW, reason=parsed)
+
+
+def route_container(content_type: str) -> DocumentOutcome | None:
+    """The outcome of what sync-engine could not open; None where it is a document. Its record says so: an attached mail
+    looks like any text."""
+    return route_unreadable(ReviewReason.CONTAINER_UNREADABLE) if content_type in CONTAINER_EXTENSIONS else None
 
 
 def route_without_text(content_type: str) -> DocumentOutcome:

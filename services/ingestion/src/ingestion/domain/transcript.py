@@ -12,6 +12,15 @@ TIFF = "image/tiff"
 
 EXTENSIONS = {PDF: "pdf", PNG: "png", JPEG: "jpg", TIFF: "tiff"}
 
+# What sync-engine could not open whole: a person has to.
+CONTAINER_EXTENSIONS = {
+    "application/pkcs7-mime": "p7m",
+    "application/vnd.ms-outlook": "msg",
+    "application/vnd.ms-tnef": "dat",
+    "application/zip": "zip",
+    "message/rfc822": "eml",
+}
+
 _MAGIC = ((b"\x89PNG\r\n\x1a\n", PNG), (b"\xff\xd8\xff", JPEG), (b"II*\x00", TIFF), (b"MM\x00*", TIFF))
 _WRAPPERS = (b"PK\x03\x04", b"\x78\x9f\x3e\x22")  # zip, TNEF
 HEAD_BYTES = 1024

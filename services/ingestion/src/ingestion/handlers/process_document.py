@@ -153,6 +153,8 @@ class DocumentProcessor:
             return await self._archive_copy(lease, file, await self._read_document(lease, file))
 
     async def _read_document(self, lease: DocumentLease, file: FetchedFile) -> DocumentOutcome:
+        if (unopened := routing.route_container(lease.content_type)) is not None:
+            return unopened
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:

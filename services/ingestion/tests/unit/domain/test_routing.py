@@ -27,6 +27,13 @@ def test_an_invoice_that_says_all_that_is_needed_is_completed() -> None:
     assert (outcome.status, outcome.reason, outcome.reader) == (ResultStatus.COMPLETED, None, "reader/1")
 
 
+def test_what_could_not_be_opened_whole_is_for_a_person_and_a_document_is_not() -> None:
+    outcome = routing.route_container("message/rfc822")
+    assert outcome is not None
+    assert (outcome.status, outcome.review_reason) == (ResultStatus.NEEDS_REVIEW, "container_unreadable")
+    assert routing.route_container("application/pdf") is None
+
+
 @pytest.mark.parametrize("missing", ["supplier_name", "invoice_number", "issue_date", "currency", "total_gross"])
 def test_without_a_field_that_booking_needs_a_person_looks(missing: str) -> None:
     outcome = route_extraction(extraction({missing: None}))

@@ -94,6 +94,17 @@ async def test_what_is_no_invoice_is_skipped_and_not_archived(
     assert blobs.archived == {}
 
 
+@pytest.mark.parametrize("profile", [Profile.INVOICE, Profile.CONTRACT_NOTE])
+async def test_what_sync_engine_could_not_open_is_put_to_review_unread(
+    process: Process, leases: FakeLeases, profile: Profile
+) -> None:
+    leases.waiting[:] = [build_lease(content_type="message/rfc822", profile=profile)]
+    reading = FakeReading(PAGE)
+    await process(reading).process_next()
+    assert (end(leases).status, end(leases).reason) == (ResultStatus.NEEDS_REVIEW, "container_unreadable")
+    assert reading.opened == 0
+
+
 async def test_a_page_without_text_waits_for_a_person(process: Process, leases: FakeLeases) -> None:
     await process(FakeReading(Transcript("application/pdf", 1))).process_next()
     assert end(leases).reason == "no_text_layer"

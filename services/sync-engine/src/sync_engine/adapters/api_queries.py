@@ -40,10 +40,10 @@ order by doc_source_id limit 20
 # The parts of all messages of a page in one query.
 _PARTS = """
 select doc_source_id, message_id, part_path, filename, content_type, size_bytes, content_sha256, stored, skip_reason,
-       parked_reason, attachment_id, document_id, result_status, result_reason
+       coalesce(via, '{}') as via, parked_reason, attachment_id, document_id, result_status, result_reason
 from sync_engine.message_part
 where (doc_source_id, message_id) in (select * from unnest($1::text[], $2::text[]))
-order by doc_source_id, message_id, position
+order by doc_source_id, message_id, position, part_path
 """
 _RUNS = """
 select run_id, doc_source_id, tenant_id, seq, kind, reasons, started_at, finished_at, outcome, detail, new_messages,

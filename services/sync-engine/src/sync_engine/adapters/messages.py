@@ -112,10 +112,10 @@ returning message_id
 _INSERT_PARTS = """
 insert into sync_engine.message_part (
     doc_source_id, message_id, part_path, position, stored, skip_reason, attachment_id, filename, content_type,
-    size_bytes, content_sha256, blob_key, parked_reason, parked_detail, parked_seq, attempts, first_failed_at,
+    size_bytes, content_sha256, blob_key, via, parked_reason, parked_detail, parked_seq, attempts, first_failed_at,
     last_failed_at, next_attempt_at)
 select $1, p.message_id, p.part_path, p.position, p.attachment_id is not null, p.skip_reason, p.attachment_id,
-       p.filename, p.content_type, p.size_bytes, p.content_sha256, p.blob_key, p.parked_reason, p.parked_detail,
+       p.filename, p.content_type, p.size_bytes, p.content_sha256, p.blob_key, p.via, p.parked_reason, p.parked_detail,
        case when p.parked_reason is not null
             then nextval(pg_get_serial_sequence('sync_engine.parked_item', 'seq')) end,
        case when p.parked_reason <> 'not_fetched' then 1 else 0 end,
@@ -124,7 +124,8 @@ select $1, p.message_id, p.part_path, p.position, p.attachment_id is not null, p
        case p.parked_reason when 'not_fetched' then $3 else $3::timestamptz + ($4::interval[])[1] end
 from jsonb_to_recordset($2::jsonb) as p(
     message_id text, part_path text, position integer, skip_reason text, attachment_id text, filename text,
-    content_type text, size_bytes bigint, content_sha256 text, blob_key text, parked_reason text, parked_detail text)
+    content_type text, size_bytes bigint, content_sha256 text, blob_key text, via text[], parked_reason text,
+    parked_detail text)
 on conflict do nothing
 returning message_id, part_path
 """
@@ -135,6 +136,17 @@ delete from sync_engine.message_part where doc_source_id = $1 and message_id = $
 # The message first, as a result of another of its parts does: of two that end at the same time one closes the message.
 _LOCK_RETRIED = """
 select from sync_engine.message where doc_source_id = $1 and message_id = any($2) order by message_id for update
+"""
+# Containers that could be opened at last: what was in each takes its place.
+_LIST_PARKED = """
+select message_id, part_path, position from sync_engine.message_part
+where doc_source_id = $1 and message_id = any($2) and parked_reason is not null
+"""
+_DELETE_OPENED = """
+delete from sync_engine.message_part p
+using jsonb_to_recordset($2::jsonb) as opened(message_id text, part_path text)
+where p.doc_source_id = $1 and p.message_id = opened.message_id and p.part_path = opened.part_path
+  and p.parked_reason is not null
 """
 # Only what is still parked: another run may have tried it meanwhile, and what it stored is announced already.
 _UPDATE_RETRIED = """
@@ -290,9 +302,10 @@ async def update_retried_parts(
         return []
     ids = [message.message_id for message in messages]
     await conn.fetch(_LOCK_RETRIED, source.doc_source_id, ids)
+    written = await _replace_opened_containers(conn, source, messages, now)
     rows = [row for message in messages for row in _to_part_rows(message)]
     updated = await conn.fetch(_UPDATE_RETRIED, source.doc_source_id, rows, now, list(RETRY_DELAYS), LAST_RETRY_DELAY)
-    written = {(row["message_id"], row["part_path"]) for row in updated}
+    written |= {(row["message_id"], row["part_path"]) for row in updated}
     for message_id in ids:
         await conn.execute(_CLOSE_MESSAGE, source.doc_source_id, message_id)
     return [
@@ -302,6 +315,36 @@ async def update_retried_parts(
         )
         for message in messages
     ]
+
+
+async def _replace_opened_containers(
+    conn: DatabaseSession, source: DocSource, messages: Sequence[ProcessedMessage], now: datetime
+) -> set[tuple[str, str]]:
+    """Returns message and path of the parts that are new. Only of containers that are still parked: another run may
+    have opened them meanwhile, and what it stored is announced already."""
+    ids = [message.message_id for message in messages]
+    parked: dict[str, dict[str, int]] = {}
+    for found in await conn.fetch(_LIST_PARKED, source.doc_source_id, ids):
+        parked.setdefault(found["message_id"], {})[found["part_path"]] = found["position"]
+    rows, opened = [], []
+    for message in messages:
+        positions = parked.get(message.message_id, {})
+        for row in _to_part_rows(message):
+            container = find_container_path(str(row["part_path"]), positions)
+            if container is not None:
+                rows.append(row | {"position": positions[container]})
+        opened += [{"message_id": message.message_id, "part_path": path} for path in message.opened_part_paths]
+    await conn.execute(_DELETE_OPENED, source.doc_source_id, opened)
+    if not rows:
+        return set()
+    inserted = await conn.fetch(_INSERT_PARTS, source.doc_source_id, rows, now, list(RETRY_DELAYS))
+    return {(row["message_id"], row["part_path"]) for row in inserted}
+
+
+def find_container_path(part_path: str, container_paths: Collection[str]) -> str | None:
+    """The container that the part was in: its path begins with that of the container."""
+    found = [path for path in container_paths if part_path.startswith(f"{path}/")]
+    return max(found, key=len) if found else None
 
 
 async def mark_listed(conn: DatabaseSession, source: DocSource, message_ids: Sequence[str], now: datetime) -> None:
@@ -358,6 +401,8 @@ def _to_part_rows(message: ProcessedMessage) -> list[dict[str, object]]:
             row |= {"parked_reason": part.parked_reason, "parked_detail": part.detail}
         else:
             row["skip_reason"] = part.skip_reason
+        if not isinstance(part, ParkedPart) and part.via:
+            row["via"] = [kind.value for kind in part.via]
         rows.append(row)
     return rows
 

@@ -18,6 +18,7 @@ _PART: JsonDict = {
     "content_sha256": None,
     "stored": False,
     "skip_reason": "not_a_document",
+    "via": [],
     "parked_reason": None,
     "attachment_id": None,
     "document_id": None,
@@ -79,7 +80,8 @@ class APIResponse(BaseModel):
 
 
 class PartResponse(APIResponse):
-    """`skip_reason` says why a part was not stored, `parked_reason` why it is not yet: it is tried again.
+    """`skip_reason` says why a part was not stored, `parked_reason` why it is not yet: it is tried again. `via` is what
+    was opened for it, from the outside in: `message`, `zip`, `tnef`, `smime`, `msg`.
 
     `document_id`, `result_status` and `result_reason` are ingestion's.
     """
@@ -91,6 +93,7 @@ class PartResponse(APIResponse):
     content_sha256: str | None
     stored: bool
     skip_reason: str | None
+    via: list[str] = []
     parked_reason: str | None = None
     attachment_id: str | None
     document_id: str | None

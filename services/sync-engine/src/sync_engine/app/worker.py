@@ -1,17 +1,19 @@
 """Composition of `python -m sync_engine worker`: owns partitions of `sync-requests` and syncs their mailboxes."""
 
 import asyncio
+import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
 
 import asyncpg
 
 import mailroom_gmail
 import mailroom_outlook
-from mailroom_common.blobs import BlobStore, open_blob_store
+from mailroom_common.blobs import BlobStore, find_blob_folder, open_blob_store
 from mailroom_common.budgets.store import SCHEMA as QUOTA_SCHEMA
 from mailroom_common.budgets.store import PgBudgets
 from mailroom_common.kafka.codec import Codec
@@ -22,6 +24,8 @@ from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.windowed import WindowedConsumer
 from mailroom_common.migrations import require_current_schema
 from mailroom_common.outbox import Outbox, OutboxRelay
+from mailroom_common.parser.scratch_folder import open_scratch_folder
+from mailroom_common.parser.worker_pool import open_worker_pool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.provider_clients import open_providers
@@ -37,6 +41,7 @@ from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.open_messages import PgOpenMessages
+from sync_engine.adapters.parser_containers import READER_MODULES, ParserContainers
 from sync_engine.adapters.repositories import open_repositories
 from sync_engine.adapters.sync_requests_topic import KafkaRequestLog
 from sync_engine.adapters.uploads import Housekeeping
@@ -50,7 +55,7 @@ from sync_engine.handlers.report_parked import ParkedReporter
 from sync_engine.handlers.request_partitions import RequestPartitions
 from sync_engine.handlers.run_sync import RunSync
 from sync_engine.handlers.work_sync_requests import SyncRequestWorker
-from sync_engine.ports import MessageResults, Repositories
+from sync_engine.ports import ContainerOpener, MessageResults, Repositories
 from sync_engine.settings import WorkerSettings
 
 SCHEMA = "sync_engine"
@@ -111,6 +116,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             repositories=open_repositories(pool, outbox, _utc_now, ingestion_states),
             blobs=await stack.enter_async_context(open_blob_store(settings)),
         )
+        containers = await _open_containers(settings, process, stack)
         apply_states = ApplySourceStates(storage.repositories.states, storage.repositories.deletions)
         # Before the directory is loaded, so that it hears of pauses and deletions from while no worker ran.
         kafka.directory.on_change(apply_states.on_source_change)
@@ -118,7 +124,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         await kafka.directory.load_sources()
         mail = await _open_mail_readers(settings, process, stack, kafka.directory, providers)
         partitions = RequestPartitions()
-        worker = _build_worker(settings, partitions, kafka, storage, mail)
+        worker = _build_worker(settings, partitions, kafka, storage, mail, containers)
         requests, results = _build_consumers(settings, process, partitions, kafka, storage)
 
         # Reading goes on while the last runs end: their answers and what the outbox holds still have to go out.
@@ -185,18 +191,28 @@ async def _open_mail_readers(
     return opened.mail
 
 
+async def _open_containers(settings: WorkerSettings, process: Process, stack: AsyncExitStack) -> ParserContainers:
+    scratch = stack.enter_context(open_scratch_folder(Path(tempfile.gettempdir())))
+    pool = await stack.enter_async_context(
+        open_worker_pool(settings, process, blobs=find_blob_folder(settings), scratch=scratch, readers=READER_MODULES)
+    )
+    return ParserContainers(pool, scratch)
+
+
 def _build_worker(
     settings: WorkerSettings,
     partitions: RequestPartitions,
     kafka: _Kafka,
     storage: _Storage,
     mail: Mapping[str, MailReader],
+    containers: ContainerOpener,
 ) -> SyncRequestWorker:
     answers = AnswerClaims(
         runs=RunSync(
             providers=mail,
             repositories=storage.repositories,
             blobs=storage.blobs,
+            containers=containers,
             clock=_utc_now,
             state_id_form=settings.state_id_form,
             timings=SyncTimings(backstop_interval=timedelta(seconds=settings.backstop_interval_s)),

@@ -1,6 +1,7 @@
 """Detects what kind of file a part is by its first bytes, since names and declared types may be wrong."""
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 
 HEAD_BYTES = 4096
@@ -31,11 +32,17 @@ _PICTURES = (
     (b"II+\x00", "tiff"),
     (b"MM\x00+", "tiff"),
 )
-# These may hold a PDF in their first kilobyte and are none: AppleDouble and AppleSingle, OLE (.doc, .msg), archives.
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+# RFC 5652: a sequence that begins with an object identifier of PKCS #7, in DER or with lengths left open (BER).
+_CMS_START = re.compile(
+    rb"\x30(?:\x80|\x81.|\x82..|\x83...|\x84....|[\x00-\x7f])\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07[\x01-\x06]",
+    re.DOTALL,
+)
+_CALENDAR_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*BEGIN:V(?:CALENDAR|CARD)\b", re.IGNORECASE)
+# These may hold a PDF in their first kilobyte and are none: AppleDouble and AppleSingle, archives.
 _OTHER_CONTAINERS = (
     b"\x00\x05\x16\x07",
     b"\x00\x05\x16\x00",
-    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
     b"\x1f\x8b",
     b"7z\xbc\xaf\x27\x1c",
     b"Rar!",
@@ -49,16 +56,48 @@ class ContentKind(StrEnum):
     TIFF = "tiff"  # a TIFF picture
     ZIP = "zip"  # an archive, or a file format that is one, as docx
     TNEF = "tnef"  # a winmail.dat
+    OLE = "ole"  # a compound file of Microsoft's: an Outlook message, or an old office document
+    CMS = "cms"  # signed or encrypted content: S/MIME, or a signed file
+    CALENDAR_OR_CARD = "calendar_or_card"  # iCalendar or vCard
     EMPTY = "empty"  # no bytes
     OTHER = "other"  # anything else
 
-    @property
-    def media_type(self) -> str:
-        return "application/pdf" if self is ContentKind.PDF else f"image/{self.value}"
 
-    @property
-    def file_extension(self) -> str:
-        return {ContentKind.JPEG: "jpg", ContentKind.TIFF: "tif"}.get(self, self.value)
+class ContainerKind(StrEnum):
+    """What holds files that are judged one by one."""
+
+    MESSAGE = "message"  # an attached mail
+    ZIP = "zip"  # an archive
+    TNEF = "tnef"  # a winmail.dat, in which Outlook wraps attachments
+    SMIME = "smime"  # a signed mail in one piece, or a signed file
+    MSG = "msg"  # a mail that Outlook saved
+
+
+@dataclass(frozen=True, slots=True)
+class StoredType:
+    """How bytes of one kind are stored."""
+
+    media_type: str
+    file_extension: str
+
+
+_STORED_TYPES: dict[ContentKind | ContainerKind, StoredType] = {
+    ContentKind.PDF: StoredType("application/pdf", "pdf"),
+    ContentKind.PNG: StoredType("image/png", "png"),
+    ContentKind.JPEG: StoredType("image/jpeg", "jpg"),
+    ContentKind.TIFF: StoredType("image/tiff", "tif"),
+    # What could not be opened whole: for a person to look at.
+    ContainerKind.MESSAGE: StoredType("message/rfc822", "eml"),
+    ContainerKind.ZIP: StoredType("application/zip", "zip"),
+    ContainerKind.TNEF: StoredType("application/vnd.ms-tnef", "dat"),
+    ContainerKind.SMIME: StoredType("application/pkcs7-mime", "p7m"),
+    ContainerKind.MSG: StoredType("application/vnd.ms-outlook", "msg"),
+}
+
+
+def find_stored_type(kind: ContentKind | ContainerKind) -> StoredType:
+    """Raises KeyError: bytes of this kind are never stored."""
+    return _STORED_TYPES[kind]
 
 
 def detect_content_kind(head: bytes) -> ContentKind:
@@ -70,13 +109,19 @@ def detect_content_kind(head: bytes) -> ContentKind:
         return _zip_kind(head)
     if head.startswith(_TNEF):
         return ContentKind.TNEF
+    if head.startswith(_OLE):
+        return ContentKind.OLE
+    if _CMS_START.match(head):
+        return ContentKind.CMS
     for magic, name in _PICTURES:
         if head.startswith(magic):
             return ContentKind(name)
     # After the pictures and before PDF, since a PDF header may stand within any of these.
     if head.startswith(_OTHER_CONTAINERS):
         return ContentKind.OTHER
-    return ContentKind.PDF if _PDF_HEADER.search(head[:_PDF_HEADER_WITHIN_BYTES]) else ContentKind.OTHER
+    if _PDF_HEADER.search(head[:_PDF_HEADER_WITHIN_BYTES]):
+        return ContentKind.PDF
+    return ContentKind.CALENDAR_OR_CARD if _CALENDAR_START.match(head) else ContentKind.OTHER
 
 
 def _zip_kind(head: bytes) -> ContentKind:

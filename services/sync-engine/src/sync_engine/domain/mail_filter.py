@@ -7,7 +7,7 @@ from enum import StrEnum
 from mailroom_common.events import Profile, SourceFilter
 from mailroom_common.providers.types import MessageSummary, Part
 from sync_engine.domain.document_words import mentions_document
-from sync_engine.domain.parts import SkipReason, may_be_document, skip_reason_by_name
+from sync_engine.domain.parts import SkipReason, is_attached_message, may_be_document, skip_reason_by_declaration
 
 REJECTED_MAIL_REASON = "rejected_mail:{}"
 """The skip reason of a part that would have been stored, had it come in another mail."""
@@ -50,7 +50,9 @@ def reject_mail(
     if is_sender_listed(summary, rules.sender_allow):
         return None
     parts = tuple(parts)
-    has_document = any(may_be_document(part) for part in parts)
+    # The mail that a delivery report brings back is one that this mailbox sent.
+    returns_message = is_bounce(summary)
+    has_document = any(may_be_document(part) and not (returns_message and is_attached_message(part)) for part in parts)
     if has_document and rules.strictness != "strict":
         return None  # the bytes decide, whatever the mail looks like
     # Words before headers: many invoices are sent by bulk mailers.
@@ -70,7 +72,7 @@ def _reject_for_looks(summary: MessageSummary, parts: Iterable[Part], *, mention
         return None
     if is_newsletter(summary):
         return MailRejection.NEWSLETTER
-    is_invitation = any(skip_reason_by_name(part) is SkipReason.CALENDAR_OR_CARD for part in parts)
+    is_invitation = any(skip_reason_by_declaration(part) is SkipReason.CALENDAR_OR_CARD for part in parts)
     return MailRejection.INVITATION if is_invitation else None
 
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from mailroom_common.events import MailEvent
 from mailroom_common.providers.types import MessageSummary
+from sync_engine.domain.content import ContainerKind
 from sync_engine.domain.cursor import Cursor
 
 # A first sync meets mail that has just arrived as well: what is younger than this is read like any new mail.
@@ -29,6 +30,7 @@ class ParkedReason(StrEnum):
     REJECTED = "rejected"  # the provider's answer for it can be read by no retry
     PROVIDER_UNAVAILABLE = "provider_unavailable"  # the provider failed over it, perhaps only for a while
     CRASHED = "crashed"  # our own code failed over it
+    PARSER_KILLED = "parser_killed"  # the parser process was killed while it had it, perhaps for want of memory
     CLAIMED_BY_OTHER_JOB = "claimed_by_other_job"  # the outside job works on it; ours if that job leaves it
 
 
@@ -96,6 +98,7 @@ class StoredPart:
     size_bytes: int
     content_sha256: str
     blob_key: str
+    via: tuple[ContainerKind, ...] = ()  # the containers that were opened for it, from the outside in
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +108,7 @@ class SkippedPart:
     content_type: str | None
     size_bytes: int | None
     skip_reason: str
+    via: tuple[ContainerKind, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +127,9 @@ class ParkedPart:
 class ProcessedMessage:
     """A message to be written: with its parts, or as observed. `mail_events` go out only if its row is new or changes.
 
-    `skip_reason` says why no part was stored, where no single part says it. `earlier` is set where the message is
-    judged anew: `parts` are those that were judged now, and the rows of `replaced_paths` go.
+    `skip_reason` says why no part was stored, where no single part says it. `opened_part_paths`: parked containers that
+    could be opened at last, and are no part any more; what was in them is among `parts`. `earlier` is set where the
+    message is judged anew: `parts` are those that were judged now, and the rows of `replaced_paths` go.
     """
 
     summary: MessageSummary
@@ -133,6 +138,7 @@ class ProcessedMessage:
     folder: str | None = None
     skip_reason: str | None = None
     parts: tuple[StoredPart | SkippedPart | ParkedPart, ...] = ()
+    opened_part_paths: tuple[str, ...] = ()
     mail_events: tuple[MailEvent, ...] = ()
     earlier: EarlierJudgement | None = None
     replaced_paths: tuple[str, ...] = ()

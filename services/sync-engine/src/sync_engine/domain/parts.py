@@ -10,12 +10,11 @@ from urllib.parse import unquote
 
 from mailroom_common.providers.types import Part, PartKind
 from mailroom_common.providers.untrusted_text import MAX_TEXT_CHARACTERS
-from sync_engine.domain.content import ContentKind
+from sync_engine.domain.content import ContainerKind, ContentKind
 from sync_engine.domain.untrusted_text import file_extension
 
 MAX_PART_BYTES = 25 * 1024 * 1024
-# Providers count the stored form, which is a little more than the bytes: near the limit only counting tells.
-_CLEARLY_TOO_LARGE_BYTES = MAX_PART_BYTES * 21 // 20
+MAX_CONTAINER_BYTES = 50 * 1024 * 1024  # an attached mail holds its files in base64
 _MAX_SHOWN_IDS = 10_000  # of an HTML body
 
 
@@ -26,13 +25,10 @@ class SkipReason(StrEnum):
     SIGNATURE = "signature"  # a PGP or S/MIME signature
     EMPTY = "empty"  # no bytes
     CALENDAR_OR_CARD = "calendar_or_card"  # an invitation or a contact card
-    TOO_LARGE = "too_large"  # more than 25 MB
+    TOO_LARGE = "too_large"  # more than 25 MB; what holds other files more than 50 MB
     CLOUD_LINK = "cloud_link"  # a link to a file in a cloud store, not a file
-    UNOPENED_MESSAGE = "unopened_message"  # an attached mail; these are not opened yet
-    UNOPENED_ZIP = "unopened_zip"  # an archive; these are not opened yet
-    UNOPENED_TNEF = "unopened_tnef"  # a winmail.dat; these are not opened yet
-    UNOPENED_SMIME = "unopened_smime"  # an encrypted or opaquely signed mail; these are not opened yet
-    TOO_MANY_PARTS = "too_many_parts"  # stands for all parts of a mail beyond its first 500; these are not looked at
+    # Beyond the first 500 parts of a mail, or 2,000 with what containers hold; these are not looked at.
+    TOO_MANY_PARTS = "too_many_parts"
     UNAVAILABLE = "unavailable"  # the provider shows it in a form that names no way to its bytes
     GONE = "gone"  # it could not be fetched, and then the mail had it no longer
     DONE_BY_OTHER_JOB = "done_by_other_job"  # it could not be fetched, and then the outside job did its mail
@@ -46,8 +42,15 @@ _CALENDAR_TYPES = frozenset(
     {"application/ics", "text/calendar", "text/directory", "text/vcard", "text/x-vcalendar", "text/x-vcard"}
 )
 _CALENDAR_ENDINGS = frozenset({"ical", "icalendar", "ics", "vcard", "vcf", "vcs"})
-_SMIME_TYPES = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime"})
+# `multipart/signed`: so Exchange shows a mail that is signed beside its text, all of it in one file.
+_SMIME_TYPES = frozenset({"application/pkcs7-mime", "application/x-pkcs7-mime", "multipart/signed"})
+_CONTAINER_TYPES = frozenset(
+    {"application/ms-tnef", "application/vnd.ms-tnef", "application/vnd.ms-outlook"}
+    | {"application/zip", "application/x-zip", "application/x-zip-compressed"}
+)
+_CLOSED_DECLARATIONS = (SkipReason.SIGNATURE, SkipReason.CALENDAR_OR_CARD)
 _MESSAGE_TYPES = frozenset({"message/global", "message/rfc822"})
+_MAX_OVERHEAD_BYTES = 1024
 # Files that are never documents by their name alone: nobody attaches one without its ending.
 _UNREAD_ENDINGS = frozenset({"ics", "p7s", "sig", "vcf"})
 _ZIPPED_OFFICE_ENDINGS = frozenset({"docm", "docx", "odp", "ods", "odt", "pptx", "xlsm", "xlsx"})
@@ -77,13 +80,18 @@ def skip_reason_by_name(part: Part) -> SkipReason | None:
         return SkipReason.UNAVAILABLE
     if part.kind is PartKind.FILE and part.size_bytes == 0:
         return SkipReason.EMPTY
-    if part.kind is PartKind.MESSAGE or file_extension(part.filename) in _UNREAD_ENDINGS:
+    if file_extension(part.filename) in _UNREAD_ENDINGS and not _may_be_empty(part):
         return skip_reason_by_declaration(part)
     if is_declared_inline_picture(part) and file_extension(part.filename) in _PICTURE_ENDINGS:
         return _picture_skip_reason(part, frozenset())
-    if part.size_bytes is not None and part.size_bytes > _CLEARLY_TOO_LARGE_BYTES:
+    # Providers count the stored form, which is a little more than the bytes: near the limit only counting tells.
+    if part.size_bytes is not None and part.size_bytes > find_size_limit(part) * 21 // 20:
         return SkipReason.TOO_LARGE
     return None
+
+
+def find_size_limit(part: Part) -> int:
+    return MAX_CONTAINER_BYTES if is_declared_container(part) else MAX_PART_BYTES
 
 
 def skip_reason_by_declaration(part: Part) -> SkipReason | None:
@@ -93,10 +101,6 @@ def skip_reason_by_declaration(part: Part) -> SkipReason | None:
         return SkipReason.SIGNATURE
     if declared in _CALENDAR_TYPES or ending in _CALENDAR_ENDINGS:
         return SkipReason.CALENDAR_OR_CARD
-    if declared in _SMIME_TYPES or ending == "p7m":
-        return SkipReason.UNOPENED_SMIME
-    if part.kind is PartKind.MESSAGE or declared in _MESSAGE_TYPES or ending == "eml":
-        return SkipReason.UNOPENED_MESSAGE
     if _NON_DOCUMENT_TYPES.match(declared) and ending in _NON_DOCUMENT_ENDINGS:
         return SkipReason.NOT_A_DOCUMENT
     return None
@@ -116,23 +120,66 @@ def may_be_document(part: Part) -> bool:
 
 
 def skip_reason_by_content(part: Part, content: ContentKind, *, shown_ids: frozenset[str]) -> SkipReason | None:
-    """By the kind of the first bytes. None: the part is stored. `shown_ids`: see find_shown_ids.
+    """By the first bytes of what is no container. None: the part is stored. `shown_ids`: see find_shown_ids.
 
     A PDF is stored wherever it stands: some programs send every document inline, and none sends a logo as PDF.
     """
     match content:
         case ContentKind.EMPTY:
             return SkipReason.EMPTY
-        case ContentKind.ZIP:
-            return SkipReason.NOT_A_DOCUMENT if _is_declared_office_file(part) else SkipReason.UNOPENED_ZIP
-        case ContentKind.TNEF:
-            return SkipReason.UNOPENED_TNEF
-        case ContentKind.OTHER:
+        case ContentKind.CALENDAR_OR_CARD:
+            return SkipReason.CALENDAR_OR_CARD
+        case ContentKind.ZIP | ContentKind.TNEF | ContentKind.OLE | ContentKind.CMS | ContentKind.OTHER:
             return skip_reason_by_declaration(part) or SkipReason.NOT_A_DOCUMENT
         case ContentKind.PDF:
             return None
         case _:
             return _picture_skip_reason(part, shown_ids)
+
+
+def find_container_kind(part: Part, content: ContentKind) -> ContainerKind | None:
+    """What the part is opened as, by its first bytes; its name and type tell where bytes look like any text.
+
+    A zip that an office program opens is no archive of files, and a detached signature holds none.
+    """
+    declaration = skip_reason_by_declaration(part)
+    match content:
+        case ContentKind.ZIP:
+            return None if _is_declared_office_file(part) else ContainerKind.ZIP
+        case ContentKind.TNEF:
+            return ContainerKind.TNEF
+        case ContentKind.OLE:
+            return None if declaration is SkipReason.NOT_A_DOCUMENT else ContainerKind.MSG
+        case ContentKind.CMS | ContentKind.OTHER if declaration in _CLOSED_DECLARATIONS:
+            return None
+        case ContentKind.CMS:
+            return ContainerKind.SMIME
+        case ContentKind.OTHER:
+            return _find_declared_container(part)
+        case _:
+            return None
+
+
+def is_declared_container(part: Part) -> bool:
+    return _find_declared_container(part) is not None or _declared_type(part) in _CONTAINER_TYPES
+
+
+def is_attached_message(part: Part) -> bool:
+    return _find_declared_container(part) is ContainerKind.MESSAGE
+
+
+def _find_declared_container(part: Part) -> ContainerKind | None:
+    declared, ending = _declared_type(part), file_extension(part.filename)
+    if declared in _SMIME_TYPES or ending == "p7m":
+        return ContainerKind.SMIME
+    if part.kind is PartKind.MESSAGE or declared in _MESSAGE_TYPES or ending == "eml":
+        return ContainerKind.MESSAGE
+    return None
+
+
+def _may_be_empty(part: Part) -> bool:
+    """Providers count a few hundred bytes for an attachment without any."""
+    return part.size_bytes is not None and part.size_bytes < _MAX_OVERHEAD_BYTES
 
 
 def needs_html_body(part: Part) -> bool:

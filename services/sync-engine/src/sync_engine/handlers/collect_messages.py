@@ -39,16 +39,23 @@ from sync_engine.handlers.probe_access import ProbeAccess
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.store_parts import PartResults, StoreParts
 from sync_engine.handlers.sync_run import SyncRun
-from sync_engine.ports import Messages, Uploads
+from sync_engine.ports import ContainerOpener, Messages, Uploads
 
 
 class CollectMessages:
     """Writes nothing but blobs and their announcements: the rows are the caller's to commit."""
 
     def __init__(
-        self, blobs: BlobStore, uploads: Uploads, messages: Messages, claims: ClaimMessages, *, max_concurrent: int
+        self,
+        blobs: BlobStore,
+        uploads: Uploads,
+        containers: ContainerOpener,
+        messages: Messages,
+        claims: ClaimMessages,
+        *,
+        max_concurrent: int,
     ) -> None:
-        self._parts = StoreParts(StorePart(blobs, uploads))
+        self._parts = StoreParts(StorePart(blobs, uploads, containers))
         self._messages = messages
         self._claims = claims
         self._access = ProbeAccess(messages)
@@ -204,12 +211,14 @@ class CollectMessages:
         await self._require_access_to_parts(run, message, results)
         tried = tuple(part for part in results.parts if not _is_untried(part))
         missing = tuple(skip_missing_part(item.part) for item in order if item.part.part_path not in listed)
+        kept = {part.part_path for part in results.parts}
         processed = ProcessedMessage(
             summary=clean_summary(message.summary),
             state=MessageState.OPEN,
             folder_id=due.folder_id,
             folder=due.folder,
             parts=tried + missing,
+            opened_part_paths=tuple(part.part_path for part in wanted if part.part_path not in kept),
             state_id=due.state_id,
         )
         if results.interruption:

@@ -45,7 +45,7 @@ class RetryParkedParts:
                 retried = await self._retry_message(run, due)
             except MessageInterrupted as interrupted:
                 retried, interruption = interrupted.processed, interrupted.interruption
-            if retried.parts:
+            if retried.parts or retried.opened_part_paths:
                 await self._commits.commit_update(run, PageUpdate(retried=(retried,)))
             if interruption:
                 raise interruption

@@ -51,7 +51,7 @@ from sync_engine.handlers.sync_mailbox_folders import SyncMailboxFolders
 from sync_engine.handlers.sync_modified import SyncModified
 from sync_engine.handlers.sync_run import SyncRun, build_mailbox
 from sync_engine.handlers.watch_mailbox import WatchMailbox
-from sync_engine.ports import Repositories
+from sync_engine.ports import ContainerOpener, Repositories
 
 log = get_logger()
 
@@ -79,6 +79,7 @@ class RunSync:
         providers: Mapping[str, MailReader],
         repositories: Repositories,
         blobs: BlobStore,
+        containers: ContainerOpener,
         clock: Callable[[], datetime],
         timings: SyncTimings,
         state_id_form: StateIdForm = StateIdForm.DEFAULT,
@@ -92,7 +93,9 @@ class RunSync:
         self._timings = timings
         cursors, messages = repositories.cursors, repositories.messages
         claims = ClaimMessages(repositories.ingestion_states, id_form=state_id_form)
-        collect = CollectMessages(blobs, repositories.uploads, messages, claims, max_concurrent=max_concurrent_messages)
+        collect = CollectMessages(
+            blobs, repositories.uploads, containers, messages, claims, max_concurrent=max_concurrent_messages
+        )
         observe = ObserveMessages(messages, clock, max_concurrent=max_concurrent_messages)
         changes = ProcessChanges(messages, collect, observe)
         commits = CommitUpdates(repositories.pages, clock)

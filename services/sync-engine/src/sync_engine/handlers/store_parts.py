@@ -5,24 +5,28 @@ from dataclasses import dataclass
 
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.logs import get_logger
+from mailroom_common.parser import ParserCrashed
 from mailroom_common.providers.types import Message, Part
 from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import ParkedPart, ParkedReason, SkippedPart, StoredPart
-from sync_engine.domain.parts import find_shown_ids
+from sync_engine.domain.parts import SkipReason, find_shown_ids
 from sync_engine.domain.run_outcomes import ClaimedByOtherJob, SourceNotActive
 from sync_engine.domain.untrusted_text import clean_filename
-from sync_engine.handlers.store_part import StorePart
+from sync_engine.handlers.store_part import StorePart, skip_part
 from sync_engine.handlers.sync_run import SyncRun
 
 log = get_logger()
 
 # After so many parts in a row over which the provider failed, the others of the mail are parked without a call.
 _MAX_FAILURES_IN_ROW = 3
+# What containers hold counts too: each is a row, and the rows of a mail are written by one transaction.
+_MAX_PARTS = 2000
 
 _REASONS: dict[type[MailroomError], ParkedReason] = {
     ItemGone: ParkedReason.GONE,
     AccessDenied: ParkedReason.ACCESS_DENIED,
+    ParserCrashed: ParkedReason.PARSER_KILLED,
     Rejected: ParkedReason.REJECTED,
     ProviderUnavailable: ParkedReason.PROVIDER_UNAVAILABLE,
     ClaimedByOtherJob: ParkedReason.CLAIMED_BY_OTHER_JOB,
@@ -68,6 +72,9 @@ class StoreParts:
         html = message.html_body if any(part.content_id for part in parts) else None
         shown_ids = find_shown_ids(html or "")
         for number, part in enumerate(parts):
+            if len(results) >= _MAX_PARTS:
+                results += skip_part(part, SkipReason.TOO_MANY_PARTS)
+                continue
             if failures_in_row >= _MAX_FAILURES_IN_ROW:
                 results.append(park_part(part, ParkedReason.NOT_FETCHED, "others before it had failed"))
                 continue
@@ -75,12 +82,12 @@ class StoreParts:
                 result = await self._store_or_park(run, message, part, shown_ids, rejection)
             except Throttled as error:
                 # Skipped parts count too: a mail of a thousand of them would begin at its first one in every run.
-                if not results:
+                if number == 0:
                     raise
                 rest = [park_part(unread, ParkedReason.NOT_FETCHED, str(error)) for unread in parts[number:]]
                 return PartResults((*results, *rest), interruption=error)
-            results.append(result)
-            failures_in_row = failures_in_row + 1 if _is_provider_failure(result) else 0
+            results += result
+            failures_in_row = failures_in_row + 1 if any(map(_is_provider_failure, result)) else 0
         return PartResults(tuple(results))
 
     async def _store_or_park(
@@ -90,7 +97,7 @@ class StoreParts:
         part: Part,
         shown_ids: frozenset[str],
         rejection: MailRejection | None,
-    ) -> StoredPart | SkippedPart | ParkedPart:
+    ) -> Sequence[StoredPart | SkippedPart | ParkedPart]:
         try:
             return await self._store_part.store_part(run, message, part, shown_ids=shown_ids, rejection=rejection)
         except Exception as error:
@@ -101,7 +108,7 @@ class StoreParts:
                 ids = {"doc_source_id": run.doc_source_id, "message_id": message.summary.message_id}
                 # A bug of ours; the part is parked and its mail goes on without it.
                 log.exception("part_crashed", part_path=part.part_path, **ids)
-            return park_part(part, reason, describe_error(error))
+            return (park_part(part, reason, describe_error(error)),)
 
 
 def find_parked_reason(error: Exception) -> ParkedReason | None:

@@ -81,6 +81,11 @@ async def test_forgetting_leaves_a_soft_deleted_row_and_says_so_once(engine: Eng
     outlook.item_errors["m2"] = Rejected("400")
     await engine.complete_run()
     await _insert_mail_events(engine, 1)
+    await engine.pool.execute(
+        "insert into sync_engine.passed_over_message (doc_source_id, message_id, received_at) "
+        "values ($1, 'old', now())",
+        engine.source.doc_source_id,
+    )
     await engine.change_source(state=DocSourceState.DELETING)
     assert [table for table, count in (await _count_rows(engine)).items() if not count] == [], (
         "there is something to forget in each"

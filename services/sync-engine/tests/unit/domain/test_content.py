@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sync_engine.domain.content import HEAD_BYTES, ContentKind, detect_content_kind
+from sync_engine.domain.content import HEAD_BYTES, ContainerKind, ContentKind, detect_content_kind, find_stored_type
 
 _ZIP_OF_A_PDF = b"PK\x03\x04" + b"\x00" * 22 + b"\x0b\x00\x00\x00" + b"invoice.pdf" + b"%PDF-1.4\n..."
 
@@ -26,7 +26,7 @@ _ZIP_OF_A_PDF = b"PK\x03\x04" + b"\x00" * 22 + b"\x0b\x00\x00\x00" + b"invoice.p
             b"PK\x03\x04" + b"\x00" * 26 + b"mimetypeapplication/vnd.oasis", ContentKind.OTHER, id="open document"
         ),
         pytest.param(
-            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"%PDF-1.4", ContentKind.OTHER, id="doc or msg with a pdf inside"
+            b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"%PDF-1.4", ContentKind.OLE, id="doc or msg with a pdf inside"
         ),
         pytest.param(b"\x00\x05\x16\x07" + b"%PDF-1.4", ContentKind.OTHER, id="resource fork of a pdf"),
         pytest.param(b"\x89PNG\r\n\x1a\n....", ContentKind.PNG, id="png"),
@@ -38,7 +38,13 @@ _ZIP_OF_A_PDF = b"PK\x03\x04" + b"\x00" * 22 + b"\x0b\x00\x00\x00" + b"invoice.p
         pytest.param(b"GIF89a", ContentKind.OTHER, id="gif"),
         pytest.param(b"BM....", ContentKind.OTHER, id="bmp"),
         pytest.param(b"<html>", ContentKind.OTHER, id="html"),
-        pytest.param(b"BEGIN:VCALENDAR", ContentKind.OTHER, id="calendar entry"),
+        pytest.param(b"BEGIN:VCALENDAR", ContentKind.CALENDAR_OR_CARD, id="calendar entry"),
+        pytest.param(b"\xef\xbb\xbfbegin:vcard\r\n", ContentKind.CALENDAR_OR_CARD, id="visiting card"),
+        pytest.param(
+            b"\x30\x82\x10\x00\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02%PDF-1.4", ContentKind.CMS, id="signed pdf"
+        ),
+        pytest.param(b"\x30\x80\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x03", ContentKind.CMS, id="encrypted mail"),
+        pytest.param(b"\x30\x82\x10\x00\x02\x01\x00", ContentKind.OTHER, id="a key"),
     ],
 )
 def test_the_first_bytes_decide(head: bytes, content: ContentKind) -> None:
@@ -51,6 +57,11 @@ def test_any_bytes_are_something(head: bytes) -> None:
 
 
 def test_what_is_collected_has_a_type_and_an_ending_of_its_own() -> None:
-    taken = (ContentKind.PDF, ContentKind.PNG, ContentKind.JPEG, ContentKind.TIFF)
-    assert [content.media_type for content in taken] == ["application/pdf", "image/png", "image/jpeg", "image/tiff"]
-    assert [content.file_extension for content in taken] == ["pdf", "png", "jpg", "tif"]
+    documents = map(find_stored_type, (ContentKind.PDF, ContentKind.PNG, ContentKind.JPEG, ContentKind.TIFF))
+    assert [(stored.media_type, stored.file_extension) for stored in documents] == [
+        ("application/pdf", "pdf"),
+        ("image/png", "png"),
+        ("image/jpeg", "jpg"),
+        ("image/tiff", "tif"),
+    ]
+    assert {find_stored_type(kind).file_extension for kind in ContainerKind} == {"eml", "zip", "dat", "p7m", "msg"}

@@ -3,10 +3,12 @@
 import pytest
 
 from mailroom_common.providers.types import OMITTED_PARTS, Part, PartKind
-from sync_engine.domain.content import HEAD_BYTES, detect_content_kind
+from sync_engine.domain.content import HEAD_BYTES, ContainerKind, detect_content_kind
 from sync_engine.domain.parts import (
+    MAX_CONTAINER_BYTES,
     MAX_PART_BYTES,
     SkipReason,
+    find_container_kind,
     find_shown_ids,
     needs_html_body,
     skip_reason_by_content,
@@ -16,7 +18,11 @@ from sync_engine.domain.parts import (
 PDF, PNG, JPEG, TIFF = b"%PDF-1.4", b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", b"II*\x00"
 GIF, TEXT, HTML = b"GIF89a", b"hello", b"<html>"
 ZIP, TNEF = b"PK\x03\x04" + b"\x00" * 30, b"\x78\x9f\x3e\x22"
+CMS = b"\x30\x82\x10\x00\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02"
+CMS_OF_OPEN_LENGTH = b"\x30\x80\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02"
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 OCTETS = "application/octet-stream"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 
 
 def part(
@@ -129,16 +135,18 @@ def test_documents_are_collected(subject: Part, content: bytes) -> None:
             part("signature.asc", "application/pgp-signature"), TEXT, SkipReason.SIGNATURE, id="pgp signature"
         ),
         pytest.param(part("x.sig", OCTETS), TEXT, SkipReason.SIGNATURE, id="signature by its name alone"),
+        pytest.param(part(None, None, kind=PartKind.MESSAGE), b"", SkipReason.EMPTY, id="attached item without bytes"),
         pytest.param(
-            part("smime.p7m", "application/pkcs7-mime"), b"\x30\x82", SkipReason.UNOPENED_SMIME, id="s/mime mail"
+            part("a", None, kind=PartKind.MESSAGE),
+            b"BEGIN:VCALENDAR\r\n",
+            SkipReason.CALENDAR_OR_CARD,
+            id="attached event",
         ),
-        pytest.param(part("winmail.dat", "application/ms-tnef"), TNEF, SkipReason.UNOPENED_TNEF, id="winmail.dat"),
-        pytest.param(part("invoices.zip", "application/zip"), ZIP, SkipReason.UNOPENED_ZIP, id="zip"),
-        pytest.param(part("invoice.pdf", "application/pdf"), ZIP, SkipReason.UNOPENED_ZIP, id="zip called pdf"),
-        pytest.param(part("Facture.eml", "message/rfc822"), TEXT, SkipReason.UNOPENED_MESSAGE, id="forwarded message"),
-        pytest.param(part(None, None, kind=PartKind.MESSAGE), b"", SkipReason.UNOPENED_MESSAGE, id="attached item"),
         pytest.param(
-            part("a", "text/calendar", kind=PartKind.MESSAGE), b"", SkipReason.CALENDAR_OR_CARD, id="attached event"
+            part("calendar.ics", "text/calendar", size_bytes=178),
+            b"",
+            SkipReason.EMPTY,
+            id="calendar entry without bytes, as a provider counts it",
         ),
         pytest.param(part("Report.pdf", None, kind=PartKind.LINK), b"", SkipReason.CLOUD_LINK, id="cloud link"),
         pytest.param(OMITTED_PARTS, b"", SkipReason.TOO_MANY_PARTS, id="the parts past the first 500"),
@@ -237,11 +245,38 @@ def test_bytes_decide_whatever_name_and_type_say(filename: str, content_type: st
     assert judge(part(filename, content_type), PDF) is None
 
 
-def test_an_office_file_is_no_archive() -> None:
-    office = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-    assert judge(part("terms.docx", office), ZIP) is SkipReason.NOT_A_DOCUMENT
-    assert judge(part("terms.docx", OCTETS), ZIP) is SkipReason.UNOPENED_ZIP
-    assert judge(part("notes.txt", "text/plain"), ZIP) is SkipReason.UNOPENED_ZIP
+@pytest.mark.parametrize(
+    ("subject", "content", "kind"),
+    [
+        pytest.param(part("smime.p7m", "application/pkcs7-mime"), CMS, ContainerKind.SMIME, id="s/mime mail"),
+        pytest.param(part("invoice.pdf.p7m", OCTETS), CMS, ContainerKind.SMIME, id="signed file"),
+        pytest.param(part("a.bin", OCTETS), CMS_OF_OPEN_LENGTH, ContainerKind.SMIME, id="signed, by its bytes alone"),
+        pytest.param(part("smime.p7m", "multipart/signed"), TEXT, ContainerKind.SMIME, id="as Exchange shows it"),
+        pytest.param(part("smime.p7s", "application/pkcs7-signature"), CMS, None, id="detached signature"),
+        pytest.param(part("winmail.dat", OCTETS), TNEF, ContainerKind.TNEF, id="winmail.dat"),
+        pytest.param(part("invoices.zip", "application/zip"), ZIP, ContainerKind.ZIP, id="zip"),
+        pytest.param(part("invoice.pdf", "application/pdf"), ZIP, ContainerKind.ZIP, id="zip called pdf"),
+        pytest.param(part("terms.docx", OCTETS), ZIP, ContainerKind.ZIP, id="zip called docx where types disagree"),
+        pytest.param(part("terms.docx", DOCX), ZIP, None, id="office file, which is a zip"),
+        pytest.param(part("mail.msg", OCTETS), OLE, ContainerKind.MSG, id="mail that Outlook saved"),
+        pytest.param(part("Rechnung.doc", "application/msword"), OLE, None, id="old office file"),
+        pytest.param(part("Facture.eml", OCTETS), TEXT, ContainerKind.MESSAGE, id="forwarded mail by its name"),
+        pytest.param(part("x", "message/rfc822"), TEXT, ContainerKind.MESSAGE, id="and by its type"),
+        pytest.param(part(None, None, kind=PartKind.MESSAGE), TEXT, ContainerKind.MESSAGE, id="attached item"),
+        pytest.param(part("Facture.eml", "message/rfc822"), PDF, None, id="pdf called a mail"),
+        pytest.param(part("a.txt", "text/plain"), TEXT, None, id="text"),
+    ],
+)
+def test_containers_are_told_by_their_bytes_first(subject: Part, content: bytes, kind: ContainerKind | None) -> None:
+    assert skip_reason_by_name(subject) is None or kind is None
+    assert find_container_kind(subject, detect_content_kind(content)) is kind
+
+
+def test_a_container_may_be_twice_as_large_as_a_file() -> None:
+    size_bytes = MAX_CONTAINER_BYTES
+    assert skip_reason_by_name(part("a.eml", "message/rfc822", size_bytes=size_bytes)) is None
+    assert skip_reason_by_name(part("a.eml", "message/rfc822", size_bytes=2 * size_bytes)) is SkipReason.TOO_LARGE
+    assert skip_reason_by_name(part("a.pdf", "application/pdf", size_bytes=size_bytes)) is SkipReason.TOO_LARGE
 
 
 def test_reasons_are_the_words_that_users_know() -> None:
@@ -255,12 +290,9 @@ def test_reasons_are_the_words_that_users_know() -> None:
         "too_large",
         "too_many_parts",
         "cloud_link",
-        "unopened_message",
-        "unopened_zip",
-        "unopened_tnef",
-        "unopened_smime",
         "gone",
         "unavailable",
+        "done_by_other_job",
     }
 
 

@@ -32,7 +32,7 @@ from sync_engine.handlers.message_batches import MessageInterrupted
 from sync_engine.handlers.store_part import StorePart
 from sync_engine.handlers.store_parts import StoreParts, park_part
 from sync_engine.handlers.sync_run import SyncRun, build_mailbox
-from sync_engine.ports import Messages, Uploads
+from sync_engine.ports import ContainerOpener, Messages, Uploads
 
 CALLS_OF_A_RUN = 294  # attachments.get of 20 units, of a quota of 5,880
 PARTS = [
@@ -48,17 +48,20 @@ class BudgetedStorePart:
     def __init__(self) -> None:
         self.left = CALLS_OF_A_RUN
 
-    async def store_part(self, _run: SyncRun, _message: Message, part: Part, **_judgement: object) -> SkippedPart:
+    async def store_part(
+        self, _run: SyncRun, _message: Message, part: Part, **_judgement: object
+    ) -> tuple[SkippedPart]:
         if not self.left:
             raise Throttled("the quota is used up")
         self.left -= 1
-        return SkippedPart(
+        skipped = SkippedPart(
             part_path=part.part_path,
             filename=part.filename,
             content_type=part.content_type,
             size_bytes=part.size_bytes,
             skip_reason="not_a_document",
         )
+        return (skipped,)
 
 
 class OneMessage:
@@ -104,6 +107,18 @@ async def test_a_mail_of_a_thousand_parts_without_a_document_ends_in_four_runs()
     assert runs == 4
 
 
+async def test_what_containers_hold_counts_among_the_parts_of_a_mail() -> None:
+    class ContainerOfMany:
+        async def store_part(self, run: SyncRun, message: Message, part: Part, **_: object) -> list[SkippedPart]:
+            return list(await BudgetedStorePart().store_part(run, message, part)) * 500
+
+    results = await StoreParts(cast("StorePart", ContainerOfMany())).store_parts(
+        sync_run(), MESSAGE, PARTS[:10], rejection=None
+    )
+    beyond = [part for part in results.parts if isinstance(part, SkippedPart) and part.skip_reason == "too_many_parts"]
+    assert (len(results.parts), [part.part_path for part in beyond]) == (2006, ["4", "5", "6", "7", "8", "9"])
+
+
 async def test_a_throttle_before_anything_was_judged_is_the_runs() -> None:
     store_part = BudgetedStorePart()
     store_part.left = 0
@@ -117,7 +132,7 @@ async def test_nothing_of_a_body_is_kept_once_its_mail_is_done() -> None:
     picture = replace(PARTS[0], filename="a.png", content_type="image/png", content_id="shown")
     references = sys.getrefcount(html)
     provider = cast("MailReader", OnePicture())
-    store_parts = StoreParts(StorePart(cast("BlobStore", None), cast("Uploads", None)))
+    store_parts = StoreParts(StorePart(cast("BlobStore", None), cast("Uploads", None), cast("ContainerOpener", None)))
     results = await store_parts.store_parts(
         replace(sync_run(), provider=provider), message, [picture, picture], rejection=None
     )
@@ -129,7 +144,14 @@ async def test_parked_parts_that_turn_out_to_be_no_documents_are_kept_when_a_thr
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     messages, claims = cast("Messages", None), cast("ClaimMessages", None)
-    collect = CollectMessages(cast("BlobStore", None), cast("Uploads", None), messages, claims, max_concurrent=1)
+    collect = CollectMessages(
+        cast("BlobStore", None),
+        cast("Uploads", None),
+        cast("ContainerOpener", None),
+        messages,
+        claims,
+        max_concurrent=1,
+    )
     monkeypatch.setattr(collect, "_parts", StoreParts(cast("StorePart", BudgetedStorePart())))
     with pytest.raises(MessageInterrupted) as interrupted:
         await collect.retry_parts(sync_run(), due_message())

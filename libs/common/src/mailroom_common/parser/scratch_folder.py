@@ -1,4 +1,4 @@
-"""The folder where a worker keeps a document while reading it, removed with the process however that ends."""
+"""The folder where a worker keeps an untrusted file while it is read, removed with the process however that ends."""
 
 import fcntl
 import os

@@ -4,12 +4,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ingestion.adapters.scratch_folder import open_scratch_folder
+from mailroom_common.parser.scratch_folder import open_scratch_folder
 
 _WORKER = """
 import sys
 from pathlib import Path
-from ingestion.adapters.scratch_folder import open_scratch_folder
+from mailroom_common.parser.scratch_folder import open_scratch_folder
 with open_scratch_folder(Path(sys.argv[1])) as folder:
     (folder / "document").write_text("somebody's invoice")
     print("ready", flush=True)
