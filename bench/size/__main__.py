@@ -103,7 +103,7 @@ def _measure_topics(home: Home) -> dict[str, int]:
 @asynccontextmanager
 async def running_site(folder: Path, mailboxes: int, environment: Mapping[str, str]) -> AsyncIterator[Site]:
     async with AsyncExitStack() as stack:
-        harness = await stack.enter_async_context(site_harness(folder / "home", "up", environment=environment))
+        harness = await stack.enter_async_context(site_harness(folder, "up", environment=environment))
         trusted = ca.load_or_create_certificates(harness.home.tls).client_context()
         endpoints = harness.endpoints
         if endpoints.api_key is None:
@@ -205,7 +205,7 @@ def _make_record(source: DocSource, codec: Codec) -> "ConsumerRecord[bytes, byte
 
 
 async def measure_mails(folder: Path, mailboxes: int, mails: int) -> None:
-    async with running_site(folder, mailboxes, {}) as site:
+    async with running_site(folder / "mails", mailboxes, {}) as site:
         await asyncio.sleep(QUIET_AFTER_S)
         await deliver_mails(site, 0, mails // 4)
         before = await site.read_usage()
@@ -214,7 +214,8 @@ async def measure_mails(folder: Path, mailboxes: int, mails: int) -> None:
 
 
 async def measure_backstops(folder: Path, mailboxes: int, seconds: float) -> None:
-    async with running_site(folder, mailboxes, {"MAILROOM_BACKSTOP_INTERVAL_S": str(BACKSTOP_S)}) as site:
+    # Of its own: mailboxes of another site would keep to the interval that they were connected with.
+    async with running_site(folder / "backstops", mailboxes, {"MAILROOM_BACKSTOP_INTERVAL_S": str(BACKSTOP_S)}) as site:
         await asyncio.sleep(QUIET_AFTER_S)
         before = await site.read_usage()
         await asyncio.sleep(seconds)
