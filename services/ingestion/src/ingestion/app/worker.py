@@ -81,19 +81,9 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         )
         events = PgEventLog(pool)
         leases = PgDocumentLeases(pool, outbox, duration=timedelta(seconds=settings.document_lease_s), clock=utc_now)
-        consumer = WindowedConsumer(
-            settings,
-            group=INTAKE_GROUP,
-            topics=[ATTACHMENTS, ATTACHMENTS_BACKFILL],
-            handle=AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs),
-            codec=codec,
-            schemas=schemas,
-            dead_letters=DeadLetterWriter(producer, process.name),
-            # The other half of the connections is for the documents in hand.
-            max_concurrent=max(1, settings.database_pool_size // 2),
-            # A replay sends as fast as it was told: what has just arrived does not wait for its records.
-            max_concurrent_of={ATTACHMENTS_BACKFILL: 1},
-        )
+        recorder = AttachmentRecorder(PgIntakeStore(pool, outbox, utc_now), PgRereads(pool), blobs)
+        dead_letters = DeadLetterWriter(producer, process.name)
+        consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
         process.health.add_readiness("kafka", consumer.check_readiness)
         processor = _build_processor(settings, leases, blobs, partial(open_local_readers, parser), providers)
         started.set()
@@ -108,6 +98,28 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             for number in range(settings.parser_processes):
                 schedule = LaneSchedule(number, settings.parser_processes)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
+
+
+def _build_consumer(
+    settings: WorkerSettings,
+    recorder: AttachmentRecorder,
+    codec: Codec,
+    schemas: SchemaDirectory,
+    dead_letters: DeadLetterWriter,
+) -> WindowedConsumer:
+    return WindowedConsumer(
+        settings,
+        group=INTAKE_GROUP,
+        topics=[ATTACHMENTS, ATTACHMENTS_BACKFILL],
+        handle=recorder,
+        codec=codec,
+        schemas=schemas,
+        dead_letters=dead_letters,
+        # The other half of the connections is for the documents in hand.
+        max_concurrent=max(1, settings.database_pool_size // 2),
+        # A replay sends as fast as it was told: what has just arrived does not wait for its records.
+        max_concurrent_of={ATTACHMENTS_BACKFILL: 1},
+    )
 
 
 def utc_now() -> datetime:

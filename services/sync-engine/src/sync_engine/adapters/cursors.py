@@ -43,6 +43,8 @@ update sync_engine.cursor
 set position = null, page_token = null, relist_started_at = null, updated_at = $2, version = version + 1
 where doc_source_id = $1
 """
+# A folder that fails is read by list again, too.
+_UNLIST_FOLDERS = "update sync_engine.folder set listed_until = null, is_listed = false where doc_source_id = $1"
 
 
 class PgCursors:
@@ -94,6 +96,7 @@ async def restart_cursors(
     else:
         # By folder there is no list from a date whose position goes on afterwards: each folder from nothing.
         await conn.execute(_RESTART_ALL, doc_source_id, now)
+        await conn.execute(_UNLIST_FOLDERS, doc_source_id)
 
 
 async def _compare_and_swap(

@@ -80,6 +80,7 @@ class _Kafka:
 class _Storage:
     pool: asyncpg.Pool
     outbox: Outbox
+    ingestion_states: PgIngestionStates
     results: MessageResults
     repositories: Repositories
     blobs: BlobStore
@@ -103,19 +104,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         )
         await require_current_schema(pool, SCHEMA)
         kafka = await _open_kafka(settings, process, stack)
-        outbox = Outbox(SCHEMA, kafka.codec)
-        ingestion_states = PgIngestionStates(
-            pool,
-            app_name=settings.state_app_name,
-            stuck_timeout=timedelta(seconds=settings.state_stuck_timeout_s),
-        )
-        storage = _Storage(
-            pool=pool,
-            outbox=outbox,
-            results=PgMessages(pool, ingestion_states),
-            repositories=open_repositories(pool, outbox, _utc_now, ingestion_states),
-            blobs=await stack.enter_async_context(open_blob_store(settings)),
-        )
+        storage = await _open_storage(settings, pool, Outbox(SCHEMA, kafka.codec), stack)
         containers = await _open_containers(settings, process, stack)
         apply_states = ApplySourceStates(storage.repositories.states, storage.repositories.deletions)
         # Before the directory is loaded, so that it hears of pauses and deletions from while no worker ran.
@@ -140,7 +129,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(housekeeping.sweep_repeatedly(process.stopping, interval_s=_HOUSEKEEPING_INTERVAL_S))
             reemission = _build_reemission(settings, kafka, storage)
             tasks.create_task(reemission.reemit_repeatedly(process.stopping, interval_s=_REEMISSION_INTERVAL_S))
-            renewal = RenewClaims(ingestion_states, stuck_timeout_s=settings.state_stuck_timeout_s)
+            renewal = RenewClaims(storage.ingestion_states, stuck_timeout_s=settings.state_stuck_timeout_s)
             tasks.create_task(renewal.renew_repeatedly(process.stopping))
             tasks.create_task(ParkedReporter(storage.repositories.parked_items).run_reports(process.stopping))
             applying = tasks.create_task(apply_states.apply_changes())
@@ -148,6 +137,24 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             await worker.run_worker(process.stopping, grace_s=settings.stop_grace_s)
             applying.cancel()
             drained.set()
+
+
+async def _open_storage(
+    settings: WorkerSettings, pool: asyncpg.Pool, outbox: Outbox, stack: AsyncExitStack
+) -> _Storage:
+    ingestion_states = PgIngestionStates(
+        pool,
+        app_name=settings.state_app_name,
+        stuck_timeout=timedelta(seconds=settings.state_stuck_timeout_s),
+    )
+    return _Storage(
+        pool=pool,
+        outbox=outbox,
+        ingestion_states=ingestion_states,
+        results=PgMessages(pool, ingestion_states),
+        repositories=open_repositories(pool, outbox, _utc_now, ingestion_states),
+        blobs=await stack.enter_async_context(open_blob_store(settings)),
+    )
 
 
 async def _open_kafka(settings: WorkerSettings, process: Process, stack: AsyncExitStack) -> _Kafka:

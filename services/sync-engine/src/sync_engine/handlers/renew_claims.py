@@ -27,4 +27,7 @@ class RenewClaims:
             except Unavailable as error:
                 # Postgres is away; the next round renews what this one did not.
                 log.warning("claim_renewal_postponed", reason=str(error))
+            except Exception:
+                # A bug of ours, or a right that is missing at the shared table: other mail does not depend on it.
+                log.exception("claim_renewal_failed")
             await wait_for_event(stopping, timeout_s=self._interval_s)

@@ -228,7 +228,7 @@ class RunSync:
             include_denied=watch is not None,  # of a full run
         )
         if due:
-            await self._parked.retry_items(run, watch or await self._watches.watch_saved_folders(run, ()), due)
+            await self._parked.retry_items(run, watch or await self._find_watch(run), due)
         due_parts = await self._due_items.list_due_parts(
             run.doc_source_id,
             run.started_at,
@@ -236,6 +236,12 @@ class RunSync:
             include_denied=watch is not None,
         )
         await self._parked_parts.retry_parts(run, due_parts)
+
+    async def _find_watch(self, run: SyncRun) -> Watch:
+        """Without a call. Parked mail that lies elsewhere is done: by a watch that does not fit it would be lost."""
+        if _lists_history(run):
+            return await self._watches.watch_labels(run, refresh=False)
+        return await self._watches.watch_saved_folders(run, ())
 
     async def _require_action(self, run: SyncRun, error: ActionRequired) -> RunOutcome:
         kinds = (kind for error_type, kind in _CONNECTION_KINDS.items() if isinstance(error, error_type))

@@ -63,10 +63,13 @@ class SyncMailboxFolders:
     async def _list_failing_folders(self, run: SyncRun, full: FolderRound, new_mail: "_NewMail") -> None:
         """What was there before the lists of new mail began, of folders that have no position yet: once."""
         cursors = await self._cursors.list_cursors(run.doc_source_id)
+        # As it stands now: earlier slices of this round have moved it.
+        failing = {folder.folder_id: folder for folder in await self._failing.list_failing_folders(run.doc_source_id)}
         unread = {
-            folder_id: full.failing[folder_id].listed_until
+            folder_id: failing[folder_id].listed_until
             for folder_id in full.listed
-            if not full.failing[folder_id].is_listed
+            if folder_id in failing
+            and not failing[folder_id].is_listed
             and (folder_id not in cursors or cursors[folder_id].has_no_position)
         }
         if not unread:

@@ -22,7 +22,8 @@ from mailroom_common.errors import (
 from mailroom_common.events import AttachmentStored, ConnectionKind, DocSourceState, Profile, SyncReason
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from sync_engine.adapters.connection_events import PgConnectionEvents
-from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred
+from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunUnfinished
+from sync_engine.domain.run_planning import SyncTimings
 
 
 @pytest.fixture
@@ -262,6 +263,43 @@ async def test_the_first_sync_of_a_folder_whose_changes_fail_is_a_list_of_its_me
     engine.clock.pass_by(minutes=11)
     await engine.complete_run(SyncReason.BACKSTOP)
     assert await engine.collected_mails() == old, "when its changes can be listed, the mails are known"
+
+
+async def test_a_folder_that_is_read_by_list_goes_on_where_the_slice_before_ended(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.change_source(start_at=START - timedelta(days=2))
+    old = [f"old-{number}" for number in range(8)]
+    for number, name in enumerate(old):
+        outlook.deliver(name, File(), received_at=START - timedelta(hours=30 - 3 * number))
+        outlook.clock.pass_by(hours=1)
+    outlook.page_size = 2
+    outlook.clock.pass_by(days=1)
+    let_changes_fail(outlook, "f-inbox")
+    first = await engine.run_sync(SyncReason.CONNECT)
+    assert isinstance(first, RunDeferred)
+    engine.clock.now = first.not_before
+    engine.timings = SyncTimings(slice_duration=timedelta(0))
+    worker = engine.sync_engine()
+    outcomes = [await worker.sync_mailbox(engine.source, reasons=frozenset({SyncReason.RETRY})) for _ in range(20)]
+    assert isinstance(outcomes[0], RunUnfinished)
+    assert isinstance(outcomes[-1], RunCompleted)
+    assert await engine.collected_mails() == old
+
+
+async def test_a_re_list_reads_a_folder_whose_changes_fail_by_list_again(engine: Engine, outlook: FakeOutlook) -> None:
+    await engine.change_source(start_at=START - timedelta(days=2))
+    outlook.deliver("old", File(), received_at=START - timedelta(days=1))
+    outlook.clock.pass_by(days=1)
+    let_changes_fail(outlook, "f-inbox")
+    first = await engine.run_sync(SyncReason.CONNECT)
+    assert isinstance(first, RunDeferred)
+    engine.clock.now = first.not_before
+    await engine.complete_run()
+    await engine.pool.execute("delete from sync_engine.message")  # as if it had been missed
+    await engine.change_source(relist_from=START - timedelta(days=2), relist_number=1)
+    await engine.complete_run(SyncReason.REPLAY)
+    assert await engine.collected_mails() == ["old", "old"], "its event once more, since its row was gone"
 
 
 async def test_an_observed_folder_whose_changes_fail_waits_and_says_so(engine: Engine, outlook: FakeOutlook) -> None:

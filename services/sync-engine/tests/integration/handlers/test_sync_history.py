@@ -9,10 +9,11 @@ from fake_mailbox import FakeGmail, File
 from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.budgets.waiting import is_old_mail
-from mailroom_common.errors import CursorRefused, ItemGone, ProviderUnavailable, Throttled
+from mailroom_common.errors import CursorRefused, ItemGone, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.events import Relist, SyncReason
 from mailroom_common.providers.types import Folder
-from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred
+from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred, RunUnfinished
+from sync_engine.domain.run_planning import RETRY_DELAYS, SyncTimings
 
 
 @pytest.fixture
@@ -379,3 +380,17 @@ async def test_a_known_mail_is_judged_anew_only_when_it_comes_back(engine: Engin
     await engine.complete_run()
     assert gmail.calls == {"history": 4, "fetch": 1}, "a part that was read is not read again"
     assert (await engine.read_row("message"))["judgement_number"] == 2
+
+
+async def test_a_parked_mail_is_collected_by_a_run_that_ends_with_its_slice(engine: Engine, gmail: FakeGmail) -> None:
+    gmail.deliver("parked", File())
+    gmail.item_errors["parked"] = Rejected("400")
+    await engine.complete_run(SyncReason.CONNECT)
+    del gmail.item_errors["parked"]
+    engine.clock.now += RETRY_DELAYS[0]
+    gmail.page_size = 1
+    for number in range(3):
+        gmail.deliver(f"new-{number}", File())
+    engine.timings = SyncTimings(slice_duration=timedelta(0))
+    assert isinstance(await engine.run_sync(), RunUnfinished)
+    assert "parked" in await engine.collected_mails()
