@@ -1,6 +1,7 @@
 """One sync run of one mailbox: decides what kind of run is due, runs it, and says how it ended."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime, timedelta
 
 from mailroom_common.blobs import BlobStore
@@ -9,6 +10,7 @@ from mailroom_common.errors import (
     AccessDenied,
     ActionRequired,
     MailboxGone,
+    NotCalled,
     OldMailNotCalled,
     ProviderUnavailable,
     Retryable,
@@ -198,6 +200,11 @@ class RunSync:
                 await self._retry_parked_items(run, watch)
             except SliceEnded:
                 await self._retry_parked_items(run, None, is_last_slice=False)
+                raise
+            except OldMailNotCalled:
+                # A long first sync ends so for hours; what is parked need not wait for it, and has new mail's share.
+                with suppress(NotCalled):
+                    await self._retry_parked_items(run, None, is_last_slice=False)
                 raise
             except CursorConflict as error:
                 log.info("cursor_moved_by_other_run", doc_source_id=run.doc_source_id)

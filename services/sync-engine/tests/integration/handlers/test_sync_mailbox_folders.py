@@ -10,7 +10,7 @@ import pytest
 from fake_mailbox import FakeOutlook, File
 from sync_harness import START, Engine, doc_source, open_engine
 
-from mailroom_common.errors import OldMailNotCalled, ProviderUnavailable
+from mailroom_common.errors import OldMailNotCalled, ProviderUnavailable, Rejected
 from mailroom_common.events import Profile, SyncReason
 from mailroom_common.providers.types import Folder
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
@@ -223,6 +223,19 @@ async def test_new_mail_comes_though_the_quota_of_old_mail_is_spent(engine: Engi
     outlook.deliver("new", File())
     assert isinstance(await engine.run_sync(SyncReason.NOTIFICATION), RunUnfinished)
     assert await engine.collected_mails() == ["new"]
+
+
+async def test_parked_mail_is_tried_again_though_the_quota_of_old_mail_is_spent(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("parked", File())
+    outlook.item_errors["parked"] = Rejected("400")
+    await engine.complete_run(SyncReason.CONNECT)
+    del outlook.item_errors["parked"]
+    engine.clock.pass_by(minutes=11)
+    outlook.errors["delta"] = [OldMailNotCalled("spent", retry_after_s=140) for _ in range(4)]
+    assert isinstance(await engine.run_sync(SyncReason.BACKSTOP), RunUnfinished)
+    assert await engine.collected_mails() == ["parked"]
 
 
 async def test_two_workers_that_read_one_mailbox_in_slices_take_each_mail_once(
