@@ -291,8 +291,13 @@ def _is_body(leaf: _Leaf) -> bool:
     if part.get("filename") or read_disposition(part) == "attachment":
         return False
     if kind.startswith("multipart/"):
-        return leaf.position == "" or not _has_content(part)
+        return leaf.position == "" or not _has_content(part) or _is_blank(part)
     return kind in _SHOWN_TEXTS or (kind.startswith("message/") and kind != "message/rfc822")
+
+
+def _is_blank(part: Payload) -> bool:
+    handle = read_handle(part)
+    return isinstance(handle, bytes) and not handle.strip()
 
 
 def _has_content(part: Payload) -> bool:
@@ -308,7 +313,8 @@ def _has_parts(message: Payload) -> bool | None:
 
 
 def _read_type(part: Payload) -> str:
-    return (read_text(part.get("mimeType")) or "text/plain").lower()
+    """Without what some programs leave behind it (`text/plain>`)."""
+    return (read_text(part.get("mimeType")) or "text/plain").lower().rstrip("<>")
 
 
 def read_disposition(part: Payload) -> str | None:

@@ -119,12 +119,12 @@ def is_body(leaf: MimePart) -> bool:
     if leaf.filename or leaf.disposition == "attachment":
         return False
     if leaf.content_type.startswith("multipart/"):
-        return not leaf.part_id or not leaf.content
+        return not leaf.part_id or not leaf.content.strip()
     return leaf.content_type in _SHOWN_TEXTS or (leaf.content_type.startswith("message/") and not leaf.is_message)
 
 
 def _build_part(message: Message, part_id: str, *, is_related_child: bool) -> MimePart:
-    content_type = _read_or_none(message.get_content_type) or "text/plain"
+    content_type = (_read_or_none(message.get_content_type) or "text/plain").rstrip("<>")
     nested = message.get_payload()
     children: tuple[MimePart, ...] = ()
     if isinstance(nested, list) and not _is_opaque(content_type):

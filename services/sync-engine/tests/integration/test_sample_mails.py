@@ -15,6 +15,7 @@ import pytest
 from provider_site import Site, open_site
 
 from mailroom_common.events import Profile, SyncReason
+from sync_engine.domain.run_outcomes import RunCompleted, RunUnfinished
 
 _CHECKOUT = Path(__file__).parents[4]
 SAMPLES = Path(os.environ.get("MAILROOM_SAMPLES", _CHECKOUT.parent / "shared" / "samples"))
@@ -61,6 +62,9 @@ def list_parts(rows: Sequence[asyncpg.Record]) -> Counter[tuple[object, ...]]:
 
 
 def _name_reason(reason: str | None) -> str | None:
+    # The one inline picture without a name lies in a mail that is rejected: its bytes, which are none, are not read.
+    if reason == "rejected_mail:no_document_words":
+        return "not_a_document"
     return "layout_picture" if reason in _LAYOUT_PICTURES else reason
 
 
@@ -74,7 +78,10 @@ async def test_every_sample_mail_has_the_parts_of_the_index(
 ) -> None:
     async with open_site(provider, Profile.INVOICE, postgres_url, tmp_path, monkeypatch) as site:
         samples = await deliver_samples(site)
-        await site.engine.complete_run(SyncReason.CONNECT)
+        # In slices, each of which gives the mailbox's turn back.
+        while isinstance(outcome := await site.engine.run_sync(SyncReason.CONNECT), RunUnfinished):
+            pass
+        assert isinstance(outcome, RunCompleted), outcome
         parts: dict[str, list[asyncpg.Record]] = {sample.message_id: [] for sample in samples}
         for row in await site.engine.read_rows("message_part"):
             parts[row["message_id"]].append(row)
