@@ -106,7 +106,7 @@ async def open_site(
         token = OneToken(person.tokens["access_token"])
         async with (
             open_client(settings, timeout_s=20) as http,
-            open_engine(postgres_url, tmp_path / "blobs", source) as engine,
+            open_engine(postgres_url, tmp_path / "blobs", source, clock=RealClock()) as engine,
         ):
             site = Site(sandbox, engine)
             http.event_hooks["request"].append(site.record_request)
@@ -118,5 +118,4 @@ async def open_site(
                 engine.provider = GmailMail(
                     http, BaseURL(load_settings(GmailSettings).gmail_url), token, Quota(slots=8)
                 )
-            engine.clock = RealClock()
             yield site

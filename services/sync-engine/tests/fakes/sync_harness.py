@@ -170,10 +170,15 @@ class Engine:
 
 @asynccontextmanager
 async def open_engine(
-    database_url: str, blob_folder: Path, source: DocSource, mailbox: FakeMailbox | None = None
+    database_url: str,
+    blob_folder: Path,
+    source: DocSource,
+    mailbox: FakeMailbox | None = None,
+    *,
+    clock: FakeClock | None = None,
 ) -> AsyncIterator[Engine]:
     await apply_migrations(database_url, only=["sync_engine"])
-    clock = mailbox.clock if mailbox else FakeClock()
+    clock = mailbox.clock if mailbox else clock or FakeClock()
     default = FakeOutlook(clock) if source.provider == "outlook" else FakeGmail(clock)
     codec = Codec()
     outbox = Outbox("sync_engine", codec)

@@ -98,6 +98,8 @@ class ContentStream:
         begun = time.monotonic()
         try:
             async with self._guard(), asyncio.timeout(max(self._remaining_s, 0)):
+                # A timeout ends only what suspends, and what a hostile process has written ahead is read without that.
+                await asyncio.sleep(0)
                 return await answer
         finally:
             self._remaining_s -= time.monotonic() - begun

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import socket
 import sys
@@ -271,14 +272,15 @@ class ParserProcess:
             case {"value": value}:
                 result: JSON = value
                 return result
-            case {"unreadable": str(reason)}:
+            case {"unreadable": str(reason)} if _is_word(reason):
                 raise UnreadableFile(reason)
-            case {"limit": str(limit)}:
+            case {"limit": str(limit)} if _is_word(limit):
                 self.end()
                 raise ParserLimitReached(limit)
-            case {"raised": str(error)}:
+            case {"raised": str(error)} if _is_word(error):
                 raise ParserCrashed(f"the reader raised {error}")
             case _:
+                self.has_crashed = True  # our reader answers in these kinds: a file has taken it over
                 self.end()
                 raise ParserCrashed("an answer of no known kind")
 
@@ -342,3 +344,8 @@ def _read_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:  # the machine's trouble
         raise Unavailable(f"the file to parse could not be opened: {type(error).__name__}") from error
+
+
+def _is_word(text: str) -> bool:
+    """As our readers' reasons are. Logged: a file that took the process over writes no text there."""
+    return re.fullmatch(r"\w{1,100}", text, re.ASCII) is not None

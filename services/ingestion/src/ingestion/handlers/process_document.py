@@ -127,7 +127,7 @@ class DocumentProcessor:
     async def _read_and_archive(self, lease: DocumentLease) -> DocumentOutcome:
         try:
             return await self._read_blob(lease, lease.blob_key)
-        except BlobNotFound:
+        except (BlobNotFound, BlobMismatch):
             outcome = await self._read_any_copy(lease)
             if outcome is None:
                 raise

@@ -23,6 +23,7 @@ READER_MODULES = ("sync_engine.readers.containers",)
 _READER = "sync_engine.readers.containers:read_container"
 # Positions joined by slashes: the path is part of a key, and this process may be a hostile file's.
 _PATH = re.compile(r"(?:[0-9][0-9.]*(?:/[0-9][0-9.]*)*)?")
+_MAX_CONTAINERS = 10  # within each other; the reader opens no more
 _MAX_PATH_CHARACTERS = 400
 _MAX_SPOOLED = 16  # containers on disk at once: 800 MB at most
 
@@ -80,7 +81,7 @@ def build_contained_part(content: Content) -> ContainedPart:
         kind = described.get("kind")
         return ContainedPart(
             path=_check_path(described["path"]),
-            via=tuple(ContainerKind(name) for name in described["via"]),
+            via=tuple(ContainerKind(name) for name in _check_via(described["via"])),
             filename=read_filename(described.get("filename")),
             content_type=read_text(described.get("content_type")),
             size_bytes=read_size(described.get("size_bytes")),
@@ -91,6 +92,12 @@ def build_contained_part(content: Content) -> ContainedPart:
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         # Our reader answers in one shape: this is a process that the file has taken over.
         raise ParserCrashed(f"a content of another shape: {type(error).__name__}") from error
+
+
+def _check_via(via: object) -> list[str]:
+    if not isinstance(via, list) or len(via) > _MAX_CONTAINERS:
+        raise ValueError("not so many containers are opened within each other")
+    return via
 
 
 def _check_path(path: str) -> str:

@@ -39,11 +39,16 @@ class OpenContainer:
             Unavailable: there was no parser process, or no room for the file.
         """
         results: list[StoredPart | SkippedPart] = []
+        paths: set[str] = set()
         try:
             position = part.part_path if part.is_within_source else None
             reading = self._containers.read_contents(kind, file, filename=part.filename, position=position)
             async with aclosing(reading) as contents:
                 async for contained in contents:
+                    # Two contents of one path would share an attachment id and a blob: the second would overwrite it.
+                    if contained.path in paths:
+                        raise ParserCrashed("two contents of one path")
+                    paths.add(contained.path)
                     taken = await self._take_content(run, message_id, part, contained, rejected_reason)
                     # One by one: what was taken before a failure is kept.
                     results.append(taken)

@@ -1,5 +1,6 @@
 """Stores the parts of one mail: a part that fails is parked by itself, and the others become documents at once."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -22,6 +23,10 @@ log = get_logger()
 _MAX_FAILURES_IN_ROW = 3
 # What containers hold counts too: each is a row, and the rows of a mail are written by one transaction.
 _MAX_PARTS = 2000
+# No provider delivers a mail of more than 150 MB; containers unpack to many times their size.
+_MAX_STORED_BYTES = 500 * 1024 * 1024
+# After so long the rest of a mail waits for the next run: what is done is committed, and others have their turn.
+_MAX_DURATION_S = 120.0
 
 _REASONS: dict[type[MailroomError], ParkedReason] = {
     ItemGone: ParkedReason.GONE,
@@ -71,9 +76,13 @@ class StoreParts:
         failures_in_row = 0
         html = message.html_body if any(part.content_id for part in parts) else None
         shown_ids = find_shown_ids(html or "")
+        begun_at = time.monotonic()
         for number, part in enumerate(parts):
-            if len(results) >= _MAX_PARTS:
+            if len(results) >= _MAX_PARTS or _sum_stored_bytes(results) >= _MAX_STORED_BYTES:
                 results += skip_part(part, SkipReason.TOO_MANY_PARTS)
+                continue
+            if number and time.monotonic() - begun_at > _MAX_DURATION_S:
+                results.append(park_part(part, ParkedReason.NOT_FETCHED, "the parts before it took too long"))
                 continue
             if failures_in_row >= _MAX_FAILURES_IN_ROW:
                 results.append(park_part(part, ParkedReason.NOT_FETCHED, "others before it had failed"))
@@ -138,3 +147,7 @@ def park_part(part: Part, reason: ParkedReason, detail: str) -> ParkedPart:
 
 def _is_provider_failure(result: StoredPart | SkippedPart | ParkedPart) -> bool:
     return isinstance(result, ParkedPart) and result.parked_reason is ParkedReason.PROVIDER_UNAVAILABLE
+
+
+def _sum_stored_bytes(results: Sequence[StoredPart | SkippedPart | ParkedPart]) -> int:
+    return sum(result.size_bytes for result in results if isinstance(result, StoredPart))

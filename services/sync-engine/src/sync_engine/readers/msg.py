@@ -4,6 +4,7 @@ Source: [MS-OXMSG] 2.1 and 2.2; the numbers are those of its properties, in hexa
 """
 
 import io
+import re
 import struct
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -23,6 +24,7 @@ from sync_engine.readers.contained import (
 
 _PROPERTIES = "__properties_version1.0"
 _ATTACHMENT = "__attach_version1.0_#"
+_NUMBER = re.compile(r"[0-9A-Fa-f]{8}", re.ASCII)
 _VALUE = "__substg1.0_"
 _CONTENT, _NESTED_MESSAGE = "37010102", "3701000D"
 _LONG_NAME, _SHORT_NAME, _MIME_TYPE, _CONTENT_ID, _SUBJECT = "3707", "3704", "370E", "3712", "0037"
@@ -72,10 +74,11 @@ def _build_file(file: olefile.OleFileIO, path: tuple[str, ...]) -> ContainedFile
 
 
 def _read_number(folder_name: str) -> int:
-    try:
-        return int(folder_name.removeprefix(_ATTACHMENT), 16)
-    except ValueError as error:
-        raise UnreadableContainer(ContainerProblem.BROKEN) from error
+    number = folder_name.removeprefix(_ATTACHMENT)
+    # In one form only: two attachments of one number would be one part.
+    if not _NUMBER.fullmatch(number):
+        raise UnreadableContainer(ContainerProblem.BROKEN)
+    return int(number, 16)
 
 
 def _read_text(file: olefile.OleFileIO, path: tuple[str, ...], number: str) -> str | None:

@@ -2,6 +2,7 @@
 
 import io
 import lzma
+import re
 import struct
 import zipfile
 import zlib
@@ -17,7 +18,7 @@ _RATIO_FREE_BYTES = 1024 * 1024
 _HEAD_BYTES = 64 * 1024  # that much may be read of any entry
 _ENCRYPTED = 0x1
 _UTF8_NAME = 0x800
-_MAC_FOLDER = "__MACOSX/"  # what macOS adds beside each file
+_MAC_FILE = re.compile(r"__MACOSX/(?:.*/)?\._[^/]*", re.DOTALL)  # what macOS adds beside each file
 
 # zipfile passes on what the libraries beneath it raise, and NotImplementedError for methods that it does not know.
 _ERRORS = (
@@ -37,7 +38,8 @@ def open_zip(content: bytes) -> OpenedContainer:
 
 def _iter_files(archive: zipfile.ZipFile) -> Iterator[ContainedFile]:
     for number, entry in enumerate(archive.infolist()):
-        if not (entry.is_dir() or entry.filename.startswith(_MAC_FOLDER)):
+        # A folder has no bytes; one that has some is a file to other programs.
+        if (entry.file_size or not entry.is_dir()) and not _MAC_FILE.fullmatch(entry.filename):
             yield _build_file(archive, entry, number)
 
 

@@ -67,6 +67,7 @@ async def test_messages_show_every_part_collected_or_left_and_why(bench: Bench, 
         "document_id": a,
         "result_status": "completed",
         "result_reason": None,
+        "via": [],
     }
     assert (left["stored"], left["skip_reason"], left["attachment_id"]) == (False, "inline_picture", None)
 
