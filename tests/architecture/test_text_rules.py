@@ -229,10 +229,13 @@ NOT_UNTRUSTED = {
     "mailroom_cli.settings",  # settings
     "mailroom_common.blobs",  # settings
     "mailroom_common.kafka.codec",  # names of classes
+    "mailroom_common.parser.processes",  # one class of characters, 100 at most
     "mailroom_common.transport_security",  # settings
     "mailroom_gmail.errors",  # a provider's error, 64 KB at most, by patterns that begin with a constant
     "mailroom_outlook.errors",  # the same
     "sync_engine.adapters.parser_containers",  # paths of 400 characters at most
+    "sync_engine.readers.msg",  # eight digits, of names that the format bounds
+    "sync_engine.readers.zip_archive",  # names of 64 KB at most, by a pattern without nested repeats
     "webhook_gateway.adapters.google_public_keys",  # Google's header, by a pattern that begins with a constant
     "webhook_gateway.settings",  # settings
 }

@@ -202,7 +202,9 @@ class ParserProcess:
             PARSER_CONFINEMENT.labels(layer.value).set(layer in self.layers)
 
     def has_ended(self) -> bool:
-        return not self._is_open or is_readable(self._supervision.fileno())
+        """Asked before it has a document: then its pipe of answers tells of nothing but its end, a moment before the
+        fork server does."""
+        return not self._is_open or is_readable(self._supervision.fileno()) or is_readable(self._answers)
 
     def end(self) -> None:
         """Close what we have of it; the fork server kills it for that."""

@@ -34,9 +34,15 @@ def list_children(pid: int) -> list[int]:
 
 async def wait_for_end(pid: int) -> None:
     async with asyncio.timeout(20):
-        # Its parent may not be ours to wait for.
-        while Path(f"/proc/{pid}").exists() and "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]:  # noqa: ASYNC110, ASYNC240
+        while is_running(pid):  # noqa: ASYNC110  # its parent may not be ours to wait for
             await asyncio.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().split()[2]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 async def test_a_file_is_given_by_value_or_by_path(pool: ParserPool, tmp_path: Path) -> None:
