@@ -13,17 +13,13 @@ import asyncio
 import statistics
 import sys
 import tempfile
-import uuid
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from email.message import EmailMessage
-from io import BytesIO
 from pathlib import Path
 from time import perf_counter
 
 from aiokafka import AIOKafkaConsumer
-from reportlab.pdfgen.canvas import Canvas
 
 from mailroom_common.events import IngestionResult
 from mailroom_common.kafka.client import create_consumer
@@ -35,6 +31,7 @@ from mailroom_sandbox.site.demo.connect import ensure_mailbox_connected
 from mailroom_sandbox.site.stack import ca
 from mailroom_sandbox.site.stack.home import read_json
 from mailroom_sandbox.site.stack.kafka_security import ClusterAccess
+from mailroom_sandbox.testkit.invoice_mails import build_invoice_mail
 from mailroom_sandbox.testkit.site_harness import site_harness
 
 PROVIDERS = ("outlook", "gmail")
@@ -68,26 +65,12 @@ class Arrivals:
                 await asyncio.sleep(0.1)
 
 
-def invoice(number: int) -> bytes:
-    page = BytesIO()
-    canvas = Canvas(page)
-    for row, line in enumerate(("Acme Supplies Ltd", f"Invoice number: F-{number}", "Total: EUR 119.00")):
-        canvas.drawString(72, 760 - 20 * row, line)
-    canvas.save()
-    mail = EmailMessage()
-    mail["From"], mail["To"], mail["Subject"] = "billing@acme.example", "ap@contoso.example", f"Invoice F-{number}"
-    mail["Message-ID"] = f"<{uuid.uuid4()}@acme.example>"
-    mail.set_content("Please find the invoice attached.")
-    mail.add_attachment(page.getvalue(), maintype="application", subtype="pdf", filename=f"invoice-{number}.pdf")
-    return mail.as_bytes()
-
-
 async def fill_mailbox(control: ControlClient, address: str, count: int) -> None:
     """Copies of one mail: each has its own id, and their documents cost ingestion as little as duplicates do."""
     received_at = datetime.now(UTC) - OLD_MAIL_AGE
     for first in range(0, count, COPIES_PER_CALL):
         times = min(COPIES_PER_CALL, count - first)
-        await control.deliver_mail(invoice(-1 - first), address, received_at=received_at, times=times)
+        await control.deliver_mail(build_invoice_mail(-1 - first), address, received_at=received_at, times=times)
 
 
 def describe(name: str, found: list[float]) -> str:
@@ -131,7 +114,7 @@ async def bench(folder: Path, options: argparse.Namespace) -> int:
             is_big = number % 2 == 0
             address = big if is_big else others[number // 2 % len(others)]
             handed_s = perf_counter()
-            (message_id,) = await control.deliver_mail(invoice(number), address)
+            (message_id,) = await control.deliver_mail(build_invoice_mail(number), address)
             arrivals.delivered[message_id] = handed_s
             by_mailbox["the big mailbox" if is_big else "the others"].append(message_id)
             await asyncio.sleep(options.interval)
