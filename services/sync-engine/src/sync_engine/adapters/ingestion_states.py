@@ -176,24 +176,21 @@ class PgIngestionStates:
 
     async def renew_claims(self) -> int:
         """Of all messages that wait for results; how many."""
-        count, state_id, doc_source_id = 0, "", ""
+        count, after = 0, ("", "")
         while True:
             async with acquire_session(self._pool) as conn:
                 last = await conn.fetchrow(
                     _RENEW,
                     self._app_name,
                     _WORKER_PREFIX,
-                    state_id,
-                    doc_source_id,
+                    *after,
                     self._renewal_batch_size,
                     self._stuck_timeout / _RENEWED_LATELY,
                 )
-            if last is None:
+            count += 0 if last is None else int(last["renewed"])
+            if last is None or last["listed"] < self._renewal_batch_size:
                 return count
-            count += last["renewed"]
-            if last["listed"] < self._renewal_batch_size:
-                return count
-            state_id, doc_source_id = last["state_id"], last["doc_source_id"]
+            after = last["state_id"], last["doc_source_id"]
 
     async def lock_claims(self, conn: DatabaseSession, source: DocSource, update: PageUpdate) -> PageUpdate:
         """Within the page transaction: the update without what somebody else has claimed since we did.
