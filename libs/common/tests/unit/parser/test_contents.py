@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserLimits, UnreadableFile
+from mailroom_common.parser import JSON, ParserCrashed, ParserLimitReached, ParserLimits, UnreadableFile
 from mailroom_common.parser.contents import Content, ContentBounds, ContentStream
 from mailroom_common.parser.messages import MAX_CHUNK_BYTES, encode_message
 from mailroom_common.parser.pool import ParserPool
@@ -153,7 +153,7 @@ def written_ahead() -> Iterator[int]:
     """A pipe in which all answers are there before the first is read."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
-    answers = [*({"content": number} for number in range(500)), {"value": None}]
+    answers: list[JSON] = [*({"content": number} for number in range(500)), {"value": None}]
     os.write(writing, b"".join(encode_message(answer) for answer in answers))
     yield reading
     os.close(reading)

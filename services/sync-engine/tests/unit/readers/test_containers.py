@@ -20,10 +20,11 @@ from container_files import (
     make_zip,
 )
 
+from sync_engine.domain.contained_part import MAX_FILES
 from sync_engine.domain.content import ContainerKind
 from sync_engine.readers import containers
 from sync_engine.readers.contained import ContainerProblem, UnreadableContainer
-from sync_engine.readers.containers import MAX_DEPTH, MAX_FILES, read_container
+from sync_engine.readers.containers import MAX_DEPTH, read_container
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
