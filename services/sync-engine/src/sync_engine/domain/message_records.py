@@ -1,5 +1,6 @@
 """What a sync run knows of messages and writes of them, and the update that one transaction commits."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -133,6 +134,10 @@ class ParkedPart:
     size_bytes: int | None
     parked_reason: ParkedReason
     detail: str
+
+
+def sum_stored_bytes(parts: Iterable[StoredPart | SkippedPart | ParkedPart]) -> int:
+    return sum(part.size_bytes for part in parts if isinstance(part, StoredPart))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
