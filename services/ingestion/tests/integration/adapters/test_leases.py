@@ -4,7 +4,6 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import asyncpg
 import pytest
 from ingestion_fakes import build_record
 from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
@@ -19,6 +18,7 @@ from ingestion.ports import Channel
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox
+from mailroom_common.postgres import DatabaseSession
 
 pytestmark = pytest.mark.stack
 
@@ -157,7 +157,7 @@ async def test_tenants_take_turns_and_so_do_the_sources_of_a_tenant(site: Ingest
     assert await site.leases.claim_document() is None
 
 
-async def insert_resting_documents(conn: asyncpg.Connection, count: int) -> None:
+async def insert_resting_documents(conn: DatabaseSession, count: int) -> None:
     """Each of a doc source of its own, of a tenth as many tenants."""
     await conn.execute(
         "insert into ingestion.document (document_id, tenant_id, doc_source_id, profile, content_sha256, content_type, "
