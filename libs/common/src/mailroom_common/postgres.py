@@ -100,7 +100,7 @@ class transient_errors:  # noqa: N801  # a context manager, named as its `with` 
             raise Unavailable(f"Postgres: {type(error).__name__}") from error
 
 
-async def _keep_session(_conn: PoolConnectionProxy) -> None:
+async def _keep_session(_conn: asyncpg.Connection) -> None:
     """Instead of asyncpg's reset, a statement after each use of a session: half of an idle site's.
 
     A session of a pool has no state of its own to be reset (locks and LISTEN have sessions of theirs), and asyncpg has
