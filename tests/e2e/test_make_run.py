@@ -94,7 +94,8 @@ async def test_every_document_arrives_once_whatever_dies_and_nothing_comes_twice
     async with site_harness(state, environment=user_home, command=typed(RUN_ELSEWHERE)) as running:
         await eventually_logged(running, first, "make run resumes")
         assert read_json(state / "deliveries.json", {}) == delivered
-        others = await deliver_other_mail(running, tmp_path / "mails")
+        write_other_mail(tmp_path / "mails")
+        others = await deliver_mails(running, tmp_path / "mails")
         processes = running.list_processes()
         await running.interrupt_site()
     assert [process for process in processes if process.is_running() and process.status() != "zombie"] == []
@@ -106,11 +107,15 @@ async def test_every_document_arrives_once_whatever_dies_and_nothing_comes_twice
         assert sorted(set(find_documents(shown))) == list_documents(first), "the same documents, each once"
 
 
-async def deliver_other_mail(running: SiteHarness, folder: Path) -> str:
-    """What `make run MAILS=folder` shows of a mail with a known document, on a site that runs already."""
+def write_other_mail(folder: Path) -> None:
+    """One with a document that is known already."""
     folder.mkdir()
     known = (SAMPLES / "attached-pdf.eml").read_bytes()
     (folder / "one.eml").write_bytes(known.replace(b"Subject:", b"Subject: Again", 1))
+
+
+async def deliver_mails(running: SiteHarness, folder: Path) -> str:
+    """What `make run MAILS=folder` shows, on a site that runs already."""
     control = f"http://127.0.0.1:{read_json(running.home.ports, {})['sandbox_control']}"
     plan = SitePlan(running.home, {}, {}, ca.load_or_create_certificates(running.home.tls))
     shown = io.StringIO()

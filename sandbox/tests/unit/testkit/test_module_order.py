@@ -1,3 +1,4 @@
+from itertools import pairwise
 from pathlib import PurePath
 
 from mailroom_sandbox.testkit.module_order import order_modules
@@ -18,7 +19,7 @@ def test_each_kind_is_spread_evenly_in_the_order_given() -> None:
     for kind in (SITES, WAITING, COMPUTING):
         assert [path for path in order if path in kind] == kind
         places = [order.index(path) for path in kind]
-        gaps = [later - former for former, later in zip(places, places[1:], strict=False)]
+        gaps = [later - former for former, later in pairwise(places)]
         assert max(gaps) - min(gaps) <= 2
 
 

@@ -1,7 +1,6 @@
 """Mailroom beside an outside job that reads the same mailbox: each message has one owner, and its row says the rest."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,7 +10,7 @@ from outside_job import STUCK_TIMEOUT, OutsideJob, age_claim, read_state
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.errors import ItemGone, PermissionMissing
-from mailroom_common.events import DocSourceState, IngestionResult, Profile, ResultStatus, SyncReason
+from mailroom_common.events import DocSource, DocSourceState, IngestionResult, Profile, ResultStatus, SyncReason
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.domain.ingestion_state import StateIdForm
 from sync_engine.domain.run_outcomes import NotSyncable
@@ -21,17 +20,15 @@ NOTE = File(filename="note.pdf")
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source(profile=Profile.CONTRACT_NOTE)) as engine:
-        # Its rows are by message, whatever test delivered that.
-        await engine.pool.execute("delete from bo_airflow.email_ingestion_state")
-        yield engine
+def connected_source() -> DocSource:
+    return doc_source(profile=Profile.CONTRACT_NOTE)
 
 
 @pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
+async def engine(engine: Engine) -> Engine:
+    # Its rows are by message, whatever test delivered that.
+    await engine.pool.execute("delete from bo_airflow.email_ingestion_state")
+    return engine
 
 
 @pytest.fixture

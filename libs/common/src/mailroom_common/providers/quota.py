@@ -1,6 +1,6 @@
 """Limits on the calls to each mailbox: how many at once, how many units in a time, and pauses after a throttle.
 
-One `Quota` per provider and process, shared by everything that calls it. Units are leased from budgets that all
+One `Quota` per provider and process, shared by everything that calls it. Units are allocated from budgets that all
 processes of the application share (`mailroom_common.budgets`). Slots and pauses are counted in this process only: the
 number of concurrent calls of several processes at one mailbox is held down by `count_sharers`, by which the doc sources
 of one mailbox divide its slots.
@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from mailroom_common.budgets.leases import Budgets, LeasedUnits, LocalBudgets
+from mailroom_common.budgets.allocations import AllocatedUnits, Budgets, LocalBudgets
 from mailroom_common.budgets.waiting import WaitLimit, find_wait_limit
 from mailroom_common.budgets.window import UnitLimit
 from mailroom_common.errors import NotCalled
@@ -50,7 +50,7 @@ class Quota:
         self._application = application
         self._mailbox_limit = mailbox_limit
         self._project_limit = project_limit
-        self._units = LeasedUnits(budgets or LocalBudgets(clock))
+        self._units = AllocatedUnits(budgets or LocalBudgets(clock))
         self._count_sharers = count_sharers
         self._clock = clock
         self._usages: dict[str, _MailboxUsage] = {}

@@ -86,5 +86,7 @@ def _is_gone_for_good(run: SyncRun, item: ParkedItem, failure: FailedMessage) ->
 def _close_as_gone(item: ParkedItem) -> ProcessedMessage:
     """Shown with its reason; where a page shows the message again, it is collected as if it were new."""
     return ProcessedMessage(
-        summary=MessageSummary(message_id=item.message_id), state=MessageState.CLOSED, skip_reason=MailRejection.GONE
+        summary=MessageSummary(message_id=item.message_id),
+        state=MessageState.CLOSED,
+        skip_reason=MailRejection.GONE_BEFORE_READ,
     )

@@ -227,20 +227,20 @@ class RunSync:
 
     async def _retry_parked_items(self, run: SyncRun, watch: Watch | None, *, is_last_slice: bool = True) -> None:
         # By the mark, not by the reasons: a run that fails is asked for again with other reasons, and the mark stays.
-        includes_resting = is_last_slice and run.full_round.due_mark is not None
+        includes_retried_daily = is_last_slice and run.full_round.due_mark is not None
         due = await self._due_items.list_due(
             run.doc_source_id,
             run.started_at,
-            include_resting=includes_resting,
-            include_denied=watch is not None,  # of a full run
+            include_retried_daily=includes_retried_daily,
+            include_access_denied=watch is not None,  # of a full run
         )
         if due:
             await self._parked.retry_items(run, watch or await self._find_watch(run), due)
         due_parts = await self._due_items.list_due_parts(
             run.doc_source_id,
             run.started_at,
-            include_resting=includes_resting,
-            include_denied=watch is not None,
+            include_retried_daily=includes_retried_daily,
+            include_access_denied=watch is not None,
         )
         await self._parked_parts.retry_parts(run, due_parts)
 

@@ -3,16 +3,15 @@
 import asyncio
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from fake_mailbox import FakeOutlook, File
 from structlog.testing import capture_logs
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine, doc_source
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import AttachmentStored, DocSource, DocSourceState, IngestionResult, ResultStatus
@@ -38,15 +37,14 @@ class KnownSources:
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        await engine.pool.execute("delete from sync_engine.message")  # of the tests before
-        outlook = engine.mailbox
-        assert isinstance(outlook, FakeOutlook)
-        outlook.deliver("m1", File(filename="a.pdf"), File(filename="b.pdf"))
-        outlook.deliver("m2", File(filename="c.pdf"))
-        await engine.complete_run()
-        yield engine
+async def engine(engine: Engine) -> Engine:
+    await engine.pool.execute("delete from sync_engine.message")  # of the tests before
+    outlook = engine.mailbox
+    assert isinstance(outlook, FakeOutlook)
+    outlook.deliver("m1", File(filename="a.pdf"), File(filename="b.pdf"))
+    outlook.deliver("m2", File(filename="c.pdf"))
+    await engine.complete_run()
+    return engine
 
 
 def _reemission(engine: Engine, *sources: DocSource, batch_size: int = 20) -> ReemitAttachments:

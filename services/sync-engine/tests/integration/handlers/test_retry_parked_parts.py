@@ -1,13 +1,11 @@
 """One part that fails: parked by itself, tried again, and no obstacle for the other parts of its mail."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 from uuid import uuid4
 
 import pytest
 from fake_mailbox import PDF, FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.events import IngestionResult, ResultStatus, SyncReason
@@ -16,18 +14,6 @@ from sync_engine.domain.run_outcomes import RunDeferred
 from sync_engine.domain.run_planning import RETRY_DELAYS
 
 FIVE = ["one.pdf", "two.pdf", "bad.pdf", "four.pdf", "five.pdf"]
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 def deliver_five(outlook: FakeOutlook, message_id: str = "m1") -> None:

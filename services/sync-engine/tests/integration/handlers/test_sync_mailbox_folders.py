@@ -2,16 +2,14 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import START, Engine, doc_source, open_engine
+from sync_harness import START, Engine, doc_source
 
 from mailroom_common.errors import OldMailNotCalled, ProviderUnavailable, Rejected
-from mailroom_common.events import Profile, SyncReason
+from mailroom_common.events import DocSource, Profile, SyncReason
 from mailroom_common.providers.types import Folder
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from sync_engine.domain.run_outcomes import RunCompleted, RunDeferred, RunUnfinished
@@ -21,16 +19,14 @@ OLD = START - timedelta(days=1)
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source(start_at=START - timedelta(days=2))) as engine:
-        yield engine
+def connected_source() -> DocSource:
+    return doc_source(start_at=START - timedelta(days=2))
 
 
 @pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    engine.mailbox.page_size = 30
-    return engine.mailbox
+def outlook(outlook: FakeOutlook) -> FakeOutlook:
+    outlook.page_size = 30
+    return outlook
 
 
 def deliver_old(outlook: FakeOutlook, count: int, folder_id: str = "f-inbox") -> list[str]:
