@@ -6,21 +6,10 @@ from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from connection_fakes import (
-    DURATIONS,
-    OUTLOOK,
-    PUBLIC_URL,
-    TRAITS,
-    URLS,
-    Clock,
-    FakeConnectionLocks,
-    FakeConnectionStore,
-    FakeConsentFlowStore,
-    FakeFolderLister,
-    FakeGrantStore,
-    FakeProvider,
-    WakeCounter,
-)
+from connection_samples import DURATIONS, OUTLOOK, PUBLIC_URL, TRAITS, URLS, Clock, WakeCounter
+from fake_connection_store import FakeConnectionStore
+from fake_consents import FakeConnectionLocks, FakeConsentFlowStore, FakeGrantStore
+from fake_provider import FakeFolderLister, FakeProvider
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import Access, Profile

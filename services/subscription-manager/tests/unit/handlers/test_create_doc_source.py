@@ -18,11 +18,6 @@ from subscription_manager.handlers.create_doc_source import (
 from subscription_manager.ports import MailboxAlreadyConnected
 
 
-@pytest.fixture
-def setup() -> ConsentSetup:
-    return ConsentSetup()
-
-
 async def test_delegated_doc_source_waits_for_consent(setup: ConsentSetup) -> None:
     connection, _ = await setup.create_with_link()
     assert (connection.state, connection.connection_status, connection.connection_reason) == (

@@ -1,0 +1,7 @@
+import pytest
+from consent_setup import ConsentSetup
+
+
+@pytest.fixture
+def setup() -> ConsentSetup:
+    return ConsentSetup()
