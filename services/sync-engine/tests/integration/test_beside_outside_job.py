@@ -2,7 +2,6 @@
 
 import asyncio
 from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from fake_mailbox import PDF, FakeOutlook, File
@@ -10,8 +9,7 @@ from outside_job import STUCK_TIMEOUT, OutsideJob, age_claim, read_state
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.errors import ItemGone, PermissionMissing
-from mailroom_common.events import DocSource, DocSourceState, IngestionResult, Profile, ResultStatus, SyncReason
-from sync_engine.adapters.messages import PgMessages
+from mailroom_common.events import DocSource, DocSourceState, Profile, ResultStatus, SyncReason
 from sync_engine.domain.ingestion_state import StateIdForm
 from sync_engine.domain.run_outcomes import NotSyncable
 
@@ -41,20 +39,10 @@ async def give_results(
 ) -> None:
     """To every attachment."""
     for event in await engine.read_attachments():
-        result = IngestionResult(
-            event_id=str(uuid4()),
-            occurred_at=engine.clock(),
-            tenant_id="acme",
-            doc_source_id=engine.source.doc_source_id,
-            attachment_id=event.attachment_id,
-            document_id=event.attachment_id,
-            message_id=event.message_id,
-            status=status,
-            reason=reason,
-            trades=["{}"] * trades,
-            archive_path=f"archive/{event.filename}" if status is ResultStatus.COMPLETED else None,
+        archive_path = f"archive/{event.filename}" if status is ResultStatus.COMPLETED else None
+        await engine.record_result(
+            event, status=status, reason=reason, trades=["{}"] * trades, archive_path=archive_path
         )
-        await PgMessages(engine.pool, engine.ingestion_states).record_result(result)
 
 
 async def parked_reason(engine: Engine) -> str | None:

@@ -1,6 +1,5 @@
 """Batches of messages: processed some at once, and committed as the progress of a run."""
 
-import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from sync_engine.domain.message_records import (
 )
 from sync_engine.domain.run_outcomes import ClaimedByOtherJob, SourceNotActive
 from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.handlers.work_queue import run_side_by_side
 from sync_engine.ports import Pages
 
 log = get_logger()
@@ -109,7 +109,7 @@ async def process_each(
     interruptions: list[MailroomError] = []
     throttles = _ThrottledMessages(results)
 
-    async def work_queue() -> None:
+    async def process_in_turn() -> None:
         # After an interruption nothing new is begun, and what is under way may come to its end: its calls are spent.
         while waiting and not interruptions:
             index, ref = waiting.popleft()
@@ -130,14 +130,8 @@ async def process_each(
             except MailroomError as error:
                 interruptions.append(error)
 
-    tasks = [asyncio.create_task(work_queue()) for _ in range(min(max_concurrent, len(refs)))]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        # Cancelled with the run: what was stored is announced, and will be stored again.
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    # Cancelled with the run: what was stored is announced, and will be stored again.
+    await run_side_by_side(process_in_turn, count=min(max_concurrent, len(refs)))
     rowless_ids = frozenset(
         refs[index].message_id
         for index, result in results.items()
