@@ -168,14 +168,7 @@ async def test_a_run_frees_its_source_only_once_and_not_what_was_claimed_after_i
     bench = Bench(max_concurrent=1)
     bench.knows(doc_source("s"), doc_source("other"))
     bench.log.failures = 1  # the first answer is appended again only after the second owned has claimed the source
-    hold = asyncio.Event()
-
-    async def wait_in_the_second(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
-        if len(bench.runs.began) == 2:
-            await hold.wait()
-        return RunCompleted()
-
-    bench.runs.behave = wait_in_the_second
+    hold = bench.runs.hold(from_run=2)
     async with working(bench):
         bench.ask("s")
         bench.ask("s", SyncReason.REPLAY, topic=SYNC_REQUESTS_BACKFILL)
