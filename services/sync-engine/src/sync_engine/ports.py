@@ -138,7 +138,7 @@ class Messages(Protocol):
         """In the order of the mail."""
         ...
 
-    async def list_read_before(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
+    async def list_previously_read(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
         """Ids of the newest messages that could be read: something of them is stored, or they are observed."""
         ...
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from mailroom_common.budgets.waiting import WaitLimit, is_old_mail
 from mailroom_common.budgets.window import Allocation, AllocationWindow, UnitLimit
-from mailroom_common.errors import NotCalled, OldMailNotCalled
+from mailroom_common.errors import CallDeferred, OldMailCallDeferred
 
 _MAX_ACCOUNTS = 50_000
 
@@ -86,7 +86,7 @@ class AllocatedUnits:
         )
         account.left += allocation.units
         if allocation.wait_s and not await wait_limit.wait(allocation.wait_s):
-            error_type = OldMailNotCalled if is_old_mail() else NotCalled
+            error_type = OldMailCallDeferred if is_old_mail() else CallDeferred
             raise error_type("the provider's quota is used up for now", retry_after_s=allocation.wait_s)
 
     def _forget_oldest(self) -> None:

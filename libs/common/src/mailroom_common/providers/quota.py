@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from mailroom_common.budgets.allocations import AllocatedUnits, Budgets, LocalBudgets
 from mailroom_common.budgets.waiting import WaitLimit, find_wait_limit
 from mailroom_common.budgets.window import UnitLimit
-from mailroom_common.errors import NotCalled
+from mailroom_common.errors import CallDeferred
 from mailroom_common.providers.types import Mailbox
 
 
@@ -100,7 +100,7 @@ class Quota:
     async def _wait_for_pause(self, usage: _MailboxUsage, limit: WaitLimit) -> None:
         while (left_s := self._measure_pause_s(usage)) > 0:
             if not await limit.wait(left_s):
-                raise NotCalled("the provider asked for a pause at this mailbox", retry_after_s=left_s)
+                raise CallDeferred("the provider asked for a pause at this mailbox", retry_after_s=left_s)
 
     def _measure_pause_s(self, usage: _MailboxUsage) -> float:
         return usage.paused_until - self._clock()

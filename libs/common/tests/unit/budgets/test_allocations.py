@@ -6,7 +6,7 @@ import pytest
 from mailroom_common.budgets.allocations import AllocatedUnits, LocalBudgets
 from mailroom_common.budgets.waiting import WaitLimit, mark_calls
 from mailroom_common.budgets.window import Allocation, UnitLimit
-from mailroom_common.errors import NotCalled, OldMailNotCalled, Throttled
+from mailroom_common.errors import CallDeferred, OldMailCallDeferred, Throttled
 
 LIMIT = UnitLimit(6_000)
 
@@ -52,7 +52,7 @@ async def test_calls_at_once_never_spend_more_than_was_allocated() -> None:
         granted += 20
 
     results = await asyncio.gather(*[call(number) for number in range(200)], return_exceptions=True)
-    assert {type(result) for result in results} <= {type(None), NotCalled, OldMailNotCalled}
+    assert {type(result) for result in results} <= {type(None), CallDeferred, OldMailCallDeferred}
     assert 0.9 * 980 <= granted <= 980
 
 
@@ -73,7 +73,7 @@ async def test_old_mail_leaves_units_to_new_mail() -> None:
     units, limit = AllocatedUnits(LocalBudgets()), UnitLimit(1000)
     with mark_calls(is_old_mail=True):
         await units.spend_units("mailbox", limit, 920, WaitLimit(0))
-        with pytest.raises(OldMailNotCalled):
+        with pytest.raises(OldMailCallDeferred):
             await units.spend_units("mailbox", limit, 20, WaitLimit(0))
     await units.spend_units("mailbox", limit, 20, WaitLimit(0))
 
@@ -91,5 +91,5 @@ async def test_waiting_behind_others_counts_so_that_a_queue_of_callers_ends_with
     began = time.monotonic()
     calls = [units.spend_units("project", limit, 20, WaitLimit(0.3)) for _ in range(8)]
     results = await asyncio.gather(*calls, return_exceptions=True)
-    assert {type(result) for result in results} == {NotCalled}
+    assert {type(result) for result in results} == {CallDeferred}
     assert time.monotonic() - began < 1

@@ -8,9 +8,9 @@ from datetime import datetime
 from mailroom_common.budgets.waiting import find_wait_limit
 from mailroom_common.errors import (
     AccessDenied,
+    CallDeferred,
     ItemGone,
     MailroomError,
-    NotCalled,
     ProviderUnavailable,
     Rejected,
     Throttled,
@@ -154,7 +154,7 @@ class _ThrottledBefore:
         return self._runs.get((run.doc_source_id, ref.message_id), 0)
 
     def add_run(self, run: SyncRun, ref: MessageRef, error: Throttled) -> None:
-        if isinstance(error, NotCalled):
+        if isinstance(error, CallDeferred):
             return
         self._runs[run.doc_source_id, ref.message_id] = self.count_runs(run, ref) + 1
         if len(self._runs) > self._MAX_MESSAGES:
@@ -162,7 +162,7 @@ class _ThrottledBefore:
 
     def is_own_fault(self, run: SyncRun, ref: MessageRef, error: Throttled, results: Mapping[int, object]) -> bool:
         runs = self.count_runs(run, ref)
-        if isinstance(error, NotCalled) or not (runs >= self._MAX_RUNS or (runs and results)):
+        if isinstance(error, CallDeferred) or not (runs >= self._MAX_RUNS or (runs and results)):
             return False
         del self._runs[run.doc_source_id, ref.message_id]
         return True

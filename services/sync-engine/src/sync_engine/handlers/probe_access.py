@@ -33,7 +33,7 @@ class ProbeAccess:
             raise ItemsDenied("the provider lists the messages of this mailbox and refuses each of them")
 
     async def _is_mailbox_denied(self, run: SyncRun, refused_id: str, *, of_parts: bool) -> bool:
-        readable = await self._messages.list_read_before(run.doc_source_id, limit=_MAX_PROBES + 1)
+        readable = await self._messages.list_previously_read(run.doc_source_id, limit=_MAX_PROBES + 1)
         candidates = [key for key in dict.fromkeys((*readable, *run.access_probes.listed_ids)) if key != refused_id]
         refused = 0
         for message_id in candidates:

@@ -9,9 +9,9 @@ from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import (
     AccessDenied,
     ActionRequired,
+    CallDeferred,
     MailboxGone,
-    NotCalled,
-    OldMailNotCalled,
+    OldMailCallDeferred,
     ProviderUnavailable,
     Retryable,
     Throttled,
@@ -159,7 +159,7 @@ class RunSync:
             watch = await self._sync_until_consistent(run, kind)
         except SliceEnded:
             return await self._leave_unfinished(run, kind)
-        except OldMailNotCalled as error:
+        except OldMailCallDeferred as error:
             return await self._leave_unfinished(run, kind, rest_s=error.retry_after_s or 0)
         except SourceNotActive as error:
             return NotSyncable(str(error))
@@ -201,9 +201,9 @@ class RunSync:
             except SliceEnded:
                 await self._retry_parked_items(run, None, is_last_slice=False)
                 raise
-            except OldMailNotCalled:
+            except OldMailCallDeferred:
                 # A long first sync ends so for hours; what is parked need not wait for it, and has new mail's share.
-                with suppress(NotCalled):
+                with suppress(CallDeferred):
                     await self._retry_parked_items(run, None, is_last_slice=False)
                 raise
             except CursorConflict as error:

@@ -8,7 +8,7 @@ import pytest
 from fake_mailbox import FakeOutlook, File
 from sync_harness import START, Engine, doc_source
 
-from mailroom_common.errors import OldMailNotCalled, ProviderUnavailable, Rejected
+from mailroom_common.errors import OldMailCallDeferred, ProviderUnavailable, Rejected
 from mailroom_common.events import DocSource, Profile, SyncReason
 from mailroom_common.providers.types import Folder
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
@@ -211,7 +211,7 @@ async def test_folders_are_read_on_the_free_slots_and_observed_ones_in_their_ord
 
 async def test_new_mail_comes_though_the_quota_of_old_mail_is_spent(engine: Engine, outlook: FakeOutlook) -> None:
     deliver_old(outlook, 40)
-    outlook.errors["delta"] = [OldMailNotCalled("spent", retry_after_s=140) for _ in range(4)]
+    outlook.errors["delta"] = [OldMailCallDeferred("spent", retry_after_s=140) for _ in range(4)]
     outcome = await engine.run_sync(SyncReason.CONNECT)
     assert isinstance(outcome, RunUnfinished)
     assert outcome.not_before == engine.clock.now + timedelta(seconds=140)
@@ -229,7 +229,7 @@ async def test_parked_mail_is_tried_again_though_the_quota_of_old_mail_is_spent(
     await engine.complete_run(SyncReason.CONNECT)
     del outlook.item_errors["parked"]
     engine.clock.pass_by(minutes=11)
-    outlook.errors["delta"] = [OldMailNotCalled("spent", retry_after_s=140) for _ in range(4)]
+    outlook.errors["delta"] = [OldMailCallDeferred("spent", retry_after_s=140) for _ in range(4)]
     assert isinstance(await engine.run_sync(SyncReason.BACKSTOP), RunUnfinished)
     assert await engine.collected_mails() == ["parked"]
 
