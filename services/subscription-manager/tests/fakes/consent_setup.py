@@ -32,6 +32,11 @@ KEYS = SealingKeys.parse_keys("k:" + b64encode(bytes(32)).decode())
 POLICIES = {"acme": ApplicationAccessPolicy(frozenset({"contoso-id"}), frozenset({"contoso.example"}))}
 
 
+@pytest.fixture
+def setup() -> "ConsentSetup":
+    return ConsentSetup()
+
+
 class ConsentSetup:
     """`provider` is Outlook, whose revocation is taken to end every grant of the account, as some providers' does."""
 

@@ -1,7 +1,3 @@
-import pytest
-from consent_setup import ConsentSetup
+from consent_setup import setup
 
-
-@pytest.fixture
-def setup() -> ConsentSetup:
-    return ConsentSetup()
+__all__ = ["setup"]
