@@ -91,6 +91,9 @@ async def test_flow_is_found_by_its_state_and_finished_once(flows: ConsentFlowSt
     )
     finished = await asyncio.gather(*(flows.finish_flow(flow.id, NOW) for _ in range(5)))
     assert sorted(finished) == [False, False, False, False, True]
+    again = await flows.find_flow(b"s1")
+    assert again is not None
+    assert (flow.finished_at, again.finished_at) == (None, NOW)
     assert await flows.find_flow(b"unknown") is None
 
 

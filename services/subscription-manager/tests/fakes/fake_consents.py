@@ -44,7 +44,7 @@ class FakeConsentFlowStore:
             return False
         self.tickets[digest] = replace(ticket, is_used=True)
         self.flows[state_sha256] = ConsentFlow(
-            ticket_id, ticket.doc_source_id, cookie_sha256, sealed_flow_secrets, flow_expires_at, is_finished=False
+            ticket_id, ticket.doc_source_id, cookie_sha256, sealed_flow_secrets, flow_expires_at, finished_at=None
         )
         return True
 
@@ -53,9 +53,9 @@ class FakeConsentFlowStore:
 
     async def finish_flow(self, flow_id: str, now: datetime) -> bool:
         (digest, flow), *_ = [(d, f) for d, f in self.flows.items() if f.id == flow_id]
-        if flow.is_finished:
+        if flow.finished_at is not None:
             return False
-        self.flows[digest] = replace(flow, is_finished=True)
+        self.flows[digest] = replace(flow, finished_at=now)
         return True
 
     async def store_outcome(self, flow_id: str, sealed_outcome: str) -> None:

@@ -233,14 +233,24 @@ class Uploads(Protocol):
 class ContainerOpener(Protocol):
     """Takes containers apart where untrusted files may be opened."""
 
-    def spool_container(self, chunks: AsyncIterator[bytes]) -> AbstractAsyncContextManager[Path]:
-        """The whole container in a file, which is gone after the block. Raises what `chunks` does, and Unavailable."""
+    def spool_container(self, tenant_id: str, chunks: AsyncIterator[bytes]) -> AbstractAsyncContextManager[Path]:
+        """The whole container in a file, which is gone after the block. Where there is no room, tenants take turns.
+
+        Raises what `chunks` does, ProviderUnavailable where they take too long, and Unavailable."""
         ...
 
     def read_contents(
-        self, kind: ContainerKind, file: Path, *, filename: str | None, position: str | None
+        self,
+        tenant_id: str,
+        kind: ContainerKind,
+        file: Path,
+        *,
+        filename: str | None,
+        position: str | None,
+        max_bytes: int,
     ) -> AsyncGenerator[ContainedPart, None]:
-        """With a `position`: of the attached mail that stands there in the mail that the file is.
+        """With a `position`: of the attached mail that stands there in the mail that the file is. What would be more
+        than `max_bytes` in all is not taken out.
 
         Raises, after what could be taken out: UnreadableFile, ParserLimitReached, ParserCrashed; and Unavailable
         where there is no process to read it."""

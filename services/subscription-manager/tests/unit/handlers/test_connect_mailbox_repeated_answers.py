@@ -56,11 +56,25 @@ async def test_second_answer_is_refused_with_the_sentence_of_the_first(
     assert "not what it must be" not in repr(setup.flows.flows), "its sentence may name whoever signed in"
 
 
+async def test_second_answer_after_an_error_that_nobody_foresaw_is_answered_at_once(setup: ConsentSetup) -> None:
+    _, ticket = await setup.create_with_link()
+    redirect = await setup.begin_consent(ticket)
+    setup.provider.errors["exchange"] = ZeroDivisionError("canary")
+    with pytest.raises(ZeroDivisionError):
+        await setup.finish_consent(redirect)
+    with pytest.raises(ConsentRefused, match="Something went wrong on our side") as again:
+        await setup.finish_consent(redirect)
+    assert "canary" not in str(again.value)
+
+
 async def test_second_answer_after_a_process_died_over_the_first_says_what_to_do(setup: ConsentSetup) -> None:
     _, ticket = await setup.create_with_link()
     redirect = await setup.begin_consent(ticket)
     await setup.flows.finish_flow(redirect.flow_id, NOW)
-    with pytest.raises(ConsentRefused, match="ask for a new link"):
+    with pytest.raises(ConsentRefused, match="has not ended yet"):
+        await setup.finish_consent(redirect)
+    setup.clock.advance(timedelta(minutes=3))
+    with pytest.raises(ConsentRefused, match="Something went wrong on our side"):
         await setup.finish_consent(redirect)
 
 

@@ -45,7 +45,11 @@ class SyncMailboxFolders:
             await new_mail.list_modified()
         try:
             failure = await self._folders.sync_folders(
-                run, watch, watch.folders, full=full, between_batches=None if run.is_observing else new_mail.check_if_due
+                run,
+                watch,
+                watch.folders,
+                full=full,
+                between_batches=None if run.is_observing else new_mail.check_if_due,
             )
         except (AccessDenied, ProviderUnavailable):
             self._rounds.end_round(run)  # those that failed are tried again by the next run

@@ -127,7 +127,12 @@ async def test_a_parked_container_without_files_closes_its_message(engine: Engin
     engine.clock.pass_by(seconds=RETRY_DELAYS[0] / timedelta(seconds=1) + 1)
     await engine.complete_run()
     assert await list_parts(engine) == []
-    assert (await engine.read_row("message"))["state"] == "closed"
+    message = await engine.read_row("message")
+    assert (message["state"], message["skip_reason"], message["empty_parts"]) == (
+        "closed",
+        "no_parts",
+        [{"part_path": "part-0", "filename": "empty.eml", "size_bytes": len(make_mail())}],
+    )
 
 
 async def test_a_mail_that_only_forwards_text_has_no_parts(engine: Engine, outlook: FakeOutlook) -> None:
