@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
+from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
@@ -70,4 +71,5 @@ def _to_extraction(answer: Any) -> Extraction:
         answer["confidence"],
         answer["reader"],
         tuple(answer["doubts"]),
+        None if answer["unseen"] is None else ReviewReason(answer["unseen"]),
     )
