@@ -1,8 +1,9 @@
 """Inputs on which reading went wrong once: what could not be read is never read, and no invoice."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from io import BytesIO
 from pathlib import Path
+from typing import Any, TypeVar
 
 import orjson
 import pytest
@@ -15,7 +16,8 @@ from ingestion.handlers.read_document import read_document
 from ingestion.ports import DocumentReaders
 from ingestion.readers.document import transcribe_document
 from mailroom_common.events import ResultStatus
-from mailroom_common.parser import JSON
+
+T = TypeVar("T")
 
 FUNCTIONS = {
     "transcribe_document": transcribe_document,
@@ -27,10 +29,9 @@ FUNCTIONS = {
 class ReadersInThisProcess:
     """The same functions without the process around them: these files are our own."""
 
-    async def run_reader(self, function: str, source: Path | bytes) -> JSON:
+    async def run_reader(self, function: str, source: Path | bytes, decode: Callable[[Any], T]) -> T:
         content = source if isinstance(source, bytes) else source.read_bytes()  # noqa: ASYNC240  # a small file
-        answer: JSON = orjson.loads(orjson.dumps(FUNCTIONS[function.partition(":")[2]](BytesIO(content), {})))
-        return answer
+        return decode(orjson.loads(orjson.dumps(FUNCTIONS[function.partition(":")[2]](BytesIO(content), {}))))
 
 
 async def read(sample: str) -> DocumentOutcome:
