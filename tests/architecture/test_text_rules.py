@@ -23,6 +23,8 @@ from coverage_pause import pause_coverage
 import ingestion.domain.archive as archive
 import ingestion.extract.rule_based as rule_based
 import ingestion.readers.einvoice as einvoice
+import ingestion.readers.page_pictures as page_pictures
+import ingestion.readers.pdf_text as pdf_text
 import mailroom_common.providers.charsets as charsets
 import mailroom_common.providers.headers as headers
 import mailroom_common.providers.http as http
@@ -192,6 +194,8 @@ RULES = {
     "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
     "pages": Rule("ingestion.extract", read_page),
+    "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
+    "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
     "charsets": Rule("mailroom_common.providers.charsets", charsets.find_codec),
     "headers": Rule("mailroom_common.providers.headers", headers.decode_words),
