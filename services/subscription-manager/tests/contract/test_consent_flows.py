@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from connection_fakes import NOW, Clock, FakeConsentFlowStore, make_connection
+from connection_samples import NOW, Clock, make_connection
+from fake_consents import FakeConsentFlowStore
 
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import apply_migrations

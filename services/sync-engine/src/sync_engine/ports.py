@@ -138,7 +138,7 @@ class Messages(Protocol):
         """In the order of the mail."""
         ...
 
-    async def list_read_before(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
+    async def list_previously_read(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
         """Ids of the newest messages that could be read: something of them is stored, or they are observed."""
         ...
 
@@ -184,15 +184,15 @@ class OpenMessages(Protocol):
 
 
 class ParkedItems(Protocol):
-    """What is due by `now`, the longest due first. `include_resting`: what is tried once a day is due too;
-    `include_denied`: what access was refused to is."""
+    """What is due by `now`, the longest due first; also what is only tried once a day, and what access was refused to,
+    before its time."""
 
     async def list_due(
-        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+        self, doc_source_id: str, now: datetime, *, include_retried_daily: bool, include_access_denied: bool
     ) -> Sequence[ParkedItem]: ...
 
     async def list_due_parts(
-        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+        self, doc_source_id: str, now: datetime, *, include_retried_daily: bool, include_access_denied: bool
     ) -> Sequence[DueMessage]: ...
 
     async def count_by_reason(self) -> Mapping[tuple[str, str], int]:

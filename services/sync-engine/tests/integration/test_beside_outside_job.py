@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from fake_mailbox import PDF, FakeOutlook, File
@@ -14,9 +13,8 @@ from sync_harness import Engine, doc_source, open_engine
 from table_reads import OneSession, count_reads
 
 from mailroom_common.errors import ItemGone, PermissionMissing
-from mailroom_common.events import DocSourceState, IngestionResult, Profile, ResultStatus, SyncReason
+from mailroom_common.events import DocSource, DocSourceState, Profile, ResultStatus, SyncReason
 from sync_engine.adapters.ingestion_states import PgIngestionStates
-from sync_engine.adapters.messages import PgMessages
 from sync_engine.domain.ingestion_state import StateIdForm
 from sync_engine.domain.run_outcomes import NotSyncable
 
@@ -25,17 +23,15 @@ NOTE = File(filename="note.pdf")
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source(profile=Profile.CONTRACT_NOTE)) as engine:
-        # Its rows are by message, whatever test delivered that.
-        await engine.pool.execute("delete from bo_airflow.email_ingestion_state")
-        yield engine
+def connected_source() -> DocSource:
+    return doc_source(profile=Profile.CONTRACT_NOTE)
 
 
 @pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
+async def engine(engine: Engine) -> Engine:
+    # Its rows are by message, whatever test delivered that.
+    await engine.pool.execute("delete from bo_airflow.email_ingestion_state")
+    return engine
 
 
 @pytest.fixture
@@ -48,20 +44,10 @@ async def give_results(
 ) -> None:
     """To every attachment."""
     for event in await engine.read_attachments():
-        result = IngestionResult(
-            event_id=str(uuid4()),
-            occurred_at=engine.clock(),
-            tenant_id="acme",
-            doc_source_id=engine.source.doc_source_id,
-            attachment_id=event.attachment_id,
-            document_id=event.attachment_id,
-            message_id=event.message_id,
-            status=status,
-            reason=reason,
-            trades=["{}"] * trades,
-            archive_path=f"archive/{event.filename}" if status is ResultStatus.COMPLETED else None,
+        archive_path = f"archive/{event.filename}" if status is ResultStatus.COMPLETED else None
+        await engine.record_result(
+            event, status=status, reason=reason, trades=["{}"] * trades, archive_path=archive_path
         )
-        await PgMessages(engine.pool, engine.ingestion_states).record_result(result)
 
 
 async def parked_reason(engine: Engine) -> str | None:

@@ -1,7 +1,8 @@
 from datetime import timedelta
 
-from connection_fakes import ID, NOW, FakeConsentFlowStore
+from connection_samples import ID, NOW
 from consent_setup import KEYS
+from fake_consents import FakeConsentFlowStore
 from structlog.testing import capture_logs
 
 from mailroom_common.errors import Unavailable

@@ -45,7 +45,7 @@ select part_path, filename, content_type, size_bytes, stored as is_stored, skip_
 from sync_engine.message_part where doc_source_id = $1 and message_id = $2 order by position
 """
 # Among the newest only: a mailbox may have a million messages of which nothing is stored.
-_LIST_READ_BEFORE = """
+_LIST_PREVIOUSLY_READ = """
 select m.message_id from (
     select message_id, state, seq from sync_engine.message where doc_source_id = $1 order by seq desc limit 500) as m
 where m.state = 'observed' or exists (
@@ -223,9 +223,9 @@ class PgMessages:
             rows = await conn.fetch(_LIST_PARTS, doc_source_id, message_id)
         return [RecordedPart(**row) for row in rows]
 
-    async def list_read_before(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
+    async def list_previously_read(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
         async with acquire_session(self._pool) as conn:
-            return [row["message_id"] for row in await conn.fetch(_LIST_READ_BEFORE, doc_source_id, limit)]
+            return [row["message_id"] for row in await conn.fetch(_LIST_PREVIOUSLY_READ, doc_source_id, limit)]
 
     async def find_passed_over(
         self, doc_source_id: str, message_ids: Collection[str], start_at: datetime

@@ -56,7 +56,7 @@ class ProbeAccess:
 
         Both at random: protected mails often lie side by side, and some at the head of a page must not decide.
         """
-        known = await self._messages.list_read_before(run.doc_source_id, limit=_MAX_PROBES + 1)
+        known = await self._messages.list_previously_read(run.doc_source_id, limit=_MAX_PROBES + 1)
         listed = run.access_probes.listed_ids
         shuffled = (self._choices.sample(ids, k=len(ids)) for ids in (known, listed))
         in_turn = chain.from_iterable(zip_longest(*shuffled))

@@ -1,13 +1,11 @@
 """No judgement is final: a mail of which nothing is stored, or something is parked, is judged anew when it changes."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from container_files import make_file, make_forward, make_mail
 from fake_mailbox import PDF, FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import ItemGone, Rejected
 from mailroom_common.events import SourceFilter, SyncReason
@@ -20,16 +18,9 @@ FORWARDED_INVOICE = File(make_mail(make_file(PDF, "invoice.pdf")), "Fwd", None, 
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    engine.mailbox.expands_parts = True
-    return engine.mailbox
+def outlook(outlook: FakeOutlook) -> FakeOutlook:
+    outlook.expands_parts = True
+    return outlook
 
 
 async def deliver_and_sync(engine: Engine, outlook: FakeOutlook, *files: File) -> None:

@@ -25,7 +25,7 @@ class ReadBefore:
     def __init__(self, ids: Sequence[str]) -> None:
         self._ids = ids
 
-    async def list_read_before(self, _doc_source_id: str, *, limit: int) -> Sequence[str]:
+    async def list_previously_read(self, _doc_source_id: str, *, limit: int) -> Sequence[str]:
         return self._ids[:limit]
 
 
