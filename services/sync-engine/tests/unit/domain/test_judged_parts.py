@@ -40,9 +40,10 @@ CONTENT = replace(SKIPPED, part_path="1/0", filename="b.txt")
         (replace(LISTED, size_bytes=8), [STORED], False),
         (LISTED, [CONTENT], False),
         (LISTED, [replace(CONTENT, part_path="10/0")], True),
+        (LISTED, [replace(SKIPPED, skip_reason="gone")], True),
     ],
 )
-def test_a_part_is_new_by_its_id_its_name_or_its_size(listed: Part, recorded: list[RecordedPart], is_new: bool) -> None:
+def test_a_part_is_new_by_its_id_its_name_or_its_size_or_when_it_was_gone(listed: Part, recorded: list[RecordedPart], is_new: bool) -> None:
     assert has_new_part([listed], recorded) is is_new
     assert select_parts_to_judge([listed], recorded) == ([listed] if is_new or PARKED in recorded else [])
 
