@@ -13,6 +13,7 @@ from mailroom_common.errors import (
     AccessDenied,
     MailboxGone,
     MailroomError,
+    PageTokenRefused,
     ProviderUnavailable,
     Rejected,
     Throttled,
@@ -70,13 +71,12 @@ async def test_a_folder_that_always_fails_keeps_no_other_from_being_read(
     assert await engine.collected_mails() == ["behind", "late", "within"]
 
 
-@pytest.mark.parametrize("error", [Rejected("400"), ProviderUnavailable("503", retry_after_s=1)])
 async def test_new_mail_of_other_folders_does_not_hide_that_a_folder_keeps_failing(
-    engine: Engine, outlook: FakeOutlook, error: MailroomError
+    engine: Engine, outlook: FakeOutlook
 ) -> None:
     async def invoices_fail(scope: str) -> None:
         if scope == "f-invoices":
-            raise error
+            raise Rejected("400")
 
     outlook.meanwhile["delta"] = invoices_fail
     pauses = []
@@ -209,10 +209,10 @@ async def test_a_re_list_of_a_paused_source_waits_until_it_is_resumed(engine: En
     assert (await engine.read_row("sync_state"))["relist_number"] == 1
 
 
-def let_changes_fail(outlook: FakeOutlook, folder_id: str) -> None:
+def let_changes_fail(outlook: FakeOutlook, folder_id: str, *, retry_after_s: float | None = None) -> None:
     async def fail(scope: str) -> None:
         if scope == folder_id:
-            raise ProviderUnavailable("504")
+            raise ProviderUnavailable("504", retry_after_s=retry_after_s)
 
     outlook.meanwhile["delta"] = fail
 
@@ -265,6 +265,24 @@ async def test_the_first_sync_of_a_folder_whose_changes_fail_is_a_list_of_its_me
     assert await engine.collected_mails() == old, "when its changes can be listed, the mails are known"
 
 
+async def test_a_folder_whose_changes_fail_with_a_wait_keeps_neither_old_nor_parked_mail_back(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.change_source(start_at=START - timedelta(days=2))
+    for name, folder_id in (("old", "f-inbox"), ("parked", "f-invoices")):
+        outlook.deliver(name, File(), folder_id=folder_id, received_at=START - timedelta(days=1))
+    outlook.clock.pass_by(days=1)
+    outlook.item_errors["parked"] = Rejected("not yet")
+    let_changes_fail(outlook, "f-inbox", retry_after_s=31)
+    first = await engine.run_sync(SyncReason.CONNECT)
+    assert isinstance(first, RunDeferred)
+    assert first.not_before - engine.clock.now >= timedelta(seconds=31), "the pause is the mailbox's"
+    outlook.item_errors.clear()
+    engine.clock.now = first.not_before
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["old", "parked"]
+
+
 async def test_a_folder_that_is_read_by_list_goes_on_where_the_slice_before_ended(
     engine: Engine, outlook: FakeOutlook
 ) -> None:
@@ -285,6 +303,35 @@ async def test_a_folder_that_is_read_by_list_goes_on_where_the_slice_before_ende
     assert isinstance(outcomes[0], RunUnfinished)
     assert isinstance(outcomes[-1], RunCompleted)
     assert await engine.collected_mails() == old
+
+
+@pytest.mark.parametrize("call_s", [0, 3], ids=["within one slice", "over many slices"])
+async def test_a_folder_whose_page_tokens_are_always_refused_is_read_by_list(
+    engine: Engine, outlook: FakeOutlook, call_s: float
+) -> None:
+    await engine.change_source(start_at=START - timedelta(days=2))
+    old = [f"old-{number}" for number in range(8)]
+    for name in old:
+        outlook.deliver(name, File(), received_at=START - timedelta(days=1))
+    outlook.clock.pass_by(days=1)
+
+    async def take_time(_: str) -> None:
+        engine.clock.pass_by(seconds=call_s)
+
+    async def refuse(_: str) -> None:
+        raise PageTokenRefused("410")
+
+    outlook.meanwhile |= {"delta": take_time, "page": refuse}
+    worker, failed = engine.sync_engine(), 0
+    for _ in range(20):
+        outcome = await worker.sync_mailbox(engine.source, reasons=frozenset({SyncReason.RETRY}))
+        if isinstance(outcome, RunDeferred):
+            failed += outcome.is_failure
+            engine.clock.now = outcome.not_before
+        if isinstance(outcome, RunCompleted):
+            break
+    assert await engine.collected_mails() == old
+    assert failed == 1
 
 
 async def test_a_re_list_reads_a_folder_whose_changes_fail_by_list_again(engine: Engine, outlook: FakeOutlook) -> None:
