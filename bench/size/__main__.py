@@ -1,12 +1,14 @@
-"""What a mail and a mailbox cost: bytes in Postgres, Kafka and the blob store, CPU in each process, provider calls.
+"""What a mail and a mailbox cost: bytes in Postgres, Kafka and the blob store, CPU in each process, transactions,
+provider calls.
 
-    python bench/size [--mailboxes 10] [--mails 600] [--seconds 60]
+    python bench/size [--mailboxes 10] [--mails 600] [--seconds 60] [--backstop 15]
+    python bench/size --mailboxes 200 --mails 0 --backstop 60 --seconds 120      # backstops alone
 
 A whole site, half Outlook and half Gmail. First `--mails` mails with one small PDF each are delivered; what tables,
-topics and CPU grow by between the first quarter and the last is divided by their number. Then the site is started again
-with a backstop every 15 s and no mail: what is used in `--seconds` is divided by the number of runs. Last, the memory
-of a doc source in `doc-sources`' reader. docs/operations.md computes sites from these figures. Exit code 1 when a
-document did not come within five minutes.
+topics and CPU grow by between the first quarter and the last is divided by their number. Then a site is started
+with a backstop every `--backstop` seconds and no mail: what is used in `--seconds` is divided by the number of runs.
+Before both, the memory of a doc source in `doc-sources`' reader. docs/operations.md computes sites from these figures.
+Exit code 1 when a document did not come within five minutes.
 """
 
 import argparse
@@ -42,7 +44,6 @@ from mailroom_sandbox.testkit.process_usage import list_processes, read_cpu_s
 from mailroom_sandbox.testkit.site_harness import SiteHarness, site_harness
 
 PROVIDERS = ("outlook", "gmail")
-BACKSTOP_S = 15
 PATIENCE_S = 300.0
 # First syncs and subscriptions are over by then.
 QUIET_AFTER_S = 30.0
@@ -57,6 +58,7 @@ class Usage:
     tables: Mapping[str, int]
     topics: Mapping[str, int]
     blobs: int
+    transactions: int
     runs: int
     calls: Counter[str]
 
@@ -77,10 +79,14 @@ class Site:
             {row["name"]: row["bytes"] for row in await self.database.fetch(_TABLE_SIZES)},
             _measure_topics(home),
             sum(path.stat().st_size for path in home.blobs.rglob("*") if path.is_file()),
+            await self.database.fetchval(_TRANSACTIONS),
             await self.database.fetchval("select count(*) from sync_engine.sync_run"),
             Counter(f"{call['provider']} {call['method']}" for call in calls),
         )
 
+
+# Committed and rolled back, of every session; the bench's own are a handful.
+_TRANSACTIONS = "select sum(xact_commit + xact_rollback)::bigint from pg_stat_database"
 
 _TABLE_SIZES = """
 select format('%s.%s', n.nspname, c.relname) as name, pg_total_relation_size(c.oid) as bytes
@@ -145,6 +151,7 @@ def print_usage(before: Usage, after: Usage, count: int, unit: str) -> None:
                 print(f"  {kind}  {name:44}{grown / count:10.0f} bytes")
         print(f"  {kind}s {'together':44}{(sum(new.values()) - sum(old.values())) / count:9.0f} bytes")
     print(f"  blobs  {'':44}{(after.blobs - before.blobs) / count:10.0f} bytes")
+    print(f"  transactions {'':38}{(after.transactions - before.transactions) / count:10.2f}")
     for name, calls in sorted((after.calls - before.calls).items()):
         print(f"  calls  {name:44}{calls / count:10.2f}")
 
@@ -213,9 +220,9 @@ async def measure_mails(folder: Path, mailboxes: int, mails: int) -> None:
         print_usage(before, await site.read_usage(), mails - mails // 4, "mail with one PDF")
 
 
-async def measure_backstops(folder: Path, mailboxes: int, seconds: float) -> None:
+async def measure_backstops(folder: Path, mailboxes: int, seconds: float, interval_s: int) -> None:
     # Of its own: mailboxes of another site would keep to the interval that they were connected with.
-    async with running_site(folder / "backstops", mailboxes, {"MAILROOM_BACKSTOP_INTERVAL_S": str(BACKSTOP_S)}) as site:
+    async with running_site(folder / "backstops", mailboxes, {"MAILROOM_BACKSTOP_INTERVAL_S": str(interval_s)}) as site:
         await asyncio.sleep(QUIET_AFTER_S)
         before = await site.read_usage()
         await asyncio.sleep(seconds)
@@ -230,16 +237,18 @@ async def main() -> int:
     parser.add_argument("--mailboxes", type=int, default=10)
     parser.add_argument("--mails", type=int, default=600)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--backstop", type=int, default=15, help="its interval in seconds")
     options = parser.parse_args()
     measure_directory()
     with tempfile.TemporaryDirectory(prefix="mailroom-size-") as folder:
         Path(folder).chmod(0o755)  # noqa: ASYNC240  # Postgres may have to run as nobody, who must be able to come here
         try:
-            await measure_mails(Path(folder), options.mailboxes, options.mails)
+            if options.mails:
+                await measure_mails(Path(folder), options.mailboxes, options.mails)
         except TimeoutError:
             print(f"a document did not come within {PATIENCE_S:.0f} s", file=sys.stderr)
             return 1
-        await measure_backstops(Path(folder), options.mailboxes, options.seconds)
+        await measure_backstops(Path(folder), options.mailboxes, options.seconds, options.backstop)
     return 0
 
 

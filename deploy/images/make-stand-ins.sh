@@ -31,11 +31,15 @@ make_system() {
     mv "$folder.new" "$folder"
 }
 
-# import_image FOLDER IMAGE CHANGE…
+# import_image FOLDER IMAGE CHANGE…: an image that was made of the same folder stays, or all that is built on it would be built anew.
 import_image() {
-    local folder=$1 image=$2 change
+    local folder=$1 image=$2 change made_of
     shift 2
-    local changes=(--change "LABEL mailroom.stand-in=true")
+    made_of=$({ stat -c '%i %W' "$folder"; printf '%s\n' "$@"; } | sha256sum | cut -c 1-12)
+    if [ "$(podman image inspect --format '{{index .Labels "mailroom.stand-in"}}' "$image" 2> /dev/null)" = "$made_of" ]; then
+        return 0
+    fi
+    local changes=(--change "LABEL mailroom.stand-in=$made_of")
     for change in "$@"; do changes+=(--change "$change"); done
     tar -C "$folder" -c . | podman import --quiet "${changes[@]}" - "$image" > /dev/null
     echo "made $image"

@@ -79,3 +79,20 @@ def test_a_column_that_a_later_migration_adds_belongs_to_its_table() -> None:
         ("is_fragile", "boolean", ["as the sender says"]),
         ("taken_by", "text", ["Who took it."]),
     ]
+
+
+def test_a_table_that_a_later_migration_makes_anew_is_shown_as_it_is_now() -> None:
+    (table,) = parse_tables(
+        """
+        -- What was sent.
+        create table post.parcel (
+            id uuid primary key  -- given by the sender
+        );
+        drop table post.parcel;
+        -- What was taken.
+        create table post.parcel (
+            number bigint primary key  -- counted by us
+        );
+        """
+    )
+    assert (table.comment, [column.name for column in table.columns]) == ("What was taken.", ["number"])

@@ -228,6 +228,7 @@ NOT_UNTRUSTED = {
     "mailroom_cli.replay",  # what an operator writes
     "mailroom_cli.settings",  # settings
     "mailroom_common.blobs",  # settings
+    "mailroom_common.index_migrations",  # migrations of ours
     "mailroom_common.kafka.codec",  # names of classes
     "mailroom_common.parser.processes",  # one class of characters, 100 at most
     "mailroom_common.transport_security",  # settings

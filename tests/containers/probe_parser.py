@@ -19,15 +19,15 @@ async def probe_parser(readers: Path, victim: Path) -> dict[str, object]:
         report: dict[str, object] = {
             "user": os.getuid(),
             "layers": await pool.check_confinement(),
-            "read": await pool.run_reader("hostile_readers:count_bytes", victim),
-            "calls": await pool.run_reader("hostile_readers:try_forbidden_calls", b"", arguments=there),
+            "read": await pool.run_reader("hostile_readers:count_bytes", victim, dict),
+            "calls": await pool.run_reader("hostile_readers:try_forbidden_calls", b"", dict, arguments=there),
             "environments": await pool.run_reader(
-                "hostile_readers:read_environments", b"", arguments={"service": str(os.getpid())}
+                "hostile_readers:read_environments", b"", dict, arguments={"service": str(os.getpid())}
             ),
-            "document": await pool.run_reader("hostile_readers:open_document", b"", arguments=there),
+            "document": await pool.run_reader("hostile_readers:open_document", b"", dict, arguments=there),
         }
         try:
-            report["x32"] = await pool.run_reader("hostile_readers:call_by_x32_number", b"")
+            report["x32"] = await pool.run_reader("hostile_readers:call_by_x32_number", b"", int)
         except ParserCrashed as crashed:
             report["x32"] = str(crashed)
     return report

@@ -4,7 +4,8 @@ joined by what they write, with tables, topics and the provider in memory."""
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from connection_fakes import DURATIONS, ID, SubscriptionSetup, make_connection
+from connection_samples import DURATIONS, ID, make_connection
+from subscription_setup import SubscriptionSetup
 
 from mailroom_common.events import DocSource, LifecycleEvent, Notification, SyncReason
 from subscription_manager.handlers.change_connection_state import ChangeConnectionState

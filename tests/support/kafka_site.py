@@ -5,12 +5,16 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.errors import GroupCoordinatorNotAvailableError
 
+from mailroom_common.events import Notification
+from mailroom_common.kafka.partition_consumer import PartitionConsumer
+from mailroom_common.kafka.schemas_topic import SchemaDirectory
 from mailroom_common.kafka.security import UNSECURED, KafkaSecurity
 from mailroom_common.topics import Topic
 
@@ -67,6 +71,17 @@ class KafkaSite:
         return None if found is None else int(found.offset)
 
 
+def make_notification(number: int, source: str = "ds-1") -> Notification:
+    return Notification(
+        event_id=f"e-{number}",
+        occurred_at=datetime(2026, 11, 28, tzinfo=UTC),
+        tenant_id="acme",
+        doc_source_id=source,
+        provider="outlook",
+        provider_event=str(number),
+    )
+
+
 @asynccontextmanager
 async def create_kafka_site(kafka_bootstrap: str, topics: Sequence[Topic]) -> AsyncIterator[KafkaSite]:
     """The topics with their dead-letter topics; they are deleted afterwards."""
@@ -81,6 +96,21 @@ async def create_kafka_site(kafka_bootstrap: str, topics: Sequence[Topic]) -> As
         stack.push_async_callback(admin.delete_topics, names)
         await eventually(lambda: topics_exist(admin, names))
         yield site
+
+
+@asynccontextmanager
+async def run_consumer(
+    consumer: PartitionConsumer[Any], schemas: SchemaDirectory, stopping: asyncio.Event
+) -> AsyncIterator[None]:
+    """With the schemas that its records may have, as a process does it."""
+    await schemas.load_schemas()
+    following = asyncio.create_task(schemas.follow_topic(stopping))
+    consuming = asyncio.create_task(consumer.consume_records(stopping))
+    try:
+        yield
+    finally:
+        stopping.set()
+        await asyncio.gather(consuming, following)
 
 
 async def topics_exist(admin: AIOKafkaAdminClient, names: list[str]) -> bool:

@@ -268,7 +268,11 @@ class Migrations(Values):
     topics: bool = Field(default=True, description="Whether a second job runs `mailroom topics apply`.")
     topics_args: list[str] = Field(default=["topics", "apply"], description="Arguments of `mailroom` in that job.")
     backoff_limit: int = Field(default=3, ge=0, description="Attempts after the first.")
-    active_deadline_seconds: int = Field(default=600, ge=1, description="Longest time of a job.")
+    active_deadline_seconds: int = Field(
+        default=3600,
+        ge=1,
+        description="Longest time of a job: an index of a big table takes minutes. Of a hook see `--timeout` too.",
+    )
     ttl_seconds_after_finished: int = Field(default=3600, ge=0, description="How long a plain Job is kept.")
     resources: KubernetesObject = Field(
         default={"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}},

@@ -12,12 +12,14 @@ from typing import Any
 import httpx
 import orjson
 import pytest
+from provider_client_fixtures import provider_settings, sandbox
 
 from mailroom_common.providers.http import open_client
 from mailroom_common.providers.types import Mailbox
-from mailroom_common.settings import ProviderSettings, load_settings
+from mailroom_common.settings import ProviderSettings
 from mailroom_sandbox.testkit import contracts
-from mailroom_sandbox.testkit.running_providers import RunningProviders, running_providers
+
+__all__ = ["provider_settings", "sandbox"]
 
 DATA = Path(__file__).parents[1] / "data"
 
@@ -177,19 +179,6 @@ def graph_contract() -> Contract:
 def gmail_contract() -> Contract:
     document = orjson.loads((DATA / "gmail.v1.json").read_bytes())
     return Contract(gmail_operations(document, document["resources"]), prefix="", check_error=gmail_error)
-
-
-@pytest.fixture
-async def sandbox(tmp_path: Path) -> AsyncIterator[RunningProviders]:
-    async with running_providers(tmp_path / "providers") as running:
-        yield running
-
-
-@pytest.fixture
-def provider_settings(sandbox: RunningProviders, monkeypatch: pytest.MonkeyPatch) -> ProviderSettings:
-    for name, value in sandbox.mailroom_environment().items():
-        monkeypatch.setenv(name, value)
-    return load_settings(ProviderSettings)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ _OUTBOX_COLUMNS = {
     "aggregate": "What the order of publishing is kept for: rows of one aggregate are sent one after the other.",
 }
 _TABLE = re.compile(r'create table (?:if not exists )?([\w."]+) \(', re.IGNORECASE)
+_DROPPED = re.compile(r'drop table (?:if exists )?([\w."]+)', re.IGNORECASE)
 _ALTERED = re.compile(r'alter table (?:only )?([\w."]+)', re.IGNORECASE)
 _ADDED_COLUMN = re.compile(r"add column (?:if not exists )?(?=\w)", re.IGNORECASE)
 _CHANGED_TYPE = re.compile(r"alter column (\w+) type ([^,;]+)", re.IGNORECASE)
@@ -90,6 +91,8 @@ def parse_tables(sql: str) -> list[_Table]:
         elif opened := _TABLE.match(code):
             tables.append(_Table(opened[1].replace('"', ""), " ".join(above)))
             above, depth, altered = [], 1, None
+        elif not depth and (dropped := _DROPPED.match(code)):
+            tables, above = [table for table in tables if table.name != dropped[1].replace('"', "")], []
         elif not depth and (found := _ALTERED.match(code)):
             name = found[1].replace('"', "")
             altered, above = next(table for table in tables if table.name == name), []

@@ -3,8 +3,8 @@
 MailroomError
 ├── Retryable               the same call may succeed later; wait `retry_after_s` if it is known
 │   ├── Throttled           the provider limits the rate of our calls
-│   │   └── NotCalled       a budget, an earlier pause or the token endpoint kept us from calling at all
-│   │       └── OldMailNotCalled  the share of a budget that old mail may have is spent
+│   │   └── CallDeferred    a budget, an earlier pause or the token endpoint kept us from calling at all
+│   │       └── OldMailCallDeferred   the share of a budget that old mail may have is spent
 │   ├── ProviderUnavailable 5xx, a broken connection or a time-out of the provider
 │   └── Unavailable         Kafka, Postgres or the blob store did not answer in time
 ├── Rejected                no retry can help this record, file or request: dead-letter or answer 4xx
@@ -41,11 +41,11 @@ class Throttled(Retryable):
     pass
 
 
-class NotCalled(Throttled):
+class CallDeferred(Throttled):
     """It says nothing of the message at hand."""
 
 
-class OldMailNotCalled(NotCalled):
+class OldMailCallDeferred(CallDeferred):
     """Calls for new mail are made all the same."""
 
 

@@ -1,9 +1,10 @@
 """Applies numbered, forward-only migrations: `NNNN_name.sql` inside the package that owns the schema.
 
 Packages announce them under the entry point group `mailroom.migrations` (schema name → package), so that an image or a
-wheel carries the tables its code needs.
+wheel carries the tables its code needs. How they are written: README.md of this package, "Add a migration".
 """
 
+import asyncio
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -14,11 +15,16 @@ from operator import attrgetter
 import asyncpg
 from pydantic import SecretStr
 
-from mailroom_common.errors import Fatal
+from mailroom_common.errors import Fatal, Unavailable
+from mailroom_common.index_migrations import apply_index_statements, is_index_migration
 from mailroom_common.locks import advisory_lock_key
 from mailroom_common.postgres import reveal_url, transient_errors
 
 ENTRY_POINT_GROUP = "mailroom.migrations"
+
+_LOCK_TIMEOUT = "5s"
+_MAX_WAIT_FOR_OTHER_S = 60.0
+_CHECK_INTERVAL_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +54,8 @@ async def apply_migrations(url: SecretStr | str, only: Collection[str] | None = 
     """Bring the schemas (`only` these) up to date, and return what was applied: `schema/NNNN_name` each.
 
     Two at once wait for each other. Each migration is one transaction under a lock timeout: on a busy table it
-    fails, and an operator runs it again, instead of every query queueing behind it.
+    fails, and an operator runs it again, instead of every query queueing behind it. An index migration is none, and is
+    resumed by the next run where it was cut off.
 
     Raises:
         Fatal: a migration was changed after it had been applied.
@@ -93,16 +100,28 @@ async def require_current_schema(pool: asyncpg.Pool, schema: str) -> None:
 
 async def _migrate_schema(conn: asyncpg.Connection, schema: str, migrations: list[Migration]) -> list[str]:
     key = advisory_lock_key("migrations", schema)
-    await conn.execute("set lock_timeout = '60s'")
-    await conn.execute("select pg_advisory_lock($1)", key)
+    await _lock_schema(conn, schema, key)
     try:
-        await conn.execute("set lock_timeout = '5s'")
+        await conn.execute(f"set lock_timeout = '{_LOCK_TIMEOUT}'")
         applied = await _read_applied(conn, schema)
         return [
             await _apply_migration(conn, migration) for migration in migrations if not _is_applied(migration, applied)
         ]
     finally:
         await conn.execute("select pg_advisory_unlock($1)", key)
+
+
+async def _lock_schema(conn: asyncpg.Connection, schema: str, key: int) -> None:
+    # Asked again and again: a statement that waits for the lock is a transaction that an index build of the holder
+    # would wait for in its turn.
+    for _ in range(round(_MAX_WAIT_FOR_OTHER_S / _CHECK_INTERVAL_S)):
+        if await conn.fetchval("select pg_try_advisory_lock($1)", key):
+            return
+        await asyncio.sleep(_CHECK_INTERVAL_S)
+    raise Unavailable(
+        f"another process migrates schema {schema}; an index of a big table takes minutes, and Postgres builds it to "
+        "its end where the process that began it is gone. Run `mailroom migrate` again later"
+    )
 
 
 async def _read_applied(conn: asyncpg.Connection, schema: str) -> dict[int, str]:
@@ -128,15 +147,24 @@ def _is_applied(migration: Migration, applied: dict[int, str]) -> bool:
 
 
 async def _apply_migration(conn: asyncpg.Connection, migration: Migration) -> str:
-    async with conn.transaction():
-        await conn.execute(migration.sql)
-        await conn.execute(
-            f'insert into "{migration.schema}".schema_migrations (number, name, digest) values ($1, $2, $3)',  # noqa: S608
-            migration.number,
-            migration.name,
-            migration.digest,
-        )
+    if is_index_migration(migration.sql):
+        await apply_index_statements(conn, migration.sql)
+        await conn.execute(f"set lock_timeout = '{_LOCK_TIMEOUT}'")
+        await _record_migration(conn, migration)
+    else:
+        async with conn.transaction():
+            await conn.execute(migration.sql)
+            await _record_migration(conn, migration)
     return f"{migration.schema}/{migration.name}"
+
+
+async def _record_migration(conn: asyncpg.Connection, migration: Migration) -> None:
+    await conn.execute(
+        f'insert into "{migration.schema}".schema_migrations (number, name, digest) values ($1, $2, $3)',  # noqa: S608
+        migration.number,
+        migration.name,
+        migration.digest,
+    )
 
 
 def _read_package(schema: str, package: str) -> Iterator[Migration]:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from mailroom_common.budgets.leases import Budgets, LocalBudgets
+from mailroom_common.budgets.allocations import Budgets, LocalBudgets
 from mailroom_common.events import Access
 from mailroom_common.providers.http import open_client
 from mailroom_common.providers.ports import (

@@ -5,7 +5,7 @@ import asyncpg
 import pytest
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.postgres import open_pool, open_transaction
+from mailroom_common.postgres import acquire_session, open_pool, open_transaction
 
 pytestmark = pytest.mark.stack
 
@@ -31,6 +31,26 @@ async def test_server_that_became_a_standby_is_waited_for_and_its_sessions_are_l
 async def _write(pool: asyncpg.Pool, number: int) -> None:
     async with open_transaction(pool) as conn:
         await conn.execute("insert into written values ($1)", number)
+
+
+async def test_a_session_that_is_given_back_costs_no_statement(postgres_url: str) -> None:
+    server = await asyncpg.connect(postgres_url)
+    async with open_pool(postgres_url, application_name="gives back", max_size=1) as pool:
+        async with acquire_session(pool) as session:
+            await session.fetchval("select 17")
+        last = "select query from pg_stat_activity where application_name = 'gives back'"
+        assert await server.fetchval(last) == "select 17"
+    await server.close()
+
+
+async def test_a_transaction_that_was_left_open_is_ended_before_its_session_is_used_again(postgres_url: str) -> None:
+    async with open_pool(postgres_url, application_name="test", max_size=1) as pool:
+        async with acquire_session(pool) as session:
+            await session.execute("begin")
+            await session.execute("create table never_committed (n int)")
+        async with acquire_session(pool) as session:
+            assert not session.is_in_transaction()
+            assert await session.fetchval("select to_regclass('never_committed')") is None
 
 
 async def test_password_that_is_being_changed_is_waited_for(postgres_url: str) -> None:

@@ -4,7 +4,7 @@ import httpx
 import orjson
 import pytest
 
-from mailroom_common.budgets.leases import LocalBudgets
+from mailroom_common.budgets.allocations import LocalBudgets
 from mailroom_common.events import Access
 from mailroom_common.providers.ports import ClientContext
 from mailroom_common.settings import TLSSettings

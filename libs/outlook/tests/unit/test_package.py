@@ -3,7 +3,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mailroom_common.budgets.leases import LocalBudgets
+from mailroom_common.budgets.allocations import LocalBudgets
 from mailroom_common.events import Access
 from mailroom_common.providers.ports import ClientContext
 from mailroom_common.settings import TLSSettings

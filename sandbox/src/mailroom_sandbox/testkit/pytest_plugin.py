@@ -12,7 +12,7 @@ import secrets
 import tempfile
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
@@ -26,6 +26,7 @@ from mailroom_sandbox.site.stack.home import find_home
 from mailroom_sandbox.site.stack.kafka import QUICK_CLEANING, Kafka
 from mailroom_sandbox.site.stack.ports import free_port
 from mailroom_sandbox.site.stack.postgres import Postgres
+from mailroom_sandbox.testkit.module_order import order_modules
 
 T = TypeVar("T")
 
@@ -50,6 +51,17 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several processes share the modules; one alone takes them as they lie."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    of_module: dict[PurePath, list[pytest.Item]] = {}
+    for item in items:
+        of_module.setdefault(PurePath(item.nodeid.partition("::")[0]), []).append(item)
+    items[:] = [item for path in order_modules(of_module) for item in of_module[path]]
 
 
 def runs_in_containers() -> bool:

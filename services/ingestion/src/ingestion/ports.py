@@ -141,9 +141,11 @@ class DocumentBlobs(Protocol):
         """
         ...
 
-    async def delete_blob_of_content(self, key: str, content_sha256: str) -> bool:
-        """True when there is no such blob afterwards; False when it has other content, and stays."""
+    async def compute_sha256(self, key: str) -> str | None:
+        """Of the bytes that the store gives now, which are read for it; None where there is no such blob."""
         ...
+
+    async def delete_blob(self, key: str) -> None: ...
 
     async def has_blob(self, key: str) -> bool: ...
 

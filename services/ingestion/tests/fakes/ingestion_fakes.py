@@ -168,11 +168,11 @@ class FakeBlobs:
     async def write_archive_copy(self, file: FetchedFile, path: str, *, metadata: Mapping[str, str]) -> None:
         self.archived[path] = dict(metadata)
 
-    async def delete_blob_of_content(self, key: str, content_sha256: str) -> bool:
-        if key in self.blobs and sha256(self.blobs[key]).hexdigest() != content_sha256:
-            return False
+    async def compute_sha256(self, key: str) -> str | None:
+        return sha256(self.blobs[key]).hexdigest() if key in self.blobs else None
+
+    async def delete_blob(self, key: str) -> None:
         self.blobs.pop(key, None)
-        return True
 
     async def has_blob(self, key: str) -> bool:
         return key in self.blobs

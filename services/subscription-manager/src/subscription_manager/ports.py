@@ -188,7 +188,7 @@ class ConsentFlow:
     cookie_sha256: bytes
     sealed_flow_secrets: str = field(repr=False)
     expires_at: datetime
-    is_finished: bool
+    finished_at: datetime | None  # when the first answer came
     sealed_outcome: str | None = field(default=None, repr=False)
 
 

@@ -8,7 +8,8 @@ from hashlib import sha256
 
 import asyncpg
 import pytest
-from connection_fakes import NOW, TOKEN_TROUBLE, URLS, Clock, FakeConnectionStore, make_connection, make_trouble
+from connection_samples import NOW, TOKEN_TROUBLE, URLS, Clock, make_connection, make_trouble
+from fake_connection_store import FakeConnectionStore
 
 from mailroom_common.events import ClientState, DocSource, Profile, Relist, SourceFilter, SyncReason, SyncRequest
 from mailroom_common.kafka.codec import Codec

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
-from connection_fakes import NOW, Clock, FakeConsentFlowStore, make_connection
+from connection_samples import NOW, Clock, make_connection
+from fake_consents import FakeConsentFlowStore
 
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import apply_migrations
@@ -90,6 +91,9 @@ async def test_flow_is_found_by_its_state_and_finished_once(flows: ConsentFlowSt
     )
     finished = await asyncio.gather(*(flows.finish_flow(flow.id, NOW) for _ in range(5)))
     assert sorted(finished) == [False, False, False, False, True]
+    again = await flows.find_flow(b"s1")
+    assert again is not None
+    assert (flow.finished_at, again.finished_at) == (None, NOW)
     assert await flows.find_flow(b"unknown") is None
 
 

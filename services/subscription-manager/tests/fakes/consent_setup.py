@@ -6,21 +6,10 @@ from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from connection_fakes import (
-    DURATIONS,
-    OUTLOOK,
-    PUBLIC_URL,
-    TRAITS,
-    URLS,
-    Clock,
-    FakeConnectionLocks,
-    FakeConnectionStore,
-    FakeConsentFlowStore,
-    FakeFolderLister,
-    FakeGrantStore,
-    FakeProvider,
-    WakeCounter,
-)
+from connection_samples import DURATIONS, OUTLOOK, PUBLIC_URL, TRAITS, URLS, Clock, WakeCounter
+from fake_connection_store import FakeConnectionStore
+from fake_consents import FakeConnectionLocks, FakeConsentFlowStore, FakeGrantStore
+from fake_provider import FakeFolderLister, FakeProvider
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import Access, Profile
@@ -41,6 +30,11 @@ from subscription_manager.handlers.relist_doc_source import RelistDocSource
 
 KEYS = SealingKeys.parse_keys("k:" + b64encode(bytes(32)).decode())
 POLICIES = {"acme": ApplicationAccessPolicy(frozenset({"contoso-id"}), frozenset({"contoso.example"}))}
+
+
+@pytest.fixture
+def setup() -> "ConsentSetup":
+    return ConsentSetup()
 
 
 class ConsentSetup:

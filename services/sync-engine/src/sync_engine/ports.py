@@ -138,7 +138,7 @@ class Messages(Protocol):
         """In the order of the mail."""
         ...
 
-    async def list_read_before(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
+    async def list_previously_read(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
         """Ids of the newest messages that could be read: something of them is stored, or they are observed."""
         ...
 
@@ -184,15 +184,15 @@ class OpenMessages(Protocol):
 
 
 class ParkedItems(Protocol):
-    """What is due by `now`, the longest due first. `include_resting`: what is tried once a day is due too;
-    `include_denied`: what access was refused to is."""
+    """What is due by `now`, the longest due first; also what is only tried once a day, and what access was refused to,
+    before its time."""
 
     async def list_due(
-        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+        self, doc_source_id: str, now: datetime, *, include_retried_daily: bool, include_access_denied: bool
     ) -> Sequence[ParkedItem]: ...
 
     async def list_due_parts(
-        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+        self, doc_source_id: str, now: datetime, *, include_retried_daily: bool, include_access_denied: bool
     ) -> Sequence[DueMessage]: ...
 
     async def count_by_reason(self) -> Mapping[tuple[str, str], int]:
@@ -233,14 +233,24 @@ class Uploads(Protocol):
 class ContainerOpener(Protocol):
     """Takes containers apart where untrusted files may be opened."""
 
-    def spool_container(self, chunks: AsyncIterator[bytes]) -> AbstractAsyncContextManager[Path]:
-        """The whole container in a file, which is gone after the block. Raises what `chunks` does, and Unavailable."""
+    def spool_container(self, tenant_id: str, chunks: AsyncIterator[bytes]) -> AbstractAsyncContextManager[Path]:
+        """The whole container in a file, which is gone after the block. Where there is no room, tenants take turns.
+
+        Raises what `chunks` does, ProviderUnavailable where they take too long, and Unavailable."""
         ...
 
     def read_contents(
-        self, kind: ContainerKind, file: Path, *, filename: str | None, position: str | None
+        self,
+        tenant_id: str,
+        kind: ContainerKind,
+        file: Path,
+        *,
+        filename: str | None,
+        position: str | None,
+        max_bytes: int,
     ) -> AsyncGenerator[ContainedPart, None]:
-        """With a `position`: of the attached mail that stands there in the mail that the file is.
+        """With a `position`: of the attached mail that stands there in the mail that the file is. What would be more
+        than `max_bytes` in all is not taken out.
 
         Raises, after what could be taken out: UnreadableFile, ParserLimitReached, ParserCrashed; and Unavailable
         where there is no process to read it."""

@@ -20,7 +20,7 @@ class FakeContainers:
         self.failure: Exception | None = None
 
     @asynccontextmanager
-    async def spool_container(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[Path]:
+    async def spool_container(self, _tenant_id: str, chunks: AsyncIterator[bytes]) -> AsyncIterator[Path]:
         file = self._scratch / uuid4().hex
         file.write_bytes(b"".join([chunk async for chunk in chunks]))
         try:
@@ -29,10 +29,17 @@ class FakeContainers:
             file.unlink()
 
     async def read_contents(
-        self, kind: ContainerKind, file: Path, *, filename: str | None, position: str | None
+        self,
+        _tenant_id: str,
+        kind: ContainerKind,
+        file: Path,
+        *,
+        filename: str | None,
+        position: str | None,
+        max_bytes: int,
     ) -> AsyncGenerator[ContainedPart, None]:
         with file.open("rb") as opened:
-            arguments = {"kind": kind, "filename": filename, "position": position}
+            arguments = {"kind": kind, "filename": filename, "position": position, "max_bytes": max_bytes}
             for description, chunks in read_container(opened, arguments):
                 yield build_contained_part(Content(description, _iterate(chunks)))
         if self.failure:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import mailroom_gmail
 import mailroom_outlook
-from mailroom_common.errors import ItemGone, MailroomError, NotCalled, ProviderUnavailable
+from mailroom_common.errors import CallDeferred, ItemGone, MailroomError, ProviderUnavailable
 from mailroom_common.events import Profile
 from mailroom_common.providers.ports import ProviderTraits
 from mailroom_common.providers.types import (
@@ -113,7 +113,7 @@ class FakeMailbox(ABC):
         minute_ago = self.clock() - timedelta(minutes=1)
         recent = sum(spent for at, spent in self._spent if at > minute_ago)
         if units and recent + units > self._units_per_minute:
-            raise NotCalled("the budget is spent")  # ours, which is as large as the provider's
+            raise CallDeferred("the budget is spent")  # ours, which is as large as the provider's
         self._spent.append((self.clock(), units))
 
     @property

@@ -21,8 +21,10 @@ from mailroom_common.events import (
     DocSource,
     DocSourceState,
     Event,
+    IngestionResult,
     MailEvent,
     Profile,
+    ResultStatus,
     SourceFilter,
     SyncReason,
 )
@@ -33,6 +35,7 @@ from mailroom_common.postgres import open_pool
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL, CONNECTION_EVENTS, MAIL_EVENTS, Topic
 from sync_engine.adapters.ingestion_states import PgIngestionStates
+from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.repositories import open_repositories
 from sync_engine.domain.ingestion_state import StateIdForm
 from sync_engine.domain.run_outcomes import RunCompleted, RunOutcome
@@ -146,6 +149,21 @@ class Engine:
 
     async def read_connection_events(self) -> list[ConnectionEvent]:
         return [event for event in await self.read_outbox(CONNECTION_EVENTS) if isinstance(event, ConnectionEvent)]
+
+    async def record_result(self, attachment: AttachmentStored, **of_result: object) -> None:
+        """Completed, unless the test says otherwise."""
+        result = IngestionResult(
+            event_id=str(uuid4()),
+            occurred_at=self.clock(),
+            tenant_id=attachment.tenant_id,
+            doc_source_id=attachment.doc_source_id,
+            attachment_id=attachment.attachment_id,
+            document_id=attachment.attachment_id,
+            message_id=attachment.message_id,
+            status=ResultStatus.COMPLETED,
+        )
+        of_test = replace(result, **of_result)  # type: ignore[arg-type]  # a test names fields freely
+        await PgMessages(self.pool, self.ingestion_states).record_result(of_test)
 
     async def read_rows(self, table: str) -> list[asyncpg.Record]:
         rows: list[asyncpg.Record] = await self.pool.fetch(

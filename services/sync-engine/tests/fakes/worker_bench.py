@@ -152,6 +152,18 @@ class Runs:
             self.cancelled.append(source.doc_source_id)
             raise
 
+    def hold(self, *, from_run: int = 1) -> asyncio.Event:
+        """Runs wait for the event from now on, or only those from the given one on."""
+        is_released = asyncio.Event()
+
+        async def wait(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
+            if len(self.began) >= from_run:
+                await is_released.wait()
+            return RunCompleted()
+
+        self.behave = wait
+        return is_released
+
     @property
     def keys(self) -> list[str]:
         return [key for key, _, _ in self.began]

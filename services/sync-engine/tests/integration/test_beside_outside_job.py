@@ -2,17 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
-from uuid import uuid4
+from typing import Any
 
 import pytest
 from fake_mailbox import PDF, FakeOutlook, File
-from outside_job import STUCK_TIMEOUT, OutsideJob, age_claim, read_state
+from outside_job import APP_NAME, STUCK_TIMEOUT, OutsideJob, age_claim, read_state
 from sync_harness import Engine, doc_source, open_engine
+from table_reads import OneSession, count_reads
 
 from mailroom_common.errors import ItemGone, PermissionMissing
-from mailroom_common.events import DocSourceState, IngestionResult, Profile, ResultStatus, SyncReason
-from sync_engine.adapters.messages import PgMessages
+from mailroom_common.events import DocSource, DocSourceState, Profile, ResultStatus, SyncReason
+from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.domain.ingestion_state import StateIdForm
 from sync_engine.domain.run_outcomes import NotSyncable
 
@@ -21,17 +23,15 @@ NOTE = File(filename="note.pdf")
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source(profile=Profile.CONTRACT_NOTE)) as engine:
-        # Its rows are by message, whatever test delivered that.
-        await engine.pool.execute("delete from bo_airflow.email_ingestion_state")
-        yield engine
+def connected_source() -> DocSource:
+    return doc_source(profile=Profile.CONTRACT_NOTE)
 
 
 @pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
+async def engine(engine: Engine) -> Engine:
+    # Its rows are by message, whatever test delivered that.
+    await engine.pool.execute("delete from bo_airflow.email_ingestion_state")
+    return engine
 
 
 @pytest.fixture
@@ -44,20 +44,10 @@ async def give_results(
 ) -> None:
     """To every attachment."""
     for event in await engine.read_attachments():
-        result = IngestionResult(
-            event_id=str(uuid4()),
-            occurred_at=engine.clock(),
-            tenant_id="acme",
-            doc_source_id=engine.source.doc_source_id,
-            attachment_id=event.attachment_id,
-            document_id=event.attachment_id,
-            message_id=event.message_id,
-            status=status,
-            reason=reason,
-            trades=["{}"] * trades,
-            archive_path=f"archive/{event.filename}" if status is ResultStatus.COMPLETED else None,
+        archive_path = f"archive/{event.filename}" if status is ResultStatus.COMPLETED else None
+        await engine.record_result(
+            event, status=status, reason=reason, trades=["{}"] * trades, archive_path=archive_path
         )
-        await PgMessages(engine.pool, engine.ingestion_states).record_result(result)
 
 
 async def parked_reason(engine: Engine) -> str | None:
@@ -73,7 +63,11 @@ async def test_what_mailroom_has_claimed_is_not_the_outside_jobs_and_is_marked_w
     )
     await engine.complete_run()
     row = await read_state(engine.pool, "m1")
-    assert (row["app_name"], row["status"], row["worker_id"]) == ("pad_contract_notes", "processing", "mailroom")
+    assert (row["app_name"], row["status"], row["worker_id"]) == (
+        "pad_contract_notes",
+        "processing",
+        f"mailroom:{engine.source.doc_source_id}",
+    )
     assert (row["mailbox_email"], row["subject"], row["received_at"]) == (
         "ap@acme.example",
         "Note\ufffd",
@@ -222,7 +216,7 @@ async def test_a_mail_of_which_nothing_is_stored_is_skipped(
     assert await job.claim("m2")
     await engine.complete_run()
     row = await read_state(engine.pool, "m1")
-    assert (row["status"], row["worker_id"]) == ("skipped", "mailroom")
+    assert (row["status"], row["worker_id"]) == ("skipped", f"mailroom:{engine.source.doc_source_id}")
     assert (await read_state(engine.pool, "m2"))["status"] == "processing", "theirs stays as it is"
 
 
@@ -286,6 +280,101 @@ async def test_what_a_deleted_source_had_claimed_is_the_outside_jobs_at_once(
     row = await read_state(engine.pool, "m1")
     assert (row["status"], row["error_message"]) == ("failed", "its doc source was deleted")
     assert [await job.claim(name) for name in ("m1", "m2", "m3")] == [True, True, False]
+
+
+async def test_renewal_goes_over_the_open_messages_once_however_many_batches_that_takes(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1", NOTE)
+    await engine.complete_run()
+    async with engine.pool.acquire() as conn, conn.transaction():
+        await conn.execute(
+            "insert into sync_engine.message (doc_source_id, message_id, tenant_id, state, state_id) "
+            "select 'waiting-' || n % 10, n::text, 'acme', 'open', 'id-' || n / 2 from generate_series(1, 2000) as n"
+        )
+        await conn.execute(
+            "insert into sync_engine.message_part (doc_source_id, message_id, part_path, position, stored, "
+            "attachment_id) select doc_source_id, message_id, '1', 0, true, 'renewal-' || message_id "
+            "from sync_engine.message where doc_source_id like 'waiting-%'"
+        )
+        # Of each pair of sources that hold one mail the row is one's.
+        await conn.execute(
+            "insert into bo_airflow.email_ingestion_state (app_name, message_id, mailbox_email, worker_id, updated_at) "
+            "select 'pad_contract_notes', state_id, '', 'mailroom:' || min(doc_source_id), now() - interval '2 hours' "
+            "from sync_engine.message where doc_source_id like 'waiting-%' group by state_id"
+        )
+        await conn.execute("analyze sync_engine.message, sync_engine.message_part, bo_airflow.email_ingestion_state")
+        pool: Any = OneSession(conn)
+        states = PgIngestionStates(pool, app_name=APP_NAME, stuck_timeout=STUCK_TIMEOUT, renewal_batch_size=100)
+        before = await count_reads(conn, "sync_engine.message")
+        assert await states.renew_claims() == 1001, "and not what was claimed just now"
+        assert await count_reads(conn, "sync_engine.message") - before < 2 * 2000
+        assert await states.renew_claims() == 0, "another worker has just renewed them"
+        await conn.execute("delete from sync_engine.message where doc_source_id like 'waiting-%'")
+
+
+@pytest.fixture
+async def other(engine: Engine, postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
+    """Another tenant's source of the same mailbox, with one clock."""
+    source = replace(doc_source(profile=Profile.CONTRACT_NOTE), tenant_id="globex")
+    async with open_engine(postgres_url, tmp_path / "blobs", source, engine.mailbox) as other:
+        yield other
+
+
+async def test_of_two_tenants_with_one_mailbox_one_owns_a_message_and_the_other_leaves_its_row_alone(
+    engine: Engine, other: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1", NOTE)
+    await engine.complete_run()
+    await other.complete_run()
+    assert (await engine.collected_mails(), await other.collected_mails()) == (["m1"], [])
+    assert await parked_reason(other) == "claimed_by_other_job"
+    await give_results(engine)
+    owned = await read_state(engine.pool, "m1")
+    assert (owned["status"], owned["worker_id"]) == ("success", f"mailroom:{engine.source.doc_source_id}")
+    engine.clock.pass_by(minutes=1)
+    await other.complete_run()
+    message = await other.read_row("message")
+    assert (message["state"], message["skip_reason"]) == ("closed", "done_by_other_job")
+    assert await read_state(engine.pool, "m1") == owned
+
+
+async def test_what_one_tenant_could_not_do_is_the_others_and_no_mark_of_the_first_touches_it(
+    engine: Engine, other: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("m1", NOTE, File(PDF + b"2", "bad.pdf"))
+    outlook.part_errors["bad.pdf"] = ItemGone("404")
+    await engine.complete_run()
+    await give_results(engine, ResultStatus.NEEDS_REVIEW, "no_reader_yet", trades=0)
+    assert (await read_state(engine.pool, "m1"))["status"] == "failed"
+    del outlook.part_errors["bad.pdf"]
+    await other.complete_run()
+    assert await other.collected_mails() == ["m1", "m1"]
+    held = await read_state(engine.pool, "m1")
+    assert (held["status"], held["worker_id"]) == ("processing", f"mailroom:{other.source.doc_source_id}")
+    # A person confirms what the first tenant has, and its source is deleted while a part of the mail is parked.
+    engine.clock.pass_by(seconds=1)
+    await give_results(engine)
+    await engine.change_source(state=DocSourceState.DELETING)
+    await engine.repositories.deletions.forget_source(engine.source)
+    assert await read_state(engine.pool, "m1") == held
+    await give_results(other)
+    assert (await read_state(engine.pool, "m1"))["status"] == "success"
+
+
+async def test_what_a_deleted_source_has_done_is_read_by_the_next_one_of_its_mailbox_and_stays_done_for_the_outside_job(
+    engine: Engine, other: Engine, outlook: FakeOutlook, job: OutsideJob
+) -> None:
+    outlook.deliver("m1", NOTE)
+    await engine.complete_run()
+    await give_results(engine)
+    await engine.change_source(state=DocSourceState.DELETING)
+    await engine.repositories.deletions.forget_source(engine.source)
+    await other.complete_run()
+    assert await other.collected_mails() == ["m1"]
+    row = await read_state(engine.pool, "m1")
+    assert (row["status"], row["worker_id"]) == ("success", f"mailroom:{other.source.doc_source_id}")
+    assert not await job.claim("m1")
 
 
 async def test_rows_have_the_ids_that_other_programs_know_and_the_first_one_stays(

@@ -21,12 +21,12 @@ class UnitLimit:
 
     @property
     def block_units(self) -> int:
-        """What a process leases at once: an idle mailbox then needs no lease for each of its runs."""
+        """What a process allocates at once: an idle mailbox then needs no allocation for each of its runs."""
         return max(1, self.units // _BLOCK_SHARE)
 
     @property
-    def leasable_units(self) -> int:
-        """A block may be spent long after it was leased, so what each holder may have left does not count as free."""
+    def allocatable_units(self) -> int:
+        """A block may be spent long after its allocation, so what each holder may have left does not count as free."""
         return max(1, self.units - _BLOCK_HOLDERS * self.block_units)
 
     @property
@@ -36,48 +36,48 @@ class UnitLimit:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
-    """`wait_s` is when enough units come back where there are none now; it may then still be too early, as others lease
-    too."""
+class Allocation:
+    """`wait_s` is when enough units come back where there are none now; it may then still be too early, as others
+    allocate too."""
 
     units: int
     wait_s: float = 0.0
 
 
 @dataclass(slots=True)
-class LeaseWindow:
-    """`leased` are the units of the newest slice and of those before it. `now` is seconds of a clock that all who
+class AllocationWindow:
+    """`allocated` are the units of the newest slice and of those before it. `now` is seconds of a clock that all who
     share the budget have in common."""
 
     slice_number: int = 0
-    leased: list[int] = field(default_factory=lambda: [0] * (SLICES + 1))
+    allocated: list[int] = field(default_factory=lambda: [0] * (SLICES + 1))
 
-    def lease_units(self, limit: UnitLimit, now: float, *, at_least: int, at_most: int, reserve: int) -> Lease:
+    def allocate_units(self, limit: UnitLimit, now: float, *, at_least: int, at_most: int, reserve: int) -> Allocation:
         self._advance(floor(now * SLICES / limit.window_s))
         # A call that costs more than all there is goes alone rather than never.
-        needed = min(at_least, limit.leasable_units - reserve)
-        free = limit.leasable_units - reserve - sum(self.leased)
+        needed = min(at_least, limit.allocatable_units - reserve)
+        free = limit.allocatable_units - reserve - sum(self.allocated)
         if free < needed:
-            return Lease(0, self._measure_wait_s(limit, now, missing=needed - free))
+            return Allocation(0, self._measure_wait_s(limit, now, missing=needed - free))
         units = max(at_least, min(at_most, free))
-        self.leased[0] += units
-        return Lease(units)
+        self.allocated[0] += units
+        return Allocation(units)
 
     def _advance(self, slice_number: int) -> None:
         """Back only by more than a window, which begins anew: the clock was wrong before, and to wait until it has
         caught up could take days. One that was set back by less counts into the newest slice until then."""
         if self.slice_number - slice_number > SLICES:
-            self.slice_number, self.leased = slice_number, [0] * (SLICES + 1)
+            self.slice_number, self.allocated = slice_number, [0] * (SLICES + 1)
             return
         steps = min(max(0, slice_number - self.slice_number), SLICES + 1)
         self.slice_number = max(self.slice_number, slice_number)
         if steps:
-            self.leased = [0] * steps + self.leased[: SLICES + 1 - steps]
+            self.allocated = [0] * steps + self.allocated[: SLICES + 1 - steps]
 
     def _measure_wait_s(self, limit: UnitLimit, now: float, *, missing: int) -> float:
         slice_s = limit.window_s / SLICES
         for age in range(SLICES, -1, -1):
-            missing -= self.leased[age]
+            missing -= self.allocated[age]
             if missing <= 0:
                 break
         leaves_at = (self.slice_number + SLICES + 1 - age) * slice_s

@@ -53,8 +53,10 @@ def _answer_request(request: Mapping[str, Any], requests: BinaryIO, answers: Bin
     try:
         reader = _find_reader(request["function"])
         if request["streams_contents"]:
-            _send_contents(reader(io.BytesIO(content), request["arguments"]), answers)
-            return {"value": None}
+            has_sent_all = _send_contents(
+                reader(io.BytesIO(content), request["arguments"]), answers, limits.output_bytes
+            )
+            return {"value": None} if has_sent_all else {"limit": "output"}
         answer = {"value": reader(io.BytesIO(content), request["arguments"])}
         return answer if len(encode_message(answer)) <= limits.output_bytes else {"limit": "output"}
     except UnreadableFile as error:
@@ -67,16 +69,26 @@ def _answer_request(request: Mapping[str, Any], requests: BinaryIO, answers: Bin
         return {"raised": type(error).__name__}
 
 
-def _send_contents(contents: Iterable[tuple[JSON, Iterable[bytes]]], answers: BinaryIO) -> None:
-    """Written as they are found: the pipe holds the reader up until the service has taken what is in it."""
+def _send_contents(
+    contents: Iterable[tuple[JSON, Iterable[bytes]]], answers: BinaryIO, max_description_bytes: int
+) -> bool:
+    """Written as they are found: the pipe holds the reader up until the service has taken what is in it.
+
+    False: a description is longer than any answer may be.
+    """
     for description, chunks in contents:
-        _send_message(answers, {"content": description})
+        message = encode_message({"content": description})
+        if len(message) > max_description_bytes:
+            return False
+        answers.write(message)
+        answers.flush()
         for chunk in chunks:
             for start in range(0, len(chunk), MAX_CHUNK_BYTES):
                 piece = chunk[start : start + MAX_CHUNK_BYTES]
                 answers.write(encode_message({"bytes": len(piece)}))
                 answers.write(piece)
                 answers.flush()
+    return True
 
 
 def _find_reader(function: str) -> Any:  # Any: Reader or ContentsReader, as the request says

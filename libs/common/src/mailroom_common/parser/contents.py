@@ -2,17 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from mailroom_common.parser.answers import AnswerMalformed
 from mailroom_common.parser.limits import ParserLimits
 from mailroom_common.parser.messages import (
     JSON,
     LENGTH_PREFIX,
     MAX_CHUNK_BYTES,
-    ParserCrashed,
     ParserLimitReached,
     decode_message,
 )
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContentBounds:
-    """What the service takes of one file, whatever its reader thinks of it: more is its limit of output."""
+    """What the service takes of one file. Readers keep to it: one that gives more has been taken over by its file."""
 
     contents: int = 500
     content_bytes: int = 25 * _MiB
@@ -43,8 +43,9 @@ class Content:
 class ContentStream:
     """The answers of one process to one request.
 
-    `guard` ends the process where an answer fails. The process may be waited for as long as one answer may take, in
-    all: what the service does with the contents meanwhile costs the file nothing.
+    `guard` ends the process where an answer fails, and distrusts it where our reader does not answer so. The process
+    may be waited for as long as one answer may take, in all: what the service does with the contents meanwhile costs
+    the file nothing.
     """
 
     def __init__(
@@ -83,8 +84,8 @@ class ContentStream:
             if not (isinstance(message, dict) and "bytes" in message):
                 return
             size = message["bytes"]
-            if not isinstance(size, int) or not 0 < size <= MAX_CHUNK_BYTES:
-                await self._fail(ParserCrashed("a content of no possible size"))
+            if type(size) is not int or not 0 < size <= MAX_CHUNK_BYTES:  # True is an int, and no size
+                await self._fail(AnswerMalformed("a content of no possible size"))
             content_bytes += size
             self._total_bytes += size
             if content_bytes > self._bounds.content_bytes or self._total_bytes > self._bounds.total_bytes:
@@ -94,7 +95,7 @@ class ContentStream:
     async def _receive_message(self) -> Any:
         return await self.wait_for(receive_message(self._descriptor, self._limits.output_bytes))
 
-    async def wait_for(self, answer: Awaitable[T]) -> T:
+    async def wait_for(self, answer: Coroutine[Any, Any, T]) -> T:
         begun = time.monotonic()
         try:
             async with self._guard(), asyncio.timeout(max(self._remaining_s, 0)):
@@ -102,6 +103,7 @@ class ContentStream:
                 await asyncio.sleep(0)
                 return await answer
         finally:
+            answer.close()  # where the time was up before it began
             self._remaining_s -= time.monotonic() - begun
 
     async def _give_up(self) -> None:

@@ -10,6 +10,8 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+import orjson
+
 from mailroom_common.errors import Rejected
 
 JSON: TypeAlias = Mapping[str, "JSON"] | Sequence["JSON"] | str | int | float | bool | None
@@ -24,13 +26,20 @@ FORK_FAILED, ENDED = b"F", b"E"
 
 
 def encode_message(message: JSON) -> bytes:
-    body = json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    """Raises ValueError for a number that JSON does not have."""
+    text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    # A lone surrogate in an untrusted text is no reason to lose the rest of it: it is replaced as it is decoded.
+    body = text.encode("utf-8", "surrogatepass")
     return LENGTH_PREFIX.pack(len(body)) + body
 
 
 def decode_message(body: bytes) -> JSON:
-    # A lone surrogate in an untrusted text is no reason to lose the rest of it.
-    message: JSON = json.loads(body.decode("utf-8", "replace"))
+    """
+    Raises:
+        ValueError: it is no JSON, nests too deeply, or holds what `encode_message` never writes: NaN, or a lone
+            surrogate in another form, which no database takes.
+    """
+    message: JSON = orjson.loads(body.decode("utf-8", "replace"))
     return message
 
 

@@ -44,6 +44,14 @@ def is_readable(descriptor: int) -> bool:
     return bool(poll.poll(0))
 
 
+def has_bytes(descriptor: int) -> bool:
+    """Whether the other side has written something that was not read. One byte of it is taken."""
+    try:
+        return bool(os.read(descriptor, 1))
+    except BlockingIOError:
+        return False
+
+
 async def _wait_until_ready(
     add: Callable[[int, Callable[[], None]], object], remove: Callable[[int], object], descriptor: int
 ) -> None:

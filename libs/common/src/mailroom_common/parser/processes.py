@@ -4,18 +4,18 @@ import asyncio
 import contextlib
 import json
 import os
-import re
 import signal
 import socket
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn, Self, TypeVar
 
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.metrics import PARSER_CONFINEMENT, PARSER_FILES
+from mailroom_common.parser.answers import AnswerMalformed, decode_answer, decode_nothing, interpret_answer
 from mailroom_common.parser.confinement import ConfinementLayer, ParserUnconfined, has_required_layers
 from mailroom_common.parser.contents import Content, ContentBounds, ContentStream, receive_message
 from mailroom_common.parser.limits import ParserLimits
@@ -28,13 +28,15 @@ from mailroom_common.parser.messages import (
     UnreadableFile,
     encode_message,
 )
-from mailroom_common.parser.pipes import is_readable, read_exactly, write_all
+from mailroom_common.parser.pipes import has_bytes, is_readable, read_exactly, write_all
 
 _START_TIMEOUT_S = 60
 _STOP_TIMEOUT_S = 3
 _ENDING_TIMEOUT_S = 1
 _MAX_FIRST_MESSAGE_BYTES = 16384
 _METRIC_OUTCOMES = {UnreadableFile: "refused", ParserLimitReached: "limit", ParserCrashed: "crashed"}
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +46,7 @@ class ProcessOptions:
     search_path: Sequence[Path]
     private_paths: Sequence[Path]
     allow_unconfined: bool
+    unreadable_reasons: Collection[str] | None
 
 
 class ForkServer:
@@ -171,8 +174,9 @@ class ParserProcess:
         self._requests, self._answers, self._supervision = requests, answers, supervision
         self._descriptors = descriptors
         self._is_open = True
+        self._is_answering = False
         self.layers: frozenset[str] = frozenset()
-        self.has_crashed = False
+        self._unreadable_reasons: Collection[str] | None = None
 
     @staticmethod
     async def start(server: ForkServer, options: ProcessOptions) -> "ParserProcess":
@@ -182,11 +186,16 @@ class ParserProcess:
             raise Unavailable(f"a parser process could not be started: {error.strerror}") from error
         try:
             async with asyncio.timeout(_START_TIMEOUT_S):
-                first: Any = await receive_message(process._answers, _MAX_FIRST_MESSAGE_BYTES)
-            process._report_layers(first["layers"])
+                first = await receive_message(process._answers, _MAX_FIRST_MESSAGE_BYTES)
+            layers, readable_files = decode_answer(_decode_first_message, first)
+            process._report_layers(layers)
+            process._unreadable_reasons = options.unreadable_reasons
             if not options.allow_unconfined and not has_required_layers(process.layers):
-                raise ParserUnconfined(process.layers, first["readable_files"])
-        except (EOFError, ParserLimitReached, TimeoutError) as error:
+                raise ParserUnconfined(process.layers, readable_files)
+        except (AnswerMalformed, ParserLimitReached, ValueError) as error:
+            process.distrust()
+            raise Unavailable("a parser process began with what none of ours says; another is started") from error
+        except (EOFError, TimeoutError) as error:
             kind, number = await process._read_ending() or (ENDED, 0)
             process.end()
             reason = "it ended at once" if kind == ENDED else os.strerror(number)
@@ -212,42 +221,85 @@ class ParserProcess:
             self._is_open = False
             self._descriptors.close()
 
+    def distrust(self) -> None:
+        """A file may have found out where things are in memory, which is the same in all processes of this server."""
+        self.end()
+        self.server.retire()
+
+    def finish(self) -> None:
+        """Its document is done."""
+        if self._is_open and not self._is_answering and has_bytes(self._answers):
+            self.distrust()  # behind its last answer it went on, and nobody has asked
+        self.end()
+
     async def run_reader(
         self,
         function: str,
         source: Path | bytes,
+        decode: Callable[[Any], T],
         *,
         arguments: Mapping[str, JSON] | None = None,
         limits: ParserLimits,
-    ) -> JSON:
+    ) -> T:
         request = await _build_request(function, source, arguments, limits)
-        with _count_file():
+        with self._exchange():
             async with self._end_on_failure(), asyncio.timeout(limits.wall_s):
                 await self._send_request(request)
-                answer: Any = await receive_message(self._answers, limits.output_bytes)
-            return self._interpret_answer(answer)
+                answer = await receive_message(self._answers, limits.output_bytes)
+            return self._read_answer(answer, decode)
 
     async def read_contents(
         self,
         function: str,
         source: Path | bytes,
+        decode: Callable[[Content], T],
         *,
         arguments: Mapping[str, JSON] | None = None,
         limits: ParserLimits,
         bounds: ContentBounds,
-    ) -> AsyncGenerator[Content, None]:
+    ) -> AsyncGenerator[T, None]:
         request = await _build_request(function, source, arguments, limits, streams_contents=True)
         stream = ContentStream(self._answers, self._end_on_failure, limits, bounds)
-        with _count_file():
+        with self._exchange():
             await stream.wait_for(self._send_request(request))
             async for content in stream.read_contents():
-                yield content
-            self._interpret_answer(stream.last_message)
+                with self._end_on_malformed():
+                    decoded = decode_answer(decode, content)
+                yield decoded
+            self._read_answer(stream.last_message, decode_nothing)
 
     async def _send_request(self, request: bytes) -> None:
         if is_readable(self._answers) and await read_exactly(self._answers, 1):
-            raise ParserCrashed("it wrote before it was asked")
+            raise AnswerMalformed("it wrote before it was asked")
         await write_all(self._requests, request)
+
+    def _read_answer(self, answer: Any, decode: Callable[[Any], T]) -> T:
+        with self._end_on_malformed():
+            try:
+                return decode_answer(decode, interpret_answer(answer, self._unreadable_reasons))
+            except ParserLimitReached:
+                self.end()
+                raise
+
+    @contextmanager
+    def _exchange(self) -> Iterator[None]:
+        """From a request to its answer, which a caller who is cancelled, or has seen enough, does not wait for."""
+        self._is_answering = True
+        with _count_file():
+            try:
+                yield
+            except Rejected:
+                self._is_answering = False
+                raise
+        self._is_answering = False
+
+    @contextmanager
+    def _end_on_malformed(self) -> Iterator[None]:
+        try:
+            yield
+        except AnswerMalformed as error:
+            self.distrust()
+            raise ParserCrashed(str(error)) from error
 
     @asynccontextmanager
     async def _end_on_failure(self) -> AsyncIterator[None]:
@@ -255,36 +307,24 @@ class ParserProcess:
         if not self._is_open:
             raise ParserCrashed("it was ended by an earlier reader")
         try:
-            yield
+            with self._end_on_malformed():
+                yield
         except TimeoutError as error:
             self.end()
             raise ParserLimitReached("time") from error
         except (EOFError, ConnectionError) as error:
             await self._raise_for_ending(error)
         except (ValueError, RecursionError) as error:
-            self.end()
+            self.distrust()
             raise ParserCrashed("an answer that is no JSON") from error
+        except ParserLimitReached:
+            # More than it may say, which our reader would have kept to itself.
+            self.distrust()
+            raise
         except BaseException:
-            # The caller is cancelled, or the answer is too large: the process is in the middle of something.
+            # The caller is cancelled: the process is in the middle of something.
             self.end()
             raise
-
-    def _interpret_answer(self, answer: Any) -> JSON:
-        match answer:
-            case {"value": value}:
-                result: JSON = value
-                return result
-            case {"unreadable": str(reason)} if _is_word(reason):
-                raise UnreadableFile(reason)
-            case {"limit": str(limit)} if _is_word(limit):
-                self.end()
-                raise ParserLimitReached(limit)
-            case {"raised": str(error)} if _is_word(error):
-                raise ParserCrashed(f"the reader raised {error}")
-            case _:
-                self.has_crashed = True  # our reader answers in these kinds: a file has taken it over
-                self.end()
-                raise ParserCrashed("an answer of no known kind")
 
     async def _raise_for_ending(self, cause: Exception) -> NoReturn:
         # The pipe closes a moment before the process is reaped; one that closed it and still runs is killed.
@@ -293,15 +333,15 @@ class ParserProcess:
         if ending is None:
             # Nor does the fork server say anything when it was killed itself, and its processes with it.
             killed = self.server.has_ended()
-            self.has_crashed = not killed
             how = "its fork server ended" if killed else "it closed its pipe"
-            raise ParserCrashed(how, killed=killed) from cause
-        _, code = ending
-        if code == -signal.SIGXCPU:
-            raise ParserLimitReached("cpu") from cause
-        killed = code == -signal.SIGKILL
-        self.has_crashed = not killed
-        how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        else:
+            _, code = ending
+            if code == -signal.SIGXCPU:
+                raise ParserLimitReached("cpu") from cause
+            killed = code == -signal.SIGKILL
+            how = f"signal {-code}" if code < 0 else f"exit code {code}"
+        if not killed:
+            self.distrust()
         raise ParserCrashed(how, killed=killed) from cause
 
     async def _read_ending(self) -> tuple[bytes, int] | None:
@@ -348,6 +388,5 @@ def _read_file(path: Path) -> bytes:
         raise Unavailable(f"the file to parse could not be opened: {type(error).__name__}") from error
 
 
-def _is_word(text: str) -> bool:
-    """As our readers' reasons are. Logged: a file that took the process over writes no text there."""
-    return re.fullmatch(r"\w{1,100}", text, re.ASCII) is not None
+def _decode_first_message(first: Any) -> tuple[list[str], list[str]]:
+    return [str(layer) for layer in first["layers"]], [str(file) for file in first["readable_files"]]

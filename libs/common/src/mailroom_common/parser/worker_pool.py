@@ -1,6 +1,6 @@
 """The pool of parser processes as a worker opens it, by its settings: shown to be confined before it reads a file."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -13,9 +13,16 @@ from mailroom_common.settings import ParserSettings
 
 @asynccontextmanager
 async def open_worker_pool(
-    settings: ParserSettings, process: Process, *, blobs: Path | None, scratch: Path, readers: Sequence[str]
+    settings: ParserSettings,
+    process: Process,
+    *,
+    blobs: Path | None,
+    scratch: Path,
+    readers: Sequence[str],
+    reasons: Collection[str],
 ) -> AsyncIterator[ParserPool]:
-    """`blobs` is the folder of stored documents where they lie on this machine.
+    """`blobs` is the folder of stored documents where they lie on this machine. `readers` are modules, and `reasons`
+    those for which they refuse a file.
 
     Raises ParserUnconfined: a worker whose parser processes are not confined must take nothing in.
     """
@@ -28,6 +35,7 @@ async def open_worker_pool(
         # Documents of everybody lie beside the secrets: those that other workers read now, and all that were stored.
         private_paths=[*find_secret_paths(), scratch, scratch.parent, *([blobs] if blobs else [])],
         allow_unconfined=settings.parser_unconfined,
+        unreadable_reasons=frozenset(reasons),
     )
     async with pool:
         process.health.set_detail("parser_confinement", await pool.check_confinement())

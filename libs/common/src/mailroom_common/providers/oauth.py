@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from mailroom_common.errors import MailroomError, NotCalled, ProviderUnavailable, Rejected, TokenRefused
+from mailroom_common.errors import CallDeferred, MailroomError, ProviderUnavailable, Rejected, TokenRefused
 from mailroom_common.providers.http import ProviderAnswer, parse_retry_after_s, sanitize_code, send_request
 from mailroom_common.providers.types import Grant
 
@@ -25,7 +25,7 @@ async def request_token(http: httpx.AsyncClient, url: str, form: Mapping[str, st
     answer = await send_request(http, request, limit_bytes=_TOKEN_LIMIT_BYTES)
     wait_s = parse_retry_after_s(answer.headers, now=datetime.now(UTC))
     if answer.status == httpx.codes.TOO_MANY_REQUESTS:
-        raise NotCalled("the token endpoint throttled us", retry_after_s=wait_s)
+        raise CallDeferred("the token endpoint throttled us", retry_after_s=wait_s)
     if answer.status >= 500 or 300 <= answer.status < 400:
         raise ProviderUnavailable(f"the token endpoint answered {answer.status}", retry_after_s=wait_s)
     return answer

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import httpx
 
-from mailroom_common.budgets.leases import Budgets
+from mailroom_common.budgets.allocations import Budgets
 from mailroom_common.events import Access, Profile
 from mailroom_common.providers.types import (
     Account,

@@ -1,6 +1,6 @@
 """Limits on the calls to each mailbox: how many at once, how many units in a time, and pauses after a throttle.
 
-One `Quota` per provider and process, shared by everything that calls it. Units are leased from budgets that all
+One `Quota` per provider and process, shared by everything that calls it. Units are allocated from budgets that all
 processes of the application share (`mailroom_common.budgets`). Slots and pauses are counted in this process only: the
 number of concurrent calls of several processes at one mailbox is held down by `count_sharers`, by which the doc sources
 of one mailbox divide its slots.
@@ -14,10 +14,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from mailroom_common.budgets.leases import Budgets, LeasedUnits, LocalBudgets
+from mailroom_common.budgets.allocations import AllocatedUnits, Budgets, LocalBudgets
 from mailroom_common.budgets.waiting import WaitLimit, find_wait_limit
 from mailroom_common.budgets.window import UnitLimit
-from mailroom_common.errors import NotCalled
+from mailroom_common.errors import CallDeferred
 from mailroom_common.providers.types import Mailbox
 
 
@@ -50,7 +50,7 @@ class Quota:
         self._application = application
         self._mailbox_limit = mailbox_limit
         self._project_limit = project_limit
-        self._units = LeasedUnits(budgets or LocalBudgets(clock))
+        self._units = AllocatedUnits(budgets or LocalBudgets(clock))
         self._count_sharers = count_sharers
         self._clock = clock
         self._usages: dict[str, _MailboxUsage] = {}
@@ -100,7 +100,7 @@ class Quota:
     async def _wait_for_pause(self, usage: _MailboxUsage, limit: WaitLimit) -> None:
         while (left_s := self._measure_pause_s(usage)) > 0:
             if not await limit.wait(left_s):
-                raise NotCalled("the provider asked for a pause at this mailbox", retry_after_s=left_s)
+                raise CallDeferred("the provider asked for a pause at this mailbox", retry_after_s=left_s)
 
     def _measure_pause_s(self, usage: _MailboxUsage) -> float:
         return usage.paused_until - self._clock()

@@ -1,4 +1,4 @@
-"""One budget for all processes: each process has a pool and leases of its own."""
+"""One budget for all processes: each process has a pool and allocations of its own."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,7 +9,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
-from mailroom_common.budgets.leases import LeasedUnits
+from mailroom_common.budgets.allocations import AllocatedUnits
 from mailroom_common.budgets.store import PgBudgets
 from mailroom_common.budgets.waiting import WaitLimit, limit_waiting
 from mailroom_common.budgets.window import UnitLimit
@@ -37,9 +37,9 @@ async def pools(postgres_url: str) -> AsyncIterator[list[asyncpg.Pool]]:
 
 async def test_processes_together_spend_no_more_than_the_limit(pools: list[asyncpg.Pool]) -> None:
     name, spent = str(uuid4()), 0
-    processes = [LeasedUnits(PgBudgets(pool)) for pool in pools]
+    processes = [AllocatedUnits(PgBudgets(pool)) for pool in pools]
 
-    async def spend(units: LeasedUnits) -> None:
+    async def spend(units: AllocatedUnits) -> None:
         nonlocal spent
         while True:
             await units.spend_units(name, LIMIT, 7, WaitLimit(0))
@@ -71,15 +71,15 @@ async def test_what_subscription_manager_spends_on_a_watch_is_seen_by_the_worker
 
 
 @pytest.mark.parametrize("touched_ago", [timedelta(hours=25), timedelta(hours=-2)])
-async def test_row_that_nobody_leased_from_for_a_day_or_touched_in_the_future_is_deleted(
+async def test_row_that_nobody_allocated_from_for_a_day_or_touched_in_the_future_is_deleted(
     pools: list[asyncpg.Pool], touched_ago: timedelta
 ) -> None:
     idle, busy = str(uuid4()), str(uuid4())
     for name in (idle, busy):
-        await PgBudgets(pools[0]).lease_units(name, LIMIT, at_least=1, at_most=1, reserve=0)
+        await PgBudgets(pools[0]).allocate_units(name, LIMIT, at_least=1, at_most=1, reserve=0)
     await pools[0].execute(
         "update mailroom_quota.budget set touched_at = now() - $2::interval where name = $1", idle, touched_ago
     )
-    await PgBudgets(pools[1]).lease_units(busy, LIMIT, at_least=1, at_most=1, reserve=0)
+    await PgBudgets(pools[1]).allocate_units(busy, LIMIT, at_least=1, at_most=1, reserve=0)
     rows = await pools[0].fetch("select name from mailroom_quota.budget where name = any($1::text[])", [idle, busy])
     assert [row["name"] for row in rows] == [busy]

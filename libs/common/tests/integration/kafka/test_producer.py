@@ -3,12 +3,11 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import OutOfOrderSequenceNumber
-from kafka_site import KafkaSite
+from kafka_site import KafkaSite, make_notification
 
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Notification
@@ -19,17 +18,6 @@ from mailroom_common.kafka.security import UNSECURED
 from mailroom_common.topics import MAIL_EVENTS, NOTIFICATIONS, SCHEMAS
 
 pytestmark = pytest.mark.stack
-
-
-def notification(number: int, source: str = "ds-1") -> Notification:
-    return Notification(
-        event_id=f"e-{number}",
-        occurred_at=datetime(2026, 11, 28, tzinfo=UTC),
-        tenant_id="acme",
-        doc_source_id=source,
-        provider="outlook",
-        provider_event=str(number),
-    )
 
 
 @pytest.fixture
@@ -46,11 +34,13 @@ async def test_schemas_are_announced_before_the_first_record(site: KafkaSite, pr
 
 
 async def test_send_returns_where_the_record_is(site: KafkaSite, producer: EventProducer) -> None:
-    positions = [await producer.send_event(NOTIFICATIONS, "ds-1", notification(number)) for number in range(3)]
+    positions = [await producer.send_event(NOTIFICATIONS, "ds-1", make_notification(number)) for number in range(3)]
 
     records = await site.read_all(NOTIFICATIONS.name)
     assert [(record.partition, record.offset) for record in records] == [(p.partition, p.offset) for p in positions]
-    assert [Codec().decode(NOTIFICATIONS, record.value) for record in records] == [notification(n) for n in range(3)]
+    assert [Codec().decode(NOTIFICATIONS, record.value) for record in records] == [
+        make_notification(n) for n in range(3)
+    ]
     assert dict(records[0].headers)["ce_source"] == b"/mailroom/gateway"
     assert records[0].key == b"ds-1"
 
@@ -67,7 +57,7 @@ async def test_a_topic_that_is_not_there_is_unavailable_in_time_and_says_what_to
     started = time.monotonic()
 
     with pytest.raises(Unavailable, match=r"mailroom topics apply|did not acknowledge"):
-        await producer.send_event(MAIL_EVENTS, "ds-1", notification(1), timeout_s=5.0)
+        await producer.send_event(MAIL_EVENTS, "ds-1", make_notification(1), timeout_s=5.0)
 
     assert time.monotonic() - started < 15  # a client asks for the metadata of a topic for a minute, left alone
 
@@ -87,9 +77,9 @@ async def test_a_producer_that_died_of_a_fatal_error_is_replaced(
 
     monkeypatch.setattr(producer._client, "send_and_wait", dead)
     with pytest.raises(Unavailable):
-        await producer.send_event(NOTIFICATIONS, "ds-1", notification(1))
+        await producer.send_event(NOTIFICATIONS, "ds-1", make_notification(1))
 
-    await sent_at_last(producer, notification(2))
+    await sent_at_last(producer, make_notification(2))
 
     assert len(await site.read_all(NOTIFICATIONS.name)) == 1
 
@@ -113,7 +103,7 @@ async def test_nobody_waits_for_the_replacement_of_a_dead_producer(
     monkeypatch.setattr(AIOKafkaProducer, "start", slow_start)
     async with asyncio.timeout(10):
         refused = await asyncio.gather(
-            *(producer.send_event(NOTIFICATIONS, "ds-1", notification(number)) for number in range(20)),
+            *(producer.send_event(NOTIFICATIONS, "ds-1", make_notification(number)) for number in range(20)),
             return_exceptions=True,
         )
         await asyncio.sleep(0)
@@ -121,7 +111,7 @@ async def test_nobody_waits_for_the_replacement_of_a_dead_producer(
     assert len(starts) == 1
 
     may_start.set()
-    await sent_at_last(producer, notification(20))
+    await sent_at_last(producer, make_notification(20))
 
 
 async def sent_at_last(producer: EventProducer, event: Notification) -> None:

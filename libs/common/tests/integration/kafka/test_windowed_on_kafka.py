@@ -15,7 +15,7 @@ from typing import Any
 
 import fastavro
 import pytest
-from kafka_site import KafkaSite
+from kafka_site import KafkaSite, run_consumer
 
 from mailroom_common.errors import Fatal, Rejected, Unavailable
 from mailroom_common.events import AttachmentStored, Profile
@@ -93,14 +93,8 @@ class Running:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Running"]:
-        await self.schemas.load_schemas()
-        following = asyncio.create_task(self.schemas.follow_topic(self.stopping))
-        task = asyncio.create_task(self.consumer.consume_records(self.stopping))
-        try:
+        async with run_consumer(self.consumer, self.schemas, self.stopping):
             yield self
-        finally:
-            self.stopping.set()
-            await asyncio.gather(task, following)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mailroom_common.budgets.window import LeaseWindow, UnitLimit
+from mailroom_common.budgets.window import AllocationWindow, UnitLimit
 
 LIMIT = UnitLimit(100, window_s=60)
 STEPS = st.lists(
@@ -11,59 +11,59 @@ STEPS = st.lists(
 
 @given(start=st.floats(min_value=0, max_value=1e6), steps=STEPS)
 def test_no_window_of_time_has_more_units_than_the_limit(start: float, steps: list[tuple[float, int]]) -> None:
-    window, now = LeaseWindow(), start
-    leased: list[tuple[float, int]] = []
+    window, now = AllocationWindow(), start
+    allocated: list[tuple[float, int]] = []
     for pause_s, units in steps:
         now += pause_s
-        lease = window.lease_units(LIMIT, now, at_least=units, at_most=units + 5, reserve=0)
-        leased.append((now, lease.units))
-        assert sum(units for at, units in leased if at > now - LIMIT.window_s) <= LIMIT.leasable_units
+        allocation = window.allocate_units(LIMIT, now, at_least=units, at_most=units + 5, reserve=0)
+        allocated.append((now, allocation.units))
+        assert sum(units for at, units in allocated if at > now - LIMIT.window_s) <= LIMIT.allocatable_units
 
 
 @given(start=st.floats(min_value=0, max_value=1e6), steps=STEPS)
 def test_after_the_wait_that_is_named_enough_units_are_there(start: float, steps: list[tuple[float, int]]) -> None:
-    window, now = LeaseWindow(), start
+    window, now = AllocationWindow(), start
     for pause_s, units in steps:
         now += pause_s
-        if wait_s := window.lease_units(LIMIT, now, at_least=units, at_most=units, reserve=0).wait_s:
+        if wait_s := window.allocate_units(LIMIT, now, at_least=units, at_most=units, reserve=0).wait_s:
             now += wait_s + 1e-6  # floats
-            assert window.lease_units(LIMIT, now, at_least=units, at_most=units, reserve=0).units == units
+            assert window.allocate_units(LIMIT, now, at_least=units, at_most=units, reserve=0).units == units
 
 
 def test_steady_caller_gets_more_than_nine_tenths_of_the_limit() -> None:
     limit = UnitLimit(6_000, window_s=60)
-    window, now, units = LeaseWindow(), 1000.0, 0
+    window, now, units = AllocationWindow(), 1000.0, 0
     while now < 1000 + 600:
-        lease = window.lease_units(limit, now, at_least=20, at_most=limit.block_units, reserve=0)
-        units += lease.units
-        now += lease.wait_s or 0.05
+        allocation = window.allocate_units(limit, now, at_least=20, at_most=limit.block_units, reserve=0)
+        units += allocation.units
+        now += allocation.wait_s or 0.05
     assert units >= 0.95 * 6_000 * 10
 
 
 def test_call_above_the_whole_limit_goes_alone_rather_than_never() -> None:
-    window = LeaseWindow()
-    assert window.lease_units(LIMIT, 0, at_least=500, at_most=500, reserve=0).units == 500
-    assert window.lease_units(LIMIT, 1, at_least=1, at_most=1, reserve=0).units == 0
-    assert window.lease_units(LIMIT, 62, at_least=1, at_most=1, reserve=0).units == 1
+    window = AllocationWindow()
+    assert window.allocate_units(LIMIT, 0, at_least=500, at_most=500, reserve=0).units == 500
+    assert window.allocate_units(LIMIT, 1, at_least=1, at_most=1, reserve=0).units == 0
+    assert window.allocate_units(LIMIT, 62, at_least=1, at_most=1, reserve=0).units == 1
 
 
 def test_clock_that_is_set_back_by_no_more_than_a_window_frees_no_units() -> None:
-    window = LeaseWindow()
-    assert window.lease_units(LIMIT, 1000, at_least=98, at_most=98, reserve=0).units == 98
-    assert window.lease_units(LIMIT, 940, at_least=1, at_most=1, reserve=0).units == 0
-    assert window.lease_units(LIMIT, 1061, at_least=1, at_most=1, reserve=0).units == 1
+    window = AllocationWindow()
+    assert window.allocate_units(LIMIT, 1000, at_least=98, at_most=98, reserve=0).units == 98
+    assert window.allocate_units(LIMIT, 940, at_least=1, at_most=1, reserve=0).units == 0
+    assert window.allocate_units(LIMIT, 1061, at_least=1, at_most=1, reserve=0).units == 1
 
 
 def test_clock_that_was_an_hour_ahead_stops_nobody_once_it_is_right() -> None:
-    window = LeaseWindow()
-    assert window.lease_units(LIMIT, 4600, at_least=98, at_most=98, reserve=0).units == 98
-    assert window.lease_units(LIMIT, 1000, at_least=98, at_most=98, reserve=0).units == 98
-    assert window.lease_units(LIMIT, 1001, at_least=1, at_most=1, reserve=0).wait_s <= LIMIT.window_s + 1
+    window = AllocationWindow()
+    assert window.allocate_units(LIMIT, 4600, at_least=98, at_most=98, reserve=0).units == 98
+    assert window.allocate_units(LIMIT, 1000, at_least=98, at_most=98, reserve=0).units == 98
+    assert window.allocate_units(LIMIT, 1001, at_least=1, at_most=1, reserve=0).wait_s <= LIMIT.window_s + 1
 
 
 def test_units_that_are_reserved_are_left_for_others() -> None:
-    window = LeaseWindow()
-    granted = window.lease_units(LIMIT, 0, at_least=1, at_most=1000, reserve=LIMIT.reserved_units).units
-    assert granted == LIMIT.leasable_units - LIMIT.reserved_units
-    assert window.lease_units(LIMIT, 0, at_least=1, at_most=1, reserve=LIMIT.reserved_units).units == 0
-    assert window.lease_units(LIMIT, 0, at_least=5, at_most=5, reserve=0).units == 5
+    window = AllocationWindow()
+    granted = window.allocate_units(LIMIT, 0, at_least=1, at_most=1000, reserve=LIMIT.reserved_units).units
+    assert granted == LIMIT.allocatable_units - LIMIT.reserved_units
+    assert window.allocate_units(LIMIT, 0, at_least=1, at_most=1, reserve=LIMIT.reserved_units).units == 0
+    assert window.allocate_units(LIMIT, 0, at_least=5, at_most=5, reserve=0).units == 5

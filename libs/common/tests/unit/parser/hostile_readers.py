@@ -205,16 +205,23 @@ def leave_content_behind(file: BinaryIO, arguments: Arguments) -> JSON:
     return found
 
 
-def answer_twice(file: BinaryIO, arguments: Arguments) -> JSON:
-    """The pipe of the answers is the one of the two that takes it; the second answer is for whoever asks next.
+def forge_answer(file: BinaryIO, arguments: Arguments) -> JSON:
+    """The file is the answer."""
+    _write_to_answers(file.read())
+    return None
 
-    Both in one write: the second is there when the first has been read, whoever runs then.
-    """
-    body = b'{"value":"forged"}'
+
+def answer_twice(file: BinaryIO, arguments: Arguments) -> JSON:
+    """The second answer is for whoever asks next. Both in one write: it is there when the first has been read."""
+    _write_to_answers(b'{"value":"forged"}', b'{"value":"forged"}')
+    return "true"
+
+
+def _write_to_answers(*bodies: bytes) -> None:
+    """The pipe of the answers is the one that takes it."""
     for descriptor in range(3, 16):
         with contextlib.suppress(OSError):
-            os.write(descriptor, (len(body).to_bytes(4, "big") + body) * 2)
-    return "true"
+            os.write(descriptor, b"".join(len(body).to_bytes(4, "big") + body for body in bodies))
 
 
 def yield_contents(file: BinaryIO, arguments: Arguments) -> Contents:
@@ -257,8 +264,11 @@ def _read_sizes(arguments: Arguments) -> list[int]:
     return [int(size) for size in str(arguments["sizes"]).split()]
 
 
-def forge_content_of_no_size(file: BinaryIO, arguments: Arguments) -> Contents:
-    for descriptor in range(3, 16):
-        with contextlib.suppress(OSError):
-            os.write(descriptor, b'\x00\x00\x00\x0e{"content": 1}\x00\x00\x00\x0d{"bytes": -5}')
+def forge_contents(file: BinaryIO, arguments: Arguments) -> Contents:
+    """The lines of the file are the answers."""
+    _write_to_answers(*file.read().splitlines())
     return iter(())
+
+
+def describe_without_end(file: BinaryIO, arguments: Arguments) -> Contents:
+    yield "x" * (1024 * 1024), []

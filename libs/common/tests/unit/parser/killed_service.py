@@ -6,7 +6,6 @@ Prints the process ids of the reader and of the fork server.
 import asyncio
 import sys
 from pathlib import Path
-from typing import Any
 
 from mailroom_common.parser.pool import ParserPool
 
@@ -18,10 +17,10 @@ async def main() -> None:
         ParserPool(preload=["hostile_readers"], search_path=[HERE]) as pool,
         pool.open_document() as document,
     ):
-        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        answer = await document.run_reader("hostile_readers:count_bytes", b"", dict)
         sys.stdout.write(f"{answer['pid']} {answer['server']}\n")
         sys.stdout.flush()
-        await document.run_reader("hostile_readers:sleep_for_an_hour", b"")
+        await document.run_reader("hostile_readers:sleep_for_an_hour", b"", str)
 
 
 asyncio.run(main())

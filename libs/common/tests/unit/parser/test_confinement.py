@@ -90,7 +90,7 @@ async def test_an_unconfined_process_is_not_given_a_file(tmp_path: Path) -> None
     (tmp_path / "file").write_bytes(b"untrusted")
     async with ParserPool(preload=["without_seccomp"], search_path=[HERE / "readers_without_layers"]) as pool:
         with pytest.raises(ParserUnconfined):
-            await pool.run_reader("without_seccomp:read_file", tmp_path / "file")
+            await pool.run_reader("without_seccomp:read_file", tmp_path / "file", str)
 
 
 @pytest.mark.parametrize("loop_factory", [uvloop.new_event_loop, asyncio.new_event_loop])
@@ -99,7 +99,7 @@ def test_a_parser_process_has_no_descriptor_of_the_service(
 ) -> None:
     async def read_descriptors() -> Any:
         async with ParserPool(preload=["hostile_readers"], search_path=[HERE]) as pool:
-            return await pool.run_reader("hostile_readers:list_descriptors", b"")
+            return await pool.run_reader("hostile_readers:list_descriptors", b"", list)
 
     inherited = os.open(tmp_path, os.O_RDONLY)
     os.set_inheritable(inherited, True)

@@ -24,8 +24,12 @@ async def pool() -> AsyncIterator[ParserPool]:
         yield opened
 
 
+def as_it_is(answer: Any) -> Any:
+    return answer
+
+
 async def call(pool: ParserPool, reader: str, source: Path | bytes = b"", **arguments: str) -> Any:
-    return await pool.run_reader(f"hostile_readers:{reader}", source, arguments=arguments)
+    return await pool.run_reader(f"hostile_readers:{reader}", source, as_it_is, arguments=arguments)
 
 
 def list_children(pid: int) -> list[int]:
@@ -61,9 +65,11 @@ async def test_each_document_has_a_process_of_its_own_for_all_its_readers(pool: 
     seen = []
     for content in (b"of one tenant", b"of another"):
         async with pool.open_document() as document:
-            first: Any = await document.run_reader("hostile_readers:count_bytes", content)
-            left = [await document.run_reader("hostile_readers:leave_content_behind", content) for _ in range(2)]
-            second: Any = await document.run_reader("hostile_readers:count_bytes", content)
+            first: Any = await document.run_reader("hostile_readers:count_bytes", content, as_it_is)
+            left = [
+                await document.run_reader("hostile_readers:leave_content_behind", content, as_it_is) for _ in range(2)
+            ]
+            second: Any = await document.run_reader("hostile_readers:count_bytes", content, as_it_is)
         assert first["pid"] == second["pid"]
         assert left == [[], [content.decode()]]
         seen.append(first)
@@ -73,20 +79,21 @@ async def test_each_document_has_a_process_of_its_own_for_all_its_readers(pool: 
 
 async def test_an_answer_that_nobody_asked_for_ends_the_process_and_reaches_no_other_document(pool: ParserPool) -> None:
     async with pool.open_document() as document:
-        await document.run_reader("hostile_readers:answer_twice", b"")
+        await document.run_reader("hostile_readers:answer_twice", b"", as_it_is)
         with pytest.raises(ParserCrashed, match="it wrote before it was asked"):
-            await document.run_reader("hostile_readers:count_bytes", b"")
+            await document.run_reader("hostile_readers:count_bytes", b"", as_it_is)
+        assert document._process.server.is_retired
         with pytest.raises(ParserCrashed, match="ended by an earlier reader"):
-            await document.run_reader("hostile_readers:count_bytes", b"")
+            await document.run_reader("hostile_readers:count_bytes", b"", as_it_is)
     assert (await call(pool, "count_bytes", b"next"))["size"] == 4
 
 
 async def test_a_readers_refusal_keeps_its_reason_and_its_process(pool: ParserPool) -> None:
     async with pool.open_document() as document:
-        before: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        before: Any = await document.run_reader("hostile_readers:count_bytes", b"", as_it_is)
         with pytest.raises(UnreadableFile) as refused:
-            await document.run_reader("hostile_readers:refuse_file", b"")
-        after: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+            await document.run_reader("hostile_readers:refuse_file", b"", as_it_is)
+        after: Any = await document.run_reader("hostile_readers:count_bytes", b"", as_it_is)
     assert refused.value.reason == "encrypted"
     assert before["pid"] == after["pid"]
 
@@ -118,7 +125,7 @@ async def test_a_file_that_wants_too_much_meets_a_limit_and_the_next_is_read(
 
 async def test_a_file_that_takes_too_long_is_given_up_by_the_clock(pool: ParserPool) -> None:
     with pytest.raises(ParserLimitReached) as reached:
-        await pool.run_reader("hostile_readers:sleep_for_an_hour", b"", limits=ParserLimits(wall_s=0.3))
+        await pool.run_reader("hostile_readers:sleep_for_an_hour", b"", as_it_is, limits=ParserLimits(wall_s=0.3))
     assert reached.value.limit == "time"
     assert (await call(pool, "count_bytes", b"next"))["size"] == 4
 
@@ -196,16 +203,57 @@ async def test_after_a_crash_nothing_is_at_the_addresses_that_it_may_have_found_
     assert (await call(pool, "count_bytes"))["server"] != before
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(b"{", id="no JSON"),
+        pytest.param(b'{"value":NaN}', id="no number"),
+        pytest.param(b'{"value":"\\ud800"}', id="no character"),
+        pytest.param(b'{"content":1}', id="no answer"),
+        pytest.param(b'{"value":"text"}', id="another shape"),
+        pytest.param(b'{"unreadable":"for_no_reason_of_ours"}', id="no reason of ours"),
+        pytest.param(b"{" + b" " * TIGHT.output_bytes + b"}", id="too long"),
+    ],
+)
+async def test_an_answer_of_another_form_costs_its_document_and_its_server_and_no_neighbour(answer: bytes) -> None:
+    options: Any = {"preload": ["hostile_readers"], "search_path": [HERE], "limits": TIGHT}
+    async with ParserPool(size=2, unreadable_reasons=["encrypted"], **options) as pool:
+        async with pool.open_document() as neighbour:
+            before = await neighbour.run_reader("hostile_readers:count_bytes", b"", dict)
+            with pytest.raises((ParserCrashed, ParserLimitReached)):
+                await pool.run_reader("hostile_readers:forge_answer", answer, dict)
+            assert await neighbour.run_reader("hostile_readers:count_bytes", b"", dict) == before
+        assert (await call(pool, "count_bytes"))["server"] != before["server"]
+
+
+async def test_an_answer_behind_the_last_one_costs_its_server(pool: ParserPool) -> None:
+    before = (await call(pool, "count_bytes"))["server"]
+    await call(pool, "answer_twice")
+    assert (await call(pool, "count_bytes"))["server"] != before
+
+
 async def test_as_many_jobs_run_at_once_as_there_are_places() -> None:
     async with ParserPool(size=2, preload=["hostile_readers"], search_path=[HERE]) as pool:
         pids = {answer["pid"] for answer in await asyncio.gather(*(call(pool, "count_bytes") for _ in range(2)))}
     assert len(pids) == 2
 
 
+async def test_a_tenant_with_many_files_keeps_no_other_waiting_for_all_of_them(pool: ParserPool) -> None:
+    served = []
+
+    async def read_file(tenant_id: str) -> None:
+        async with pool.open_document(tenant_id) as document:
+            await document.run_reader("hostile_readers:count_bytes", b"", dict)
+            served.append(tenant_id)
+
+    await asyncio.gather(*(read_file(tenant_id) for tenant_id in [*["flood"] * 6, "calm"]))
+    assert served[:2] == ["flood", "calm"]
+
+
 async def test_a_process_killed_from_outside_says_nothing_about_the_file(pool: ParserPool) -> None:
     async with pool.open_document() as document:
-        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"")
-        job = asyncio.create_task(document.run_reader("hostile_readers:sleep_for_an_hour", b""))
+        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"", as_it_is)
+        job = asyncio.create_task(document.run_reader("hostile_readers:sleep_for_an_hour", b"", as_it_is))
         await asyncio.sleep(0.2)  # the job is in the process, which gives no sign of that
         os.kill(answer["pid"], signal.SIGKILL)
         with pytest.raises(ParserCrashed) as crashed:
@@ -216,20 +264,20 @@ async def test_a_process_killed_from_outside_says_nothing_about_the_file(pool: P
 
 async def test_a_fork_server_killed_from_outside_says_nothing_about_the_file_and_is_replaced(pool: ParserPool) -> None:
     async with pool.open_document() as document:
-        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"", as_it_is)
         os.kill(answer["server"], signal.SIGKILL)
         with pytest.raises(ParserCrashed) as crashed:
-            await document.run_reader("hostile_readers:sleep_for_an_hour", b"")
+            await document.run_reader("hostile_readers:sleep_for_an_hour", b"", as_it_is)
     assert crashed.value.killed
     assert (await call(pool, "count_bytes"))["server"] != answer["server"]
 
 
 async def test_a_process_killed_before_it_had_a_document_is_replaced(pool: ParserPool) -> None:
     used = await call(pool, "count_bytes")
-    starting = pool._places.get_nowait()
+    starting = pool._processes.get_nowait()
     assert starting is not None
     await starting
-    pool._places.put_nowait(starting)
+    pool._processes.put_nowait(starting)
     (waiting,) = set(list_children(used["server"])) - {used["pid"]}
     os.kill(waiting, signal.SIGKILL)
     await wait_for_end(waiting)
@@ -240,8 +288,8 @@ async def test_a_process_killed_before_it_had_a_document_is_replaced(pool: Parse
 
 async def test_a_cancelled_job_leaves_no_process_busy(pool: ParserPool) -> None:
     async with pool.open_document() as document:
-        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"")
-        job = asyncio.create_task(document.run_reader("hostile_readers:sleep_for_an_hour", b""))
+        answer: Any = await document.run_reader("hostile_readers:count_bytes", b"", as_it_is)
+        job = asyncio.create_task(document.run_reader("hostile_readers:sleep_for_an_hour", b"", as_it_is))
         await asyncio.sleep(0.1)  # as above
         job.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -290,17 +338,17 @@ async def test_a_machine_that_starts_no_process_is_asked_again_later(
 
 async def test_a_file_that_cannot_be_opened_was_not_looked_at(pool: ParserPool, tmp_path: Path) -> None:
     async with pool.open_document() as document:
-        before: Any = await document.run_reader("hostile_readers:count_bytes", b"")
+        before: Any = await document.run_reader("hostile_readers:count_bytes", b"", as_it_is)
         with pytest.raises(Unavailable):
-            await document.run_reader("hostile_readers:count_bytes", tmp_path / "none")
-        assert await document.run_reader("hostile_readers:count_bytes", b"") == before
+            await document.run_reader("hostile_readers:count_bytes", tmp_path / "none", as_it_is)
+        assert await document.run_reader("hostile_readers:count_bytes", b"", as_it_is) == before
 
 
 async def test_a_process_that_cannot_start_is_not_the_files_trouble_and_names_the_setting() -> None:
     limits = ParserLimits(memory_bytes=128 * 1024 * 1024)
     async with ParserPool(preload=["no_such_module_anywhere"], limits=limits) as pool:
         with pytest.raises(Unavailable, match=r"did not start: MAILROOM_PARSER_MEMORY_BYTES \(134217728\)"):
-            await pool.run_reader("no_such_module_anywhere:read", b"")
+            await pool.run_reader("no_such_module_anywhere:read", b"", as_it_is)
 
 
 async def test_hard_limits_hold_for_the_life_of_the_process_and_cannot_be_raised(pool: ParserPool) -> None:
@@ -309,14 +357,14 @@ async def test_hard_limits_hold_for_the_life_of_the_process_and_cannot_be_raised
     assert hard["NOFILE"] == TIGHT.open_files
     assert 0 < hard["CPU"] < 1000
     # Those of one call can only be lower.
-    await pool.run_reader("hostile_readers:count_bytes", b"", limits=ParserLimits())
+    await pool.run_reader("hostile_readers:count_bytes", b"", as_it_is, limits=ParserLimits())
     with pytest.raises(ParserLimitReached):
-        await pool.run_reader("hostile_readers:allocate_without_end", b"", limits=ParserLimits())
+        await pool.run_reader("hostile_readers:allocate_without_end", b"", as_it_is, limits=ParserLimits())
 
 
 @pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only the superuser has capabilities to lose")
 async def test_readers_are_imported_without_capabilities(pool: ParserPool) -> None:
-    status = str(await pool.run_reader("hostile_readers:show_capabilities_of_preload", b""))
+    status = str(await pool.run_reader("hostile_readers:show_capabilities_of_preload", b"", as_it_is))
     assert "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\n" in status
 
 
@@ -325,7 +373,7 @@ async def test_limit_on_memory_that_the_readers_do_not_fit_in_is_named_and_no_fi
     too_small = ParserLimits(memory_bytes=8 * 1024 * 1024)
     async with ParserPool(preload=["hostile_readers"], search_path=[HERE], limits=too_small) as pool:
         with pytest.raises(Unavailable, match=r"MAILROOM_PARSER_MEMORY_BYTES \(8388608\) may be too small"):
-            await pool.run_reader("hostile_readers:count_bytes", b"mail")
+            await pool.run_reader("hostile_readers:count_bytes", b"mail", as_it_is)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="prctl is Linux's")

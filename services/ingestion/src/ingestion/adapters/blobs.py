@@ -44,17 +44,17 @@ class StoredDocumentBlobs:
     async def has_blob(self, key: str) -> bool:
         return await self._store.has_blob(key)
 
-    async def delete_blob_of_content(self, key: str, content_sha256: str) -> bool:
+    async def compute_sha256(self, key: str) -> str | None:
         digest = sha256()
         try:
             async for chunk in self._store.read_blob(key):
                 digest.update(chunk)
         except BlobNotFound:
-            return True
-        if digest.hexdigest() != content_sha256:
-            return False
+            return None
+        return digest.hexdigest()
+
+    async def delete_blob(self, key: str) -> None:
         await self._store.delete_blob(key)
-        return True
 
 
 async def _read_chunks(path: Path) -> AsyncIterator[bytes]:

@@ -7,17 +7,28 @@ from mailroom_common.postgres import DatabaseSession
 
 _MAX_REMEMBERED_TENANTS = 1000
 
-# Steps from one doc source with waiting documents to the next by the index, and no further than to the first that has
-# a due one: Postgres evaluates a recursive query only as far as it is read.
+_WAKE_BATCH = 100
+
+# Of those that rest, each lies in no claim's way until its time has come: its own, or that of the end of a lease whose
+# worker died. A batch, since after an outage the time of all of them may have come at once.
+_WAKE_DUE = """
+    update ingestion.document set is_resting = false
+    where document_id in (
+        select document_id from ingestion.document where is_resting and next_attempt_at <= now()
+        order by next_attempt_at limit $1 for update skip locked)
+"""
+# Steps from one doc source with claimable documents to the next by the index, and no further than to the first that has
+# a due one: Postgres evaluates a recursive query only as far as it is read. What does not rest is due, but for what was
+# recorded in this moment.
 _FIND_DUE_SOURCE = """
     with recursive source as (
         (select tenant_id, doc_source_id from ingestion.document
-         where is_backfill = $1 and next_attempt_at is not null and {first}
+         where is_backfill = $1 and next_attempt_at is not null and not is_resting and {first}
          order by tenant_id, doc_source_id limit 1)
         union all
         select following.* from source cross join lateral (
             select d.tenant_id, d.doc_source_id from ingestion.document d
-            where d.is_backfill = $1 and d.next_attempt_at is not null and {following}
+            where d.is_backfill = $1 and d.next_attempt_at is not null and not d.is_resting and {following}
               and (d.tenant_id, d.doc_source_id) > (source.tenant_id, source.doc_source_id)
             order by d.tenant_id, d.doc_source_id limit 1
         ) following
@@ -26,7 +37,7 @@ _FIND_DUE_SOURCE = """
     where exists (
         select from ingestion.document d
         where d.is_backfill = $1 and d.tenant_id = source.tenant_id and d.doc_source_id = source.doc_source_id
-          and d.next_attempt_at <= now())
+          and d.next_attempt_at <= now() and not d.is_resting)
     limit 1
 """
 _FIND_OF_NEXT_TENANT = _FIND_DUE_SOURCE.format(first="tenant_id > $2", following="true")
@@ -51,6 +62,7 @@ class ClaimTurns:
 
     async def choose_source(self, conn: DatabaseSession) -> DueSource | None:
         """A doc source with a due document, of the tenant whose turn it is; None where nothing is due."""
+        await conn.execute(_WAKE_DUE, _WAKE_BATCH)
         found = await self._find_of_next_tenant(conn)
         if found is None:
             return None

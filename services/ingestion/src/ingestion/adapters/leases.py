@@ -31,7 +31,7 @@ from mailroom_common.topics import INGESTION_RESULTS
 _CLAIM = """
     update ingestion.document
     set status = case when status = 'pending' then 'processing' else status end,
-        lease_token = $1, next_attempt_at = now() + $2::interval, attempts = attempts + 1,
+        lease_token = $1, next_attempt_at = now() + $2::interval, is_resting = true, attempts = attempts + 1,
         updated_at = case when status in ('pending', 'processing') then now() else updated_at end
     where document_id = (
         select document_id from ingestion.document
@@ -43,7 +43,7 @@ _CLAIM = """
     returning *
 """
 _CLAIM_ANY = _CLAIM.format(of_source="")
-_CLAIM_OF_SOURCE = _CLAIM.format(of_source=" and tenant_id = $4 and doc_source_id = $5")
+_CLAIM_OF_SOURCE = _CLAIM.format(of_source=" and not is_resting and tenant_id = $4 and doc_source_id = $5")
 _FIRST_INTAKE = "select * from ingestion.intake where attachment_id = $1"
 _INTAKES = "select * from ingestion.intake where document_id = $1 order by seq"
 _COPIES = """
@@ -51,7 +51,7 @@ _COPIES = """
     where document_id = $1 and tenant_id = $2 and uploaded_blob_key <> $3 order by seq
 """
 _RENEW = """
-    update ingestion.document set next_attempt_at = now() + $3::interval
+    update ingestion.document set next_attempt_at = now() + $3::interval, is_resting = true
     where document_id = $1 and lease_token = $2
     returning document_id
 """
@@ -61,7 +61,7 @@ _FINISH = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
         reader = $8, archive_path = $9, is_archive_path_reserved = false, lease_token = null, next_attempt_at = null,
-        retry_cause = null, result_number = result_number + $10,
+        is_resting = false, retry_cause = null, result_number = result_number + $10,
         updated_at = case when $11 then now() else updated_at end
     where document_id = $1
     returning *
@@ -69,7 +69,7 @@ _FINISH = """
 _RELEASE = """
     update ingestion.document
     set status = case when status = 'processing' then 'pending' else status end, lease_token = null,
-        next_attempt_at = $3, retry_cause = $4, attempts = attempts - $5,
+        next_attempt_at = $3, is_resting = $3 > now(), retry_cause = $4, attempts = attempts - $5,
         updated_at = case when status = 'processing' then now() else updated_at end
     where document_id = $1 and lease_token = $2
     returning document_id
@@ -79,9 +79,14 @@ _RESERVE = """
     where document_id = $1 and lease_token = $2
     returning 1
 """
+# The first of each lane by the index: the least of all would be looked for among all that wait.
 _NEXT_DUE = """
-    select extract(epoch from min(next_attempt_at) - now())::double precision
-    from ingestion.document where next_attempt_at is not null and is_backfill = any($1)
+    select extract(epoch from min(due.next_attempt_at) - now())::double precision
+    from unnest($1::boolean[]) as lane(is_backfill) cross join lateral (
+        select d.next_attempt_at from ingestion.document d
+        where d.is_backfill = lane.is_backfill and d.next_attempt_at is not null
+        order by d.next_attempt_at limit 1
+    ) as due
 """
 
 

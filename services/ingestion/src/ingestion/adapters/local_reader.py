@@ -7,25 +7,31 @@ from typing import Any, Protocol, TypeVar
 
 import orjson
 
+from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
+from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
-from mailroom_common.parser import JSON, ParserCrashed
 from mailroom_common.parser.pool import ParserPool
 
 # Imported before the parser processes are forked and confined: what a reader loads cannot depend on a file.
 READER_MODULES = ("ingestion.readers.document", "ingestion.extract.rule_based")
+READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
+
+_INVOICE_FIELDS, _LINE_FIELDS = Invoice().to_json().keys(), InvoiceLine().to_json().keys()
+_MAX_NAME_CHARACTERS = 100  # of a reader, of a field
 
 T = TypeVar("T")
 
 
 class ReaderRunner(Protocol):
-    async def run_reader(self, function: str, source: Path | bytes) -> JSON: ...
+    async def run_reader(self, function: str, source: Path | bytes, decode: Callable[[Any], T]) -> T: ...
 
 
 @asynccontextmanager
 async def open_local_readers(pool: ParserPool) -> AsyncIterator[DocumentReaders]:
     """The readers for one document, in a process that ends with the block."""
+    # Documents are claimed in turn by tenant, and no more at once than there are processes: nobody waits here.
     async with pool.open_document() as parser:
         reader = LocalReader(parser)
         yield DocumentReaders(transcriber=reader, classifier=reader, extractor=reader)
@@ -38,36 +44,64 @@ class LocalReader:
         self._parser = parser
 
     async def transcribe_file(self, file: Path) -> Transcript:
-        return await self._run_reader("ingestion.readers.document:transcribe_document", file, Transcript.from_json)
+        return await self._parser.run_reader("ingestion.readers.document:transcribe_document", file, _decode_transcript)
 
     async def classify_transcript(self, transcript: Transcript) -> Classification:
-        return await self._run_reader(
-            "ingestion.extract.rule_based:classify_document", orjson.dumps(transcript.to_json()), _to_classification
+        return await self._parser.run_reader(
+            "ingestion.extract.rule_based:classify_document", orjson.dumps(transcript.to_json()), _decode_classification
         )
 
     async def extract_fields(self, transcript: Transcript) -> Extraction:
-        return await self._run_reader(
-            "ingestion.extract.rule_based:extract_invoice", orjson.dumps(transcript.to_json()), _to_extraction
+        return await self._parser.run_reader(
+            "ingestion.extract.rule_based:extract_invoice", orjson.dumps(transcript.to_json()), _decode_extraction
         )
 
-    async def _run_reader(self, function: str, source: Path | bytes, build: Callable[[Any], T]) -> T:
-        answer = await self._parser.run_reader(function, source)
-        try:
-            return build(answer)
-        except (KeyError, TypeError, ValueError) as error:
-            # Our readers answer in one shape: this is a process that the file has taken over.
-            raise ParserCrashed(f"an answer of another shape: {type(error).__name__}") from error
+
+# Our readers answer in one shape. Where an answer has another, its process was taken over by the file: what is not
+# refused here is stored and shown.
 
 
-def _to_classification(answer: Any) -> Classification:
-    return Classification(answer["document_type"], answer["confidence"])
+def _decode_transcript(answer: Any) -> Transcript:
+    transcript = Transcript.from_json(answer)
+    _require(isinstance(transcript.content_type, str) and isinstance(transcript.pages, int))
+    _require(transcript.e_invoice is None or isinstance(transcript.e_invoice, dict))
+    orjson.dumps(transcript.e_invoice)  # the next reader is given it
+    _require(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
+    return transcript
 
 
-def _to_extraction(answer: Any) -> Extraction:
+def _decode_classification(answer: Any) -> Classification:
+    document_type = answer["document_type"]
+    _require(document_type is None or document_type in DOCUMENT_TYPES)
+    return Classification(document_type, _decode_share(answer["confidence"]))
+
+
+def _decode_extraction(answer: Any) -> Extraction:
+    fields, doubts = answer["extraction"], answer["doubts"]
+    _require(answer["document_type"] in DOCUMENT_TYPES and _is_short_text(answer["reader"]))
+    _require(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
+    lines = fields["lines"]
+    _require(fields.keys() == _INVOICE_FIELDS and isinstance(lines, list))
+    _require(all(line.keys() == _LINE_FIELDS for line in lines))
+    values = [value for part in ({**fields, "lines": None}, *lines) for value in part.values()]
+    _require(all(value is None or isinstance(value, str) for value in values))
+    # Routing asks this too, and must not fail then.
+    Invoice.from_json(fields).totals_add_up()
     return Extraction(
-        answer["document_type"],
-        answer["extraction"],
-        answer["confidence"],
-        answer["reader"],
-        tuple(answer["doubts"]),
+        answer["document_type"], fields, _decode_share(answer["confidence"]), answer["reader"], tuple(doubts)
     )
+
+
+def _decode_share(value: Any) -> float:
+    share = float(value)
+    _require(0 <= share <= 1)
+    return share
+
+
+def _is_short_text(value: Any) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_NAME_CHARACTERS
+
+
+def _require(is_as_agreed: bool) -> None:
+    if not is_as_agreed:
+        raise ValueError("our readers do not answer so")

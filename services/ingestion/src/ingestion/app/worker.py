@@ -14,7 +14,7 @@ from ingestion.adapters.blobs import StoredDocumentBlobs
 from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
-from ingestion.adapters.local_reader import READER_MODULES, open_local_readers
+from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
 from ingestion.domain.document import AttemptPolicy
@@ -64,7 +64,12 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         # Before the first record: a worker whose parser processes are not confined must take nothing in.
         parser = await stack.enter_async_context(
             open_worker_pool(
-                settings, process, blobs=find_blob_folder(settings), scratch=scratch, readers=READER_MODULES
+                settings,
+                process,
+                blobs=find_blob_folder(settings),
+                scratch=scratch,
+                readers=READER_MODULES,
+                reasons=READER_REASONS,
             )
         )
         codec = Codec()

@@ -11,6 +11,7 @@ LineAmounts = Literal["net", "gross"]
 INVOICE = "invoice"
 CREDIT_NOTE = "credit_note"
 CORRECTED_INVOICE = "corrected_invoice"
+DOCUMENT_TYPES = frozenset({INVOICE, CREDIT_NOTE, CORRECTED_INVOICE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -43,20 +43,30 @@ class AttachmentRecorder:
             log.info("duplicate_recorded", attachment_id=record.event.attachment_id)
 
     async def _delete_duplicate(self, blob: SuperfluousBlob, stored: AttachmentStored) -> None:
-        """Only what is kept elsewhere may go: a record may be wrong about the content of its own blob, too."""
-        if not await self._blobs.has_blob(blob.kept_key):
-            # After a restore the attachments of one content may come in another order than before: then the document
-            # names the blob of what was a duplicate, which is gone, and these bytes are the only ones left.
-            # The blob that a document names is gone; the copy of its duplicate is kept, and the document is read from
-            # it.
-            log.warning("kept_blob_missing", kept_key=blob.kept_key, copy_key=blob.key)
-            # Again, where it was final without any copy. Once: a record that comes again names the same replay.
-            await self._rereads.request_by_attachment(stored, f"copy-{stored.attachment_id}")
-            return
-        if not await self._blobs.delete_blob_of_content(blob.key, stored.content_sha256):
+        """Only bytes that are kept elsewhere may go. Both blobs are read for that, each once: what was stored whole may
+        be damaged since, and a record may be wrong about the content of its own blob, too."""
+        own_sha256 = await self._blobs.compute_sha256(blob.key)
+        if own_sha256 is None:
+            return  # the record comes again, and its blob was deleted the first time
+        if own_sha256 != stored.content_sha256:
             raise Rejected(
                 f"the blob of attachment {stored.attachment_id} has other content than its record says; it is kept"
             )
+        kept_sha256 = await self._blobs.compute_sha256(blob.kept_key)
+        if kept_sha256 == own_sha256:
+            await self._blobs.delete_blob(blob.key)
+            return
+        # The blob that a document names is gone, as after a restore that brought the attachments in another order, or
+        # has other bytes than it should: the copy of its duplicate is the only good one, and is kept.
+        log.warning(
+            "kept_blob_unusable",
+            kept_key=blob.kept_key,
+            copy_key=blob.key,
+            problem="missing" if kept_sha256 is None else "other_content",
+        )
+        # Read again from the copy, where the document was final without any. Once: a record that comes again names the
+        # same replay.
+        await self._rereads.request_by_attachment(stored, f"copy-{stored.attachment_id}")
 
     async def _replay(self, stored: AttachmentStored, replay_id: str) -> bool:
         """Has the document read again. False for an attachment that has to be recorded first: it came after the backup

@@ -2,12 +2,15 @@
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from ingestion_fakes import build_record
 from ingestion_site import DONE, Ingestion, wait_for_blocked_statement
+from table_reads import OneSession, count_reads
 
 from ingestion.adapters.intakes import build_attachment
+from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
@@ -15,6 +18,7 @@ from ingestion.ports import Channel
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import ResultStatus
 from mailroom_common.outbox import Outbox
+from mailroom_common.postgres import DatabaseSession
 
 pytestmark = pytest.mark.stack
 
@@ -149,6 +153,58 @@ async def test_tenants_take_turns_and_so_do_the_sources_of_a_tenant(site: Ingest
     leases = [await site.claim_document() for _ in range(11)]
     assert [lease.doc_source_id for lease in leases] == (
         ["big", "only", "small", "only", "big", "only", "small", "big", "big", "big", "big"]
+    )
+    assert await site.leases.claim_document() is None
+
+
+async def insert_resting_documents(conn: DatabaseSession, count: int) -> None:
+    """Each of a doc source of its own, of a tenth as many tenants."""
+    await conn.execute(
+        "insert into ingestion.document (document_id, tenant_id, doc_source_id, profile, content_sha256, content_type, "
+        "size_bytes, blob_key, source_metadata, next_attempt_at, is_resting) "
+        "select n::text, 'tenant-' || n % ($1 / 10), 'resting-' || n, 'invoice', n::text, 'application/pdf', 1, "
+        "n::text, '{}', now() + interval '1 minute', true from generate_series(1, $1) as n",
+        count,
+    )
+    await conn.execute("analyze ingestion.document")
+
+
+async def test_a_claim_passes_no_resting_document_however_many_doc_sources_have_one(site: Ingestion) -> None:
+    for tenant in ("a", "zz"):  # before and behind the others in the order of turns
+        await site.intakes.record_attachment(build_record(tenant.encode(), source=f"due-{tenant}", tenant=tenant))
+    async with site.pool.acquire() as conn, conn.transaction():
+        await insert_resting_documents(conn, 5000)
+        pool: Any = OneSession(conn)
+        leases = PgDocumentLeases(
+            pool, Outbox("ingestion", site.codec), duration=timedelta(seconds=30), clock=lambda: datetime.now(UTC)
+        )
+        before = await count_reads(conn, "ingestion.document")
+        claimed = [await leases.claim_document() for _ in range(3)]
+        await leases.read_seconds_until_due()
+        assert await count_reads(conn, "ingestion.document") - before < 100
+    assert [lease and lease.doc_source_id for lease in claimed] == ["due-a", "due-zz", None]
+
+
+async def test_resting_documents_whose_time_has_come_are_claimed_in_turn(site: Ingestion) -> None:
+    async with site.pool.acquire() as conn:
+        await insert_resting_documents(conn, 20)
+        await conn.execute(
+            "insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id, "
+            "part_path, detected_content_type, size_bytes, uploaded_blob_key) select document_id, document_id, "
+            "tenant_id, doc_source_id, 'outlook', 'm', '1', content_type, 1, blob_key from ingestion.document"
+        )
+        assert await site.leases.claim_document() is None
+        await conn.execute("update ingestion.document set next_attempt_at = now()")
+    leases = [await site.claim_document() for _ in range(20)]
+    assert [lease.tenant_id for lease in leases] == ["tenant-0", "tenant-1"] * 10
+    assert await site.leases.claim_document() is None
+
+
+async def test_what_a_worker_of_the_version_before_has_leased_is_not_claimed(site: Ingestion) -> None:
+    await site.intakes.record_attachment(build_record())
+    await site.pool.execute(
+        "update ingestion.document set status = 'processing', lease_token = gen_random_uuid(), "
+        "next_attempt_at = now() + interval '30 s'"
     )
     assert await site.leases.claim_document() is None
 

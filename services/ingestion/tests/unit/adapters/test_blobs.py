@@ -11,16 +11,15 @@ from ingestion_fakes import PDF
 
 from ingestion.adapters.blobs import StoredDocumentBlobs
 from ingestion.ports import FetchedFile
-from mailroom_common.blobs import StoredBlob
+from mailroom_common.blobs import BlobNotFound, StoredBlob
 from mailroom_common.errors import Unavailable
 
 
 class OneBlob:
-    """A store that has `PDF` and takes what it is given."""
+    """A store that has `PDF` under any key but one, and takes what it is given."""
 
     def __init__(self) -> None:
         self.written = b""
-        self.deleted: list[str] = []
 
     async def write_blob(
         self, key: str, chunks: AsyncIterator[bytes], *, content_type: str, metadata: Mapping[str, str] | None = None
@@ -29,10 +28,12 @@ class OneBlob:
         return StoredBlob(len(self.written), "")
 
     async def read_blob(self, key: str) -> AsyncIterator[bytes]:
+        if key == "documents/none.pdf":
+            raise BlobNotFound(f"there is no blob {key}")
         yield PDF
 
     async def delete_blob(self, key: str) -> None:
-        self.deleted.append(key)
+        raise NotImplementedError
 
     async def has_blob(self, key: str) -> bool:
         return True
@@ -62,13 +63,10 @@ async def test_a_document_is_read_through_a_file_that_is_removed_afterwards() ->
     assert not file.path.parent.exists()
 
 
-async def test_a_blob_is_deleted_only_where_its_content_is_the_one_named() -> None:
-    store = OneBlob()
-    documents = StoredDocumentBlobs(store, scratch=Path(tempfile.gettempdir()))
-    assert not await documents.delete_blob_of_content("documents/1.pdf", sha256(PDF + b" ").hexdigest())
-    assert store.deleted == []
-    assert await documents.delete_blob_of_content("documents/1.pdf", sha256(PDF).hexdigest())
-    assert store.deleted == ["documents/1.pdf"]
+async def test_a_digest_is_that_of_the_bytes_which_the_store_gives_now() -> None:
+    documents = StoredDocumentBlobs(OneBlob(), scratch=Path(tempfile.gettempdir()))
+    assert await documents.compute_sha256("documents/1.pdf") == sha256(PDF).hexdigest()
+    assert await documents.compute_sha256("documents/none.pdf") is None
 
 
 async def test_no_place_for_files_is_the_machines_trouble(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

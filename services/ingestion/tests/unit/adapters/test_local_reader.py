@@ -1,20 +1,28 @@
 """The readers and rules where they really run: in the confined parser process."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 from generated_invoices import CII, text_page
 
-from ingestion.adapters.local_reader import READER_MODULES, LocalReader
+from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, LocalReader
+from ingestion.domain.invoice import Invoice, InvoiceLine
 from ingestion.domain.transcript import Transcript
-from mailroom_common.parser import JSON, ParserCrashed, UnreadableFile
+from mailroom_common.parser import UnreadableFile
+from mailroom_common.parser.answers import AnswerMalformed, decode_answer
 from mailroom_common.parser.pool import ParserPool
+
+T = TypeVar("T")
 
 
 @pytest.fixture
 async def reader() -> AsyncIterator[LocalReader]:
-    async with ParserPool(preload=READER_MODULES) as pool, pool.open_document() as document:
+    async with (
+        ParserPool(preload=READER_MODULES, unreadable_reasons=READER_REASONS) as pool,
+        pool.open_document() as document,
+    ):
         yield LocalReader(document)
 
 
@@ -46,18 +54,84 @@ async def test_a_readers_reason_comes_through(reader: LocalReader, tmp_path: Pat
 class TakenOverParser:
     """A process that answers what its file wants."""
 
-    def __init__(self, answer: JSON) -> None:
+    def __init__(self, answer: Any) -> None:
         self._answer = answer
 
-    async def run_reader(self, function: str, source: Path | bytes) -> JSON:
-        return self._answer
+    async def run_reader(self, function: str, source: Path | bytes, decode: Callable[[Any], T]) -> T:
+        return decode_answer(decode, self._answer)
 
 
-@pytest.mark.parametrize("answer", [None, 5, [], {}, {"lines": 5}, {"lines": [[1, 2]]}, {"lines": [[1, 2, 3, ["x"]]]}])
-async def test_an_answer_of_another_shape_is_a_crash_of_the_reader(answer: JSON) -> None:
-    reader = LocalReader(TakenOverParser(answer))
-    with pytest.raises(ParserCrashed, match="an answer of another shape"):
-        await reader.transcribe_file(Path("any"))
-    for read in (reader.classify_transcript, reader.extract_fields):
-        with pytest.raises(ParserCrashed, match="an answer of another shape"):
-            await read(Transcript("application/pdf", 1))
+TRANSCRIPT: dict[str, Any] = Transcript.from_rows(["Invoice  1"]).to_json()
+CLASSIFICATION: dict[str, Any] = {"document_type": "invoice", "confidence": 1.0}
+EXTRACTION: dict[str, Any] = {
+    **CLASSIFICATION,
+    "extraction": Invoice(lines=(InvoiceLine(),)).to_json(),
+    "reader": "layout-rules/1",
+    "doubts": ["total_gross"],
+}
+NESTED: dict[str, Any] = {}
+for _ in range(300):
+    NESTED = {"in": NESTED}
+
+
+async def test_answers_in_our_form_are_taken() -> None:
+    assert (await LocalReader(TakenOverParser(TRANSCRIPT)).transcribe_file(Path("any"))).text == "Invoice 1"
+    for document_type in ("invoice", "credit_note", "corrected_invoice", None):
+        reader = LocalReader(TakenOverParser({**CLASSIFICATION, "document_type": document_type}))
+        assert (await reader.classify_transcript(Transcript("application/pdf", 1))).document_type == document_type
+    extraction = await LocalReader(TakenOverParser(EXTRACTION)).extract_fields(Transcript("application/pdf", 1))
+    assert extraction.doubts == ("total_gross",)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *(None, 5, [], {}, {"lines": 5}, {"lines": [[1, 2]]}, {"lines": [[1, 2, 3, ["x"]]]}),
+        {**TRANSCRIPT, "content_type": None},
+        {**TRANSCRIPT, "pages": "many"},
+        {**TRANSCRIPT, "e_invoice": "text"},
+        {**TRANSCRIPT, "e_invoice": NESTED},
+        {**TRANSCRIPT, "lines": [[1, 2, 3, [[{}, 1, 2]]]]},
+    ],
+)
+async def test_a_transcript_of_another_form_is_malformed(answer: Any) -> None:
+    with pytest.raises(AnswerMalformed, match="another shape"):
+        await LocalReader(TakenOverParser(answer)).transcribe_file(Path("any"))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [None, [], {}, {**CLASSIFICATION, "document_type": {}}, {**CLASSIFICATION, "confidence": 1e9}],
+)
+async def test_a_classification_of_another_form_is_malformed(answer: Any) -> None:
+    with pytest.raises(AnswerMalformed, match="another shape"):
+        await LocalReader(TakenOverParser(answer)).classify_transcript(Transcript("application/pdf", 1))
+
+
+def change_fields(**changed: Any) -> dict[str, Any]:
+    return {**EXTRACTION, "extraction": {**EXTRACTION["extraction"], **changed}}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        CLASSIFICATION,
+        {**EXTRACTION, "document_type": None},
+        {**EXTRACTION, "confidence": None},
+        {**EXTRACTION, "reader": "x" * 1000},
+        {**EXTRACTION, "doubts": [{}]},
+        {**EXTRACTION, "doubts": "text"},
+        {**EXTRACTION, "extraction": []},
+        change_fields(surplus="text"),
+        change_fields(supplier_name={}),
+        change_fields(total_gross="much"),
+        change_fields(issue_date="today"),
+        change_fields(lines=None),
+        change_fields(lines=[{}]),
+        change_fields(lines=[{**InvoiceLine().to_json(), "description": []}]),
+    ],
+)
+async def test_an_extraction_of_another_form_is_malformed(answer: Any) -> None:
+    with pytest.raises(AnswerMalformed, match="another shape"):
+        await LocalReader(TakenOverParser(answer)).extract_fields(Transcript("application/pdf", 1))

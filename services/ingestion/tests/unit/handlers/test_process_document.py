@@ -146,14 +146,19 @@ async def test_a_missing_blob_is_looked_for_again_and_then_named(
     assert (end(leases).status, end(leases).reason) == (ResultStatus.FAILED, "blob_missing")
 
 
-async def test_a_document_whose_blob_is_gone_is_read_from_a_copy_with_the_same_content(
-    process: Process, leases: FakeLeases, blobs: FakeBlobs
+@pytest.mark.parametrize("left", [None, b"%PDF-1.7 damaged"], ids=["gone", "of other content"])
+async def test_a_document_whose_blob_is_not_what_it_was_is_read_from_a_copy_with_the_same_content(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs, left: bytes | None
 ) -> None:
-    content = blobs.blobs.pop(leases.waiting[0].blob_key)
+    named = leases.waiting[0].blob_key
     leases.copies = ["documents/gone.pdf", "documents/other.pdf", "documents/copy.pdf"]
-    blobs.blobs = {"documents/other.pdf": b"%PDF-1.7 something else", "documents/copy.pdf": content}
-    await process(FakeReading(PAGE, extraction=DONE)).process_next()
+    blobs.blobs |= {"documents/other.pdf": b"%PDF-1.7 something else", "documents/copy.pdf": blobs.blobs.pop(named)}
+    if left is not None:
+        blobs.blobs[named] = left
+    reading = FakeReading(PAGE, extraction=DONE)
+    await process(reading).process_next()
     assert (end(leases).status, leases.releases) == (ResultStatus.COMPLETED, [])
+    assert reading.opened == 1, "other bytes than the document's are never read"
 
 
 async def test_a_blob_with_other_content_is_never_read(process: Process, leases: FakeLeases, blobs: FakeBlobs) -> None:

@@ -84,18 +84,31 @@ async def test_a_blob_with_other_content_than_its_record_says_is_kept_and_the_re
     assert list(blobs.blobs) == ["documents/2.pdf", KEPT_KEY]
 
 
-async def test_the_only_copy_that_is_left_is_never_deleted(tmp_path: Path) -> None:
-    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": PDF})
+@pytest.mark.parametrize("kept", [None, b"%PDF-1.7 damaged", b""], ids=["missing", "of other content", "empty"])
+async def test_the_only_good_copy_that_is_left_is_never_deleted(tmp_path: Path, kept: bytes | None) -> None:
+    others = {} if kept is None else {KEPT_KEY: kept}
+    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": PDF, **others})
     duplicate = build_record()
     rereads = FakeRereads(duplicate.attachment_id)
     await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), rereads, blobs)(record(duplicate))
-    assert list(blobs.blobs) == ["documents/2.pdf"]
+    assert blobs.blobs == {"documents/2.pdf": PDF, **others}
     assert rereads.requests == [(duplicate.attachment_id, f"copy-{duplicate.attachment_id}")], "read from it"
+
+
+async def test_a_known_attachment_that_comes_with_other_bytes_keeps_them_beside_those_of_its_document(
+    tmp_path: Path,
+) -> None:
+    event = build_record(b"%PDF-1.7 another version")
+    blobs = FakeBlobs(tmp_path, {"documents/2.pdf": b"%PDF-1.7 another version", KEPT_KEY: PDF})
+    await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), FakeRereads(), blobs)(record(event))
+    assert set(blobs.blobs) == {"documents/2.pdf", KEPT_KEY}
 
 
 async def test_a_duplicate_whose_blob_is_gone_already_is_done(tmp_path: Path) -> None:
     blobs = FakeBlobs(tmp_path, {KEPT_KEY: PDF})
-    await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), FakeRereads(), blobs)(record(build_record()))
+    rereads = FakeRereads(build_record().attachment_id)
+    await AttachmentRecorder(FakeIntakeStore("documents/2.pdf"), rereads, blobs)(record(build_record()))
+    assert (list(blobs.blobs), rereads.requests) == ([KEPT_KEY], [])
 
 
 OTHER = build_record(source="source-of-another-tenant", tenant="globex")

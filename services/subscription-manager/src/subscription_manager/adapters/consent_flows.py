@@ -72,7 +72,7 @@ class PgConsentFlowStore:
         async with acquire_session(self._pool) as conn:
             row = await conn.fetchrow(
                 "select id, doc_source_id, cookie_sha256, sealed_flow_secrets, flow_expires_at, "
-                "finished_at is not null as is_finished, sealed_outcome "
+                "finished_at, sealed_outcome "
                 "from subscription_manager.oauth_request where state_sha256 = $1 and sealed_flow_secrets is not null",
                 state_sha256,
             )
@@ -84,7 +84,7 @@ class PgConsentFlowStore:
             row["cookie_sha256"],
             row["sealed_flow_secrets"],
             row["flow_expires_at"],
-            row["is_finished"],
+            row["finished_at"],
             row["sealed_outcome"],
         )
 

@@ -28,7 +28,7 @@ from subscription_manager.handlers.create_doc_source import (
     MailboxNotAllowed,
     ProviderNotSetUp,
     StartNotAllowed,
-    TooManyPending,
+    TooManyPendingSources,
 )
 from subscription_manager.handlers.relist_doc_source import InvalidRelist, RelistDocSource
 from subscription_manager.ports import ConnectionStore, MailboxAlreadyConnected
@@ -337,7 +337,7 @@ async def _create_doc_source(
         raise HTTPProblem(422, "The doc source is not valid", str(error)) from error
     except ProviderNotSetUp as error:
         raise HTTPProblem(409, "This provider is not set up here", str(error)) from error
-    except TooManyPending as error:
+    except TooManyPendingSources as error:
         raise HTTPProblem(409, "Too many doc sources wait for a consent", str(error)) from error
     except MailboxNotAllowed as error:
         raise HTTPProblem(403, "This tenant may not open this mailbox", str(error)) from error

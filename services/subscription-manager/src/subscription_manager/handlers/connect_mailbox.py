@@ -31,6 +31,7 @@ from subscription_manager.domain.connection import (
 from subscription_manager.domain.folder_names import find_missing_folders
 from subscription_manager.handlers.consent_outcomes import ConsentOutcome, ConsentOutcomes
 from subscription_manager.handlers.consent_refusals import (
+    OUTCOME_UNKNOWN,
     PROVIDER_AWAY,
     ConsentRefused,
     GrantUnneeded,
@@ -166,11 +167,15 @@ class ConnectMailbox:
         except (Retryable, ActionRequired):
             await self._outcomes.store_outcome(flow, ConsentOutcome(PROVIDER_AWAY))
             raise
+        except Exception:
+            # Nobody foresaw it. It is logged where it ends; whoever brings the answer again need not wait for an end.
+            await self._outcomes.store_outcome(flow, ConsentOutcome(OUTCOME_UNKNOWN))
+            raise
         await self._outcomes.store_outcome(flow, ConsentOutcome(None))
         return connection
 
     async def _repeat_outcome(self, provider: str, flow: ConsentFlow, response: AuthorizationResponse) -> Connection:
-        outcome = await self._outcomes.wait_for_outcome(_hash_secret(response.state))
+        outcome = await self._outcomes.wait_for_outcome(_hash_secret(response.state), self._clock())
         if outcome is None:
             raise ConsentRefused(
                 "This was begun already, and has not ended yet. Load this page again in a minute; if it says the same "
@@ -232,7 +237,7 @@ class ConnectMailbox:
 
     async def _claim_flow(self, flow: ConsentFlow) -> bool:
         """It is finished from here on, whatever comes. False: by another request, perhaps one that still runs."""
-        if flow.is_finished:
+        if flow.finished_at is not None:
             return False
         now = self._clock()
         if flow.expires_at <= now:

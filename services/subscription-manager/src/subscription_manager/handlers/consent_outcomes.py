@@ -2,12 +2,14 @@
 
 import asyncio
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import orjson
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.logs import get_logger
 from mailroom_common.tokens.sealing import SealingKeys
+from subscription_manager.handlers.consent_refusals import OUTCOME_UNKNOWN
 from subscription_manager.ports import ConsentFlow, ConsentFlowStore
 
 log = get_logger()
@@ -15,6 +17,8 @@ log = get_logger()
 # The first request has its code exchanged at the provider meanwhile.
 _MAX_WAIT_S = 10.0
 _POLL_INTERVAL_S = 0.5
+# No request lives so long: one that has stored no outcome by then was ended with its process.
+_MAX_REQUEST_DURATION = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class ConsentOutcomes:
             # Postgres is away. This browser has its answer; one that brings it again hears that the end is not known.
             log.warning("consent_outcome_not_stored", doc_source_id=flow.doc_source_id, reason=str(error))
 
-    async def wait_for_outcome(self, state_sha256: bytes) -> ConsentOutcome | None:
+    async def wait_for_outcome(self, state_sha256: bytes, now: datetime) -> ConsentOutcome | None:
         """None: the request with the first answer has not ended by now, and perhaps never will."""
         deadline_s = asyncio.get_running_loop().time() + self._max_wait_s
         while True:
@@ -56,6 +60,8 @@ class ConsentOutcomes:
             if flow is not None and flow.sealed_outcome is not None:
                 stored = orjson.loads(self._keys.unseal_secret(flow.sealed_outcome, bound_to=_bind_to_outcome(flow.id)))
                 return ConsentOutcome(stored["refusal"])
+            if flow is not None and flow.finished_at is not None and flow.finished_at < now - _MAX_REQUEST_DURATION:
+                return ConsentOutcome(OUTCOME_UNKNOWN)
             if asyncio.get_running_loop().time() >= deadline_s:
                 return None
             await asyncio.sleep(self._poll_interval_s)

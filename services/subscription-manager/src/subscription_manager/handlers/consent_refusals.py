@@ -9,6 +9,11 @@ log = get_logger()
 
 PROVIDER_AWAY = "The provider could not be reached, or refused us. Ask for a new link and try again in a moment."
 
+OUTCOME_UNKNOWN = (
+    "Something went wrong on our side while your answer was worked on. Ask whoever sent you the link whether the "
+    "mailbox is connected by now, and for a new link if it is not."
+)
+
 
 class ConsentRefused(MailroomError):
     """Why the user cannot go on, in a sentence for the page. Holds no ticket, code or token.

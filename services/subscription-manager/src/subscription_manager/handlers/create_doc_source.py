@@ -35,7 +35,7 @@ class InvalidDocSource(MailroomError):
     """What was asked for cannot be; the sentence says what to correct."""
 
 
-class TooManyPending(MailroomError):
+class TooManyPendingSources(MailroomError):
     """So many doc sources of the tenant wait for a consent that no further one may."""
 
 
@@ -99,7 +99,7 @@ class CreateDocSource:
 
         Raises:
             StartNotAllowed: `start_at` lies in the past, and `may_start_earlier` is not set.
-            InvalidDocSource, ProviderNotSetUp, MailboxNotAllowed, TooManyPending: as they say.
+            InvalidDocSource, ProviderNotSetUp, MailboxNotAllowed, TooManyPendingSources: as they say.
             MailboxAlreadyConnected: this mailbox has application access for this profile already.
             Retryable, ActionRequired, Rejected: the provider did not list the folders of a mailbox with application
                 access.
@@ -137,7 +137,7 @@ class CreateDocSource:
         """Without a lock: it bounds what a client in a loop leaves behind, and a few more do no harm."""
         limit = self._max_pending_sources
         if await self._connections.count_pending(tenant_id, up_to=limit) >= limit:
-            raise TooManyPending(
+            raise TooManyPendingSources(
                 f"{limit} doc sources of this tenant wait for a consent (MAILROOM_MAX_PENDING_SOURCES). Delete those "
                 "that nobody will consent to; `GET /doc-sources` shows them as `pending`."
             )

@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx
 import pytest
-from connection_fakes import NOW, PUBLIC_URL, make_connection
+from connection_samples import NOW, PUBLIC_URL, make_connection
 from consent_setup import ConsentSetup
 
 from mailroom_common.auth import APIKeys

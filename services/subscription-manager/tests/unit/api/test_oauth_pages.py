@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import httpx
 import pytest
-from connection_fakes import PUBLIC_URL, make_connection
+from connection_samples import PUBLIC_URL, make_connection
 from consent_setup import ConsentSetup
 
 from mailroom_common.errors import ProviderUnavailable

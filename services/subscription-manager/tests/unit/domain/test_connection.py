@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from connection_fakes import NOW, TOKEN_TROUBLE, make_connection, make_subscription, make_trouble
+from connection_samples import NOW, TOKEN_TROUBLE, make_connection, make_subscription, make_trouble
 
 from mailroom_common.events import SyncReason
 from subscription_manager.domain.connection import (

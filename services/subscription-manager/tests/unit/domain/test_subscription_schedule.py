@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from connection_fakes import GMAIL, NOW, OUTLOOK, URLS, make_connection, make_subscription
+from connection_samples import GMAIL, NOW, OUTLOOK, URLS, make_connection, make_subscription
 
 from subscription_manager.domain.connection import Connection, ConnectionState, CurrentSubscription, SubscriptionStatus
 from subscription_manager.domain.subscription_schedule import (

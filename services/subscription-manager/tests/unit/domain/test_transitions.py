@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from connection_fakes import NOW, TOKEN_TROUBLE, make_connection, make_subscription, make_trouble
+from connection_samples import NOW, TOKEN_TROUBLE, make_connection, make_subscription, make_trouble
 
 from mailroom_common.events import ClientState
 from mailroom_common.providers.types import Account

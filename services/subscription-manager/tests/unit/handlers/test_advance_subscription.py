@@ -5,19 +5,18 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
-from connection_fakes import (
+from connection_samples import (
     ID,
     NOW,
     OTHER_ID,
     OUTLOOK,
     TOKEN_TROUBLE,
-    SubscriptionSetup,
     make_connection,
     make_provider_subscription,
-    make_setup_due_for_renewal,
     make_subscription,
     make_trouble,
 )
+from subscription_setup import SubscriptionSetup, make_setup_due_for_renewal
 
 from mailroom_common.errors import AccessDenied, MailboxGone, ProviderUnavailable, Rejected, Throttled, TokenRefused
 from mailroom_common.events import ConnectionEvent, ConnectionKind

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from connection_fakes import ID, NOW, make_connection
+from connection_samples import ID, NOW, make_connection
 from consent_setup import ConsentSetup
 
 from mailroom_common.events import SyncReason

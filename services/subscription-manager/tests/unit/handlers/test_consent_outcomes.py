@@ -1,7 +1,8 @@
 from datetime import timedelta
 
-from connection_fakes import ID, NOW, FakeConsentFlowStore
+from connection_samples import ID, NOW
 from consent_setup import KEYS
+from fake_consents import FakeConsentFlowStore
 from structlog.testing import capture_logs
 
 from mailroom_common.errors import Unavailable
@@ -15,9 +16,9 @@ class AwayFlowStore(FakeConsentFlowStore):
 
 
 async def test_outcome_that_cannot_be_stored_is_no_failure_of_the_consent() -> None:
-    flow = ConsentFlow("flow-1", ID, b"cookie", "sealed", NOW + timedelta(minutes=1), is_finished=True)
+    flow = ConsentFlow("flow-1", ID, b"cookie", "sealed", NOW + timedelta(minutes=1), finished_at=NOW)
     outcomes = ConsentOutcomes(AwayFlowStore(), KEYS, max_wait_s=0)
     with capture_logs() as logs:
         await outcomes.store_outcome(flow, ConsentOutcome(None))
     assert [log["event"] for log in logs] == ["consent_outcome_not_stored"]
-    assert await outcomes.wait_for_outcome(b"state") is None
+    assert await outcomes.wait_for_outcome(b"state", NOW) is None

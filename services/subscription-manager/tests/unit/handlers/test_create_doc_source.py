@@ -13,14 +13,9 @@ from subscription_manager.handlers.create_doc_source import (
     InvalidDocSource,
     MailboxNotAllowed,
     ProviderNotSetUp,
-    TooManyPending,
+    TooManyPendingSources,
 )
 from subscription_manager.ports import MailboxAlreadyConnected
-
-
-@pytest.fixture
-def setup() -> ConsentSetup:
-    return ConsentSetup()
 
 
 async def test_delegated_doc_source_waits_for_consent(setup: ConsentSetup) -> None:
@@ -37,7 +32,7 @@ async def test_delegated_doc_source_waits_for_consent(setup: ConsentSetup) -> No
 async def test_tenant_with_too_many_pending_ones_gets_no_further_one_and_others_do(setup: ConsentSetup) -> None:
     for _ in range(3):
         await setup.create_with_link()
-    with pytest.raises(TooManyPending, match="3 doc sources of this tenant wait for a consent"):
+    with pytest.raises(TooManyPendingSources, match="3 doc sources of this tenant wait for a consent"):
         await setup.create_with_link()
     await setup.create_with_link(tenant_id="other")
     await setup.create.create_doc_source(make_request())  # with application access: it waits for nobody

@@ -4,16 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from dataclasses import replace
 
-from connection_fakes import (
-    GMAIL,
-    ID,
-    NOW,
-    OTHER_ID,
-    SubscriptionSetup,
-    make_connection,
-    make_provider_subscription,
-    make_subscription,
-)
+from connection_samples import GMAIL, ID, NOW, OTHER_ID, make_connection, make_provider_subscription, make_subscription
+from subscription_setup import SubscriptionSetup
 
 from mailroom_common.errors import ProviderUnavailable, TokenRefused
 from mailroom_common.events import Access

@@ -2,17 +2,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
-from connection_fakes import (
-    DURATIONS,
-    ID,
-    NOW,
-    OTHER_ID,
-    Clock,
-    FakeConnectionStore,
-    FakeGrantStore,
-    WakeCounter,
-    make_connection,
-)
+from connection_samples import DURATIONS, ID, NOW, OTHER_ID, Clock, WakeCounter, make_connection
+from fake_connection_store import FakeConnectionStore
+from fake_consents import FakeGrantStore
 
 from mailroom_common.errors import Unavailable
 from subscription_manager.app import run_once_versions_agree

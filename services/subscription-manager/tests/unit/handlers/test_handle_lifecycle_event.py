@@ -2,7 +2,8 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from connection_fakes import ID, NOW, Clock, FakeConnectionStore, WakeCounter, make_connection, make_subscription
+from connection_samples import ID, NOW, Clock, WakeCounter, make_connection, make_subscription
+from fake_connection_store import FakeConnectionStore
 from structlog.testing import capture_logs
 
 from mailroom_common.events import LifecycleEvent, LifecycleKind, SyncReason

@@ -4,7 +4,8 @@ import asyncio
 from dataclasses import replace
 from datetime import timedelta
 
-from connection_fakes import GMAIL, ID, NOW, OTHER_ID, SubscriptionSetup, make_connection, make_subscription
+from connection_samples import GMAIL, ID, NOW, OTHER_ID, make_connection, make_subscription
+from subscription_setup import SubscriptionSetup
 
 from subscription_manager.domain.connection import Connection, ConnectionState
 

@@ -6,18 +6,17 @@ from datetime import timedelta
 from hashlib import sha256
 
 import pytest
-from connection_fakes import (
+from connection_samples import (
     ID,
     NOW,
     OTHER_ID,
     OUTLOOK,
     URLS,
-    SubscriptionSetup,
     make_connection,
     make_provider_subscription,
-    make_setup_due_for_renewal,
     make_subscription,
 )
+from subscription_setup import SubscriptionSetup, make_setup_due_for_renewal
 
 from mailroom_common.errors import (
     AccessDenied,

@@ -1,7 +1,8 @@
 from datetime import datetime, timedelta
 
 import pytest
-from connection_fakes import ID, NOW, Clock, FakeConnectionStore, make_connection, make_subscription, make_trouble
+from connection_samples import ID, NOW, Clock, make_connection, make_subscription, make_trouble
+from fake_connection_store import FakeConnectionStore
 
 from mailroom_common.events import ConnectionEvent, ConnectionKind
 from subscription_manager.domain.connection import Connection, ConnectionState, ConnectionStatus, TroubleReason

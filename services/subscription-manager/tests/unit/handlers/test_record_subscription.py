@@ -3,15 +3,8 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from connection_fakes import (
-    ID,
-    NOW,
-    SubscriptionSetup,
-    make_connection,
-    make_provider_subscription,
-    make_setup_due_for_renewal,
-    make_subscription,
-)
+from connection_samples import ID, NOW, make_connection, make_provider_subscription, make_subscription
+from subscription_setup import SubscriptionSetup, make_setup_due_for_renewal
 
 from subscription_manager.domain import transitions
 from subscription_manager.domain.connection import ConnectionState, SubscriptionStatus

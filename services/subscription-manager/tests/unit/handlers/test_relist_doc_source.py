@@ -1,7 +1,7 @@
 from datetime import datetime, timedelta
 
 import pytest
-from connection_fakes import ID, NOW, make_connection
+from connection_samples import ID, NOW, make_connection
 from consent_setup import ConsentSetup
 
 from mailroom_common.events import Relist, SyncReason

@@ -1,7 +1,8 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from connection_fakes import ID, OTHER_ID, FakeConnectionStore, make_connection
+from connection_samples import ID, OTHER_ID, make_connection
+from fake_connection_store import FakeConnectionStore
 
 from mailroom_common.errors import Unavailable
 from subscription_manager.domain.connection import ConnectionState

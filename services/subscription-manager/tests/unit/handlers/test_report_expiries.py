@@ -2,7 +2,8 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from connection_fakes import NOW, FakeConnectionStore
+from connection_samples import NOW
+from fake_connection_store import FakeConnectionStore
 from prometheus_client import REGISTRY
 
 from mailroom_common.errors import Unavailable

@@ -2,7 +2,9 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from connection_fakes import ID, NOW, Clock, FakeConnectionStore, FakeGrantStore, make_connection, make_subscription
+from connection_samples import ID, NOW, Clock, make_connection, make_subscription
+from fake_connection_store import FakeConnectionStore
+from fake_consents import FakeGrantStore
 
 from mailroom_common.events import Access, ClientState, DocSource, Relist, SourceFilter, SyncReason
 from subscription_manager.domain.connection import (

@@ -3,7 +3,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
-from connection_fakes import NOW, Clock, FakeConnectionStore, make_connection
+from connection_samples import NOW, Clock, make_connection
+from fake_connection_store import FakeConnectionStore
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.events import SyncReason

@@ -4,7 +4,8 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 
-from connection_fakes import NOW, Clock, FakeConnectionStore, make_connection
+from connection_samples import NOW, Clock, make_connection
+from fake_connection_store import FakeConnectionStore
 from structlog.testing import capture_logs
 
 from mailroom_common.errors import Unavailable

@@ -112,6 +112,7 @@ select s.doc_source_id, s.tenant_id, s.source_state, s.full_due_mark is not null
        s.refused_generation is not null and s.refused_generation >= s.grant_generation as is_grant_refused,
        s.not_before, s.failed_attempts, s.modified_listed_until,
        s.last_completed_full_started_at as last_full_run_started_at,
+       s.last_completed_full_ended_at as last_full_run_ended_at,
        r.started_at as last_run_started_at, r.outcome as last_run_outcome, s.missing_folders,
        (select count(*) from sync_engine.message m where m.doc_source_id = s.doc_source_id and m.state = 'open')
            as open_messages,

@@ -27,22 +27,30 @@ from sync_engine.domain.message_records import (
 
 log = get_logger()
 
-# One owner for all our processes: among them the partition of the doc source is the lock.
-WORKER_ID = "mailroom"
+# The owner is the doc source, in whatever process: among those its partition is the lock. Two sources of one mailbox,
+# of one tenant or of two, are two owners, as the outside job is a third.
+_WORKER_PREFIX = "mailroom:"
 _MAX_TEXT = 255  # of the columns that hold addresses
-_RENEWAL_BATCH = 1000
+_RENEWAL_BATCH_SIZE = 1000
+_RENEWED_LATELY = 8  # of the stuck timeout; each worker renews at a quarter of it
 _HELD = frozenset({StateStatus.PROCESSING, StateStatus.SUCCESS})  # what nobody else can claim
 
-# Ours are claimed again, whatever became of them: after a crash, or for a part that was parked.
+# What the doc source holds is claimed again, whatever became of it: after a crash, or for a part that was parked. What
+# another doc source held that is deleted since is nobody's; where it had a `success`, nobody works on it meanwhile, and
+# the outside job must not come in between.
 _CLAIM = """
 insert into bo_airflow.email_ingestion_state as state (
     app_name, message_id, mailbox_email, sender_email, received_at, subject, status, worker_id, created_at, updated_at)
 values ($1, $2, $3, $4, $5, $6, 'processing', $7, now(), now())
 on conflict (app_name, message_id) do update
-set status = 'processing', worker_id = excluded.worker_id, error_message = null, updated_at = now()
+set status = case state.status when 'success' then 'success' else 'processing' end, worker_id = excluded.worker_id,
+    error_message = case state.status when 'success' then state.error_message end, updated_at = now()
 where state.status in ('failed', 'skipped')
    or (state.status = 'processing'
        and (state.worker_id = excluded.worker_id or state.updated_at < now() - $8::interval))
+   or (state.worker_id like $9::text || '%' and state.worker_id <> excluded.worker_id and not exists (
+       select from sync_engine.sync_state source
+       where source.doc_source_id = substr(state.worker_id, length($9::text) + 1) and source.forgotten_at is null))
 returning id
 """
 _LOCK = """
@@ -64,30 +72,36 @@ from sync_engine.message m left join sync_engine.message_part p using (doc_sourc
 where m.doc_source_id = $1 and m.message_id = any($2) and m.state_id is not null and m.state in ('open', 'closed')
 order by m.state_id, p.position
 """
-# Of ours only, whatever they say: a result may be corrected, and a failed one be confirmed by a person. What somebody
-# else has claimed since is theirs.
+# Of the doc source's own only, whatever they say: a result may be corrected, and a failed one be confirmed by a person.
+# What somebody else has claimed since is theirs.
 _MARK = """
 update bo_airflow.email_ingestion_state
 set status = $4, error_message = $5, attachments_processed = $6, trades_extracted = $7, archive_gcs_paths = $8,
     updated_at = now()
 where app_name = $1 and message_id = $2 and worker_id = $3
 """
-# A part that is parked holds nothing here. What is locked is being marked, or claimed, at this moment.
+# Of the messages behind `$3` and `$4`, some at a time: each statement goes over no more than it says. A part that is
+# parked holds nothing here, and what another worker has renewed need not be written again. What is locked is being
+# marked, or claimed, at this moment.
 _RENEW = """
-with due as (
-    select state.id, state.message_id from bo_airflow.email_ingestion_state state
-    where state.app_name = $1 and state.worker_id = $2 and state.status = 'processing' and state.message_id > $3
-      and state.message_id in (
-          select m.state_id from sync_engine.message m
-          where m.state = 'open' and m.state_id is not null and exists (
-              select from sync_engine.message_part p
-              where p.doc_source_id = m.doc_source_id and p.message_id = m.message_id
-                and p.stored and p.result_occurred_at is null))
-    order by state.message_id limit $4 for update skip locked
+with batch as (
+    select m.state_id, m.doc_source_id, m.message_id from sync_engine.message m
+    where m.state = 'open' and m.state_id is not null and (m.state_id, m.doc_source_id) > ($3, $4)
+    order by m.state_id, m.doc_source_id limit $5
+), due as (
+    select state.id from batch join bo_airflow.email_ingestion_state state
+        on state.app_name = $1 and state.message_id = batch.state_id and state.worker_id = $2 || batch.doc_source_id
+    where state.status = 'processing' and state.updated_at < now() - $6::interval and exists (
+        select from sync_engine.message_part p
+        where p.doc_source_id = batch.doc_source_id and p.message_id = batch.message_id
+          and p.stored and p.result_occurred_at is null)
+    order by state.message_id for update of state skip locked
 ), renewed as (
     update bo_airflow.email_ingestion_state state set updated_at = now() from due where state.id = due.id
+    returning state.id
 )
-select message_id from due order by message_id
+select state_id, doc_source_id, (select count(*) from batch) as listed, (select count(*) from renewed) as renewed
+from batch order by state_id desc, doc_source_id desc limit 1
 """
 # Of the messages behind `$4`.
 _GIVE_UP = """
@@ -108,10 +122,18 @@ select message_id from batch order by message_id
 class PgIngestionStates:
     """`IngestionStates` of ports.py, and what other transactions do with rows of the table."""
 
-    def __init__(self, pool: asyncpg.Pool, *, app_name: str, stuck_timeout: timedelta) -> None:
+    def __init__(
+        self,
+        pool: asyncpg.Pool,
+        *,
+        app_name: str,
+        stuck_timeout: timedelta,
+        renewal_batch_size: int = _RENEWAL_BATCH_SIZE,
+    ) -> None:
         self._pool = pool
         self._app_name = app_name
         self._stuck_timeout = stuck_timeout
+        self._renewal_batch_size = renewal_batch_size
 
     async def find_state_ids(self, doc_source_id: str, message_ids: Collection[str]) -> Mapping[str, str]:
         async with acquire_session(self._pool) as conn:
@@ -124,7 +146,7 @@ class PgIngestionStates:
         return {row["message_id"]: row["state_id"] for row in rows}
 
     async def claim_message(self, source: DocSource, summary: MessageSummary, state_id: str) -> ClaimOutcome:
-        row = _build_row(state_id, summary)
+        row, worker_id = _build_row(state_id, summary), _worker_id_of(source.doc_source_id)
         async with acquire_session(self._pool) as conn:
             claimed = await conn.fetchval(
                 _CLAIM,
@@ -134,8 +156,9 @@ class PgIngestionStates:
                 row["sender_email"],
                 summary.received_at,
                 summary.subject,
-                WORKER_ID,
+                worker_id,
                 self._stuck_timeout,
+                _WORKER_PREFIX,
             )
             if claimed is not None:
                 return ClaimOutcome.OURS
@@ -147,20 +170,27 @@ class PgIngestionStates:
             )
         if found is None:
             return ClaimOutcome.TAKEN  # it was there a moment ago: the next attempt claims it
-        if found["worker_id"] == WORKER_ID:
-            return ClaimOutcome.OURS  # done by us, and a part of it is tried again
+        if found["worker_id"] == worker_id:
+            return ClaimOutcome.OURS  # done by this doc source, and a part of it is tried again
         return ClaimOutcome.DONE if found["status"] == StateStatus.SUCCESS else ClaimOutcome.TAKEN
 
     async def renew_claims(self) -> int:
         """Of all messages that wait for results; how many."""
-        count, position = 0, ""
+        count, after = 0, ("", "")
         while True:
             async with acquire_session(self._pool) as conn:
-                rows = await conn.fetch(_RENEW, self._app_name, WORKER_ID, position, _RENEWAL_BATCH)
-            count += len(rows)
-            if len(rows) < _RENEWAL_BATCH:
+                last = await conn.fetchrow(
+                    _RENEW,
+                    self._app_name,
+                    _WORKER_PREFIX,
+                    *after,
+                    self._renewal_batch_size,
+                    self._stuck_timeout / _RENEWED_LATELY,
+                )
+            count += 0 if last is None else int(last["renewed"])
+            if last is None or last["listed"] < self._renewal_batch_size:
                 return count
-            position = rows[-1]["message_id"]
+            after = last["state_id"], last["doc_source_id"]
 
     async def lock_claims(self, conn: DatabaseSession, source: DocSource, update: PageUpdate) -> PageUpdate:
         """Within the page transaction: the update without what somebody else has claimed since we did.
@@ -173,12 +203,13 @@ class PgIngestionStates:
             return update
         await self._insert_skipped(conn, source, [message for message in messages if not _is_claimed(message)])
         rows = await conn.fetch(_LOCK, self._app_name, [message.state_id for message in messages])
-        ours = {row["message_id"] for row in rows if row["worker_id"] == WORKER_ID and row["status"] in _HELD}
+        worker_id = _worker_id_of(source.doc_source_id)
+        ours = {row["message_id"] for row in rows if row["worker_id"] == worker_id and row["status"] in _HELD}
         lost = frozenset(
             message.message_id for message in messages if _is_claimed(message) and message.state_id not in ours
         )
         for message_id in lost:
-            # The outside job took the message over while its parts were fetched: that took longer than the timeout.
+            # Somebody else took the message over while its parts were fetched: that took longer than the timeout.
             log.warning("claim_lost", doc_source_id=source.doc_source_id, message_id=message_id)
         return _drop_messages(update, lost)
 
@@ -187,7 +218,8 @@ class PgIngestionStates:
     ) -> None:
         rows = [_build_row(message.state_id, message.summary) for message in messages]
         if rows:
-            await conn.execute(_INSERT_SKIPPED, self._app_name, _mailbox_of(source), WORKER_ID, rows)
+            worker_id = _worker_id_of(source.doc_source_id)
+            await conn.execute(_INSERT_SKIPPED, self._app_name, _mailbox_of(source), worker_id, rows)
 
     async def lock_state(self, conn: DatabaseSession, state_id: str) -> None:
         await conn.fetch(_LOCK, self._app_name, [state_id])
@@ -204,7 +236,7 @@ class PgIngestionStates:
                     _MARK,
                     self._app_name,
                     state_id,
-                    WORKER_ID,
+                    _worker_id_of(doc_source_id),
                     mark.status,
                     mark.error_message,
                     mark.attachments,
@@ -213,11 +245,12 @@ class PgIngestionStates:
                 )
 
     async def give_up_claims(self, doc_source_id: str, *, batch_size: int) -> None:
-        """Of a source that is deleted: its open messages are the outside job's at once, and not after the timeout."""
+        """Of a source that is deleted: its open messages are the next claimant's at once, and not after the timeout."""
+        worker_id = _worker_id_of(doc_source_id)
         position: str | None = ""
         while position is not None:
             async with acquire_session(self._pool) as conn:
-                rows = await conn.fetch(_GIVE_UP, self._app_name, WORKER_ID, doc_source_id, position, batch_size)
+                rows = await conn.fetch(_GIVE_UP, self._app_name, worker_id, doc_source_id, position, batch_size)
             position = rows[-1]["message_id"] if rows else None
 
 
@@ -256,6 +289,10 @@ def _build_row(state_id: str | None, summary: MessageSummary) -> dict[str, objec
         "received_at": summary.received_at,
         "subject": summary.subject,
     }
+
+
+def _worker_id_of(doc_source_id: str) -> str:
+    return _WORKER_PREFIX + doc_source_id
 
 
 def _mailbox_of(source: DocSource) -> str:

@@ -1,7 +1,7 @@
 """Rows of `message` and `message_part`: what became of each mail and of each of its parts."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 
 import asyncpg
@@ -9,7 +9,9 @@ import asyncpg
 from mailroom_common.events import DocSource, IngestionResult
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from sync_engine.adapters.ingestion_states import PgIngestionStates
+from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import (
+    EmptyPart,
     KnownMessage,
     MessageState,
     ParkedPart,
@@ -23,7 +25,7 @@ from sync_engine.domain.run_planning import LAST_RETRY_DELAY, RETRY_DELAYS
 _FIND_KNOWN = """
 select m.message_id, m.state, m.folder_id, m.folder, m.version, m.skip_reason, m.last_seen_at,
        p.message_id is not null as is_parked, m.judgement_number, parts.has_stored_part, parts.has_parked_part,
-       parts.has_gone_part
+       parts.has_gone_part, m.empty_parts
 from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
 cross join lateral (
     select coalesce(bool_or(stored), false) as has_stored_part,
@@ -33,7 +35,8 @@ cross join lateral (
     where part.doc_source_id = m.doc_source_id and part.message_id = m.message_id) as parts
 where m.doc_source_id = $1 and m.message_id = any($2) and m.skip_reason is distinct from 'gone'
 union all
-select p.message_id, 'parked', null, null, null, null, null, true, 1, false, false, false from sync_engine.parked_item p
+select p.message_id, 'parked', null, null, null, null, null, true, 1, false, false, false, '[]'
+from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
 """
@@ -43,7 +46,7 @@ select part_path, filename, content_type, size_bytes, stored as is_stored, skip_
 from sync_engine.message_part where doc_source_id = $1 and message_id = $2 order by position
 """
 # Among the newest only: a mailbox may have a million messages of which nothing is stored.
-_LIST_READ_BEFORE = """
+_LIST_PREVIOUSLY_READ = """
 select m.message_id from (
     select message_id, state, seq from sync_engine.message where doc_source_id = $1 order by seq desc limit 500) as m
 where m.state = 'observed' or exists (
@@ -62,7 +65,7 @@ on conflict (doc_source_id, message_id) do update set received_at = excluded.rec
 """
 _LIST_OBSERVED_NOT_LISTED = """
 select message_id, state, folder_id, folder, version, skip_reason, last_seen_at, false as is_parked, judgement_number,
-       false as has_stored_part, false as has_parked_part, false as has_gone_part
+       false as has_stored_part, false as has_parked_part, false as has_gone_part, empty_parts
 from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
   and message_id > $4
@@ -76,14 +79,14 @@ _UPSERT_MESSAGES = """
 insert into sync_engine.message as old (
     doc_source_id, message_id, tenant_id, state, skip_reason, folder_id, folder, internet_message_id, version,
     received_at, subject, sender_address, sender_name, state_id, last_seen_at, processed_at, closed_at,
-    judgement_number)
+    judgement_number, empty_parts)
 select $1, m.message_id, $2, m.state, m.skip_reason, m.folder_id, m.folder, m.internet_message_id, m.version,
        m.received_at, m.subject, m.sender_address, m.sender_name, m.state_id, $4, $4,
-       case when m.state = 'closed' then $4::timestamptz end, m.judgement_number
+       case when m.state = 'closed' then $4::timestamptz end, m.judgement_number, m.empty_parts
 from jsonb_to_recordset($3::jsonb) as m(
     message_id text, state text, skip_reason text, folder_id text, folder text, internet_message_id text, version text,
     received_at timestamptz, subject text, sender_address text, sender_name text, state_id text,
-    judgement_number integer)
+    judgement_number integer, empty_parts jsonb)
 order by m.message_id
 on conflict (doc_source_id, message_id) do update set
     state = excluded.state,
@@ -103,6 +106,7 @@ on conflict (doc_source_id, message_id) do update set
                         else old.processed_at end,
     closed_at = excluded.closed_at,
     reemitted_at = null,
+    empty_parts = excluded.empty_parts,
     judgement_number = greatest(excluded.judgement_number, old.judgement_number)
 where old.state = 'parked' or (old.state = 'closed' and old.skip_reason = 'gone')
    or (old.state in ('open', 'closed') and excluded.judgement_number = old.judgement_number + 1)
@@ -167,6 +171,16 @@ where old.doc_source_id = $1 and old.message_id = p.message_id and old.part_path
   and old.parked_reason is not null
 returning old.message_id, old.part_path
 """
+# Where the message has no other part, nothing else says why it became no document.
+_RECORD_EMPTY = """
+update sync_engine.message m set
+    empty_parts = m.empty_parts || empty.parts,
+    skip_reason = case when exists (
+        select from sync_engine.message_part p where p.doc_source_id = m.doc_source_id and p.message_id = m.message_id)
+        then m.skip_reason else $3 end
+from jsonb_to_recordset($2::jsonb) as empty(message_id text, parts jsonb)
+where m.doc_source_id = $1 and m.message_id = empty.message_id
+"""
 _FIND_STATE_ID = """
 select m.state_id from sync_engine.message m join sync_engine.message_part p using (doc_source_id, message_id)
 where p.attachment_id = $1
@@ -210,9 +224,9 @@ class PgMessages:
             rows = await conn.fetch(_LIST_PARTS, doc_source_id, message_id)
         return [RecordedPart(**row) for row in rows]
 
-    async def list_read_before(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
+    async def list_previously_read(self, doc_source_id: str, *, limit: int) -> Sequence[str]:
         async with acquire_session(self._pool) as conn:
-            return [row["message_id"] for row in await conn.fetch(_LIST_READ_BEFORE, doc_source_id, limit)]
+            return [row["message_id"] for row in await conn.fetch(_LIST_PREVIOUSLY_READ, doc_source_id, limit)]
 
     async def find_passed_over(
         self, doc_source_id: str, message_ids: Collection[str], start_at: datetime
@@ -308,6 +322,13 @@ async def update_retried_parts(
     rows = [row for message in messages for row in _to_part_rows(message)]
     updated = await conn.fetch(_UPDATE_RETRIED, source.doc_source_id, rows, now, list(RETRY_DELAYS), LAST_RETRY_DELAY)
     written |= {(row["message_id"], row["part_path"]) for row in updated}
+    empty = [
+        {"message_id": message.message_id, "parts": _to_empty_parts(message)}
+        for message in messages
+        if message.empty_parts
+    ]
+    if empty:
+        await conn.execute(_RECORD_EMPTY, source.doc_source_id, empty, MailRejection.NO_PARTS)
     for message_id in ids:
         await conn.execute(_CLOSE_MESSAGE, source.doc_source_id, message_id)
     return [
@@ -376,8 +397,13 @@ def _to_message_row(message: ProcessedMessage) -> dict[str, object]:
         "sender_address": summary.sender_address,
         "sender_name": summary.sender_name,
         "state_id": message.state_id,
+        "empty_parts": _to_empty_parts(message),
         "judgement_number": 1 if message.earlier is None else message.earlier.number + 1,
     }
+
+
+def _to_empty_parts(message: ProcessedMessage) -> list[dict[str, object]]:
+    return [asdict(part) for part in message.empty_parts]
 
 
 def _to_part_rows(message: ProcessedMessage) -> list[dict[str, object]]:
@@ -410,4 +436,5 @@ def _to_part_rows(message: ProcessedMessage) -> list[dict[str, object]]:
 
 
 def _to_known_message(row: asyncpg.Record) -> KnownMessage:
-    return KnownMessage(**{**row, "state": MessageState(row["state"])})
+    empty_parts = tuple(EmptyPart(**part) for part in row["empty_parts"])
+    return KnownMessage(**{**row, "state": MessageState(row["state"]), "empty_parts": empty_parts})

@@ -19,10 +19,10 @@ from sync_engine.domain.message_records import (
 )
 from sync_engine.domain.run_planning import LAST_RETRY_DELAY, MAX_RETRIES_PER_RUN, RETRY_DELAYS
 
-# In its time, the longest due first. What has come to rest (it is tried about once a day) is due for a run for all too,
+# In its time, the longest due first. What is tried once a day is due for a run for all too,
 # and what access was refused to for each full run, so that it is back as soon as access is; but not within minutes, as
 # that may be repeated every few seconds. Workers of an older version, which run beside newer ones for a while, write no
-# time for what came to rest: it is due.
+# time for what is tried once a day: it is due.
 _LIST_DUE = """
 select message_id, reason, attempts, first_failed_at from sync_engine.parked_item
 where doc_source_id = $1
@@ -79,22 +79,34 @@ class PgParkedItems:
         self._pool = pool
 
     async def list_due(
-        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+        self, doc_source_id: str, now: datetime, *, include_retried_daily: bool, include_access_denied: bool
     ) -> Sequence[ParkedItem]:
-        rested = len(RETRY_DELAYS)
+        retried_daily_after = len(RETRY_DELAYS)
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
-                _LIST_DUE, doc_source_id, now, include_resting, rested, MAX_RETRIES_PER_RUN, include_denied
+                _LIST_DUE,
+                doc_source_id,
+                now,
+                include_retried_daily,
+                retried_daily_after,
+                MAX_RETRIES_PER_RUN,
+                include_access_denied,
             )
         return [ParkedItem(row["message_id"], row["reason"], row["attempts"], row["first_failed_at"]) for row in rows]
 
     async def list_due_parts(
-        self, doc_source_id: str, now: datetime, *, include_resting: bool, include_denied: bool
+        self, doc_source_id: str, now: datetime, *, include_retried_daily: bool, include_access_denied: bool
     ) -> Sequence[DueMessage]:
-        rested = len(RETRY_DELAYS)
+        retried_daily_after = len(RETRY_DELAYS)
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(
-                _LIST_DUE_PARTS, doc_source_id, now, include_resting, rested, MAX_RETRIES_PER_RUN, include_denied
+                _LIST_DUE_PARTS,
+                doc_source_id,
+                now,
+                include_retried_daily,
+                retried_daily_after,
+                MAX_RETRIES_PER_RUN,
+                include_access_denied,
             )
         return [_to_due_message(list(group)) for _, group in groupby(rows, key=lambda row: row["message_id"])]
 

@@ -213,6 +213,7 @@ class SyncStateResponse(APIResponse):
     failed_attempts: int = Field(description="Failed runs in a row.")
     modified_listed_until: datetime | None
     last_full_run_started_at: datetime | None
+    last_full_run_ended_at: datetime | None = Field(description="From then on counts when the next full run is due.")
     last_run_started_at: datetime | None
     last_run_outcome: str | None
     open_messages: int = Field(description="Stored, and not every part has its result yet.")

@@ -41,7 +41,7 @@ from sync_engine.adapters.folding_consumer import FoldingConsumer
 from sync_engine.adapters.ingestion_states import PgIngestionStates
 from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.open_messages import PgOpenMessages
-from sync_engine.adapters.parser_containers import READER_MODULES, ParserContainers
+from sync_engine.adapters.parser_containers import READER_MODULES, READER_REASONS, ParserContainers
 from sync_engine.adapters.repositories import open_repositories
 from sync_engine.adapters.sync_requests_topic import KafkaRequestLog
 from sync_engine.adapters.uploads import Housekeeping
@@ -201,7 +201,14 @@ async def _open_mail_readers(
 async def _open_containers(settings: WorkerSettings, process: Process, stack: AsyncExitStack) -> ParserContainers:
     scratch = stack.enter_context(open_scratch_folder(Path(tempfile.gettempdir())))
     pool = await stack.enter_async_context(
-        open_worker_pool(settings, process, blobs=find_blob_folder(settings), scratch=scratch, readers=READER_MODULES)
+        open_worker_pool(
+            settings,
+            process,
+            blobs=find_blob_folder(settings),
+            scratch=scratch,
+            readers=READER_MODULES,
+            reasons=READER_REASONS,
+        )
     )
     return ParserContainers(pool, scratch)
 

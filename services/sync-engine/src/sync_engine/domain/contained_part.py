@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from sync_engine.domain.content import ContainerKind, StoredType
 from sync_engine.domain.parts import SkipReason
 
+MAX_FILES = 500  # in a container and in those within it
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContainedPart:

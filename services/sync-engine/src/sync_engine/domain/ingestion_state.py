@@ -29,8 +29,8 @@ class StateStatus(StrEnum):
 
 class ClaimOutcome(StrEnum):
     OURS = "ours"  # nobody else works on it as long as we renew
-    TAKEN = "taken"  # the outside job works on it
-    DONE = "done"  # the outside job has done it
+    TAKEN = "taken"  # the outside job, or another doc source of the mailbox, works on it
+    DONE = "done"  # the outside job, or another doc source of the mailbox, has done it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from mailroom_common.providers.types import Part
 from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON
-from sync_engine.domain.message_records import RecordedPart
+from sync_engine.domain.message_records import EmptyPart, RecordedPart
 from sync_engine.domain.parts import SkipReason
 from sync_engine.domain.untrusted_text import clean_filename
 
@@ -31,9 +31,28 @@ def find_replaced_paths(
 
 
 def find_missing_parts(listed: Sequence[Part], recorded: Sequence[RecordedPart]) -> list[RecordedPart]:
-    """Parked parts that the mail has no longer: each keeps a record that says so."""
+    """Parked parts that the mail has no longer, and those that were gone before: each keeps a record that says so."""
     found = {record.part_path for part in listed for record in _find_records(part, recorded)}
-    return [record for record in recorded if record.is_parked and record.part_path not in found]
+    unread = [record for record in recorded if record.is_parked or record.skip_reason == SkipReason.GONE]
+    return [record for record in unread if record.part_path not in found]
+
+
+def find_empty_parts(opened: Iterable[Part], part_paths: Sequence[str]) -> tuple[EmptyPart, ...]:
+    """Those that left nothing behind. `part_paths` are of what came of all of them."""
+    return tuple(
+        _build_empty_part(part)
+        for part in opened
+        if not any(path == part.part_path or path.startswith(f"{part.part_path}/") for path in part_paths)
+    )
+
+
+def leave_out_empty(listed: Iterable[Part], empty: Sequence[EmptyPart]) -> list[Part]:
+    """One with another name or size is another container."""
+    return [part for part in listed if _build_empty_part(part) not in empty]
+
+
+def _build_empty_part(part: Part) -> EmptyPart:
+    return EmptyPart(part_path=part.part_path, filename=clean_filename(part.filename), size_bytes=part.size_bytes)
 
 
 def _find_records(part: Part, recorded: Iterable[RecordedPart]) -> list[RecordedPart]:

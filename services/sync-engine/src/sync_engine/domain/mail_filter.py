@@ -21,8 +21,8 @@ class MailRejection(StrEnum):
     SENDER_DENIED = "sender_denied"  # the sender is on the source's deny list
     NO_PARTS = "no_parts"  # it may well be about a document, and has nothing attached
     BEFORE_START = "before_start"  # an observed mail from before the start: known, and no event told of it yet
-    GONE = "gone"  # it was announced, and gone before it could be read
-    DONE_BY_OTHER_JOB = "done_by_other_job"  # the outside job that reads the same mailbox was first
+    GONE_BEFORE_READ = "gone"  # it was announced, and gone before it could be read
+    DONE_BY_OTHER_JOB = "done_by_other_job"  # the outside job, or another doc source of the same mailbox, was first
 
 
 _MAILER_DAEMON = re.compile(r"mailer[-_.]?daemon|mail-?delivery", re.IGNORECASE)

@@ -1,5 +1,6 @@
 """What a sync run knows of messages and writes of them, and the update that one transaction commits."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -31,7 +32,17 @@ class ParkedReason(StrEnum):
     PROVIDER_UNAVAILABLE = "provider_unavailable"  # the provider failed over it, perhaps only for a while
     CRASHED = "crashed"  # our own code failed over it
     PARSER_KILLED = "parser_killed"  # the parser process was killed while it had it, perhaps for want of memory
-    CLAIMED_BY_OTHER_JOB = "claimed_by_other_job"  # the outside job works on it; ours if that job leaves it
+    CLAIMED_BY_OTHER_JOB = "claimed_by_other_job"  # the outside job, or another source of the mailbox, works on it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmptyPart:
+    """A container that was opened and holds no file, as an attached mail of text alone: it is no part of its mail, and
+    is remembered so that it is not opened again."""
+
+    part_path: str
+    filename: str | None
+    size_bytes: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +64,7 @@ class KnownMessage:
     has_parked_part: bool = False
     has_gone_part: bool = False  # parked until the provider said that it is gone
     judgement_number: int = 1
+    empty_parts: tuple[EmptyPart, ...] = ()
 
     @property
     def is_judged(self) -> bool:
@@ -87,6 +99,7 @@ class EarlierJudgement:
 
     number: int
     parts: tuple[RecordedPart, ...]
+    empty_parts: tuple[EmptyPart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +138,10 @@ class ParkedPart:
     detail: str
 
 
+def sum_stored_bytes(parts: Iterable[StoredPart | SkippedPart | ParkedPart]) -> int:
+    return sum(part.size_bytes for part in parts if isinstance(part, StoredPart))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessedMessage:
     """A message to be written: with its parts, or as observed. `mail_events` go out only if its row is new or changes.
@@ -141,6 +158,7 @@ class ProcessedMessage:
     skip_reason: str | None = None
     parts: tuple[StoredPart | SkippedPart | ParkedPart, ...] = ()
     opened_part_paths: tuple[str, ...] = ()
+    empty_parts: tuple[EmptyPart, ...] = ()
     mail_events: tuple[MailEvent, ...] = ()
     earlier: EarlierJudgement | None = None
     replaced_paths: tuple[str, ...] = ()

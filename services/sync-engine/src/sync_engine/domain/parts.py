@@ -31,7 +31,7 @@ class SkipReason(StrEnum):
     TOO_MANY_PARTS = "too_many_parts"
     UNAVAILABLE = "unavailable"  # the provider shows it in a form that names no way to its bytes
     GONE = "gone"  # it could not be fetched, and then the mail had it no longer
-    DONE_BY_OTHER_JOB = "done_by_other_job"  # it could not be fetched, and then the outside job did its mail
+    DONE_BY_OTHER_JOB = "done_by_other_job"  # it could not be fetched, and then another claimant did its mail
 
 
 _SIGNATURE_TYPES = frozenset(

@@ -88,15 +88,16 @@ class CursorConflict(Exception):
 
 
 class ClaimedByOtherJob(MailroomError):
-    """The outside job works on this message: it is left alone, and tried again in case that job leaves it."""
+    """The outside job, or another doc source of the mailbox, works on this message: it is left alone, and tried again
+    in case that one leaves it."""
 
     def __init__(self) -> None:
-        super().__init__("the outside job works on it")
+        super().__init__("the outside job, or another doc source of the mailbox, works on it")
 
 
 class DoneByOtherJob(MailroomError):
-    """The outside job has done this message."""
+    """The outside job, or another doc source of the mailbox, has done this message."""
 
     def __init__(self, state_id: str) -> None:
-        super().__init__("the outside job has done it")
+        super().__init__("the outside job, or another doc source of the mailbox, has done it")
         self.state_id = state_id

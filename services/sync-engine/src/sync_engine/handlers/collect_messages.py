@@ -8,9 +8,11 @@ from mailroom_common.errors import AccessDenied, ItemGone, MailroomError
 from mailroom_common.metrics import SYNC_MESSAGES_PASSED_OVER
 from mailroom_common.providers.types import Message, MessageSummary, Part
 from sync_engine.domain.judged_parts import (
+    find_empty_parts,
     find_missing_parts,
     find_replaced_paths,
     has_new_part,
+    leave_out_empty,
     select_parts_to_judge,
 )
 from sync_engine.domain.mail_filter import MailRejection, needs_html_to_judge, reject_mail
@@ -113,15 +115,14 @@ class CollectMessages:
         may_be_compared = not ref.has_moved and not known.has_gone_part
         if may_be_compared and ref.summary is not None and self._compared.is_compared(run, ref.summary):
             return None
-        earlier = EarlierJudgement(
-            known.judgement_number, tuple(await self._messages.list_parts(run.doc_source_id, ref.message_id))
-        )
+        parts = await self._messages.list_parts(run.doc_source_id, ref.message_id)
+        earlier = EarlierJudgement(known.judgement_number, tuple(parts), known.empty_parts)
         message = await self._fetch_message(run, ref)
         location = watch.locate_message(message.summary)
         # A mail that has no parts where it had some is at a scanner, whose next change shows it again.
         if location is None or (earlier.parts and not message.parts):
             return None
-        if not ref.has_moved and not has_new_part(message.parts, earlier.parts):
+        if not ref.has_moved and not has_new_part(leave_out_empty(message.parts, earlier.empty_parts), earlier.parts):
             self._compared.record_version(run, message.summary)
             return None
         try:
@@ -163,7 +164,11 @@ class CollectMessages:
     ) -> ProcessedMessage:
         """Raises MessageInterrupted, with what was stored before."""
         rejection = _reject_message(run, message)
-        wanted = message.parts if earlier is None else select_parts_to_judge(message.parts, earlier.parts)
+        wanted = (
+            message.parts
+            if earlier is None
+            else select_parts_to_judge(leave_out_empty(message.parts, earlier.empty_parts), earlier.parts)
+        )
         results = await self._parts.store_parts(run, message, wanted, rejection=rejection)
         await self._require_access_to_parts(run, message, results)
         if earlier is not None:
@@ -178,7 +183,11 @@ class CollectMessages:
             )
         else:
             processed = _build_closed_message(message.summary, location, rejection, results.parts)
-        processed = replace(processed, state_id=state_id)
+        empty_parts = find_empty_parts(wanted, [part.part_path for part in results.parts])
+        if earlier is not None:
+            judged = {part.part_path for part in wanted}
+            empty_parts += tuple(part for part in earlier.empty_parts if part.part_path not in judged)
+        processed = replace(processed, state_id=state_id, empty_parts=empty_parts)
         if results.interruption:
             raise MessageInterrupted(processed, results.interruption)
         run.provider_failures.count_message(is_failing=results.is_provider_failing)
@@ -220,6 +229,7 @@ class CollectMessages:
             folder=due.folder,
             parts=tried + missing,
             opened_part_paths=tuple(part.part_path for part in wanted if part.part_path not in kept),
+            empty_parts=find_empty_parts(wanted, list(kept)),
             state_id=due.state_id,
         )
         if results.interruption:
@@ -297,8 +307,10 @@ def _build_judged_anew(
 ) -> ProcessedMessage:
     """Open: the commit closes it, where no part of it waits for anything."""
     missing = tuple(map(skip_missing_part, find_missing_parts(message.parts, earlier.parts)))
+    replaced_paths = find_replaced_paths(message.parts, judged, earlier.parts)
+    has_records = results or missing or any(part.part_path not in replaced_paths for part in earlier.parts)
     has_stored = any(part.is_stored for part in earlier.parts) or any(isinstance(part, StoredPart) for part in results)
-    if rejection is None and not message.parts:
+    if rejection is None and not has_records:
         rejection = MailRejection.NO_PARTS
     return ProcessedMessage(
         summary=clean_summary(message.summary),
@@ -308,7 +320,7 @@ def _build_judged_anew(
         skip_reason=None if has_stored or rejection is None else str(rejection),
         parts=(*results, *missing),
         earlier=earlier,
-        replaced_paths=find_replaced_paths(message.parts, judged, earlier.parts),
+        replaced_paths=replaced_paths,
     )
 
 

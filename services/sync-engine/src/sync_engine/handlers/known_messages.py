@@ -12,7 +12,7 @@ from sync_engine.handlers.sync_run import SyncRun
 _MAX_VERSIONS = 50_000
 
 
-def refer_to_listed(
+def build_listed_refs(
     run: SyncRun, summaries: Sequence[MessageSummary], known: Mapping[str, KnownMessage]
 ) -> list[MessageRef]:
     """The new ones of a list, and those that are to be judged anew."""
@@ -20,7 +20,7 @@ def refer_to_listed(
     for summary in summaries:
         record = known.get(summary.message_id)
         if record is not None:
-            ref = refer_to_known(run, record, summary, has_moved=is_in_other_folder(record, summary))
+            ref = build_known_ref(run, record, summary, has_moved=is_in_other_folder(record, summary))
             refs += [ref] if ref else []
         elif run.is_before_start(summary):
             SYNC_MESSAGES_PASSED_OVER.labels(PassedOverReason.BEFORE_START).inc()
@@ -29,7 +29,7 @@ def refer_to_listed(
     return refs
 
 
-def refer_to_known(
+def build_known_ref(
     run: SyncRun, known: KnownMessage, summary: MessageSummary | None, *, has_moved: bool
 ) -> MessageRef | None:
     """None where nothing says that it would be judged otherwise than before."""

@@ -1,6 +1,5 @@
 """Batches of messages: processed some at once, and committed as the progress of a run."""
 
-import asyncio
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,9 +8,9 @@ from datetime import datetime
 from mailroom_common.budgets.waiting import find_wait_limit
 from mailroom_common.errors import (
     AccessDenied,
+    CallDeferred,
     ItemGone,
     MailroomError,
-    NotCalled,
     ProviderUnavailable,
     Rejected,
     Throttled,
@@ -28,6 +27,7 @@ from sync_engine.domain.message_records import (
 )
 from sync_engine.domain.run_outcomes import ClaimedByOtherJob, SourceNotActive
 from sync_engine.handlers.sync_run import SyncRun
+from sync_engine.handlers.work_queue import run_side_by_side
 from sync_engine.ports import Pages
 
 log = get_logger()
@@ -109,7 +109,7 @@ async def process_each(
     interruptions: list[MailroomError] = []
     throttles = _ThrottledMessages(results)
 
-    async def work_queue() -> None:
+    async def process_in_turn() -> None:
         # After an interruption nothing new is begun, and what is under way may come to its end: its calls are spent.
         while waiting and not interruptions:
             index, ref = waiting.popleft()
@@ -130,14 +130,8 @@ async def process_each(
             except MailroomError as error:
                 interruptions.append(error)
 
-    tasks = [asyncio.create_task(work_queue()) for _ in range(min(max_concurrent, len(refs)))]
-    try:
-        await asyncio.gather(*tasks)
-    finally:
-        # Cancelled with the run: what was stored is announced, and will be stored again.
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+    # Cancelled with the run: what was stored is announced, and will be stored again.
+    await run_side_by_side(process_in_turn, count=min(max_concurrent, len(refs)))
     rowless_ids = frozenset(
         refs[index].message_id
         for index, result in results.items()
@@ -160,7 +154,7 @@ class _ThrottledBefore:
         return self._runs.get((run.doc_source_id, ref.message_id), 0)
 
     def add_run(self, run: SyncRun, ref: MessageRef, error: Throttled) -> None:
-        if isinstance(error, NotCalled):
+        if isinstance(error, CallDeferred):
             return
         self._runs[run.doc_source_id, ref.message_id] = self.count_runs(run, ref) + 1
         if len(self._runs) > self._MAX_MESSAGES:
@@ -168,7 +162,7 @@ class _ThrottledBefore:
 
     def is_own_fault(self, run: SyncRun, ref: MessageRef, error: Throttled, results: Mapping[int, object]) -> bool:
         runs = self.count_runs(run, ref)
-        if isinstance(error, NotCalled) or not (runs >= self._MAX_RUNS or (runs and results)):
+        if isinstance(error, CallDeferred) or not (runs >= self._MAX_RUNS or (runs and results)):
             return False
         del self._runs[run.doc_source_id, ref.message_id]
         return True

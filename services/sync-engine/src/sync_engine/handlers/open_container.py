@@ -3,6 +3,7 @@
 One that is locked, broken or beyond a limit is stored itself, beside what could be taken out of it: a person sees it.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -13,7 +14,8 @@ from mailroom_common.providers.types import Part
 from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.contained_part import ContainedPart
 from sync_engine.domain.content import ContainerKind, StoredType, find_stored_type
-from sync_engine.domain.message_records import SkippedPart, StoredPart
+from sync_engine.domain.mail_allowance import MailAllowance
+from sync_engine.domain.message_records import SkippedPart, StoredPart, sum_stored_bytes
 from sync_engine.domain.untrusted_text import clean_filename
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.handlers.upload_part import UploadPart
@@ -30,7 +32,15 @@ class OpenContainer:
         self._upload = upload
 
     async def open_container(
-        self, run: SyncRun, message_id: str, part: Part, kind: ContainerKind, file: Path, *, rejected_reason: str | None
+        self,
+        run: SyncRun,
+        message_id: str,
+        part: Part,
+        kind: ContainerKind,
+        file: Path,
+        *,
+        rejected_reason: str | None,
+        allowance: MailAllowance,
     ) -> tuple[StoredPart | SkippedPart, ...]:
         """With a `rejected_reason` nothing of it is stored, for that reason.
 
@@ -39,16 +49,18 @@ class OpenContainer:
             Unavailable: there was no parser process, or no room for the file.
         """
         results: list[StoredPart | SkippedPart] = []
-        paths: set[str] = set()
+        container_bytes = (await asyncio.to_thread(file.stat)).st_size
+        reading = self._containers.read_contents(
+            run.source.tenant_id,
+            kind,
+            file,
+            filename=part.filename,
+            position=part.part_path if part.is_within_source else None,
+            max_bytes=allowance.limit_container(container_bytes),
+        )
         try:
-            position = part.part_path if part.is_within_source else None
-            reading = self._containers.read_contents(kind, file, filename=part.filename, position=position)
             async with aclosing(reading) as contents:
                 async for contained in contents:
-                    # Two contents of one path would share an attachment id and a blob: the second would overwrite it.
-                    if contained.path in paths:
-                        raise ParserCrashed("two contents of one path")
-                    paths.add(contained.path)
                     taken = await self._take_content(run, message_id, part, contained, rejected_reason)
                     # One by one: what was taken before a failure is kept.
                     results.append(taken)
@@ -64,7 +76,10 @@ class OpenContainer:
                 container_kind=kind.value,
                 error=str(error),
             )
+            allowance.count_unpacked(container_bytes, sum_stored_bytes(results))
             results.append(await self._keep_container(run, message_id, part, kind, file, rejected_reason))
+        else:
+            allowance.count_unpacked(container_bytes, sum_stored_bytes(results))
         return tuple(results)
 
     async def _take_content(

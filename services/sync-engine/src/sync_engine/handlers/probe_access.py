@@ -1,5 +1,9 @@
 """Tells whether a read that is refused is that message's trouble or the mailbox's: others are read, once in a run."""
 
+import random
+from collections.abc import Sequence
+from itertools import chain, zip_longest
+
 from mailroom_common.errors import AccessDenied, ActionRequired, ItemGone
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import Message, PartKind
@@ -17,8 +21,9 @@ class ItemsDenied(ActionRequired):
 
 
 class ProbeAccess:
-    def __init__(self, messages: Messages) -> None:
+    def __init__(self, messages: Messages, *, choices: random.Random | None = None) -> None:
         self._messages = messages
+        self._choices = choices or random.Random()  # noqa: S311  # hides nothing
 
     async def require_access(self, run: SyncRun, refused_id: str, *, of_parts: bool = False) -> None:
         """Returns where other messages can be read, or there is none. `of_parts`: the bytes of a part were refused.
@@ -33,10 +38,8 @@ class ProbeAccess:
             raise ItemsDenied("the provider lists the messages of this mailbox and refuses each of them")
 
     async def _is_mailbox_denied(self, run: SyncRun, refused_id: str, *, of_parts: bool) -> bool:
-        readable = await self._messages.list_read_before(run.doc_source_id, limit=_MAX_PROBES + 1)
-        candidates = [key for key in dict.fromkeys((*readable, *run.access_probes.listed_ids)) if key != refused_id]
         refused = 0
-        for message_id in candidates:
+        for message_id in await self._list_candidates(run, refused_id):
             is_readable = await self._can_read(run, message_id, of_parts=of_parts)
             if is_readable:
                 return False
@@ -47,6 +50,17 @@ class ProbeAccess:
             # The grant lists the mailbox and may not read it: its administrator knows which right or policy changed.
             log.warning("mailbox_items_denied", doc_source_id=run.doc_source_id, refused=refused + 1)
         return refused > 0
+
+    async def _list_candidates(self, run: SyncRun, refused_id: str) -> Sequence[str]:
+        """Messages that were read before, and those of the page, in turn.
+
+        Both at random: protected mails often lie side by side, and some at the head of a page must not decide.
+        """
+        known = await self._messages.list_previously_read(run.doc_source_id, limit=_MAX_PROBES + 1)
+        listed = run.access_probes.listed_ids
+        shuffled = (self._choices.sample(ids, k=len(ids)) for ids in (known, listed))
+        in_turn = chain.from_iterable(zip_longest(*shuffled))
+        return [message_id for message_id in dict.fromkeys(in_turn) if message_id not in (None, refused_id)]
 
     async def _can_read(self, run: SyncRun, message_id: str, *, of_parts: bool) -> bool | None:
         """None: this message does not tell, as it is gone or has no part."""

@@ -9,7 +9,7 @@ from mailroom_common.providers.types import Change, ChangeKind
 from sync_engine.domain.message_records import KnownMessage, PassedOverReason
 from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.collect_messages import CollectMessages
-from sync_engine.handlers.known_messages import is_in_other_folder, refer_to_known
+from sync_engine.handlers.known_messages import build_known_ref, is_in_other_folder
 from sync_engine.handlers.message_batches import MessageRef, ProcessedBatch
 from sync_engine.handlers.observe_messages import ObserveMessages
 from sync_engine.handlers.sync_run import SyncRun
@@ -91,7 +91,7 @@ def _to_judge_anew(run: SyncRun, watch: Watch, change: Change, known: KnownMessa
         has_moved = change.label_changes is not None and watch.may_have_arrived(change)
     else:
         has_moved = is_in_other_folder(known, change.summary)
-    return refer_to_known(run, known, change.summary, has_moved=has_moved)
+    return build_known_ref(run, known, change.summary, has_moved=has_moved)
 
 
 def _is_final_removal(run: SyncRun, scope: str, change: Change) -> bool:

@@ -18,7 +18,7 @@ from sync_engine.domain.watched_folders import Watch
 from sync_engine.handlers.collect_messages import CollectMessages
 from sync_engine.handlers.message_batches import CommitUpdates, MessageRef, MessageUnavailable, ProcessedBatch
 from sync_engine.handlers.observe_messages import ObserveMessages
-from sync_engine.handlers.sync_run import SyncRun, TriesInRow
+from sync_engine.handlers.sync_run import ConsecutiveTries, SyncRun
 from sync_engine.ports import Messages
 
 log = get_logger()
@@ -38,7 +38,7 @@ class RetryParkedItems:
 
         Ends early where the provider fails over one after the other, as the retries of parts do.
         """
-        tries = TriesInRow()
+        tries = ConsecutiveTries()
         for item in items:
             if tries.has_provider_failed:
                 return
@@ -86,5 +86,7 @@ def _is_gone_for_good(run: SyncRun, item: ParkedItem, failure: FailedMessage) ->
 def _close_as_gone(item: ParkedItem) -> ProcessedMessage:
     """Shown with its reason; where a page shows the message again, it is collected as if it were new."""
     return ProcessedMessage(
-        summary=MessageSummary(message_id=item.message_id), state=MessageState.CLOSED, skip_reason=MailRejection.GONE
+        summary=MessageSummary(message_id=item.message_id),
+        state=MessageState.CLOSED,
+        skip_reason=MailRejection.GONE_BEFORE_READ,
     )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mailroom_common.errors import MailroomError, NotCalled, Throttled
+from mailroom_common.errors import CallDeferred, MailroomError, Throttled
 from mailroom_common.logs import get_logger
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import (
@@ -20,7 +20,7 @@ from sync_engine.domain.run_planning import is_gone_for_good
 from sync_engine.handlers.collect_messages import CollectMessages, skip_missing_part
 from sync_engine.handlers.message_batches import CommitUpdates, MessageInterrupted
 from sync_engine.handlers.store_parts import describe_error, find_parked_reason
-from sync_engine.handlers.sync_run import SyncRun, TriesInRow
+from sync_engine.handlers.sync_run import ConsecutiveTries, SyncRun
 
 log = get_logger()
 
@@ -36,7 +36,7 @@ class RetryParkedParts:
         Ends early where the provider fails over one after the other: each may hang for half a minute, and the mailbox's
         new mail waits meanwhile. The next run goes on.
         """
-        tries = TriesInRow()
+        tries = ConsecutiveTries()
         for due in due_messages:
             if tries.has_provider_failed:
                 return
@@ -58,7 +58,7 @@ class RetryParkedParts:
             return await self._collect.retry_parts(run, due)
         except Exception as error:
             # Counted, or it would be the first of the next run again and end that too.
-            is_refused = isinstance(error, Throttled) and not isinstance(error, NotCalled)
+            is_refused = isinstance(error, Throttled) and not isinstance(error, CallDeferred)
             reason = ParkedReason.PROVIDER_UNAVAILABLE if is_refused else find_parked_reason(error)
             if reason is None:
                 raise

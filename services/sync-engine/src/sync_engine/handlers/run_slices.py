@@ -21,19 +21,19 @@ class RunSlice:
         self._clock = clock
         self._ends_at = clock() + timings.slice_duration
         self._new_mail_interval = timings.new_mail_interval
-        self._looked_at = clock()
+        self._checked_at = clock()
         self.listed_until: datetime | None = None  # provider's clock; by this run
 
     def end_if_over(self) -> None:
         if self._clock() >= self._ends_at:
             raise SliceEnded
 
-    def take_look_for_new_mail(self) -> bool:
-        """Whether it is time to look for new mail again; then the next look is an interval later."""
-        if self._clock() - self._looked_at < self._new_mail_interval:
+    def begin_check_for_new_mail(self) -> bool:
+        """Whether it is time to look for new mail again; then the next check is an interval later."""
+        if self._clock() - self._checked_at < self._new_mail_interval:
             return False
-        self.record_look()
+        self.record_check_for_new_mail()
         return True
 
-    def record_look(self) -> None:
-        self._looked_at = self._clock()
+    def record_check_for_new_mail(self) -> None:
+        self._checked_at = self._clock()

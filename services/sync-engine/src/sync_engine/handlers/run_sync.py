@@ -9,9 +9,9 @@ from mailroom_common.budgets.waiting import limit_waiting
 from mailroom_common.errors import (
     AccessDenied,
     ActionRequired,
+    CallDeferred,
     MailboxGone,
-    NotCalled,
-    OldMailNotCalled,
+    OldMailCallDeferred,
     ProviderUnavailable,
     Retryable,
     Throttled,
@@ -159,7 +159,7 @@ class RunSync:
             watch = await self._sync_until_consistent(run, kind)
         except SliceEnded:
             return await self._leave_unfinished(run, kind)
-        except OldMailNotCalled as error:
+        except OldMailCallDeferred as error:
             return await self._leave_unfinished(run, kind, rest_s=error.retry_after_s or 0)
         except SourceNotActive as error:
             return NotSyncable(str(error))
@@ -201,9 +201,9 @@ class RunSync:
             except SliceEnded:
                 await self._retry_parked_items(run, None, is_last_slice=False)
                 raise
-            except OldMailNotCalled:
+            except OldMailCallDeferred:
                 # A long first sync ends so for hours; what is parked need not wait for it, and has new mail's share.
-                with suppress(NotCalled):
+                with suppress(CallDeferred):
                     await self._retry_parked_items(run, None, is_last_slice=False)
                 raise
             except CursorConflict as error:
@@ -227,20 +227,20 @@ class RunSync:
 
     async def _retry_parked_items(self, run: SyncRun, watch: Watch | None, *, is_last_slice: bool = True) -> None:
         # By the mark, not by the reasons: a run that fails is asked for again with other reasons, and the mark stays.
-        includes_resting = is_last_slice and run.full_round.due_mark is not None
+        includes_retried_daily = is_last_slice and run.full_round.due_mark is not None
         due = await self._due_items.list_due(
             run.doc_source_id,
             run.started_at,
-            include_resting=includes_resting,
-            include_denied=watch is not None,  # of a full run
+            include_retried_daily=includes_retried_daily,
+            include_access_denied=watch is not None,  # of a full run
         )
         if due:
             await self._parked.retry_items(run, watch or await self._find_watch(run), due)
         due_parts = await self._due_items.list_due_parts(
             run.doc_source_id,
             run.started_at,
-            include_resting=includes_resting,
-            include_denied=watch is not None,
+            include_retried_daily=includes_retried_daily,
+            include_access_denied=watch is not None,
         )
         await self._parked_parts.retry_parts(run, due_parts)
 

@@ -7,6 +7,7 @@ from mailroom_common.blobs import BlobStore
 from mailroom_common.providers.types import Message, Part
 from mailroom_common.providers.untrusted_text import clean_text
 from sync_engine.domain.content import HEAD_BYTES, ContainerKind, detect_content_kind, find_stored_type
+from sync_engine.domain.mail_allowance import MailAllowance
 from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON, MailRejection, lets_bytes_decide
 from sync_engine.domain.message_records import SkippedPart, StoredPart
 from sync_engine.domain.parts import (
@@ -34,7 +35,14 @@ class StorePart:
         self._open_container = OpenContainer(containers, self._upload)
 
     async def store_part(
-        self, run: SyncRun, message: Message, part: Part, *, shown_ids: frozenset[str], rejection: MailRejection | None
+        self,
+        run: SyncRun,
+        message: Message,
+        part: Part,
+        *,
+        shown_ids: frozenset[str],
+        rejection: MailRejection | None,
+        allowance: MailAllowance,
     ) -> tuple[StoredPart | SkippedPart, ...]:
         """One, or what was in it: none where a container holds no files."""
         if reason := skip_reason_by_name(part):
@@ -42,12 +50,18 @@ class StorePart:
         if rejection and not _is_read_all_the_same(run, part, rejection):
             return skip_part(part, skip_reason_by_declaration(part) or REJECTED_MAIL_REASON.format(rejection))
         try:
-            return await self._read_part(run, message.summary.message_id, part, shown_ids, rejection)
+            return await self._read_part(run, message.summary.message_id, part, shown_ids, rejection, allowance)
         except PartTooLarge:
             return skip_part(part, SkipReason.TOO_LARGE)
 
     async def _read_part(
-        self, run: SyncRun, message_id: str, part: Part, shown_ids: frozenset[str], rejection: MailRejection | None
+        self,
+        run: SyncRun,
+        message_id: str,
+        part: Part,
+        shown_ids: frozenset[str],
+        rejection: MailRejection | None,
+        allowance: MailAllowance,
     ) -> tuple[StoredPart | SkippedPart, ...]:
         async with AsyncExitStack() as spooled:
             async with run.provider.open_part(run.mailbox, message_id, part) as chunks:
@@ -68,10 +82,17 @@ class StorePart:
                     )
                     return (stored,)
                 whole = limit_size(head, chunks, MAX_CONTAINER_BYTES)
-                file = await spooled.enter_async_context(self._containers.spool_container(whole))
+                spooling = self._containers.spool_container(run.source.tenant_id, whole)
+                file = await spooled.enter_async_context(spooling)
             # The provider's slot is free by now: a parser process may have to be waited for.
             return await self._open_container.open_container(
-                run, message_id, part, container, file, rejected_reason=_find_rejected_reason(part, rejection)
+                run,
+                message_id,
+                part,
+                container,
+                file,
+                rejected_reason=_find_rejected_reason(part, rejection),
+                allowance=allowance,
             )
 
 

@@ -1,7 +1,7 @@
 """Stores the parts of one mail: a part that fails is parked by itself, and the others become documents at once."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from mailroom_common.errors import AccessDenied, ItemGone, MailroomError, ProviderUnavailable, Rejected, Throttled
@@ -9,8 +9,9 @@ from mailroom_common.logs import get_logger
 from mailroom_common.parser import ParserCrashed
 from mailroom_common.providers.types import Message, Part
 from mailroom_common.providers.untrusted_text import clean_text
+from sync_engine.domain.mail_allowance import MailAllowance
 from sync_engine.domain.mail_filter import MailRejection
-from sync_engine.domain.message_records import ParkedPart, ParkedReason, SkippedPart, StoredPart
+from sync_engine.domain.message_records import ParkedPart, ParkedReason, SkippedPart, StoredPart, sum_stored_bytes
 from sync_engine.domain.parts import SkipReason, find_shown_ids
 from sync_engine.domain.run_outcomes import ClaimedByOtherJob, SourceNotActive
 from sync_engine.domain.untrusted_text import clean_filename
@@ -23,8 +24,6 @@ log = get_logger()
 _MAX_FAILURES_IN_ROW = 3
 # What containers hold counts too: each is a row, and the rows of a mail are written by one transaction.
 _MAX_PARTS = 2000
-# No provider delivers a mail of more than 150 MB; containers unpack to many times their size.
-_MAX_STORED_BYTES = 500 * 1024 * 1024
 # After so long the rest of a mail waits for the next run: what is done is committed, and others have their turn.
 _MAX_DURATION_S = 120.0
 
@@ -62,8 +61,9 @@ class PartResults:
 
 
 class StoreParts:
-    def __init__(self, store_part: StorePart) -> None:
+    def __init__(self, store_part: StorePart, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._store_part = store_part
+        self._monotonic = monotonic
 
     async def store_parts(
         self, run: SyncRun, message: Message, parts: Sequence[Part], *, rejection: MailRejection | None
@@ -76,19 +76,20 @@ class StoreParts:
         failures_in_row = 0
         html = message.html_body if any(part.content_id for part in parts) else None
         shown_ids = find_shown_ids(html or "")
-        begun_at = time.monotonic()
+        allowance = MailAllowance()
+        begun_at = self._monotonic()
         for number, part in enumerate(parts):
-            if len(results) >= _MAX_PARTS or _sum_stored_bytes(results) >= _MAX_STORED_BYTES:
+            if len(results) >= _MAX_PARTS or allowance.is_spent:
                 results += skip_part(part, SkipReason.TOO_MANY_PARTS)
                 continue
-            if number and time.monotonic() - begun_at > _MAX_DURATION_S:
+            if number and self._monotonic() - begun_at > _MAX_DURATION_S:
                 results.append(park_part(part, ParkedReason.NOT_FETCHED, "the parts before it took too long"))
                 continue
             if failures_in_row >= _MAX_FAILURES_IN_ROW:
                 results.append(park_part(part, ParkedReason.NOT_FETCHED, "others before it had failed"))
                 continue
             try:
-                result = await self._store_or_park(run, message, part, shown_ids, rejection)
+                result = await self._store_or_park(run, message, part, shown_ids, rejection, allowance)
             except Throttled as error:
                 # Skipped parts count too: a mail of a thousand of them would begin at its first one in every run.
                 if number == 0:
@@ -96,6 +97,7 @@ class StoreParts:
                 rest = [park_part(unread, ParkedReason.NOT_FETCHED, str(error)) for unread in parts[number:]]
                 return PartResults((*results, *rest), interruption=error)
             results += result
+            allowance.count_stored(sum_stored_bytes(result))
             failures_in_row = failures_in_row + 1 if any(map(_is_provider_failure, result)) else 0
         return PartResults(tuple(results))
 
@@ -106,9 +108,12 @@ class StoreParts:
         part: Part,
         shown_ids: frozenset[str],
         rejection: MailRejection | None,
+        allowance: MailAllowance,
     ) -> Sequence[StoredPart | SkippedPart | ParkedPart]:
         try:
-            return await self._store_part.store_part(run, message, part, shown_ids=shown_ids, rejection=rejection)
+            return await self._store_part.store_part(
+                run, message, part, shown_ids=shown_ids, rejection=rejection, allowance=allowance
+            )
         except Exception as error:
             reason = find_parked_reason(error)
             if reason is None:
@@ -147,7 +152,3 @@ def park_part(part: Part, reason: ParkedReason, detail: str) -> ParkedPart:
 
 def _is_provider_failure(result: StoredPart | SkippedPart | ParkedPart) -> bool:
     return isinstance(result, ParkedPart) and result.parked_reason is ParkedReason.PROVIDER_UNAVAILABLE
-
-
-def _sum_stored_bytes(results: Sequence[StoredPart | SkippedPart | ParkedPart]) -> int:
-    return sum(result.size_bytes for result in results if isinstance(result, StoredPart))

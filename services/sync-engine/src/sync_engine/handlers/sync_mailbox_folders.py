@@ -45,7 +45,11 @@ class SyncMailboxFolders:
             await new_mail.list_modified()
         try:
             failure = await self._folders.sync_folders(
-                run, watch, watch.folders, full=full, between_batches=None if run.is_observing else new_mail.look
+                run,
+                watch,
+                watch.folders,
+                full=full,
+                between_batches=None if run.is_observing else new_mail.check_if_due,
             )
         except (AccessDenied, ProviderUnavailable):
             self._rounds.end_round(run)  # those that failed are tried again by the next run
@@ -82,7 +86,7 @@ class SyncMailboxFolders:
             await self._failing.record_listed_folders(run.doc_source_id, unread.keys(), until)
             if until is not None:
                 run.slice.end_if_over()
-                await new_mail.look()
+                await new_mail.check_if_due()
 
 
 def _needs_list(run: SyncRun) -> bool:
@@ -105,9 +109,9 @@ class _NewMail:
         self._run = run
         self.failure: FolderUnreadable | None = None
 
-    async def look(self) -> None:
+    async def check_if_due(self) -> None:
         """Between two commits of old mail, now and then."""
-        if self._run.slice.take_look_for_new_mail():
+        if self._run.slice.begin_check_for_new_mail():
             await self.list_modified()
 
     async def list_modified(self) -> None:

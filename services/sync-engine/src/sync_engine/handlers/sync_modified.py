@@ -8,7 +8,7 @@ from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import KnownMessage
 from sync_engine.domain.run_planning import choose_list_start
 from sync_engine.handlers.collect_messages import CollectMessages
-from sync_engine.handlers.known_messages import refer_to_listed
+from sync_engine.handlers.known_messages import build_listed_refs
 from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates, MessageRef
 from sync_engine.handlers.sync_folders import SyncFolders
 from sync_engine.handlers.sync_run import SyncRun
@@ -89,7 +89,7 @@ class SyncModified:
         if run.is_observing:
             hints |= {key: summary for key, summary in listed.items() if _is_changed(run, summary, known.get(key))}
             return
-        if refs := refer_to_listed(run, list(listed.values()), known):
+        if refs := build_listed_refs(run, list(listed.values()), known):
             await self._collect_listed(run, refs, is_old_mail=is_old_mail)
 
     async def _collect_listed(self, run: SyncRun, refs: Sequence[MessageRef], *, is_old_mail: bool) -> None:

@@ -35,7 +35,7 @@ class ProviderFailures:
 
 
 @dataclass(slots=True)
-class TriesInRow:
+class ConsecutiveTries:
     """Parked messages that are tried again one after the other, and over how many in a row the provider failed."""
 
     failed_in_row: int = 0

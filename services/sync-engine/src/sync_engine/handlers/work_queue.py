@@ -20,12 +20,17 @@ async def work_through(items: Iterable[str], work: Callable[[str], Awaitable[Non
             except Exception as error:  # noqa: BLE001  # raised below, whatever it is
                 errors.append(error)
 
-    tasks = [asyncio.create_task(work_in_turn()) for _ in range(min(max_concurrent, len(waiting)))]
+    await run_side_by_side(work_in_turn, count=min(max_concurrent, len(waiting)))
+    if errors:
+        raise min(errors, key=lambda error: isinstance(error, SliceEnded))
+
+
+async def run_side_by_side(work_in_turn: Callable[[], Awaitable[None]], *, count: int) -> None:
+    """So many of these at once; when the caller is cancelled, or one fails, none of them is left running."""
+    tasks = [asyncio.ensure_future(work_in_turn()) for _ in range(count)]
     try:
         await asyncio.gather(*tasks)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-    if errors:
-        raise min(errors, key=lambda error: isinstance(error, SliceEnded))

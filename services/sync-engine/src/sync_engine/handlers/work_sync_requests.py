@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from time import perf_counter
@@ -11,6 +11,7 @@ from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import SYNC_REQUEST_HANDLING_S, SYNC_REQUESTS_RESTORED
 from mailroom_common.retries import retry_forever
+from mailroom_common.tenant_turns import TenantTurns
 from mailroom_common.tracing import bind_traceparent
 from sync_engine.domain.work_table import Claim, RecordToAppend
 from sync_engine.handlers.answer_claims import REST_AFTER_CRASH_S, REST_S, AnswerClaims
@@ -55,8 +56,7 @@ class SyncRequestWorker:
         self._max_backfill = max(1, max_concurrent // _BACKFILL_SHARE)
         self._append_pause_s = append_pause_s
         self._running: dict[str, _ClaimedRun] = {}  # by doc source, whichever topic the request was claimed from
-        self._last_claims: dict[str, int] = {}  # number of the last claim, by tenant
-        self._claim_count = 0
+        self._turns = TenantTurns()
 
     async def run_worker(self, stopping: asyncio.Event, *, grace_s: float) -> None:
         stop_watch = asyncio.create_task(_forward_event(stopping, self._partitions.changed))
@@ -90,27 +90,18 @@ class SyncRequestWorker:
         kinds = (True, False) if backfill_count < self._max_backfill else (False,)
         for is_backfill in kinds:
             owned = [owned for owned in self._partitions if owned.is_backfill is is_backfill and owned.is_caught_up]
-            for tenant_id in self._order_tenants(owned):
+            tenants = (tenant_id for one in owned for tenant_id in one.table.list_claimable_tenants())
+            in_use = Counter(run.claim.request.tenant_id for run in self._running.values())
+            for tenant_id in self._turns.order_tenants(tenants, in_use):
                 if run := self._claim_of_tenant(tenant_id, owned):
                     return run
         return None
-
-    def _order_tenants(self, partitions: Sequence[RequestPartition]) -> Iterator[str]:
-        """Those with the fewest runs under way come first, and of them the one that waits longest: however many
-        mailboxes a tenant has, and however long their runs are, no other waits for all of them."""
-        tenants = {tenant_id for owned in partitions for tenant_id in owned.table.list_claimable_tenants()}
-        running = Counter(run.claim.request.tenant_id for run in self._running.values())
-        while tenants:  # the first is nearly always the one: to sort thousands for it would take the event loop's time
-            first = min(tenants, key=lambda tenant_id: (running[tenant_id], self._last_claims.get(tenant_id, 0)))
-            yield first
-            tenants.discard(first)
 
     def _claim_of_tenant(self, tenant_id: str, partitions: Sequence[RequestPartition]) -> _ClaimedRun | None:
         for owned in partitions:
             if claim := owned.table.claim_next(tenant_id, busy=self._running):
                 self._partitions.move_to_end(owned)
-                self._claim_count += 1
-                self._last_claims[tenant_id] = self._claim_count
+                self._turns.record_turn(tenant_id)
                 return _ClaimedRun(owned, claim)
         return None
 

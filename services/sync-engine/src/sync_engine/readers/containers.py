@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from mailroom_common.parser import JSON
 from mailroom_common.providers.types import Part, PartKind
+from sync_engine.domain.contained_part import MAX_FILES
 from sync_engine.domain.content import HEAD_BYTES, ContainerKind, ContentKind, detect_content_kind
 from sync_engine.domain.parts import (
     MAX_PART_BYTES,
@@ -32,8 +33,6 @@ from sync_engine.readers.tnef import open_tnef
 from sync_engine.readers.zip_archive import open_zip
 
 MAX_DEPTH = 10  # containers within each other, of any kind
-MAX_FILES = 500  # in a container and in those within it
-MAX_TOTAL_BYTES = 200 * 1024 * 1024
 
 _CHUNK_BYTES = 256 * 1024
 
@@ -60,7 +59,8 @@ class _Place:
 
 def read_container(file: BinaryIO, arguments: Mapping[str, Any]) -> Contents:
     """Of each file in it `{path, via, filename, content_type, size_bytes, skip_reason, kind}`; those with a `kind` have
-    bytes. An empty path is the attachment itself, which then is no container.
+    bytes, of which there are `max_bytes` in all at most. An empty path is the attachment itself, which then is no
+    container.
 
     Raises:
         UnreadableContainer: after what could be taken out.
@@ -70,7 +70,7 @@ def read_container(file: BinaryIO, arguments: Mapping[str, Any]) -> Contents:
         opened = _open_container(kind, file.read(), arguments["filename"])
         if arguments["position"] is not None:
             opened = _open_nested(opened, arguments["position"])
-        yield from _ContainerWalk().read_files(opened, _Place("", (kind,)))
+        yield from _ContainerWalk(arguments["max_bytes"]).read_files(opened, _Place("", (kind,)))
     except NoContainer as error:
         yield {"path": "", "via": [], "skip_reason": error.skip_reason}, ()
 
@@ -99,9 +99,11 @@ def _open_container(kind: ContainerKind, content: bytes, filename: str | None) -
 class _ContainerWalk:
     """Counts what is taken out of one attachment, over all the containers in it."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._files = 0
         self._bytes = 0
+        self._paths: set[str] = set()
 
     def read_files(self, opened: OpenedContainer, place: _Place) -> Contents:
         shown_ids = find_shown_ids(opened.html)
@@ -111,6 +113,7 @@ class _ContainerWalk:
             if self._files > MAX_FILES:
                 raise _TotalReached
             try:
+                self._require_new_path(place.find_path(file))
                 yield from self._read_file(file, place, shown_ids)
             except _TotalReached:
                 raise
@@ -119,6 +122,12 @@ class _ContainerWalk:
                 problem = problem or error
         if problem:
             raise problem
+
+    def _require_new_path(self, path: str) -> None:
+        """Attachment ids hang on paths. A `.msg` may have two attachments of one number."""
+        if path in self._paths:
+            raise UnreadableContainer(ContainerProblem.BROKEN)
+        self._paths.add(path)
 
     def _read_file(self, file: ContainedFile, place: _Place, shown_ids: frozenset[str]) -> Contents:
         if file.nested_kind:
@@ -163,7 +172,7 @@ class _ContainerWalk:
     def _read_whole(self, file: ContainedFile) -> bytes:
         content = file.read(MAX_PART_BYTES + 1)
         self._bytes += len(content)
-        if self._bytes > MAX_TOTAL_BYTES:
+        if self._bytes > self._max_bytes:
             raise _TotalReached
         return content
 

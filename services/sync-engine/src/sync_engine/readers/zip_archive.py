@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from mailroom_common.providers.untrusted_text import read_filename
+from sync_engine.domain.mail_allowance import FREE_BYTES, MAX_RATIO
 from sync_engine.readers.contained import ContainedFile, ContainerProblem, OpenedContainer, UnreadableContainer
 
 MAX_ENTRIES = 500
-MAX_RATIO = 200  # of an entry's size to its packed form, above _RATIO_FREE_BYTES
-_RATIO_FREE_BYTES = 1024 * 1024
 _HEAD_BYTES = 64 * 1024  # that much may be read of any entry
 _ENCRYPTED = 0x1
 _UTF8_NAME = 0x800
@@ -54,7 +53,8 @@ def _build_file(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, number: int) -
 def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, size: int) -> bytes:
     if entry.flag_bits & _ENCRYPTED:
         raise UnreadableContainer(ContainerProblem.ENCRYPTED)
-    is_bomb = entry.file_size > _RATIO_FREE_BYTES and entry.file_size > MAX_RATIO * max(entry.compress_size, 1)
+    # Before a byte of it is unpacked; smaller ones are counted together, with all that the mail holds.
+    is_bomb = entry.file_size > FREE_BYTES and entry.file_size > MAX_RATIO * max(entry.compress_size, 1)
     if is_bomb and size > _HEAD_BYTES:
         raise UnreadableContainer(ContainerProblem.LIMIT)
 

@@ -1,23 +1,15 @@
 """Cursors change by compare-and-swap: a page that was read with an older version writes nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.events import DocSourceState
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import MessageState, PageUpdate, ProcessedMessage
 from sync_engine.domain.run_outcomes import CursorConflict, SourceNotActive
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
 
 
 def _page(read: Cursor, message_id: str, position: str) -> PageUpdate:

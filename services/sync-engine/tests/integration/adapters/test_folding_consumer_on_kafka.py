@@ -10,9 +10,10 @@ from io import BytesIO
 
 import fastavro
 import pytest
-from kafka_site import KafkaSite, create_kafka_site, eventually
+from fake_aiokafka import sync_request
+from kafka_site import KafkaSite, create_kafka_site, eventually, run_consumer
 
-from mailroom_common.events import SyncReason, SyncRequest
+from mailroom_common.events import SyncRequest
 from mailroom_common.kafka.codec import MARKER, Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
@@ -28,19 +29,8 @@ GROUP = "mailroom.test.folding"
 AT = datetime(2026, 11, 28, tzinfo=UTC)
 
 
-def request(key: str) -> SyncRequest:
-    return SyncRequest(
-        event_id=f"e-{key}",
-        occurred_at=AT,
-        tenant_id="acme",
-        doc_source_id=key,
-        reasons=[SyncReason.MANUAL],
-        first_requested_at=AT,
-    )
-
-
 def encoded(key: str) -> bytes:
-    return Codec().encode(request(key))
+    return Codec().encode(sync_request(key))
 
 
 @dataclass
@@ -95,14 +85,8 @@ class Running:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator["Running"]:
-        await self.schemas.load_schemas()
-        following = asyncio.create_task(self.schemas.follow_topic(self.stopping))
-        task = asyncio.create_task(self.consumer.consume_records(self.stopping))
-        try:
+        async with run_consumer(self.consumer, self.schemas, self.stopping):
             yield self
-        finally:
-            self.stopping.set()
-            await asyncio.gather(task, following)
 
     def has_reached_both_ends(self) -> bool:
         return len(self.folds) == 2 and all(fold.ends for fold in self.folds.values())
@@ -123,19 +107,19 @@ async def producer(site: KafkaSite) -> AsyncIterator[EventProducer]:
 async def test_a_fold_sees_requests_tombstones_and_headers_in_order_and_learns_of_the_end(
     site: KafkaSite, producer: EventProducer
 ) -> None:
-    first = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
+    first = await producer.send_event(SYNC_REQUESTS, "ds-1", sync_request("ds-1"))
     await producer.send_event(SYNC_REQUESTS, "ds-1", None, headers={"resolves": str(first.offset)})
-    second = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
+    second = await producer.send_event(SYNC_REQUESTS, "ds-1", sync_request("ds-1"))
 
     run = Running(site, producer)
     async with run.running():
         await eventually(run.has_reached_both_ends)  # the empty partition too
         fold = run.folds[first.partition]
         assert fold.offsets == [first.offset, first.offset + 1, second.offset]
-        assert [record.event for record in fold.read_so_far] == [request("ds-1"), None, request("ds-1")]
+        assert [record.event for record in fold.read_so_far] == [sync_request("ds-1"), None, sync_request("ds-1")]
         assert fold.read_so_far[1].headers["resolves"] == str(first.offset)
 
-        own = await producer.send_event(SYNC_REQUESTS, "ds-1", request("ds-1"))
+        own = await producer.send_event(SYNC_REQUESTS, "ds-1", sync_request("ds-1"))
         await eventually(lambda: fold.offsets[-1] == own.offset and fold.ends == 2)
 
 
@@ -184,7 +168,7 @@ async def test_an_unknown_fingerprint_holds_its_partition_until_its_schema_is_th
     schema["fields"].append({"name": "colour", "type": ["null", "string"], "default": None})
     fingerprint = compute_fingerprint(schema)
     out = BytesIO()
-    values = {name: getattr(request("b"), name) for name in SyncRequest.__dataclass_fields__}
+    values = {name: getattr(sync_request("b"), name) for name in SyncRequest.__dataclass_fields__}
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {**values, "colour": "red"})
     newer = MARKER + fingerprint + out.getvalue()
     await site.write_raw(SYNC_REQUESTS.name, [(b"a", encoded("a")), (b"a", None), (b"b", newer), (b"c", encoded("c"))])

@@ -1,14 +1,13 @@
 """A page, a pause and a deletion at the same time: whoever locks the row of the source first is through first."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-from fake_mailbox import File
-from sync_harness import Engine, doc_source, open_engine
+from fake_mailbox import FakeOutlook, File
+from sync_harness import Engine
 
 from mailroom_common.events import DocSourceState, Event, Profile, SyncReason
 from mailroom_common.outbox import Outbox
@@ -42,10 +41,10 @@ class HeldOutbox(Outbox):
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        engine.mailbox.deliver("m1", File())  # type: ignore[attr-defined]
-        yield engine
+def engine(engine: Engine) -> Engine:
+    assert isinstance(engine.mailbox, FakeOutlook)
+    engine.mailbox.deliver("m1", File())
+    return engine
 
 
 @pytest.fixture

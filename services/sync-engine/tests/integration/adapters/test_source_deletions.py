@@ -1,12 +1,9 @@
 """What is left of a deleted source, and that its rows go in batches which may be cut off anywhere."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
-import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine, doc_source
 
 from mailroom_common.errors import Rejected
 from mailroom_common.events import ConnectionKind, DocSourceState
@@ -14,12 +11,6 @@ from sync_engine.adapters.source_deletions import PgSourceDeletions
 from sync_engine.domain.run_outcomes import NotSyncable
 
 _KEPT_TABLES = {"sync_state", "blob_upload"}  # the soft-deleted row, and what the sweeper removes
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
 
 
 async def _list_tables(engine: Engine) -> list[str]:

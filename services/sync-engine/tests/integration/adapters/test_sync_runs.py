@@ -1,27 +1,13 @@
 """Each run is stored with its kind, its reasons, and how it ended."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.events import SyncReason
 from sync_engine.handlers import record_runs
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 async def test_a_run_is_written_down_with_what_it_found(engine: Engine, outlook: FakeOutlook) -> None:

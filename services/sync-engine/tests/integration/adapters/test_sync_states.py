@@ -1,30 +1,16 @@
 """When a source may run again, and what is left of one that is forgotten."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeOutlook
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import (
     ProviderUnavailable,
     Throttled,
 )
 from sync_engine.domain.run_outcomes import RunDeferred
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 @pytest.mark.parametrize("retry_after_s", [None, 0.0, 0.01])

@@ -4,11 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 from fake_mailbox import File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import Rejected
 from mailroom_common.events import DocSourceState, SyncReason
@@ -17,10 +16,9 @@ from sync_engine.domain.run_outcomes import NotSyncable
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        await engine.pool.execute("delete from sync_engine.blob_upload")
-        yield engine
+async def engine(engine: Engine) -> Engine:
+    await engine.pool.execute("delete from sync_engine.blob_upload")
+    return engine
 
 
 async def _upload(engine: Engine, attachment_id: str) -> str:

@@ -170,14 +170,15 @@ async def test_sync_state_says_what_is_open_parked_and_when_it_goes_on(bench: Be
     s = await known(bench, tenant_id="t1")
     await bench.message(s, "m", str(uuid4()))
     await bench.pool.execute(
-        "update sync_engine.sync_state set failed_attempts = 3, not_before = '2026-03-02T12:05:00Z' "
-        "where doc_source_id = $1",
+        "update sync_engine.sync_state set failed_attempts = 3, not_before = '2026-03-02T12:05:00Z', "
+        "last_completed_full_ended_at = '2026-03-02T11:00:00Z' where doc_source_id = $1",
         s.doc_source_id,
     )
     answer = await client.get("/sync-states", params={"doc_source_id": s.doc_source_id}, headers=key("t1"))
     (state,) = answer.json()["items"]
     assert (state["open_messages"], state["parked_items"], state["failed_attempts"]) == (1, 0, 3)
     assert (state["not_before"], state["is_grant_refused"]) == ("2026-03-02T12:05:00Z", False)
+    assert state["last_full_run_ended_at"] == "2026-03-02T11:00:00Z"
 
 
 async def test_sync_states_are_paged(bench: Bench, client: httpx.AsyncClient) -> None:

@@ -1,12 +1,9 @@
 """Rounds of one cursor: refused tokens, pages in batches, and two workers on one cursor."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
-import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import (
     CursorRefused,
@@ -14,18 +11,6 @@ from mailroom_common.errors import (
 )
 from mailroom_common.events import SyncReason
 from sync_engine.domain.run_outcomes import RunDeferred
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 async def test_two_workers_on_one_mailbox_take_each_mail_once(engine: Engine, outlook: FakeOutlook) -> None:

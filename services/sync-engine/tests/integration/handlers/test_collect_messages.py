@@ -1,27 +1,11 @@
 """What is asked of the provider for a mail, what is stored of it, and what is recorded of the rest."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
 from fake_mailbox import PDF, FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.events import Profile, SourceFilter
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\x00" * 100
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 def logo(**changes: str) -> File:

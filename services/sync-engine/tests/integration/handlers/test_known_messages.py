@@ -1,31 +1,26 @@
 """No judgement is final: a mail of which nothing is stored, or something is parked, is judged anew when it changes."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
+from container_files import make_file, make_forward, make_mail
 from fake_mailbox import PDF, FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import ItemGone, Rejected
 from mailroom_common.events import SourceFilter, SyncReason
+from mailroom_common.providers.types import PartKind
 
 PLACEHOLDER = File(b"being scanned", "placeholder.txt", "text/plain")
 INVOICE = File(filename="invoice.pdf")
+FORWARD = File(make_mail(make_forward(make_mail())), "Fwd", None, kind=PartKind.MESSAGE)
+FORWARDED_INVOICE = File(make_mail(make_file(PDF, "invoice.pdf")), "Fwd", None, kind=PartKind.MESSAGE)
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    engine.mailbox.expands_parts = True
-    return engine.mailbox
+def outlook(outlook: FakeOutlook) -> FakeOutlook:
+    outlook.expands_parts = True
+    return outlook
 
 
 async def deliver_and_sync(engine: Engine, outlook: FakeOutlook, *files: File) -> None:
@@ -65,7 +60,11 @@ async def test_placeholder_that_a_scanner_replaces_minutes_later_is_read(
     assert await engine.read_rows("blob_upload") == []
 
 
-@pytest.mark.parametrize("files", [(PLACEHOLDER,), (), (INVOICE,)], ids=["skipped", "no parts", "stored"])
+@pytest.mark.parametrize(
+    "files",
+    [(PLACEHOLDER,), (), (INVOICE,), (FORWARD,), (FORWARD, PLACEHOLDER)],
+    ids=["skipped", "no parts", "stored", "forwarded text", "forwarded text and skipped"],
+)
 async def test_flag_change_costs_no_call_and_changes_no_row(
     engine: Engine, outlook: FakeOutlook, files: tuple[File, ...]
 ) -> None:
@@ -171,3 +170,23 @@ async def test_mail_that_is_gone_when_it_is_to_be_judged_anew_is_no_failure(
     await engine.complete_run()
     assert await engine.read_rows("parked_item") == []
     assert await read_message(engine) == ("closed", None, 1)
+
+
+@pytest.mark.parametrize("other", [INVOICE, FORWARDED_INVOICE], ids=["file", "forward with a file"])
+async def test_a_forwarded_text_is_opened_once_and_its_mail_has_its_reason_until_a_document_takes_its_place(
+    engine: Engine, outlook: FakeOutlook, other: File
+) -> None:
+    await deliver_and_sync(engine, outlook, FORWARD)
+    assert await read_message(engine) == ("closed", "no_parts", 1)
+    outlook.calls.clear()
+    replace_files(outlook, FORWARD, PLACEHOLDER)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert await read_message(engine) == ("closed", None, 2), "its part says it"
+    assert await engine.read_skip_reasons() == {"placeholder.txt": "not_a_document"}
+    assert outlook.calls["open_part"] == 1
+    engine.clock.pass_by(seconds=30)
+    replace_files(outlook, other, PLACEHOLDER)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert [event.filename for event in await engine.read_attachments()] == ["invoice.pdf"], "under the same id"
+    assert outlook.calls["open_part"] == 2
+    assert (await engine.read_row("message"))["empty_parts"] == []

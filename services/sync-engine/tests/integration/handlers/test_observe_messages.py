@@ -9,21 +9,14 @@ from fake_mailbox import FakeGmail, FakeOutlook, File
 from sync_harness import START, Engine, doc_source, open_engine
 
 from mailroom_common.errors import CursorRefused, ProviderUnavailable, Rejected, Throttled
-from mailroom_common.events import MailKind, Profile, SyncReason
+from mailroom_common.events import DocSource, MailKind, Profile, SyncReason
 from mailroom_common.providers.types import FollowUpFlag
 from sync_engine.domain.run_outcomes import RunDeferred
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source(profile=Profile.OBSERVATION)) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
+def connected_source() -> DocSource:
+    return doc_source(profile=Profile.OBSERVATION)
 
 
 @pytest.fixture

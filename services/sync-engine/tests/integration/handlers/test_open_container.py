@@ -1,6 +1,5 @@
 """Containers that come with a mail: what is in them becomes its parts, and what cannot be opened goes to review."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import pytest
 from container_files import PDF, lock_zip, make_cms, make_file, make_forward, make_mail, make_tnef, make_zip
 from fake_mailbox import FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import Unavailable
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserLimits
@@ -19,18 +18,6 @@ from sync_engine.domain.run_planning import RETRY_DELAYS
 
 MAIL = File(make_mail(make_file(PDF, "../../facture.pdf")), "Facture", None, kind=PartKind.MESSAGE)
 ZIP = File(make_zip({"a.pdf": PDF + b"1", "b.txt": b"text"}), "invoices.zip", "application/zip")
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 async def list_parts(engine: Engine) -> list[tuple[str, str | None, list[str] | None, str | None]]:
@@ -140,7 +127,12 @@ async def test_a_parked_container_without_files_closes_its_message(engine: Engin
     engine.clock.pass_by(seconds=RETRY_DELAYS[0] / timedelta(seconds=1) + 1)
     await engine.complete_run()
     assert await list_parts(engine) == []
-    assert (await engine.read_row("message"))["state"] == "closed"
+    message = await engine.read_row("message")
+    assert (message["state"], message["skip_reason"], message["empty_parts"]) == (
+        "closed",
+        "no_parts",
+        [{"part_path": "part-0", "filename": "empty.eml", "size_bytes": len(make_mail())}],
+    )
 
 
 async def test_a_mail_that_only_forwards_text_has_no_parts(engine: Engine, outlook: FakeOutlook) -> None:

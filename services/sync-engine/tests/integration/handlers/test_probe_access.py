@@ -1,6 +1,6 @@
 """A read that is refused: the message's trouble where others can be read, the mailbox's where none can."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,16 +15,9 @@ DENIED = AccessDenied("403")
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    engine.mailbox.page_size = 50
-    return engine.mailbox
+def outlook(outlook: FakeOutlook) -> FakeOutlook:
+    outlook.page_size = 50
+    return outlook
 
 
 async def store_some(engine: Engine, outlook: FakeOutlook, count: int = 3) -> None:

@@ -1,28 +1,13 @@
 """Which changes of a page are collected, and which are known already."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
-import pytest
 from fake_mailbox import FakeOutlook, File
 from prometheus_client import REGISTRY
-from sync_harness import START, Engine, doc_source, open_engine
+from sync_harness import START, Engine
 
 from mailroom_common.errors import ItemGone, Rejected
 from mailroom_common.events import SyncReason
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 async def test_a_mail_that_shows_in_list_delta_and_again_is_one_mail(engine: Engine, outlook: FakeOutlook) -> None:

@@ -3,22 +3,19 @@
 import asyncio
 import math
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from fake_mailbox import FakeOutlook, File
 from structlog.testing import capture_logs
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine, doc_source
 
 from mailroom_common.errors import Unavailable
-from mailroom_common.events import AttachmentStored, DocSource, DocSourceState, IngestionResult, ResultStatus
+from mailroom_common.events import AttachmentStored, DocSource, DocSourceState
 from mailroom_common.metrics import MESSAGES_OVERDUE
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
-from sync_engine.adapters.messages import PgMessages
 from sync_engine.adapters.open_messages import PgOpenMessages
 from sync_engine.handlers.reemit_attachments import ReemitAttachments
 from sync_engine.ports import ReemittedBatch
@@ -38,35 +35,19 @@ class KnownSources:
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        await engine.pool.execute("delete from sync_engine.message")  # of the tests before
-        outlook = engine.mailbox
-        assert isinstance(outlook, FakeOutlook)
-        outlook.deliver("m1", File(filename="a.pdf"), File(filename="b.pdf"))
-        outlook.deliver("m2", File(filename="c.pdf"))
-        await engine.complete_run()
-        yield engine
+async def engine(engine: Engine) -> Engine:
+    await engine.pool.execute("delete from sync_engine.message")  # of the tests before
+    outlook = engine.mailbox
+    assert isinstance(outlook, FakeOutlook)
+    outlook.deliver("m1", File(filename="a.pdf"), File(filename="b.pdf"))
+    outlook.deliver("m2", File(filename="c.pdf"))
+    await engine.complete_run()
+    return engine
 
 
 def _reemission(engine: Engine, *sources: DocSource, batch_size: int = 20) -> ReemitAttachments:
     messages = PgOpenMessages(engine.pool, engine.outbox, batch_size=batch_size)
     return ReemitAttachments(messages, KnownSources(*(sources or [engine.source])), engine.clock, after=DAY)
-
-
-async def _record_result(engine: Engine, stored: AttachmentStored) -> None:
-    await PgMessages(engine.pool, engine.ingestion_states).record_result(
-        IngestionResult(
-            event_id=str(uuid4()),
-            occurred_at=engine.clock.now,
-            tenant_id=stored.tenant_id,
-            doc_source_id=stored.doc_source_id,
-            attachment_id=stored.attachment_id,
-            document_id=stored.attachment_id,
-            message_id=stored.message_id,
-            status=ResultStatus.COMPLETED,
-        )
-    )
 
 
 async def _stored(engine: Engine) -> dict[str | None, AttachmentStored]:
@@ -80,7 +61,7 @@ async def _sent_again(engine: Engine) -> list[AttachmentStored]:
 
 async def test_a_day_later_the_parts_without_a_result_are_sent_again_as_they_were(engine: Engine) -> None:
     stored = await _stored(engine)
-    await _record_result(engine, stored["a.pdf"])
+    await engine.record_result(stored["a.pdf"])
     engine.clock.now += DAY - timedelta(seconds=1)
     assert await _reemission(engine).reemit_overdue() == 0
     engine.clock.now += timedelta(seconds=2)
@@ -102,7 +83,7 @@ async def test_each_is_sent_again_once_a_day_until_its_result_closes_it(engine: 
     engine.clock.now += DAY * 0.6
     assert await _reemission(engine).reemit_overdue() == 3
     for event in (await _sent_again(engine))[:3]:
-        await _record_result(engine, event)
+        await engine.record_result(event)
     assert [row["state"] for row in await engine.read_rows("message")] == ["closed", "closed"]
     engine.clock.now += DAY * 2
     assert await _reemission(engine).reemit_overdue() == 0

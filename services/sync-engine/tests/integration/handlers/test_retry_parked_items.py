@@ -1,29 +1,15 @@
 """One mail that fails: tried again, parked with its reason, and no obstacle for the others."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.events import SyncReason
 from sync_engine.domain.run_outcomes import RunDeferred
 from sync_engine.domain.run_planning import RETRY_DELAYS
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 @pytest.mark.parametrize(

@@ -1,33 +1,17 @@
 """One part that fails: parked by itself, tried again, and no obstacle for the other parts of its mail."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
-from uuid import uuid4
 
 import pytest
 from fake_mailbox import PDF, FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import AccessDenied, ItemGone, ProviderUnavailable, Rejected, Throttled
-from mailroom_common.events import IngestionResult, ResultStatus, SyncReason
-from sync_engine.adapters.messages import PgMessages
+from mailroom_common.events import SyncReason
 from sync_engine.domain.run_outcomes import RunDeferred
 from sync_engine.domain.run_planning import RETRY_DELAYS
 
 FIVE = ["one.pdf", "two.pdf", "bad.pdf", "four.pdf", "five.pdf"]
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 def deliver_five(outlook: FakeOutlook, message_id: str = "m1") -> None:
@@ -45,17 +29,7 @@ async def parked_reasons(engine: Engine) -> dict[str, str]:
 
 async def finish_documents(engine: Engine) -> None:
     for event in await engine.read_attachments():
-        result = IngestionResult(
-            event_id=str(uuid4()),
-            occurred_at=engine.clock(),
-            tenant_id="acme",
-            doc_source_id=engine.source.doc_source_id,
-            attachment_id=event.attachment_id,
-            document_id=event.attachment_id,
-            message_id=event.message_id,
-            status=ResultStatus.COMPLETED,
-        )
-        await PgMessages(engine.pool, engine.ingestion_states).record_result(result)
+        await engine.record_result(event)
 
 
 @pytest.mark.parametrize(

@@ -1,13 +1,11 @@
 """Who may run, who has to wait, and what a run that is no longer wanted can still write: nothing."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from mailroom_common.errors import (
     AccessDenied,
@@ -17,18 +15,6 @@ from mailroom_common.errors import (
 )
 from mailroom_common.events import ConnectionKind, DocSourceState, SyncReason
 from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 @pytest.mark.parametrize("state", [DocSourceState.PENDING, DocSourceState.PAUSED, DocSourceState.DELETING])

@@ -1,26 +1,11 @@
 """How one part is judged, streamed and stored."""
 
 import hashlib
-from collections.abc import AsyncIterator
-from pathlib import Path
 
-import pytest
 from fake_mailbox import PDF, FakeOutlook, File
-from sync_harness import Engine, doc_source, open_engine
+from sync_harness import Engine
 
 from sync_engine.domain.parts import MAX_PART_BYTES
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 async def test_a_large_part_passes_in_chunks_and_keeps_its_digest(engine: Engine, outlook: FakeOutlook) -> None:

@@ -1,13 +1,11 @@
 """A folder that cannot be read, or is gone, and the folders beside it."""
 
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import START, Engine, doc_source, open_engine
+from sync_harness import START, Engine
 
 from mailroom_common.errors import (
     AccessDenied,
@@ -25,18 +23,6 @@ from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from sync_engine.adapters.connection_events import PgConnectionEvents
 from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunUnfinished
 from sync_engine.domain.run_planning import SyncTimings
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 @pytest.mark.parametrize("error", [Rejected("400"), AccessDenied("403"), ProviderUnavailable("500")])

@@ -1,16 +1,14 @@
 """Runs of a Gmail mailbox: always the history, and beside it a re-list where the history does not reach back."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeGmail, File
-from sync_harness import START, Engine, doc_source, open_engine
+from sync_harness import START, Engine, doc_source
 
 from mailroom_common.budgets.waiting import is_old_mail
 from mailroom_common.errors import CursorRefused, ItemGone, PageTokenRefused, ProviderUnavailable, Rejected, Throttled
-from mailroom_common.events import Relist, SyncReason
+from mailroom_common.events import DocSource, Relist, SyncReason
 from mailroom_common.providers.ports import RELIST_SCOPE
 from mailroom_common.providers.types import Folder
 from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred, RunUnfinished
@@ -18,15 +16,8 @@ from sync_engine.domain.run_planning import RETRY_DELAYS, SyncTimings
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source("gmail")) as engine:
-        yield engine
-
-
-@pytest.fixture
-def gmail(engine: Engine) -> FakeGmail:
-    assert isinstance(engine.mailbox, FakeGmail)
-    return engine.mailbox
+def connected_source() -> DocSource:
+    return doc_source("gmail")
 
 
 async def test_first_run_takes_the_history_id_and_then_lists_what_is_there(engine: Engine, gmail: FakeGmail) -> None:

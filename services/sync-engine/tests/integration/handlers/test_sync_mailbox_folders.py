@@ -2,16 +2,14 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import START, Engine, doc_source, open_engine
+from sync_harness import START, Engine, doc_source
 
-from mailroom_common.errors import OldMailNotCalled, ProviderUnavailable, Rejected
-from mailroom_common.events import Profile, SyncReason
+from mailroom_common.errors import OldMailCallDeferred, ProviderUnavailable, Rejected
+from mailroom_common.events import DocSource, Profile, SyncReason
 from mailroom_common.providers.types import Folder
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from sync_engine.domain.run_outcomes import RunCompleted, RunDeferred, RunUnfinished
@@ -21,16 +19,14 @@ OLD = START - timedelta(days=1)
 
 
 @pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source(start_at=START - timedelta(days=2))) as engine:
-        yield engine
+def connected_source() -> DocSource:
+    return doc_source(start_at=START - timedelta(days=2))
 
 
 @pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    engine.mailbox.page_size = 30
-    return engine.mailbox
+def outlook(outlook: FakeOutlook) -> FakeOutlook:
+    outlook.page_size = 30
+    return outlook
 
 
 def deliver_old(outlook: FakeOutlook, count: int, folder_id: str = "f-inbox") -> list[str]:
@@ -215,7 +211,7 @@ async def test_folders_are_read_on_the_free_slots_and_observed_ones_in_their_ord
 
 async def test_new_mail_comes_though_the_quota_of_old_mail_is_spent(engine: Engine, outlook: FakeOutlook) -> None:
     deliver_old(outlook, 40)
-    outlook.errors["delta"] = [OldMailNotCalled("spent", retry_after_s=140) for _ in range(4)]
+    outlook.errors["delta"] = [OldMailCallDeferred("spent", retry_after_s=140) for _ in range(4)]
     outcome = await engine.run_sync(SyncReason.CONNECT)
     assert isinstance(outcome, RunUnfinished)
     assert outcome.not_before == engine.clock.now + timedelta(seconds=140)
@@ -233,7 +229,7 @@ async def test_parked_mail_is_tried_again_though_the_quota_of_old_mail_is_spent(
     await engine.complete_run(SyncReason.CONNECT)
     del outlook.item_errors["parked"]
     engine.clock.pass_by(minutes=11)
-    outlook.errors["delta"] = [OldMailNotCalled("spent", retry_after_s=140) for _ in range(4)]
+    outlook.errors["delta"] = [OldMailCallDeferred("spent", retry_after_s=140) for _ in range(4)]
     assert isinstance(await engine.run_sync(SyncReason.BACKSTOP), RunUnfinished)
     assert await engine.collected_mails() == ["parked"]
 

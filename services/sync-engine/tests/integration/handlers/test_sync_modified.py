@@ -1,26 +1,11 @@
 """Runs of a mailbox with a cursor per folder: what is collected, when a run is full, and how many calls it costs."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
-import pytest
 from fake_mailbox import FakeOutlook, File
-from sync_harness import START, Engine, doc_source, open_engine
+from sync_harness import START, Engine
 
 from mailroom_common.events import SyncReason
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 async def test_first_run_takes_what_came_since_the_start(engine: Engine, outlook: FakeOutlook) -> None:

@@ -1,27 +1,13 @@
 """Which folders are watched, and what becomes of names that the mailbox does not have any more."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 from fake_mailbox import FakeGmail, FakeOutlook, File
 from sync_harness import Engine, doc_source, open_engine
 
 from mailroom_common.events import ConnectionKind, SyncReason
 from mailroom_common.providers.types import Folder
 from sync_engine.adapters.connection_events import PgConnectionEvents
-
-
-@pytest.fixture
-async def engine(postgres_url: str, tmp_path: Path) -> AsyncIterator[Engine]:
-    async with open_engine(postgres_url, tmp_path, doc_source()) as engine:
-        yield engine
-
-
-@pytest.fixture
-def outlook(engine: Engine) -> FakeOutlook:
-    assert isinstance(engine.mailbox, FakeOutlook)
-    return engine.mailbox
 
 
 async def test_only_watched_folders_are_collected_from(engine: Engine, outlook: FakeOutlook) -> None:

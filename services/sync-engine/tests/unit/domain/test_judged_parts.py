@@ -6,9 +6,11 @@ import pytest
 
 from mailroom_common.providers.types import Part, PartKind
 from sync_engine.domain.judged_parts import (
+    find_empty_parts,
     find_missing_parts,
     find_replaced_paths,
     has_new_part,
+    leave_out_empty,
     select_parts_to_judge,
 )
 from sync_engine.domain.message_records import RecordedPart
@@ -43,7 +45,9 @@ CONTENT = replace(SKIPPED, part_path="1/0", filename="b.txt")
         (LISTED, [replace(SKIPPED, skip_reason="gone")], True),
     ],
 )
-def test_a_part_is_new_by_its_id_its_name_or_its_size_or_when_it_was_gone(listed: Part, recorded: list[RecordedPart], is_new: bool) -> None:
+def test_a_part_is_new_by_its_id_its_name_or_its_size_or_when_it_was_gone(
+    listed: Part, recorded: list[RecordedPart], is_new: bool
+) -> None:
     assert has_new_part([listed], recorded) is is_new
     assert select_parts_to_judge([listed], recorded) == ([listed] if is_new or PARKED in recorded else [])
 
@@ -64,6 +68,16 @@ def test_records_of_what_is_judged_or_missing_are_replaced_and_stored_ones_never
         replace(SKIPPED, part_path="3"),
         replace(PARKED, part_path="4"),
         replace(STORED, part_path="5"),
+        replace(SKIPPED, part_path="6", skip_reason="gone"),
     ]
-    assert find_replaced_paths([LISTED, other], [LISTED], recorded) == ("1", "1/0", "3", "4")
-    assert [record.part_path for record in find_missing_parts([LISTED, other], recorded)] == ["4"]
+    assert find_replaced_paths([LISTED, other], [LISTED], recorded) == ("1", "1/0", "3", "4", "6")
+    assert [record.part_path for record in find_missing_parts([LISTED, other], recorded)] == ["4", "6"]
+
+
+def test_what_was_opened_and_left_nothing_behind_is_empty_until_it_has_another_name_or_size() -> None:
+    opened = [replace(LISTED, part_path=path) for path in ("1", "2", "3", "30")]
+    empty = find_empty_parts(opened, ["1", "3/0/1", "2x"])
+    assert [part.part_path for part in empty] == ["2", "30"]
+    assert [part.part_path for part in leave_out_empty(opened, empty)] == ["1", "3"]
+    changed = [replace(opened[1], size_bytes=8), replace(opened[3], filename="b.txt")]
+    assert leave_out_empty(changed, empty) == changed

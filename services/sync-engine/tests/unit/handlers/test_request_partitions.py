@@ -48,13 +48,7 @@ async def test_runs_of_a_lost_partition_are_cancelled_and_answer_nothing() -> No
 async def test_a_request_that_a_foreign_tombstone_shadows_is_appended_again() -> None:
     bench = Bench()
     bench.knows(doc_source("s"))
-    hold = asyncio.Event()
-
-    async def wait(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
-        await hold.wait()
-        return RunCompleted()
-
-    bench.runs.behave = wait
+    hold = bench.runs.hold()
     async with working(bench):
         first = bench.ask("s")
         await until(lambda: bench.runs.keys)

@@ -16,6 +16,7 @@ from mailroom_common.errors import Throttled
 from mailroom_common.events import Profile, SyncReason
 from mailroom_common.providers.ports import MailReader
 from mailroom_common.providers.types import Message, MessageSummary, Part, PartKind
+from sync_engine.domain.mail_allowance import MailAllowance
 from sync_engine.domain.message_records import (
     DueMessage,
     DuePart,
@@ -117,6 +118,59 @@ async def test_what_containers_hold_counts_among_the_parts_of_a_mail() -> None:
     )
     beyond = [part for part in results.parts if isinstance(part, SkippedPart) and part.skip_reason == "too_many_parts"]
     assert (len(results.parts), [part.part_path for part in beyond]) == (2006, ["4", "5", "6", "7", "8", "9"])
+
+
+class LargeStorePart:
+    """Stores each part, as one of many bytes."""
+
+    def __init__(self, size_bytes: int) -> None:
+        self._size_bytes = size_bytes
+        self.allowances: list[MailAllowance] = []
+
+    async def store_part(
+        self, _run: SyncRun, _message: Message, part: Part, *, allowance: MailAllowance, **_: object
+    ) -> tuple[StoredPart]:
+        self.allowances.append(allowance)
+        stored = StoredPart(
+            part_path=part.part_path,
+            attachment_id=part.part_path,
+            filename=None,
+            content_type="application/pdf",
+            size_bytes=self._size_bytes,
+            content_sha256="",
+            blob_key="",
+        )
+        return (stored,)
+
+
+async def test_what_is_stored_of_one_mail_has_a_bound_of_bytes() -> None:
+    store_part = LargeStorePart(200 * 1024 * 1024)
+    store_parts = StoreParts(cast("StorePart", store_part))
+    for _ in range(2):  # each mail has its own
+        store_part.allowances.clear()
+        results = await store_parts.store_parts(sync_run(), MESSAGE, PARTS[:5], rejection=None)
+        reasons = [part.skip_reason for part in results.parts if isinstance(part, SkippedPart)]
+        assert (results.has_stored, reasons) == (True, ["too_many_parts"] * 2)
+        assert len(store_part.allowances) == 3
+        assert len({id(allowance) for allowance in store_part.allowances}) == 1
+
+
+async def test_what_is_left_of_a_mail_after_two_minutes_is_for_the_next_run() -> None:
+    seconds = iter([0.0, 60.0, 119.0, 121.0, 121.0])
+    store_parts = StoreParts(cast("StorePart", BudgetedStorePart()), monotonic=lambda: next(seconds))
+    results = await store_parts.store_parts(sync_run(), MESSAGE, PARTS[:5], rejection=None)
+    assert [getattr(part, "parked_reason", None) for part in results.parts] == [
+        *(None, None, None),
+        *(ParkedReason.NOT_FETCHED, ParkedReason.NOT_FETCHED),
+    ]
+    assert results.interruption is None
+
+
+async def test_the_first_part_of_a_mail_is_read_however_late_it_is() -> None:
+    seconds = iter([0.0, 1000.0])
+    store_parts = StoreParts(cast("StorePart", BudgetedStorePart()), monotonic=lambda: next(seconds))
+    results = await store_parts.store_parts(sync_run(), MESSAGE, PARTS[:2], rejection=None)
+    assert [type(part) for part in results.parts] == [SkippedPart, ParkedPart], "otherwise no run would get further"
 
 
 async def test_a_throttle_before_anything_was_judged_is_the_runs() -> None:

@@ -65,13 +65,7 @@ async def test_a_reason_that_asks_for_all_is_durable_before_the_run(reason: Sync
 async def test_a_request_for_a_full_run_is_durable_at_once_however_long_a_run_takes() -> None:
     bench = Bench()
     bench.knows(doc_source("s"))
-    hold = asyncio.Event()
-
-    async def wait(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
-        await hold.wait()
-        return RunCompleted()
-
-    bench.runs.behave = wait
+    hold = bench.runs.hold()
     async with working(bench):
         bench.ask("s")
         await until(lambda: bench.runs.keys)
@@ -138,13 +132,7 @@ async def test_one_run_per_source_at_a_time_over_both_owned() -> None:
 
 async def test_a_backfill_takes_one_slot_in_five_and_no_more() -> None:
     bench = Bench(max_concurrent=5)
-    hold = asyncio.Event()
-
-    async def wait(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
-        await hold.wait()
-        return RunCompleted()
-
-    bench.runs.behave = wait
+    hold = bench.runs.hold()
     for number in range(8):
         bench.knows(doc_source(f"old{number}"), doc_source(f"live{number}"))
         bench.ask(f"old{number}", SyncReason.REPLAY, topic=SYNC_REQUESTS_BACKFILL)
@@ -180,14 +168,7 @@ async def test_a_run_frees_its_source_only_once_and_not_what_was_claimed_after_i
     bench = Bench(max_concurrent=1)
     bench.knows(doc_source("s"), doc_source("other"))
     bench.log.failures = 1  # the first answer is appended again only after the second owned has claimed the source
-    hold = asyncio.Event()
-
-    async def wait_in_the_second(source: DocSource, reasons: frozenset[SyncReason]) -> RunOutcome:
-        if len(bench.runs.began) == 2:
-            await hold.wait()
-        return RunCompleted()
-
-    bench.runs.behave = wait_in_the_second
+    hold = bench.runs.hold(from_run=2)
     async with working(bench):
         bench.ask("s")
         bench.ask("s", SyncReason.REPLAY, topic=SYNC_REQUESTS_BACKFILL)

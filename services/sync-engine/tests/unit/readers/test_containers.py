@@ -10,6 +10,7 @@ from container_files import (
     PDF,
     lock_zip,
     make_cms,
+    make_compound_file,
     make_file,
     make_forward,
     make_mail,
@@ -19,10 +20,11 @@ from container_files import (
     make_zip,
 )
 
+from sync_engine.domain.contained_part import MAX_FILES
 from sync_engine.domain.content import ContainerKind
 from sync_engine.readers import containers
 from sync_engine.readers.contained import ContainerProblem, UnreadableContainer
-from sync_engine.readers.containers import MAX_DEPTH, MAX_FILES, read_container
+from sync_engine.readers.containers import MAX_DEPTH, read_container
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 
@@ -30,13 +32,14 @@ PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 class Found:
     """What was read of a container, and how it ended."""
 
-    def __init__(self, kind: ContainerKind, content: bytes, position: str | None = None) -> None:
+    def __init__(
+        self, kind: ContainerKind, content: bytes, position: str | None = None, max_bytes: int = 1024 * 1024
+    ) -> None:
         self.contents: list[tuple[Mapping[str, Any], bytes]] = []
         self.problem: ContainerProblem | None = None
         try:
-            for description, chunks in read_container(
-                io.BytesIO(content), {"kind": kind, "filename": None, "position": position}
-            ):
+            arguments = {"kind": kind, "filename": None, "position": position, "max_bytes": max_bytes}
+            for description, chunks in read_container(io.BytesIO(content), arguments):
                 assert isinstance(description, Mapping)
                 self.contents.append((description, b"".join(chunks)))
         except UnreadableContainer as error:
@@ -141,10 +144,11 @@ def test_files_are_counted_over_all_that_is_nested(monkeypatch: pytest.MonkeyPat
     assert list(found.kinds) == ["0/0", "0/1", "0/2"]
 
 
-def test_bytes_are_counted_over_all_that_is_nested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(containers, "MAX_TOTAL_BYTES", 4 * len(PDF))
+def test_bytes_are_counted_over_all_that_is_nested() -> None:
     inner = make_zip({str(number): PDF for number in range(3)})
-    found = Found(ContainerKind.ZIP, make_zip({"a.zip": inner, "b.zip": inner}))
+    archive = make_zip({"a.zip": inner, "b.zip": inner})
+    found = Found(ContainerKind.ZIP, archive, max_bytes=len(inner) + 3 * len(PDF))
+    assert list(found.kinds) == ["0/0", "0/1", "0/2"]
     assert found.problem is ContainerProblem.LIMIT
     assert "0/0" in found.kinds
     assert not any(path.startswith("1/") for path in found.kinds)
@@ -168,3 +172,17 @@ def test_an_attached_mail_is_found_by_its_place_in_the_source_of_the_whole_mail(
     found = Found(ContainerKind.MESSAGE, whole, position="2")
     assert (found.kinds, found.contents[0][0]["via"]) == ({"1": "pdf"}, ["message"])
     assert Found(ContainerKind.MESSAGE, whole, position="7").problem is ContainerProblem.BROKEN
+
+
+def test_of_two_files_with_one_path_the_first_is_given_and_the_container_is_broken() -> None:
+    files = {
+        f"__attach_version1.0_#0000000{digit}": {
+            "__properties_version1.0": b"p",
+            "__substg1.0_3707001F": f"{digit}.pdf".encode("utf-16-le"),
+            "__substg1.0_37010102": PDF,
+        }
+        for digit in ("A", "a")
+    }
+    mail = make_compound_file({"__properties_version1.0": b"p", **files})
+    found = Found(ContainerKind.MSG, mail)
+    assert (found.kinds, found.problem) == ({"10": "pdf"}, ContainerProblem.BROKEN)

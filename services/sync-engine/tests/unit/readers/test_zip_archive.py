@@ -33,6 +33,26 @@ def test_positions_are_numbers_of_entries_also_where_some_are_no_files() -> None
     assert [(file.position, file.filename) for file in open_zip(archive).files] == [("2", "folder/a.pdf")]
 
 
+def test_a_file_in_the_folder_of_macos_is_a_file_where_macos_did_not_name_it() -> None:
+    names = [
+        "__MACOSX/invoice.pdf",
+        "__MACOSX/a/._a.pdf",
+        "x/__MACOSX/._b.pdf",
+        "__MACOSX/._/c.pdf",
+        "__MACOSX/._d\n.pdf",
+    ]
+    archive = make_zip(dict.fromkeys(names, PDF))
+    assert [(file.position, file.filename) for file in open_zip(archive).files] == [
+        ("0", "__MACOSX/invoice.pdf"),
+        ("2", "x/__MACOSX/._b.pdf"),
+        ("3", "__MACOSX/._/c.pdf"),
+    ]
+
+
+def test_a_folder_that_holds_bytes_is_a_file() -> None:
+    assert read_all(make_zip({"folder/": PDF, "empty/": b""})) == {"folder/": PDF}
+
+
 def test_a_name_in_utf8_without_the_flag_is_read() -> None:
     archive = make_zip({"f\u00fcr.pdf": PDF})
     at = archive.index(b"PK\x01\x02")

@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 
 import pytest
-from kafka_site import KafkaSite
+from kafka_site import KafkaSite, make_notification
 
 from mailroom_common.events import Notification
 from mailroom_common.kafka.codec import Codec
@@ -16,17 +15,6 @@ from webhook_gateway.adapters.event_writer import GroupCommitWriter
 from webhook_gateway.ports import OutgoingEvent
 
 pytestmark = pytest.mark.stack
-
-
-def make_notification(number: int, source: str = "ds-1") -> Notification:
-    return Notification(
-        event_id=f"e-{number}",
-        occurred_at=datetime(2026, 11, 28, tzinfo=UTC),
-        tenant_id="acme",
-        doc_source_id=source,
-        provider="outlook",
-        provider_event=str(number),
-    )
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Units of a budget in this process: leased in blocks, and spent call by call."""
+"""Units of a budget in this process: allocated in blocks, and spent call by call."""
 
 import asyncio
 import time
@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from mailroom_common.budgets.waiting import WaitLimit, is_old_mail
-from mailroom_common.budgets.window import Lease, LeaseWindow, UnitLimit
-from mailroom_common.errors import NotCalled, OldMailNotCalled
+from mailroom_common.budgets.window import Allocation, AllocationWindow, UnitLimit
+from mailroom_common.errors import CallDeferred, OldMailCallDeferred
 
 _MAX_ACCOUNTS = 50_000
 
 
 class Budgets(Protocol):
-    """Where units are leased from."""
+    """Where units are allocated from."""
 
-    async def lease_units(self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int) -> Lease: ...
+    async def allocate_units(
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+    ) -> Allocation: ...
 
 
 class LocalBudgets:
@@ -25,14 +27,16 @@ class LocalBudgets:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._windows: OrderedDict[str, LeaseWindow] = OrderedDict()
+        self._windows: OrderedDict[str, AllocationWindow] = OrderedDict()
 
-    async def lease_units(self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int) -> Lease:
-        window = self._windows.pop(name, None) or LeaseWindow()
+    async def allocate_units(
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+    ) -> Allocation:
+        window = self._windows.pop(name, None) or AllocationWindow()
         self._windows[name] = window
         if len(self._windows) > _MAX_ACCOUNTS:
             self._windows.popitem(last=False)
-        return window.lease_units(limit, self._clock(), at_least=at_least, at_most=at_most, reserve=reserve)
+        return window.allocate_units(limit, self._clock(), at_least=at_least, at_most=at_most, reserve=reserve)
 
 
 @dataclass(slots=True)
@@ -44,7 +48,7 @@ class _Account:
     queues: tuple[asyncio.Lock, asyncio.Lock] = field(default_factory=lambda: (asyncio.Lock(), asyncio.Lock()))
 
 
-class LeasedUnits:
+class AllocatedUnits:
     """In memory for the mailboxes used last: what is left of the others counts as spent."""
 
     def __init__(self, budgets: Budgets, *, max_accounts: int = _MAX_ACCOUNTS) -> None:
@@ -65,25 +69,25 @@ class LeasedUnits:
             async with account.queues[is_old]:
                 wait_limit.charge(time.monotonic() - queued_at)
                 while account.left < units:
-                    await self._lease_block(account, name, limit, units, wait_limit)
+                    await self._allocate_block(account, name, limit, units, wait_limit)
                 account.left -= units
         finally:
             account.users -= 1
 
-    async def _lease_block(
+    async def _allocate_block(
         self, account: _Account, name: str, limit: UnitLimit, units: int, wait_limit: WaitLimit
     ) -> None:
-        lease = await self._budgets.lease_units(
+        allocation = await self._budgets.allocate_units(
             name,
             limit,
             at_least=units - account.left,
             at_most=max(limit.block_units, units - account.left),
             reserve=limit.reserved_units if is_old_mail() else 0,
         )
-        account.left += lease.units
-        if lease.wait_s and not await wait_limit.wait(lease.wait_s):
-            error_type = OldMailNotCalled if is_old_mail() else NotCalled
-            raise error_type("the provider's quota is used up for now", retry_after_s=lease.wait_s)
+        account.left += allocation.units
+        if allocation.wait_s and not await wait_limit.wait(allocation.wait_s):
+            error_type = OldMailCallDeferred if is_old_mail() else CallDeferred
+            raise error_type("the provider's quota is used up for now", retry_after_s=allocation.wait_s)
 
     def _forget_oldest(self) -> None:
         if len(self._accounts) > self._max_accounts:

@@ -1,0 +1,3 @@
+from consent_setup import setup
+
+__all__ = ["setup"]

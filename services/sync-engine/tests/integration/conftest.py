@@ -1,0 +1,3 @@
+from engine_fixtures import connected_source, engine, gmail, outlook
+
+__all__ = ["connected_source", "engine", "gmail", "outlook"]
