@@ -112,13 +112,13 @@ class SyncFolders:
             log.warning("folder_read_failed", doc_source_id=run.doc_source_id, scope=cursor.scope, reason=str(error))
             # Progress that was interrupted resets the back-off; a folder that fails from its start does not.
             is_stuck = folder_run.tally.progress_commits == 0 or isinstance(error, CursorsRefused)
-            if is_stuck and isinstance(error, ChangesUnavailable) and await self._is_read_by_list(run, full, cursor):
-                return  # the next call waits for the pause, if one was asked for
             if isinstance(error, ProviderUnavailable) and error.retry_after_s:
                 # A pause is the mailbox's: no other folder of it is asked for either.
                 if is_stuck:
                     raise FolderUnreadable(str(error), retry_after_s=error.retry_after_s) from error
                 raise
+            if is_stuck and isinstance(error, ChangesUnavailable) and await self._is_read_by_list(run, full, cursor):
+                return
             full.failures[cursor.scope] = FolderFailure(error, is_stuck)
         finally:
             run.tally.add_tally(folder_run.tally)

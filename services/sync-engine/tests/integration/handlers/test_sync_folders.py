@@ -57,12 +57,13 @@ async def test_a_folder_that_always_fails_keeps_no_other_from_being_read(
     assert await engine.collected_mails() == ["behind", "late", "within"]
 
 
+@pytest.mark.parametrize("error", [Rejected("400"), ProviderUnavailable("503", retry_after_s=1)])
 async def test_new_mail_of_other_folders_does_not_hide_that_a_folder_keeps_failing(
-    engine: Engine, outlook: FakeOutlook
+    engine: Engine, outlook: FakeOutlook, error: MailroomError
 ) -> None:
     async def invoices_fail(scope: str) -> None:
         if scope == "f-invoices":
-            raise Rejected("400")
+            raise error
 
     outlook.meanwhile["delta"] = invoices_fail
     pauses = []
@@ -195,10 +196,10 @@ async def test_a_re_list_of_a_paused_source_waits_until_it_is_resumed(engine: En
     assert (await engine.read_row("sync_state"))["relist_number"] == 1
 
 
-def let_changes_fail(outlook: FakeOutlook, folder_id: str, *, retry_after_s: float | None = None) -> None:
+def let_changes_fail(outlook: FakeOutlook, folder_id: str) -> None:
     async def fail(scope: str) -> None:
         if scope == folder_id:
-            raise ProviderUnavailable("504", retry_after_s=retry_after_s)
+            raise ProviderUnavailable("504")
 
     outlook.meanwhile["delta"] = fail
 
@@ -249,24 +250,6 @@ async def test_the_first_sync_of_a_folder_whose_changes_fail_is_a_list_of_its_me
     engine.clock.pass_by(minutes=11)
     await engine.complete_run(SyncReason.BACKSTOP)
     assert await engine.collected_mails() == old, "when its changes can be listed, the mails are known"
-
-
-async def test_a_folder_whose_changes_fail_with_a_wait_keeps_neither_old_nor_parked_mail_back(
-    engine: Engine, outlook: FakeOutlook
-) -> None:
-    await engine.change_source(start_at=START - timedelta(days=2))
-    for name, folder_id in (("old", "f-inbox"), ("parked", "f-invoices")):
-        outlook.deliver(name, File(), folder_id=folder_id, received_at=START - timedelta(days=1))
-    outlook.clock.pass_by(days=1)
-    outlook.item_errors["parked"] = Rejected("not yet")
-    let_changes_fail(outlook, "f-inbox", retry_after_s=31)
-    first = await engine.run_sync(SyncReason.CONNECT)
-    assert isinstance(first, RunDeferred)
-    assert first.not_before - engine.clock.now >= timedelta(seconds=31), "the pause is the mailbox's"
-    outlook.item_errors.clear()
-    engine.clock.now = first.not_before
-    await engine.complete_run()
-    assert await engine.collected_mails() == ["old", "parked"]
 
 
 async def test_a_folder_that_is_read_by_list_goes_on_where_the_slice_before_ended(
