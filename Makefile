@@ -29,7 +29,7 @@ IMAGES := webhook-gateway subscription-manager sync-engine ingestion cli sandbox
 package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
-.PHONY: known-package help setup run up down logs test restore-test fault-test fault-mix lint types fmt check reference chart mutate bench lock \
+.PHONY: known-package help setup run up down logs test restore-test fault-test fault-mix lint types fmt check reference chart mutate bench eval lock \
 	images container-test compose-test stand-ins clean
 
 help: ## this page
@@ -100,6 +100,9 @@ chart: setup ## the chart's generated files anew: values, schema, README, compon
 
 mutate: setup ## single changes that no test notices (occasional, takes an hour); m=outbox for one target
 	@$(BIN)/python tests/mutation/mutate.py $(m)
+
+eval: setup ## how well samples are read, into docs/quality.md; SAMPLES=folder for others than ../shared/samples (not part of make test)
+	@PYTHONPATH=tests/support $(BIN)/python -m reading_quality --write docs/quality.md $(if $(SAMPLES),--samples "$(SAMPLES)")
 
 bench: setup ## the figures of docs/performance.md
 	@for bench in bench/*/; do $(BIN)/python "$$bench"; done

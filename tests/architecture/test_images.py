@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 LISTS = ROOT / "deploy/images/requirements"
@@ -33,6 +34,14 @@ def test_the_build_script_builds_each_image() -> None:
     listed = re.search(r"^all=\((.*)\)$", (ROOT / "deploy/images/build-images.sh").read_text(), re.MULTILINE)
     assert listed is not None
     assert set(listed[1].split()) == PACKAGES
+
+
+def test_the_chart_takes_the_images_by_the_names_that_the_build_script_gives() -> None:
+    script = (ROOT / "deploy/images/build-images.sh").read_text()
+    built = re.search(r"^prefix=\$\{PREFIX:-([a-z]+)\}", script, re.MULTILINE)
+    assert built is not None
+    values = yaml.safe_load((ROOT / "deploy/helm/mailroom/values.yaml").read_text())
+    assert values["image"]["repository"] == f"{built[1]}/{{service}}"
 
 
 def test_an_image_runs_as_an_ordinary_user_that_has_a_number() -> None:

@@ -18,11 +18,12 @@ import httpx
 import orjson
 import pytest
 from code_rules import Module
-from coverage_pause import pause_coverage
 
 import ingestion.domain.archive as archive
 import ingestion.extract.rule_based as rule_based
 import ingestion.readers.einvoice as einvoice
+import ingestion.readers.page_pictures as page_pictures
+import ingestion.readers.pdf_text as pdf_text
 import mailroom_common.providers.charsets as charsets
 import mailroom_common.providers.headers as headers
 import mailroom_common.providers.http as http
@@ -43,6 +44,7 @@ from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from mailroom_common.errors import MailroomError
 from mailroom_common.events import Profile, SourceFilter
 from mailroom_common.providers.types import Message, MessageSummary, Part, PartKind
+from mailroom_sandbox.testkit.coverage_pause import pause_coverage
 
 ROOT = Path(__file__).parents[2]
 LENGTHS = (400, 6_400, 102_400)  # each sixteen times the one before
@@ -192,6 +194,8 @@ RULES = {
     "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
     "pages": Rule("ingestion.extract", read_page),
+    "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
+    "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
     "charsets": Rule("mailroom_common.providers.charsets", charsets.find_codec),
     "headers": Rule("mailroom_common.providers.headers", headers.decode_words),

@@ -31,6 +31,22 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         },
         "components.ingestionApi.extraEnv: MAILROOM_DATABASE_URL needs .sslmode=verify-full",
     ),
+    "a provider without its secret": (
+        {"providers": {"gmail": {"clientId": "1.apps.googleusercontent.com"}}},
+        "providers.gmail.clientSecret.existingSecret is needed beside clientId",
+    ),
+    "a provider without its id": (
+        {"providers": {"outlook": {"clientId": "", "clientSecret": {"existingSecret": "mailroom-microsoft"}}}},
+        "providers.outlook.clientId is needed beside clientSecret",
+    ),
+    "Gmail that has nowhere to announce changes": (
+        {"providers": {"gmail": {"clientId": "1.example", "clientSecret": {"existingSecret": "mailroom-google"}}}},
+        "providers.gmail.pubsub.topic is needed",
+    ),
+    "an audience without its account": (
+        {"providers": {"gmail": {"pubsub": {"audience": "https://hooks.example.com/webhooks/gmail"}}}},
+        "providers.gmail.pubsub.audience and serviceAccount are needed together",
+    ),
     "no time to stop": (
         {"components": {"ingestionApi": {"preStopSeconds": 10, "terminationGracePeriodSeconds": 20}}},
         "terminationGracePeriodSeconds must be longer",

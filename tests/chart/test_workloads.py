@@ -210,5 +210,5 @@ def test_a_digest_goes_before_a_tag() -> None:
     def image(name: str) -> str:
         return str(by_name[f"mailroom-{name}"]["spec"]["template"]["spec"]["containers"][0]["image"])
 
-    assert image("ingestion-worker").startswith("registry.example.com/mailroom-ingestion@sha256:")
-    assert image("sync-engine-worker") == "registry.example.com/mailroom-sync-engine:1.2.3"
+    assert image("ingestion-worker").startswith("registry.example.com/mailroom/ingestion@sha256:")
+    assert image("sync-engine-worker") == "registry.example.com/mailroom/sync-engine:1.2.3"

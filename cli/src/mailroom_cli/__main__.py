@@ -6,12 +6,13 @@ import sys
 import structlog
 import typer
 
-from mailroom_cli import dlq, doctor, migrations, parked, replay, sources, status, subscriptions, tail, topics
+from mailroom_cli import dlq, doctor, migrations, parked, read, replay, sources, status, subscriptions, tail, topics
 from mailroom_common.errors import Fatal, MailroomError, Retryable
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, pretty_exceptions_enable=False)
 app.command("migrate", epilog=migrations.EXAMPLES)(migrations.migrate_schemas)
 app.command("doctor", epilog=doctor.EXAMPLES)(doctor.diagnose_site)
+app.command("read", epilog=read.EXAMPLES)(read.read_files)
 app.command("status", epilog=status.EXAMPLES)(status.show_status)
 app.command("tail", epilog=tail.EXAMPLES)(tail.tail_topic)
 app.add_typer(sources.app)

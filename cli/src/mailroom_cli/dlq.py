@@ -19,10 +19,11 @@ from mailroom_cli.dead_letters import (
 from mailroom_cli.kafka_access import find_topic, load_schemas, open_consumer, open_producer
 from mailroom_cli.options import AsJSON, DryRun
 from mailroom_cli.record_view import view_record
+from mailroom_cli.site_api import load_kafka_settings
 from mailroom_common.errors import Rejected
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
-from mailroom_common.settings import KafkaSettings, load_settings
+from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import TOPICS, Topic
 
 app = typer.Typer(name="dlq", no_args_is_help=True, help="Dead letters: records that no retry could help.")
@@ -149,7 +150,7 @@ class _Desk:
 
 @asynccontextmanager
 async def _open_desk() -> AsyncIterator[_Desk]:
-    settings = load_settings(KafkaSettings)
+    settings = load_kafka_settings()
     codec = Codec()
     await load_schemas(settings, codec)
     async with open_consumer(settings) as consumer:

@@ -18,7 +18,7 @@ EXAMPLES = """Examples:
 
   mailroom doctor --json | jq '.[] | select(.outcome == "failed")'
 
-  kubectl exec deploy/mailroom-subscription-manager -- mailroom doctor
+  docker compose run --rm topics doctor
 """
 
 CHECKS = {

@@ -27,13 +27,13 @@ from mailroom_cli.replay_topics import (
     count_records,
     replay_records,
 )
-from mailroom_cli.site_api import open_site_api
+from mailroom_cli.site_api import load_kafka_settings, open_site_api
 from mailroom_common.errors import Rejected
 from mailroom_common.events import ResultStatus
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.directory import DocSourceDirectory
 from mailroom_common.kafka.headers import REPLAY_ID_PATTERN
-from mailroom_common.settings import KafkaSettings, load_settings
+from mailroom_common.settings import KafkaSettings
 from mailroom_common.topics import MAIL_EVENTS
 
 app = typer.Typer(
@@ -233,7 +233,7 @@ def replay_mail_events(
     if selection.is_empty and not everything:
         raise typer.BadParameter("say which: --since, --until, --doc-source; or --all")
     name = _check_id(replay_id)
-    settings = load_settings(KafkaSettings)
+    settings = load_kafka_settings()
 
     async def work() -> int:
         with open_site_api() as api:
@@ -290,7 +290,7 @@ class _TopicRequest:
     as_json: bool
 
     async def run(self) -> None:
-        settings = load_settings(KafkaSettings)
+        settings = load_kafka_settings()
         codec = Codec()
         await load_schemas(settings, codec)
         sources = DocSourceDirectory(settings, codec, client_id="mailroom-cli")

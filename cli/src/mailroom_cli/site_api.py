@@ -1,7 +1,7 @@
 """The services' HTTP APIs as the commands call them: found by the environment, else as a site that runs here.
 
 MAILROOM_API_URL (MAILROOM_PUBLIC_URL where it is not set) and MAILROOM_API_KEY say which site and whose tenant. Without
-them the `.mailroom/run/endpoints.json` of a site that `make up` or `make run` started is taken.
+them the `.mailroom/run/endpoints.json` of a site that `make up` or `make run` started is taken, also for its Kafka.
 """
 
 import json
@@ -17,7 +17,7 @@ import httpx
 from mailroom_cli.settings import CommandsSettings
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 from mailroom_common.providers.http import build_ssl_context
-from mailroom_common.settings import load_settings
+from mailroom_common.settings import KafkaSettings, load_settings
 from mailroom_common.transport_security import is_loopback
 
 _TIMEOUT_S = 30.0
@@ -154,6 +154,30 @@ def find_endpoints_file() -> Path | None:
         candidates = [folder / ".mailroom" for folder in (Path.cwd(), *Path.cwd().parents)]
     files = (candidate / "run" / "endpoints.json" for candidate in candidates)
     return next((file for file in files if file.is_file()), None)
+
+
+def load_kafka_settings() -> KafkaSettings:
+    """As the environment has them; where it names no broker, the Kafka of a site that runs here.
+
+    Raises:
+        SettingsError: there is neither, or a setting is wrong.
+    """
+    bootstrap = "MAILROOM_KAFKA_BOOTSTRAP"
+    if os.environ.get(bootstrap):
+        return load_settings(KafkaSettings)
+    file = find_endpoints_file()
+    if file is None:
+        raise SettingsError(
+            f"{bootstrap} is not set, and no site runs here (.mailroom/run/endpoints.json): "
+            "set it with the other MAILROOM_KAFKA_ settings, or start a site by `make up`."
+        )
+    here: JSON = json.loads(file.read_text())
+    has_password = any(os.environ.get(f"MAILROOM_KAFKA_PASSWORD{suffix}") for suffix in ("", "_FILE"))
+    if not is_loopback(urlsplit(f"//{here['kafka']}").hostname or "") or (
+        has_password and not _is_of_this_user(file, here)
+    ):
+        raise SettingsError(f"{bootstrap} is not set: Kafka of the site of {file} is not used unless it is named.")
+    return load_settings(KafkaSettings, kafka_bootstrap=here["kafka"])
 
 
 def quote_segment(text: str) -> str:

@@ -12,8 +12,9 @@ from mailroom_cli.options import AsJSON, DocSources, Since, Tenant, Until
 from mailroom_cli.record_ranges import OffsetRange, RecordSelection, find_ranges, read_ranges
 from mailroom_cli.record_view import view_record
 from mailroom_cli.replay_topics import RecordFilter
+from mailroom_cli.site_api import load_kafka_settings
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.settings import KafkaSettings, load_settings
+from mailroom_common.settings import KafkaSettings
 
 EXAMPLES = """Examples:
 
@@ -44,7 +45,7 @@ def tail_topic(
 
     Joins no consumer group and changes nothing. Settings: MAILROOM_KAFKA_BOOTSTRAP and the other MAILROOM_KAFKA_ ones.
     """
-    settings = load_settings(KafkaSettings)
+    settings = load_kafka_settings()
     named = find_topic(topic, settings.topic_prefix)
     wanted = RecordFilter(tenant, frozenset(doc_source))
     selection = RecordSelection(since=since, until=until)

@@ -12,6 +12,7 @@ from mailroom_cli.apply_topics import AppliedTopics, apply_topics
 from mailroom_cli.consumer_lag import read_lags
 from mailroom_cli.options import AsJSON, print_json
 from mailroom_cli.rewind_groups import rewind_groups
+from mailroom_cli.site_api import load_kafka_settings
 from mailroom_common.errors import SettingsError
 from mailroom_common.settings import KafkaSettings, load_settings
 from mailroom_common.topic_access import COMPONENTS, list_access_rules, list_operator_rules
@@ -149,7 +150,7 @@ def _parse_time(text: str) -> datetime:
 @app.command("list", epilog="Example:\n\n  mailroom topics list")
 def list_topics() -> None:
     """Show the topics that `apply` creates: names, partitions, cleanup and retention. Does not connect to Kafka."""
-    settings = load_settings(KafkaSettings)
+    settings = load_kafka_settings()
     for topic in list_deployed_topics(settings.topic_prefix, settings.kafka_replication):
         retention_ms = topic.config.get("retention.ms")
         days = f"{int(retention_ms) // 86_400_000} d" if retention_ms else "-"
@@ -173,7 +174,7 @@ def show_lag(
 
     Of `sync-requests` those count that lie behind the oldest mailbox that is still to be synced.
     """
-    settings = load_settings(KafkaSettings)
+    settings = load_kafka_settings()
     lags = [lag for lag in asyncio.run(read_lags(settings)) if group in (None, lag.group)]
     if as_json:
         print_json([dataclasses.asdict(lag) for lag in lags])

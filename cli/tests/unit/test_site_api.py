@@ -5,11 +5,12 @@ import httpx
 import pytest
 
 from mailroom_cli.settings import CommandsSettings
-from mailroom_cli.site_api import SiteAddress, SiteAPI, find_site
+from mailroom_cli.site_api import SiteAddress, SiteAPI, find_site, load_kafka_settings
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 from mailroom_common.settings import load_settings
 
 HERE = {
+    "kafka": "127.0.0.1:4",
     "public": "https://mail.example",
     "subscription_manager": "http://127.0.0.1:1",
     "sync_engine": "http://127.0.0.1:2",
@@ -20,7 +21,7 @@ HERE = {
 
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in ("API_URL", "API_KEY", "PUBLIC_URL", "HOME"):
+    for name in ("API_URL", "API_KEY", "PUBLIC_URL", "HOME", "KAFKA_BOOTSTRAP", "KAFKA_PASSWORD"):
         monkeypatch.delenv(f"MAILROOM_{name}", raising=False)
     monkeypatch.chdir(tmp_path)
     return tmp_path / ".mailroom"
@@ -122,3 +123,31 @@ def test_service_that_is_away_is_no_refusal() -> None:
     api, _ = open_api(httpx.Response(503, text="<html>"))
     with pytest.raises(Unavailable, match="503"):
         api.call("GET", "/doc-sources")
+
+
+def test_kafka_of_a_site_that_runs_here_is_taken_where_the_environment_names_none(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_site_here(home)
+    assert load_kafka_settings().kafka_bootstrap == "127.0.0.1:4"
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "127.0.0.1:9")
+    assert load_kafka_settings().kafka_bootstrap == "127.0.0.1:9"
+
+
+def test_without_kafka_the_variable_and_the_way_to_a_site_are_named() -> None:
+    with pytest.raises(SettingsError, match=r"MAILROOM_KAFKA_BOOTSTRAP is not set.*`make up`"):
+        load_kafka_settings()
+
+
+def test_a_password_goes_to_no_kafka_that_another_users_file_names(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run_site_here(home)
+    monkeypatch.setenv("MAILROOM_KAFKA_PASSWORD", "canary")
+    monkeypatch.setattr("os.getuid", lambda: home.stat().st_uid + 1)
+    with pytest.raises(SettingsError, match="not used unless it is named"):
+        load_kafka_settings()
+
+
+def test_no_kafka_beyond_this_machine_is_taken_from_a_file(home: Path) -> None:
+    run_site_here(home, kafka="kafka.example:9092")
+    with pytest.raises(SettingsError, match="not used unless it is named"):
+        load_kafka_settings()

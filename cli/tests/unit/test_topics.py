@@ -17,7 +17,7 @@ def test_a_missing_setting_ends_with_a_sentence_instead_of_a_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("MAILROOM_KAFKA_BOOTSTRAP", raising=False)
-    monkeypatch.setattr("sys.argv", ["mailroom", "topics", "list"])
+    monkeypatch.setattr("sys.argv", ["mailroom", "topics", "apply"])
     with pytest.raises(SystemExit) as exit_info:
         main()
     assert exit_info.value.code == 78

@@ -23,8 +23,8 @@ class Global(Values):
 class Image(Values):
     registry: str = Field(default="", description="Registry; empty takes the container runtime's default.")
     repository: str = Field(
-        default="mailroom-{service}",
-        description="Image name; `{service}` becomes the name of the component's service, `cli` for jobs and the test.",
+        default="mailroom/{service}",
+        description="Name, as `make images` gives it; `{service}` becomes the component's service, `cli` for jobs.",
     )
     tag: str = Field(default="", description="Tag; the chart's `appVersion` where it is empty.")
     digest: str = Field(default="", description="`sha256:…`; goes before the tag where it is set.")

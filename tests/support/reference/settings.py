@@ -193,7 +193,7 @@ def _format_default(info: FieldInfo) -> str:
     if info.is_required():
         return "required"
     default: Any = info.get_default(call_default_factory=True)  # Any: whatever type the field has
-    if default is None or default == "" or default == {}:
+    if default in (None, "", {}, SecretStr("")):
         return ""
     return "secret" if isinstance(default, SecretStr) else f"`{default}`"
 

@@ -37,6 +37,23 @@
 {{- fail (printf "components.%s.autoscaling: minReplicas is above maxReplicas" $key) -}}
 {{- end -}}
 {{- end -}}
+{{- $caller := include "mailroom.componentValues" (dict "root" . "key" "subscriptionManager") | fromYaml -}}
+{{- range $name := list "outlook" "gmail" -}}
+{{- $provider := index $.Values.providers $name -}}
+{{- if and $provider.clientId (not $provider.clientSecret.existingSecret) (not (or $caller.extraEnv $caller.extraEnvFrom)) -}}
+{{- fail (printf "providers.%s.clientSecret.existingSecret is needed beside clientId: the Secret that holds the application's secret" $name) -}}
+{{- end -}}
+{{- if and $provider.clientSecret.existingSecret (not $provider.clientId) (not (or $caller.extraEnv $caller.extraEnvFrom)) -}}
+{{- fail (printf "providers.%s.clientId is needed beside clientSecret: the id of the application that the secret belongs to" $name) -}}
+{{- end -}}
+{{- end -}}
+{{- $gmail := .Values.providers.gmail -}}
+{{- if and $gmail.clientId (not $gmail.pubsub.topic) -}}
+{{- fail "providers.gmail.pubsub.topic is needed: the projects/…/topics/… to which Gmail announces changes" -}}
+{{- end -}}
+{{- if ne (empty $gmail.pubsub.audience) (empty $gmail.pubsub.serviceAccount) -}}
+{{- fail "providers.gmail.pubsub.audience and serviceAccount are needed together: anybody can get a token for an audience" -}}
+{{- end -}}
 {{- if and (or .Values.strimzi.topics.create .Values.strimzi.users.create) (not .Values.strimzi.cluster) -}}
 {{- fail "strimzi.cluster is needed: the name of the Kafka cluster that topics and users belong to" -}}
 {{- end -}}

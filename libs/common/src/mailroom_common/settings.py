@@ -59,8 +59,8 @@ class MailroomSettings(BaseSettings):
 S = TypeVar("S", bound=BaseSettings)
 
 
-def load_settings(kind: type[S]) -> S:
-    """The settings of the environment.
+def load_settings(kind: type[S], **given: Any) -> S:  # Any: whatever type a field has
+    """The settings of the environment; `given` go before it.
 
     Raises:
         SettingsError: one sentence for each variable that is missing or wrong.
@@ -68,7 +68,7 @@ def load_settings(kind: type[S]) -> S:
     in_files = read_secret_files(kind).mistakes
     mistakes = list(in_files.values())
     try:
-        settings = kind()
+        settings = kind(**given)
     except ValidationError as error:
         mistakes += [
             _describe_mistake(detail)
@@ -221,8 +221,8 @@ class TokenSettings(DatabaseSettings):
     """`token_keys` are comma-separated `id:base64 of 32 bytes`; the first seals, all open (`tokens/sealing.py`)."""
 
     # `postgresql://…` of schemas `mailroom_tokens` and `mailroom_quota`; `MAILROOM_DATABASE_URL` where it is not set.
-    token_database_url: SecretStr
-    token_store: str = "postgres"  # noqa: S105  # the kind of store, not a secret
+    token_database_url: SecretStr = Field(default=SecretStr(""), validate_default=False)
+    token_store: str = "postgres"  # noqa: S105  # Where grants are kept: `postgres`, there is no other yet.
     # Keys that encrypt tokens at rest: comma-separated `id:base64 of 32 bytes`; the first encrypts, all decrypt.
     token_keys: SecretStr
 

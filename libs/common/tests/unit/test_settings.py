@@ -92,6 +92,14 @@ def test_tokens_live_in_the_database_unless_said_otherwise(monkeypatch: pytest.M
     assert load_settings(TokenSettings).token_database_url == SecretStr("postgresql://localhost/two")
 
 
+def test_a_missing_database_is_named_once_and_not_as_that_of_the_tokens_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MAILROOM_DATABASE_URL", raising=False)
+    monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "k:v")
+    refusal = _refusal(TokenSettings)
+    assert "MAILROOM_DATABASE_URL" in refusal
+    assert "MAILROOM_TOKEN_DATABASE_URL" not in refusal
+
+
 def test_unknown_token_store_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MAILROOM_DATABASE_URL", "postgresql://localhost/one")
     monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "k:v")

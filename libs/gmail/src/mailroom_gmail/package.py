@@ -23,12 +23,13 @@ class GmailPackage:
 
     def missing_settings(self, access: Access) -> str | None:
         settings = load_settings(GmailSettings)
-        if settings.pubsub_topic is None:
-            return "MAILROOM_PUBSUB_TOPIC is not set."
+        missing = [] if settings.pubsub_topic else ["MAILROOM_PUBSUB_TOPIC is not set."]
         if access is Access.APPLICATION:
-            has_key = settings.google_service_account_key is not None
-            return None if has_key else "MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY is not set."
-        return None if _has_client(settings) else f"{CLIENT_VARIABLES} are not set."
+            if settings.google_service_account_key is None:
+                missing.append("MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY is not set.")
+        elif not _has_client(settings):
+            missing.insert(0, f"{CLIENT_VARIABLES} are not set.")
+        return " ".join(missing) or None
 
     def open_clients(self, context: ClientContext) -> ProviderClients:
         settings = load_settings(GmailSettings)

@@ -58,14 +58,15 @@ CLIENT_VARIABLES = "MAILROOM_GOOGLE_CLIENT_ID and MAILROOM_GOOGLE_CLIENT_SECRET"
 class GmailSettings(MailroomSettings):
     # Google's consent page.
     google_authorize_url: HTTPSAddress = "https://accounts.google.com/o/oauth2/v2/auth"
-    google_token_url: HTTPSAddress = "https://oauth2.googleapis.com/token"  # noqa: S105  # an address, not a secret
+    google_token_url: HTTPSAddress = "https://oauth2.googleapis.com/token"  # noqa: S105  # Where Google gives tokens.
     # Scheme and host of the Gmail API.
     gmail_url: HTTPSAddress = "https://gmail.googleapis.com"
     # OAuth client id at Google; without it Gmail cannot be connected.
     google_client_id: str | None = None
     # Secret of that client.
     google_client_secret: SecretStr | None = None
-    google_service_account_key: SecretStr | None = None  # the JSON key, for delegation (application access)
+    # JSON key of a service account with domain-wide delegation, for application access.
+    google_service_account_key: SecretStr | None = None
     # Pub/Sub topic that Gmail's watch publishes to; `projects/…/topics/…`.
     pubsub_topic: str | None = None
     # Of projects made since May 2026; older ones have 15,000 per user. All processes together keep within.

@@ -26,11 +26,15 @@ def _nothing_set(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(f"MAILROOM_{name}", raising=False)
 
 
-def test_what_is_missing_is_named_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert PACKAGE.missing_settings(Access.DELEGATED) == "MAILROOM_PUBSUB_TOPIC is not set."
+def test_all_that_is_missing_is_named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert PACKAGE.missing_settings(Access.DELEGATED) == (
+        "MAILROOM_GOOGLE_CLIENT_ID and MAILROOM_GOOGLE_CLIENT_SECRET are not set. MAILROOM_PUBSUB_TOPIC is not set."
+    )
     monkeypatch.setenv("MAILROOM_PUBSUB_TOPIC", "projects/p/topics/mail")
     assert "MAILROOM_GOOGLE_CLIENT_SECRET" in str(PACKAGE.missing_settings(Access.DELEGATED))
     assert "MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY" in str(PACKAGE.missing_settings(Access.APPLICATION))
+    monkeypatch.setenv("MAILROOM_GOOGLE_SERVICE_ACCOUNT_KEY", KEY)
+    assert PACKAGE.missing_settings(Access.APPLICATION) is None
 
 
 def test_nothing_set_is_a_provider_that_is_absent(context: ClientContext) -> None:

@@ -1,4 +1,4 @@
-"""`python -m ingestion worker | api`."""
+"""`python -m ingestion worker | api | read FILE…`."""
 
 import sys
 
@@ -17,8 +17,12 @@ def main(arguments: list[str]) -> int:
             from ingestion.app import api
 
             return run_process("ingestion_api", DocumentsAPISettings, api.run)
+        case ["read", *rest]:
+            from ingestion.app import read_files
+
+            return read_files.main(rest)
         case _:
-            sys.stderr.write("usage: python -m ingestion worker | api\n")
+            sys.stderr.write("usage: python -m ingestion worker | api | read FILE…\n")
             return 2
 
 

@@ -15,7 +15,7 @@ from mailroom_sandbox.site.stack.home import find_home
 from mailroom_sandbox.site.stack.kafka import Kafka, find_class_archive
 from mailroom_sandbox.site.stack.ports import free_port
 
-_MAX_WRITING_S = 60  # a few seconds, on a machine that does nothing else
+_MAX_WRITING_S = 300  # a few seconds, on a machine that does nothing else
 
 
 async def provide_class_archive(jar_folder: Path) -> Path:
@@ -50,7 +50,8 @@ async def _make_archive(jar_folder: Path, archive: Path) -> None:
         finally:
             await kafka.stop(_MAX_WRITING_S)
         if not made.exists():
-            raise Fatal(f"Java did not write {made}; the end of its log:\n{(folder / 'kafka.log').read_text()[-1000:]}")
+            said = (folder / "kafka.log").read_text()[-1000:]
+            raise Fatal(f"Java did not write {made}: run this again. The end of its log:\n{said}")
         _replace_archives(made, archive)
 
 

@@ -77,18 +77,25 @@ def _decode_classification(answer: Any) -> Classification:
 
 
 def _decode_extraction(answer: Any) -> Extraction:
-    fields, doubts = answer["extraction"], answer["doubts"]
+    fields, doubts = dict(answer["extraction"]), answer["doubts"]
+    page_values = fields.pop("page_values", {})
     _require(answer["document_type"] in DOCUMENT_TYPES and _is_short_text(answer["reader"]))
     _require(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
     lines = fields["lines"]
     _require(fields.keys() == _INVOICE_FIELDS and isinstance(lines, list))
     _require(all(line.keys() == _LINE_FIELDS for line in lines))
-    values = [value for part in ({**fields, "lines": None}, *lines) for value in part.values()]
+    _require(page_values.keys() <= _INVOICE_FIELDS)
+    values = [value for part in ({**fields, "lines": None}, page_values, *lines) for value in part.values()]
     _require(all(value is None or isinstance(value, str) for value in values))
     # Routing asks this too, and must not fail then.
     Invoice.from_json(fields).totals_add_up()
     return Extraction(
-        answer["document_type"], fields, _decode_share(answer["confidence"]), answer["reader"], tuple(doubts)
+        answer["document_type"],
+        answer["extraction"],
+        _decode_share(answer["confidence"]),
+        answer["reader"],
+        tuple(doubts),
+        None if answer["unseen"] is None else ReviewReason(answer["unseen"]),
     )
 
 

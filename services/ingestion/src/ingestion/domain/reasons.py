@@ -19,7 +19,12 @@ class ReviewReason(StrEnum):
     UNREADABLE = "unreadable"  # damaged, or larger than any page
     # An attached mail or an archive that is locked, broken or beyond a limit: what could be taken out of it is filed.
     CONTAINER_UNREADABLE = "container_unreadable"
-    NO_TEXT_LAYER = "no_text_layer"  # a PDF of pictures, whose text needs OCR
+    NO_TEXT_LAYER = "no_text_layer"  # a page is a picture, whose text needs OCR
+    TEXT_GARBLED = "text_garbled"  # the letters that a page names are not those that it shows
+    FORM_NOT_READ = "form_not_read"  # a form whose page is a placeholder: only some programs show what is in it
+    PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read
+    EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads: a portfolio, say
+    XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture; reading it needs OCR, which comes later
     NO_READER_YET = "no_reader_yet"  # nothing reads documents of this profile yet
     ARCHIVE_REFUSED = "archive_refused"  # it was read, and the blob store never takes the copy for the archive

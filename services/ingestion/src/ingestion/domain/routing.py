@@ -1,6 +1,6 @@
 """Where a document goes once it was read: completed, to a person, or skipped, always with the reason."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +9,7 @@ import orjson
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason, parse_reason
-from ingestion.domain.transcript import CONTAINER_EXTENSIONS, PDF
+from ingestion.domain.transcript import CONTAINER_EXTENSIONS, PDF, Transcript
 from mailroom_common.events import Profile, ResultStatus
 
 # Without these nobody can book an invoice, so without them only a person may say that it is complete.
@@ -29,13 +29,18 @@ class Classification:
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What an extractor read. `doubts` names fields that the document contradicts itself about."""
+    """What an extractor read.
+
+    `doubts` names fields that the document contradicts itself about; `unseen` is why the page of an e-invoice could not
+    be held against its XML.
+    """
 
     document_type: str
     fields: Mapping[str, Any]
     confidence: float
     reader: str
     doubts: tuple[str, ...] = ()
+    unseen: ReviewReason | None = None
 
 
 def route_unreadable(reason: str) -> DocumentOutcome:
@@ -51,8 +56,9 @@ def route_container(content_type: str) -> DocumentOutcome | None:
     return route_unreadable(ReviewReason.CONTAINER_UNREADABLE) if content_type in CONTAINER_EXTENSIONS else None
 
 
-def route_without_text(content_type: str) -> DocumentOutcome:
-    reason = ReviewReason.NO_TEXT_LAYER if content_type == PDF else ReviewReason.IMAGE_NEEDS_OCR
+def route_without_text(transcript: Transcript) -> DocumentOutcome:
+    without_text = ReviewReason.NO_TEXT_LAYER if transcript.content_type == PDF else ReviewReason.IMAGE_NEEDS_OCR
+    reason = next(iter(transcript.unread), without_text)
     return DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=reason)
 
 
@@ -65,7 +71,10 @@ def route_without_reader(profile: Profile) -> DocumentOutcome | None:
     )
 
 
-def route_not_an_invoice(classification: Classification) -> DocumentOutcome:
+def route_not_an_invoice(classification: Classification, transcript: Transcript) -> DocumentOutcome:
+    """Skipped only if all that the file holds was read: what could not be read may be an invoice."""
+    if transcript.unread:
+        return DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=transcript.unread[0])
     return DocumentOutcome(
         status=ResultStatus.SKIPPED, reason=DocumentSkipReason.NOT_AN_INVOICE, confidence=classification.confidence
     )
@@ -81,8 +90,10 @@ def route_archive_refusal(outcome: DocumentOutcome) -> DocumentOutcome:
     return replace(outcome, status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.ARCHIVE_REFUSED)
 
 
-def route_extraction(extraction: Extraction) -> DocumentOutcome:
+def route_extraction(extraction: Extraction, unread: Sequence[ReviewReason] = ()) -> DocumentOutcome:
     """Completed only when nothing is missing, nothing contradicts, and the totals add up as far as they are known.
+
+    `unread` is why the file may hold more than was read: what is missing is likely to be there.
 
     What is too large for a result is left out whole: with some lines cut off it would be another invoice.
     """
@@ -93,7 +104,7 @@ def route_extraction(extraction: Extraction) -> DocumentOutcome:
             document_type=extraction.document_type,
             reader=extraction.reader,
         )
-    reason = _find_review_reason(extraction)
+    reason = _find_review_reason(extraction, unread)
     return DocumentOutcome(
         status=ResultStatus.COMPLETED if reason is None else ResultStatus.NEEDS_REVIEW,
         reason=reason,
@@ -104,11 +115,16 @@ def route_extraction(extraction: Extraction) -> DocumentOutcome:
     )
 
 
-def _find_review_reason(extraction: Extraction) -> ReviewReason | None:
+def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) -> ReviewReason | None:
     if extraction.doubts:
         return ReviewReason.PAGE_AND_XML_DISAGREE
+    # An XML that cannot be read cannot be compared with what the page says.
+    if ReviewReason.XML_UNREADABLE in unread:
+        return ReviewReason.XML_UNREADABLE
+    if extraction.unseen is not None:
+        return extraction.unseen
     if any(extraction.fields.get(name) is None for name in _REQUIRED_FIELDS):
-        return ReviewReason.FIELDS_MISSING
+        return next(iter(unread), ReviewReason.FIELDS_MISSING)
     if Invoice.from_json(extraction.fields).totals_add_up() is False:
         return ReviewReason.TOTALS_DO_NOT_ADD_UP
     return None

@@ -1,9 +1,11 @@
 """What a document's bytes are, and its transcript: the text of its pages in the lines that an eye sees."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
+
+from ingestion.domain.reasons import ReviewReason
 
 PDF = "application/pdf"
 PNG = "image/png"
@@ -63,13 +65,16 @@ class TextLine:
 
 @dataclass(frozen=True)
 class Transcript:
-    """`e_invoice` is what the embedded XML says, as `readers/einvoice.py` returns it."""
+    """`e_invoice` is what the embedded XML says, as `readers/einvoice.py` returns it.
+
+    `unread` are reasons why the file may hold more than is here, the weightiest first.
+    """
 
     content_type: str
     pages: int
     lines: tuple[TextLine, ...] = ()
     e_invoice: Mapping[str, Any] | None = None
-    notes: tuple[str, ...] = field(default=())
+    unread: tuple[ReviewReason, ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -99,7 +104,7 @@ class Transcript:
                 for line in self.lines
             ],
             "e_invoice": self.e_invoice,
-            "notes": list(self.notes),
+            "unread": [reason.value for reason in self.unread],
         }
 
     @classmethod
@@ -108,4 +113,5 @@ class Transcript:
             TextLine(page, top, height, tuple(TextCell(text, left, right) for text, left, right in cells))
             for page, top, height, cells in value["lines"]
         )
-        return cls(value["content_type"], value["pages"], lines, value["e_invoice"], tuple(value["notes"]))
+        unread = tuple(ReviewReason(reason) for reason in value["unread"])
+        return cls(value["content_type"], value["pages"], lines, value["e_invoice"], unread)

@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 _MAX_LINES = 1500
 _MAX_CELL = 300
+_MAX_CELLS = 40  # of a line
+_LONG_DOCUMENT = 3  # pages in front of the last one, from which on the invoice is looked for
 
 
 def read_invoice(transcript: Transcript) -> tuple[Invoice, str]:
@@ -63,10 +65,27 @@ def is_invoice(transcript: Transcript) -> bool:
 
 def limit_lines(transcript: Transcript) -> list[TextLine]:
     """Rules take time by the length of what they read; no invoice needs more than this."""
+    lines = transcript.lines[_find_beginning(transcript.lines) :][:_MAX_LINES]
     return [
-        replace(line, cells=tuple(replace(cell, text=cell.text[:_MAX_CELL]) for cell in line.cells[:40]))
-        for line in transcript.lines[:_MAX_LINES]
+        replace(line, cells=tuple(replace(cell, text=cell.text[:_MAX_CELL]) for cell in line.cells[:_MAX_CELLS]))
+        for line in lines
     ]
+
+
+def _find_beginning(lines: Sequence[TextLine]) -> int:
+    """Where the invoice begins in a long document: terms may stand in front of it, as many pages as they like."""
+    if not lines or lines[-1].page < _LONG_DOCUMENT:
+        return 0
+    named: set[int] = set()
+    start: dict[int, int] = {}
+    for number, line in enumerate(lines):
+        start.setdefault(line.page, number)
+        texts = [cell.text[:_MAX_CELL] for cell in line.cells[:_MAX_CELLS]]
+        if any(labels.INVOICE_NUMBER.search(text) or labels.HEADLINE.match(text) for text in texts):
+            named.add(line.page)
+        if line.page in named and any(values.is_money(text) for text in texts):
+            return start[line.page]
+    return 0
 
 
 def _determine_kind(page: Sequence[TextLine], invoice: Invoice) -> str:

@@ -1,51 +1,103 @@
-"""Whether the page of an e-invoice says what its XML says: where they differ nobody may pay it unseen."""
+"""Whether the page of an e-invoice says what its XML says: where they differ nobody may pay it unseen.
+
+Whoever sends an invoice writes both; who wants another account to be paid writes one of them.
+"""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from ingestion.domain.invoice import Invoice
-from ingestion.domain.transcript import Transcript
+from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.transcript import TextLine, Transcript
 from ingestion.extract import values
-from ingestion.extract.layout_rules import limit_lines
+from ingestion.extract.layout_rules import limit_lines, read_invoice
 from ingestion.extract.supplier import find_supplier_name, normalize_name
 
+# A page of these cannot be held against anything.
+_PAGE_IS_NOT_SHOWN = frozenset({ReviewReason.NO_TEXT_LAYER, ReviewReason.TEXT_GARBLED, ReviewReason.FORM_NOT_READ})
 
-def find_contradictions(invoice: Invoice, transcript: Transcript) -> list[str]:
-    """The fields of the XML that the page contradicts. What a page does not print at all cannot be compared."""
+
+def find_reason_for_no_comparison(invoice: Invoice, transcript: Transcript) -> ReviewReason | None:
+    """Why the page says nothing of this invoice: it is a picture, say, or there is none."""
     if not transcript.lines:
-        return []
-    return list(_list_contradictions(invoice, transcript))
+        return next(iter(transcript.unread), ReviewReason.NO_TEXT_LAYER)
+    number = _strip_punctuation(invoice.invoice_number or "")
+    if number and number in _strip_punctuation(transcript.text):
+        return None
+    return next((reason for reason in transcript.unread if reason in _PAGE_IS_NOT_SHOWN), None)
 
 
-def _list_contradictions(invoice: Invoice, transcript: Transcript) -> Iterator[str]:
+def find_contradictions(invoice: Invoice, transcript: Transcript) -> dict[str, Any]:
+    """The fields of the XML that the page contradicts, with what the page seems to say (null: another value, unclear
+    which). What a page does not print at all cannot be compared."""
+    page = limit_lines(transcript)
+    printed = read_invoice(transcript)[0]
+    names = dict.fromkeys([*_list_missing_values(invoice, transcript, page), *_list_other_values(invoice, printed)])
+    seen = printed.to_json()
+    return {name: seen[name] if seen[name] != invoice.to_json()[name] else None for name in names}
+
+
+def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequence[TextLine]) -> Iterator[str]:
+    """Fields whose value stands nowhere on the pages, where others of its kind do."""
     text = transcript.text
     if invoice.invoice_number and _strip_punctuation(invoice.invoice_number) not in _strip_punctuation(text):
         yield "invoice_number"
-    if invoice.issue_date and (printed := _read_dates(text)) and invoice.issue_date not in printed:
-        yield "issue_date"
-    if invoice.due_date and (printed := _read_dates(text)) and invoice.due_date not in printed:
-        yield "due_date"
-    amounts = _read_amounts(transcript)
-    for name, amount in (("total_gross", invoice.total_gross), ("total_net", invoice.total_net)):
-        if amount is not None and amounts and amount not in amounts:
+    dates = _read_dates(text)
+    for name, day in (("issue_date", invoice.issue_date), ("due_date", invoice.due_date)):
+        if day is not None and dates and day not in dates:
             yield name
-    if not _may_name_supplier(invoice, transcript):
+    amounts = {abs(amount) for line in page for cell in line.cells for amount in values.find_amounts(cell.text)}
+    for name in ("total_gross", "total_net", "total_tax", "amount_due"):
+        amount: Decimal | None = getattr(invoice, name)
+        # Zero is seldom printed: no tax, nothing due.
+        if amount and amounts and abs(amount) not in amounts:
+            yield name
+    if invoice.iban and not _may_be_paid_to(invoice.iban, page, text):
+        yield "iban"
+    if not _may_name_supplier(invoice, transcript, page):
         yield "supplier_name"
 
 
-def _may_name_supplier(invoice: Invoice, transcript: Transcript) -> bool:
+def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
+    """Fields that the page names, and names otherwise."""
+    if invoice.currency and printed.currency and invoice.currency != printed.currency:
+        yield "currency"
+    if invoice.vat_id and printed.vat_id and _strip_punctuation(invoice.vat_id) != _strip_punctuation(printed.vat_id):
+        yield "vat_id"
+    if printed.totals_add_up():
+        for name in ("total_gross", "total_net", "total_tax"):
+            ours, theirs = getattr(invoice, name), getattr(printed, name)
+            # A credit note is positive in one of them and negative in the other.
+            if ours is not None and theirs is not None and abs(ours) != abs(theirs):
+                yield name
+
+
+_WRITTEN_IBAN = re.compile(r"\bIBAN\b\W{0,3}([A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9]){10,30})")
+
+
+def _may_be_paid_to(iban: str, page: Sequence[TextLine], text: str) -> bool:
+    """Whether the page names this account, or none at all."""
+    if iban.upper() in re.sub(r"[\s\u00a0]", "", text).upper():
+        return True
+    # Written with a wrong check digit it is another account as well.
+    return not any(_WRITTEN_IBAN.search(line.text) or next(values.find_ibans(line.text), None) for line in page)
+
+
+def _may_name_supplier(invoice: Invoice, transcript: Transcript, page: Sequence[TextLine]) -> bool:
     """Whether the page may be of the supplier that the XML names: layouts that hide the name are no contradiction, a
     head that names somebody else is one."""
     if not invoice.supplier_name:
         return True
     ours = normalize_name(invoice.supplier_name)
-    lines = limit_lines(transcript)
-    head = _strip_punctuation(" ".join(line.text for line in lines if line.page == 0)[: len(transcript.text) // 2])
+    head = _strip_punctuation(
+        " ".join(line.text for line in page if line.page == page[0].page)[: len(transcript.text) // 2]
+    )
     if ours in head:
         return True
-    named = find_supplier_name(lines)
+    named = find_supplier_name(page)
     return named is None or normalize_name(named) in ours or ours in normalize_name(named)
 
 
@@ -57,10 +109,6 @@ def _read_dates(text: str) -> set[date]:
         for day_first in (True, False)
         if (found := written.resolve_date(day_first=day_first)) is not None
     }
-
-
-def _read_amounts(transcript: Transcript) -> set[Decimal]:
-    return {amount for line in transcript.lines for cell in line.cells for amount in values.find_amounts(cell.text)}
 
 
 def _strip_punctuation(text: str) -> str:

@@ -11,7 +11,7 @@ import orjson
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.layout_rules import is_invoice, read_invoice
-from ingestion.extract.page_comparison import find_contradictions
+from ingestion.extract.page_comparison import find_contradictions, find_reason_for_no_comparison
 from mailroom_common.parser import JSON
 
 LAYOUT_READER = "layout-rules/1"
@@ -32,7 +32,8 @@ def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 
 
 def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
-    """`extraction` has the fields of an invoice, `doubts` the names of those that need a person's eye."""
+    """`extraction` has the fields of an invoice, `doubts` the names of those that need a person's eye, `unseen` why a
+    page could not be compared with its XML."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None:
         return _extract_from_xml(transcript, transcript.e_invoice)
@@ -43,18 +44,24 @@ def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
         "extraction": invoice.to_json(),
         "confidence": confidence,
         "doubts": [],
+        "unseen": None,
         "reader": LAYOUT_READER,
     }
 
 
 def _extract_from_xml(transcript: Transcript, e_invoice: Mapping[str, Any]) -> JSON:
     invoice = Invoice.from_json(e_invoice["invoice"])
-    contradictions = find_contradictions(invoice, transcript)
+    unseen = find_reason_for_no_comparison(invoice, transcript)
+    contradictions = {} if unseen else find_contradictions(invoice, transcript)
+    extraction = invoice.to_json()
+    # Both values are shown to whoever decides.
+    extraction |= {"page_values": contradictions} if contradictions else {}
     return {
         "document_type": e_invoice["document_type"],
-        "extraction": invoice.to_json(),
-        "confidence": 0.5 if contradictions else 1.0,
-        "doubts": contradictions,
+        "extraction": extraction,
+        "confidence": 0.5 if contradictions or unseen else 1.0,
+        "doubts": list(contradictions),
+        "unseen": unseen,
         "reader": E_INVOICE_READER,
     }
 

@@ -119,9 +119,9 @@ def _score_candidate(
         candidate.add_reason("company", 3.0)
     if normalize_name(candidate.written) in domains:
         candidate.add_reason("domain", 3.0)
-    if index < 3 and line.page == 0:
+    if index < 3 and line.page == page[0].page:
         candidate.add_reason("top", 1.0)
-    if line.page in (0, last_page) and index > len(page) * 0.8:
+    if line.page in (page[0].page, last_page) and index > len(page) * 0.8:
         candidate.add_reason("foot", 0.5)
     if "seen" in candidate.reasons:
         candidate.add_reason("again", 1.0)

@@ -1,7 +1,4 @@
-"""One document from claim to result: fetch → transcribe → classify → extract → route → archive → result.
-
-Classifying comes after transcribing, since what tells an invoice from a newsletter is its text.
-"""
+"""One document from claim to result: fetch → read (`read_document`) → archive → result."""
 
 import asyncio
 import traceback
@@ -15,6 +12,7 @@ from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutc
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import PDF
+from ingestion.handlers.read_document import read_document
 from ingestion.ports import (
     DocumentBlobs,
     DocumentLeases,
@@ -159,7 +157,7 @@ class DocumentProcessor:
             return without_reader
         try:
             async with self._open_readers() as readers:
-                return await _read_with(readers, file)
+                return (await read_document(readers, file.path)).outcome
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -278,13 +276,3 @@ def _describe_location(error: Exception) -> str:
     """Kind and place of an error: a library's message may quote the untrusted file, so it is not repeated."""
     place = traceback.extract_tb(error.__traceback__)[-1:]
     return " ".join([type(error).__name__, *(f"in {frame.name}, {frame.filename}:{frame.lineno}" for frame in place)])
-
-
-async def _read_with(readers: DocumentReaders, file: FetchedFile) -> DocumentOutcome:
-    transcript = await readers.transcriber.transcribe_file(file.path)
-    if not transcript.lines and transcript.e_invoice is None:
-        return routing.route_without_text(transcript.content_type)
-    classification = await readers.classifier.classify_transcript(transcript)
-    if classification.document_type is None:
-        return routing.route_not_an_invoice(classification)
-    return routing.route_extraction(await readers.extractor.extract_fields(transcript))

@@ -4,16 +4,15 @@ The XML is the invoice, exactly; nothing is guessed here, and nothing is cut: wh
 refused. The three generations differ in the names of their containers (`ApplicableHeaderTradeSettlement`,
 `ApplicableSupplyChainTradeSettlement`) and in namespaces (the draft has none), so elements are found by local name.
 
-Source: ZUGFeRD 1.0 and 2.3 specifications; facturx 7.8 finds the file.
+Source: ZUGFeRD 1.0 and 2.3 specifications, which also give the names of the files.
 """
 
 import re
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal, InvalidOperation
-from typing import Any, BinaryIO
+from typing import Any
 
-from facturx import get_xml_from_pdf
 from lxml import etree
 from lxml.etree import _Element as Element
 
@@ -24,6 +23,8 @@ from mailroom_common.parser import UnreadableFile
 _ROOTS = {"CrossIndustryInvoice", "CrossIndustryDocument", "Invoice"}
 _MAX_LINES = 5000
 _MAX_TEXT = 2000  # characters of a name, a number, a description
+_FILE_NAMES = frozenset({"factur-x.xml", "zugferd-invoice.xml", "xrechnung.xml"})
+_FIRST_ELEMENT = re.compile(rb"<(?:\w{1,20}:)?CrossIndustry(?:Invoice|Document)\b")
 _UBL = "urn:oasis:names:specification:ubl"
 
 
@@ -33,20 +34,19 @@ def _build_xml_parser() -> etree.XMLParser:
     )
 
 
-def read_embedded_invoice(file: BinaryIO) -> dict[str, Any] | None:
-    """The e-invoice in a PDF as JSON: `invoice`, `type_code`, `profile`, `buyer_name`; None when there is none.
+def is_xml(content: bytes) -> bool:
+    return content[:200].removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"<" or content[:2] in (b"\xff\xfe", b"\xfe\xff")
 
-    Raises:
-        UnreadableFile: as `parse`.
-    """
-    # facturx parses with the default parser before it hands anything out.
-    etree.set_default_parser(_build_xml_parser())
-    name, xml = get_xml_from_pdf(file, check_xsd=False)
-    return parse_invoice_xml(xml) if name else None
+
+def claims_to_be_invoice(name: str, xml: bytes) -> bool:
+    """Whether XML that could not be read was meant to be read: by its name, or by its first element."""
+    return name.lower() in _FILE_NAMES or _FIRST_ELEMENT.search(xml[:4000]) is not None
 
 
 def parse_invoice_xml(xml: bytes) -> dict[str, Any] | None:
-    """Read CII XML. None for XML that is no such invoice, that carries a DTD, or that has no number.
+    """Read CII XML: `invoice`, `type_code`, `document_type`, `profile` and `buyer_name`.
+
+    None for XML that is no such invoice, or that carries a DTD.
 
     Raises:
         UnreadableFile: `extraction_too_large` when it has more lines or longer texts than a result can tell.
@@ -99,7 +99,7 @@ def _read_invoice(document: Element, trade: Element) -> Invoice:
         supplier_name=_clean_party_name(_read_text(agreement, "SellerTradeParty/Name")),
         invoice_number=_read_text(document, "ID") or None,
         issue_date=_read_date(_find_child(document, "IssueDateTime")),
-        due_date=_find_earliest_date(settlement, "SpecifiedTradePaymentTerms/DueDateDateTime"),
+        due_date=_find_net_due_date(settlement),
         currency=currency,
         total_gross=_read_decimal(totals, "GrandTotalAmount"),
         total_net=net if net is not None else line_total,
@@ -187,12 +187,17 @@ def _clean_party_name(written: str | None) -> str | None:
     """The name alone: small profiles put numbers of the party (`GLN 433…`, `Lief-Nr: 5…`) on lines of the name."""
     lines = [line.strip() for line in (written or "").splitlines() if line.strip()]
     named = [line for line in lines if len(line) > _LONGEST_NUMBER_LINE or not _NUMBER_LINE.fullmatch(line)]
-    return " ".join((named or lines)[-1].split()) if lines else None
+    return " ".join(" ".join(named or lines).split()) or None
 
 
-def _find_earliest_date(settlement: Element | None, path: str) -> date | None:
-    dates = [found for element in _find_all(settlement, path) if (found := _read_date(element))]
-    return min(dates, default=None)
+def _find_net_due_date(settlement: Element | None) -> date | None:
+    """When all of it is due: terms with a discount have an earlier date, by which less is."""
+    dates: dict[bool, list[date]] = {True: [], False: []}
+    for terms in _find_children(settlement, "SpecifiedTradePaymentTerms"):
+        has_discount = _find_child(terms, "ApplicableTradePaymentDiscountTerms") is not None
+        if found := _read_date(_find_child(terms, "DueDateDateTime")):
+            dates[has_discount].append(found)
+    return max(dates[False] or dates[True], default=None)
 
 
 def _read_date(element: Element | None) -> date | None:

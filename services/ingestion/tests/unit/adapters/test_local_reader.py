@@ -68,6 +68,7 @@ EXTRACTION: dict[str, Any] = {
     "extraction": Invoice(lines=(InvoiceLine(),)).to_json(),
     "reader": "layout-rules/1",
     "doubts": ["total_gross"],
+    "unseen": None,
 }
 NESTED: dict[str, Any] = {}
 for _ in range(300):
@@ -81,6 +82,7 @@ async def test_answers_in_our_form_are_taken() -> None:
         assert (await reader.classify_transcript(Transcript("application/pdf", 1))).document_type == document_type
     extraction = await LocalReader(TakenOverParser(EXTRACTION)).extract_fields(Transcript("application/pdf", 1))
     assert extraction.doubts == ("total_gross",)
+    assert extraction.unseen is None
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,9 @@ def change_fields(**changed: Any) -> dict[str, Any]:
         {**EXTRACTION, "reader": "x" * 1000},
         {**EXTRACTION, "doubts": [{}]},
         {**EXTRACTION, "doubts": "text"},
+        {**EXTRACTION, "unseen": "text"},
+        {**EXTRACTION, "extraction": {**EXTRACTION["extraction"], "page_values": {"iban": 5}}},
+        {**EXTRACTION, "extraction": {**EXTRACTION["extraction"], "page_values": {"other": "text"}}},
         {**EXTRACTION, "extraction": []},
         change_fields(surplus="text"),
         change_fields(supplier_name={}),

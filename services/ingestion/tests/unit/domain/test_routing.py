@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -5,7 +6,9 @@ import pytest
 
 from ingestion.domain import routing
 from ingestion.domain.invoice import Invoice, InvoiceLine
+from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.routing import Classification, Extraction, route_extraction
+from ingestion.domain.transcript import PDF, Transcript
 from mailroom_common.events import Profile, ResultStatus
 
 FIELDS = {
@@ -67,7 +70,7 @@ def test_an_extraction_of_exactly_what_a_record_holds_is_kept() -> None:
 
 
 def test_what_is_no_invoice_is_skipped_with_its_reason() -> None:
-    outcome = routing.route_not_an_invoice(Classification(None, 0.8))
+    outcome = routing.route_not_an_invoice(Classification(None, 0.8), Transcript(PDF, 1))
     assert (outcome.status, outcome.skip_reason, outcome.review_reason) == (
         ResultStatus.SKIPPED,
         "not_an_invoice",
@@ -91,7 +94,35 @@ def test_a_doubt_about_what_was_read_comes_before_the_missing_copy() -> None:
     ("content_type", "reason"), [("application/pdf", "no_text_layer"), ("image/png", "image_needs_ocr")]
 )
 def test_what_has_no_text_waits_for_a_person_and_says_why(content_type: str, reason: str) -> None:
-    assert routing.route_without_text(content_type).review_reason == reason
+    assert routing.route_without_text(Transcript(content_type, 1)).review_reason == reason
+
+
+def test_what_could_not_be_read_keeps_a_document_from_being_skipped() -> None:
+    for reason in (ReviewReason.NO_TEXT_LAYER, ReviewReason.EMBEDDED_FILES_NOT_READ, ReviewReason.PAGES_NOT_READ):
+        outcome = routing.route_not_an_invoice(Classification(None, 0.8), Transcript(PDF, 2, unread=(reason,)))
+        assert (outcome.status, outcome.reason) == (ResultStatus.NEEDS_REVIEW, reason)
+
+
+def test_a_page_without_text_says_why_it_has_none() -> None:
+    garbled = Transcript(PDF, 1, unread=(ReviewReason.TEXT_GARBLED,))
+    assert routing.route_without_text(garbled).review_reason == "text_garbled"
+
+
+def test_a_field_that_is_missing_may_be_where_nothing_was_read() -> None:
+    unread = (ReviewReason.NO_TEXT_LAYER,)
+    assert route_extraction(extraction({"currency": None}), unread).reason == "no_text_layer"
+    assert route_extraction(extraction(), unread).status is ResultStatus.COMPLETED
+
+
+def test_an_xml_that_is_broken_is_said_whatever_the_page_says() -> None:
+    outcome = route_extraction(extraction(), (ReviewReason.XML_UNREADABLE,))
+    assert (outcome.status, outcome.reason) == (ResultStatus.NEEDS_REVIEW, "xml_unreadable")
+    assert outcome.extraction == FIELDS
+
+
+def test_an_xml_beside_a_page_that_is_a_picture_is_not_believed() -> None:
+    read = replace(extraction(), unseen=ReviewReason.NO_TEXT_LAYER)
+    assert route_extraction(read).reason == "no_text_layer"
 
 
 @pytest.mark.parametrize("reason", ["encrypted", "unreadable", "reader_limit"])

@@ -40,7 +40,7 @@ def classified(transcript: Transcript) -> Any:
 
 
 def test_an_e_invoice_is_what_its_xml_says() -> None:
-    transcript = with_xml(CII(type_code="381"))
+    transcript = with_xml(CII(type_code="381"), "Gutschrift Nr. RE-1\nMuster GmbH")
     assert classified(transcript) == {"document_type": "credit_note", "confidence": 1.0}
     answer = extracted(transcript)
     assert (answer["reader"], answer["confidence"], answer["doubts"]) == ("e-invoice/1", 1.0, [])
@@ -51,6 +51,13 @@ def test_a_page_that_contradicts_its_xml_halves_the_confidence_and_names_the_fie
     answer = extracted(with_xml(CII(), "Rechnung Nr. RE-2\nMuster GmbH"))
     assert answer["confidence"] == 0.5
     assert "invoice_number" in answer["doubts"]
+    assert answer["extraction"]["invoice_number"] == "RE-1"
+    assert answer["extraction"]["page_values"]["invoice_number"] == "RE-2"
+
+
+def test_an_e_invoice_without_a_page_to_compare_is_not_sure() -> None:
+    answer = extracted(with_xml(CII()))
+    assert (answer["confidence"], answer["unseen"], answer["doubts"]) == (0.5, "no_text_layer", [])
 
 
 def test_a_page_is_read_by_its_layout() -> None:

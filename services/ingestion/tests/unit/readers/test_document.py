@@ -4,6 +4,7 @@ from typing import Any
 import pytest
 from generated_invoices import CII, text_page
 from PIL import Image
+from pypdf import PdfReader, PdfWriter
 
 from ingestion.readers.document import transcribe_document
 from mailroom_common.parser import UnreadableFile
@@ -32,14 +33,41 @@ def test_an_e_invoice_comes_with_its_page() -> None:
     assert answer["lines"]
 
 
+def attach(*files: tuple[str, bytes], page: bytes | None = None) -> bytes:
+    writer = PdfWriter()
+    writer.append(PdfReader(BytesIO(page or CII().page())))
+    for name, content in files:
+        writer.add_attachment(name, content)
+    file = BytesIO()
+    writer.write(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("xml", [b"<broken", CII().xml()[:400], CII().xml("<!DOCTYPE x [<!ENTITY e 'a'>]>")])
+def test_an_e_invoice_that_cannot_be_read_is_said_and_its_page_is_read(xml: bytes) -> None:
+    answer = read(attach(("factur-x.xml", xml)))
+    assert answer["lines"]
+    assert (answer["e_invoice"], answer["unread"]) == (None, ["xml_unreadable"])
+
+
 def test_an_attachment_that_breaks_its_reader_loses_the_attachment_only(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_file: object) -> None:
         raise KeyError("in the depths of a library")
 
-    monkeypatch.setattr("ingestion.readers.einvoice.read_embedded_invoice", broken)
+    monkeypatch.setattr("ingestion.readers.einvoice.parse_invoice_xml", broken)
     answer = read(CII().pdf())
     assert answer["lines"]
-    assert answer["notes"] == ["attachment_unreadable"]
+    assert answer["unread"] == ["xml_unreadable"]
+
+
+def test_a_file_in_the_file_that_nothing_reads_is_said() -> None:
+    assert read(attach(("more.pdf", CII().page())))["unread"] == ["embedded_files_not_read"]
+
+
+def test_two_different_e_invoices_in_one_file_are_one_too_many() -> None:
+    xml = CII().xml()
+    assert read(attach(("a.xml", xml), ("b.xml", xml)))["unread"] == []
+    assert read(attach(("a.xml", xml), ("b.xml", CII(number="RE-2").xml())))["unread"] == ["embedded_files_not_read"]
 
 
 def test_an_e_invoice_that_is_too_large_is_not_read_off_its_page_instead() -> None:

@@ -1,4 +1,3 @@
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -175,11 +174,41 @@ def test_a_ubl_invoice_is_not_read_as_cii() -> None:
     )
 
 
-def test_the_xml_is_found_in_its_pdf() -> None:
-    read = einvoice.read_embedded_invoice(BytesIO(CII(number="IN-PDF-1").pdf()))
+@pytest.mark.parametrize(
+    ("name", "xml", "claims"),
+    [
+        ("factur-x.xml", b"<broken", True),
+        ("Anything.xml", b"<?xml version='1.0'?><rsm:CrossIndustryInvoice broken", True),
+        ("ZUGFeRD-invoice.xml", b"", True),
+        ("more.xml", b"<more xmlns='urn:CrossIndustryInvoice'/>", False),
+    ],
+)
+def test_xml_that_was_meant_to_be_an_invoice_is_known_by_name_or_first_element(
+    name: str, xml: bytes, claims: bool
+) -> None:
+    assert einvoice.claims_to_be_invoice(name, xml) is claims
+
+
+@pytest.mark.parametrize(
+    ("content", "xml"), [(b"\xef\xbb\xbf <a/>", True), (b"\xff\xfe<\0", True), (b"%PDF-1.7", False), (b"", False)]
+)
+def test_xml_is_known_by_its_beginning(content: bytes, xml: bool) -> None:
+    assert einvoice.is_xml(content) is xml
+
+
+def test_the_net_due_date_is_taken_and_not_that_of_a_discount() -> None:
+    terms = b"""<ram:SpecifiedTradePaymentTerms><ram:DueDateDateTime><udt:DateTimeString format="102">20260410
+      </udt:DateTimeString></ram:DueDateDateTime><ram:ApplicableTradePaymentDiscountTerms>
+      <ram:CalculationPercent>2.00</ram:CalculationPercent></ram:ApplicableTradePaymentDiscountTerms>
+      </ram:SpecifiedTradePaymentTerms>"""
+    net = b"<ram:SpecifiedTradePaymentTerms>"
+    for xml in (CII().xml().replace(net, terms + net), CII().xml().replace(net, net, 1)):
+        read = einvoice.parse_invoice_xml(xml)
+        assert read is not None
+        assert read["invoice"]["due_date"] == "2026-04-30"
+
+
+def test_a_name_with_a_line_break_is_kept_whole() -> None:
+    read = einvoice.parse_invoice_xml(CII(seller="Muster\n  Bau GmbH\nGLN 4304171000002").xml())
     assert read is not None
-    assert read["invoice"]["invoice_number"] == "IN-PDF-1"
-
-
-def test_a_pdf_without_xml_has_no_e_invoice() -> None:
-    assert einvoice.read_embedded_invoice(BytesIO(CII().page())) is None
+    assert read["invoice"]["supplier_name"] == "Muster Bau GmbH"

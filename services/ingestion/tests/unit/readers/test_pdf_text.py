@@ -5,6 +5,7 @@ from generated_invoices import CII, draw, text_page
 from pypdf import PdfReader, PdfWriter
 from reportlab.pdfgen.canvas import Canvas
 
+from ingestion.domain.reasons import ReviewReason
 from ingestion.readers import pdf_text
 from mailroom_common.parser import UnreadableFile
 
@@ -59,9 +60,41 @@ def test_pages_are_counted_and_keep_their_numbers() -> None:
     assert [(line.page, line.text) for line in read.lines] == [(0, "one"), (1, "two")]
 
 
-def test_attachments_are_seen() -> None:
-    assert pdf_text.read_pdf_text(BytesIO(CII().pdf())).has_attachments
-    assert not pdf_text.read_pdf_text(BytesIO(CII().page())).has_attachments
+def test_attachments_come_with_their_names_and_bytes() -> None:
+    (attachment,) = pdf_text.read_pdf_text(BytesIO(CII().pdf())).attachments
+    assert attachment.name == "factur-x.xml"
+    assert b"CrossIndustryInvoice" in (attachment.content or b"")
+    assert pdf_text.read_pdf_text(BytesIO(CII().page())).attachments == []
+
+
+def test_the_first_and_the_last_pages_of_a_long_document_are_read_and_the_limit_is_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pdf_text, "FIRST_PAGES", 2)
+    monkeypatch.setattr(pdf_text, "LAST_PAGES", 1)
+    writer = PdfWriter()
+    for number in range(1, 5):
+        writer.append(PdfReader(BytesIO(text_page(f"page {number}"))))
+    file = BytesIO()
+    writer.write(file)
+    read = pdf_text.read_pdf_text(file)
+    assert [line.text for line in read.lines] == ["page 1", "page 2", "page 4"]
+    assert read.unread == {ReviewReason.PAGES_NOT_READ}
+
+
+def test_a_placeholder_for_a_form_is_not_what_the_form_says() -> None:
+    shown = "Please wait... If this message is not eventually replaced by the proper contents"
+    assert pdf_text.read_pdf_text(BytesIO(text_page(shown))).unread == {ReviewReason.FORM_NOT_READ}
+
+
+def test_what_was_filled_into_a_form_is_part_of_its_page() -> None:
+    file = BytesIO()
+    canvas = Canvas(file)
+    canvas.drawString(40, 700, "Invoice number:")
+    canvas.acroForm.textfield(value="RE-77", x=140, y=690, width=120, height=20, borderWidth=0)
+    canvas.save()
+    read = pdf_text.read_pdf_text(BytesIO(file.getvalue()))
+    assert "RE-77" in " ".join(line.text for line in read.lines)
 
 
 @pytest.mark.parametrize(

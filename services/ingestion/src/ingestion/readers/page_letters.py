@@ -1,0 +1,190 @@
+"""The letters of a PDF's page with their places, upright as an eye sees them, whichever way the page was drawn."""
+
+import ctypes
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pypdfium2
+import pypdfium2.raw as pdfium
+
+MAX_CHARACTERS = 40_000
+
+_LEVEL = 0.1  # sine of the angle up to which a letter counts as level
+_NONE = 0.01  # points
+_ASCENT, _DESCENT = 0.94, 0.22  # of the size of a usual font
+# A direction of writing beside that of the page is read too, if it has a page's worth of letters: a stamp has not.
+_MANY_LETTERS = 100
+# Hyphens that are not broken at, and soft ones that are drawn all the same, as programs for the Web have them.
+_HYPHENS = {"\u00ad": "-", "\u2010": "-", "\u2011": "-"}
+
+
+Box = tuple[float, float, float, float]
+"""Left, bottom, right and top."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """`top` and `bottom` count points downwards from the top of the page."""
+
+    left: float
+    right: float
+    top: float
+    bottom: float
+    text: str
+
+    @property
+    def height(self) -> float:
+        return self.bottom - self.top
+
+
+@dataclass(frozen=True, slots=True)
+class PageLetters:
+    """`groups` have the letters of one direction of writing each, the page's own first.
+
+    `lost` counts characters that the page draws and its text layer does not name; `is_cut` says that there are more
+    than `MAX_CHARACTERS`.
+    """
+
+    groups: tuple[tuple[Letter, ...], ...]
+    lost: int
+    is_cut: bool
+
+    @property
+    def all_letters(self) -> tuple[Letter, ...]:
+        return tuple(letter for group in self.groups for letter in group)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """A letter in the page's own coordinates, upwards, and the quarter turn (counterclockwise) it is written in."""
+
+    quarter: int
+    box: Box
+    text: str
+
+
+def read_letters(page: pypdfium2.PdfPage) -> PageLetters:
+    text = page.get_textpage()
+    try:
+        count = text.count_chars()
+        found = [_read_letter(text, index) for index in range(min(count, MAX_CHARACTERS))]
+    finally:
+        text.close()
+    drawn = [letter for letter in _close_gaps(found) if isinstance(letter, _Drawn)]
+    lost = sum(letter is _LOST for letter in found)
+    groups = tuple(
+        tuple(_turn_upright(letter, page) for letter in drawn if letter.quarter == quarter)
+        for quarter in _choose_quarters(drawn, page.get_rotation() // 90)
+    )
+    return PageLetters(groups, lost, count > MAX_CHARACTERS)
+
+
+_LOST = "lost"
+
+
+def _read_letter(text: pypdfium2.PdfTextPage, index: int) -> _Drawn | str | None:
+    """None for what is no letter of a line: blanks come back as gaps, a stamp across the page is none of its lines."""
+    code = pdfium.FPDFText_GetUnicode(text, index)
+    character = _HYPHENS.get(chr(code), chr(code))
+    if character.isspace() or pdfium.FPDFText_IsHyphen(text, index) == 1:
+        # A hyphen that pdfium adds at a line's end is none of the writer's.
+        return None
+    if not character.isprintable():
+        return _LOST
+    matrix = pdfium.FS_MATRIX()
+    pdfium.FPDFText_GetMatrix(text, index, ctypes.byref(matrix))
+    if (quarter := _find_quarter(matrix.a, matrix.b)) is None:
+        return None
+    size = pdfium.FPDFText_GetFontSize(text, index) * math.hypot(matrix.c, matrix.d)
+    return _Drawn(quarter, _find_box(text, index, quarter, size), character)
+
+
+def _find_quarter(right: float, up: float) -> int | None:
+    """The quarter turn of a direction of writing, None for what runs across."""
+    size = (right * right + up * up) ** 0.5
+    if not size:
+        return 0
+    if abs(up) / size <= _LEVEL:
+        return 0 if right > 0 else 2
+    if abs(right) / size <= _LEVEL:
+        return 1 if up > 0 else 3
+    return None
+
+
+def _find_box(text: pypdfium2.PdfTextPage, index: int, quarter: int, size: float) -> Box:
+    edges = [ctypes.c_double() for _ in range(4)]
+    pdfium.FPDFText_GetCharBox(text, index, *map(ctypes.byref, edges))
+    left, right, bottom, top = (edge.value for edge in edges)
+    if quarter == 0:
+        # The loose box is as wide as the letter advances and as high as its font: a comma stands in its line, and
+        # narrow letters have no gaps beside them. pdfium has none of letters that are turned, and none of text that
+        # stands for what is drawn (ActualText): there it gives the ink's own box.
+        loose = pdfium.FS_RECTF()
+        pdfium.FPDFText_GetLooseCharBox(text, index, ctypes.byref(loose))
+        if abs(loose.top - top) > _NONE or abs(loose.bottom - bottom) > _NONE:
+            return loose.left, loose.bottom, loose.right, loose.top
+    x, y = ctypes.c_double(), ctypes.c_double()
+    if not size or not pdfium.FPDFText_GetCharOrigin(text, index, ctypes.byref(x), ctypes.byref(y)):
+        return left, bottom, right, top
+    above, below = _ASCENT * size, _DESCENT * size
+    match quarter:
+        case 0:
+            return left, y.value - below, right, y.value + above
+        case 1:
+            return x.value - above, min(y.value, bottom), x.value + below, top
+        case 2:
+            return left, y.value - above, max(x.value, right), y.value + below
+        case _:
+            return x.value - below, bottom, x.value + above, max(y.value, top)
+
+
+def _close_gaps(found: Sequence[_Drawn | str | None]) -> Iterator[_Drawn | str | None]:
+    """Letters that are turned have no advance: where nothing parts two of them, the first reaches to the second."""
+    for letter, after in zip(found, [*found, None][1:], strict=True):
+        if isinstance(letter, _Drawn) and isinstance(after, _Drawn) and letter.quarter == after.quarter != 0:
+            yield replace(letter, box=_reach(letter, after))
+        else:
+            yield letter
+
+
+def _reach(letter: _Drawn, after: _Drawn) -> Box:
+    (left, bottom, right, top), (_, next_bottom, next_right, next_top) = letter.box, after.box
+    size = right - left if letter.quarter % 2 else top - bottom  # of the font, across the direction of writing
+    match letter.quarter:
+        case 1 if top < next_bottom < top + size / 2:
+            top = next_bottom
+        case 2 if left - size / 2 < next_right < left:
+            left = next_right
+        case 3 if bottom - size / 2 < next_top < bottom:
+            bottom = next_top
+        case _:
+            pass
+    return left, bottom, right, top
+
+
+def _choose_quarters(letters: list[_Drawn], upright: int) -> list[int]:
+    """The direction that the page is read in, then others that have many letters. What stands upright as the page is
+    shown is its direction, unless most of it is written otherwise."""
+    counts = Counter(letter.quarter for letter in letters)
+    most = max(counts, key=lambda quarter: counts[quarter], default=upright)
+    main = most if counts[most] > 2 * counts[upright] else upright
+    others = [quarter for quarter in counts if quarter != main and counts[quarter] >= _MANY_LETTERS]
+    return [main, *sorted(others, key=lambda quarter: -counts[quarter])]
+
+
+def _turn_upright(letter: _Drawn, page: pypdfium2.PdfPage) -> Letter:
+    left, bottom, right, top = letter.box
+    width, height = page.get_size()
+    if page.get_rotation() % 180:
+        width, height = height, width
+    match letter.quarter:
+        case 0:
+            return Letter(left, right, height - top, height - bottom, letter.text)
+        case 1:
+            return Letter(bottom, top, left, right, letter.text)
+        case 2:
+            return Letter(width - right, width - left, bottom, top, letter.text)
+        case _:
+            return Letter(height - top, height - bottom, width - right, width - left, letter.text)

@@ -1,0 +1,34 @@
+"""Files read without a stack, in the confined processes that the worker reads in."""
+
+import json
+from pathlib import Path
+
+import pytest
+from generated_invoices import CII, text_page
+
+from ingestion.app import read_files
+
+
+def test_each_file_becomes_a_line_of_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "invoice.pdf").write_bytes(CII(number="RE-9").pdf())
+    (tmp_path / "minutes.pdf").write_bytes(text_page("Minutes  of the meeting"))
+    (tmp_path / "broken.pdf").write_bytes(b"%PDF-1.7 and nothing more")
+    names = ("invoice.pdf", "minutes.pdf", "broken.pdf", "none.pdf")
+    code = read_files.main(["--text", *(str(tmp_path / name) for name in names)])
+    invoice, minutes, broken, none = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (invoice["status"], invoice["extraction"]["invoice_number"]) == ("completed", "RE-9")
+    assert (minutes["reason"], minutes["lines"]) == ("not_an_invoice", [{"page": 1, "text": "Minutes  of the meeting"}])
+    assert (broken["status"], broken["reason"]) == ("needs_review", "unreadable")
+    assert none["error"] == "there is no such file"
+    assert code == 1
+
+
+def test_a_profile_without_a_reader_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "note.pdf").write_bytes(text_page("Buy 5 shares"))
+    assert read_files.main(["--profile", "contract_note", str(tmp_path / "note.pdf")]) == 0
+    assert json.loads(capsys.readouterr().out)["reason"] == "no_reader_yet"
+
+
+def test_a_folder_is_no_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert read_files.main([str(tmp_path)]) == 1
+    assert json.loads(capsys.readouterr().out)["error"] == "it is no file: name the files in it"

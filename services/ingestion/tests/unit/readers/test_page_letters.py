@@ -1,0 +1,105 @@
+from io import BytesIO
+
+import pypdfium2
+import pytest
+from reportlab.pdfgen.canvas import Canvas
+
+from ingestion.readers.page_letters import PageLetters, read_letters
+from ingestion.readers.page_lines import build_lines
+
+
+def read(pdf: bytes) -> PageLetters:
+    return read_letters(pypdfium2.PdfDocument(pdf)[0])
+
+
+def texts(pdf: bytes) -> list[str]:
+    return [line.text for group in read(pdf).groups for line in build_lines(0, group).lines]
+
+
+def write_page(content: bytes, *, rotate: int = 0) -> bytes:
+    """A page with this content stream, written by hand: no library draws text that stands for other text."""
+    objects = [
+        b"<</Type/Catalog/Pages 2 0 R>>",
+        b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+        b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Contents 4 0 R/Rotate %d"
+        b"/Resources<</Font<</F1 5 0 R>>>>>>" % rotate,
+        b"<</Length %d>>stream\n%s\nendstream" % (len(content), content),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+    ]
+    body = b"%PDF-1.7\n"
+    places = []
+    for number, written in enumerate(objects, 1):
+        places.append(len(body))
+        body += b"%d 0 obj%s endobj\n" % (number, written)
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    return (
+        body
+        + b"xref\n0 6\n0000000000 65535 f \n"
+        + table
+        + b"trailer<</Size 6/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF" % len(body)
+    )
+
+
+def turned(angle: int, *lines: str, stamp: str = "") -> bytes:
+    """Lines that run in another direction than the page."""
+    file = BytesIO()
+    canvas = Canvas(file, pagesize=(600, 600))
+    canvas.saveState()
+    canvas.translate(300, 300)
+    canvas.rotate(angle)
+    for number, line in enumerate(lines):
+        canvas.drawString(-200, 200 - number * 20, line)
+    canvas.restoreState()
+    canvas.drawString(20, 20, stamp)
+    canvas.save()
+    return file.getvalue()
+
+
+def test_a_hyphen_that_stands_for_a_glyph_keeps_its_word_together() -> None:
+    """As Chromium writes them: the glyph's own meaning is a soft hyphen, and the span says which one is meant."""
+    content = (
+        b"BT /F1 12 Tf 60 700 Td (RE) Tj /Span<</ActualText<FEFF002D>>>BDC (-) Tj EMC (2026) Tj "
+        b"/Span<</ActualText<FEFF002D>>>BDC (-) Tj EMC (118) Tj ET"
+    )
+    assert texts(write_page(content)) == ["RE-2026-118"]
+
+
+def test_a_word_that_stands_for_its_glyphs_has_its_letters_in_order() -> None:
+    content = (
+        b"BT /F1 12 Tf 60 700 Td (A ) Tj /Span<</ActualText<FEFF006F0066006600690063>>>BDC (oxyc) Tj EMC (e B) Tj ET"
+    )
+    assert texts(write_page(content)) == ["A office B"]
+
+
+@pytest.mark.parametrize("angle", [90, 180, 270])
+def test_a_page_that_is_written_in_another_direction_is_read_upright(angle: int) -> None:
+    lines = ("Rechnung Nr. 11.117", "Total 1.111,10 EUR")
+    assert texts(turned(angle, *lines)) == list(lines)
+
+
+@pytest.mark.parametrize("rotate", [90, 180, 270])
+def test_a_page_that_is_shown_turned_is_read_as_it_is_shown(rotate: int) -> None:
+    """Text that was drawn level on a page that is shown turned lies on its side: it is read all the same."""
+    assert texts(write_page(b"BT /F1 12 Tf 60 700 Td (Invoice 1) Tj ET", rotate=rotate)) == ["Invoice 1"]
+
+
+def test_a_stamp_along_the_margin_does_not_turn_the_page() -> None:
+    assert texts(turned(90, "COPY", stamp="Invoice 1")) == ["Invoice 1"]
+
+
+def test_much_text_in_a_second_direction_is_read_after_the_first() -> None:
+    lines = [f"row {number} of a wide table" for number in range(7)]
+    found = texts(turned(90, *lines, stamp="Invoice 1 " * 8))
+    assert sorted(found) == sorted([*lines, ("Invoice 1 " * 8).strip()])
+
+
+def test_characters_that_the_text_layer_does_not_name_are_counted() -> None:
+    content = b"BT /F1 12 Tf 60 700 Td (A) Tj /Span<</ActualText<FEFFE000E001>>>BDC (xx) Tj EMC ET"
+    assert read(write_page(content)).lost == 2
+
+
+def test_a_page_of_too_many_letters_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    page = write_page(b"BT /F1 12 Tf 60 700 Td (Invoice 1) Tj ET")
+    assert not read(page).is_cut
+    monkeypatch.setattr("ingestion.readers.page_letters.MAX_CHARACTERS", 5)
+    assert read(page).is_cut

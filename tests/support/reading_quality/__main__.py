@@ -1,0 +1,158 @@
+"""`make eval`: reads samples with the worker's readers, prints what was right, and writes docs/quality.md.
+
+    python -m reading_quality [--samples FOLDER] [--write PAGE] [--details]
+
+E-invoices are read twice: as they are, and their page without its XML. Contract notes are read as what they are to an
+invoice mailbox: nothing.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ingestion.adapters.local_reader import open_local_readers
+from ingestion.app.read_files import open_reading_pool, read_file
+from ingestion.domain.transcript import Transcript
+from ingestion.handlers.read_document import read_transcript
+from mailroom_common.events import Profile
+from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
+from mailroom_common.parser.pool import ParserPool
+from mailroom_common.settings import ParserSettings, load_settings
+from reading_quality.drawn_families import DrawnInvoice, draw_families
+from reading_quality.judging import Verdict, choose_values_of_page, judge_reading
+from reading_quality.page_drawing import draw_text, read_text_file
+from reading_quality.report import Judged, Passed, build_report
+from reading_quality.samples import NoSamples, Sample, find_samples
+
+_CHECKOUT = Path(__file__).parents[3]
+SAMPLES = Path(os.environ.get("MAILROOM_SAMPLES", _CHECKOUT.parent / "shared" / "samples"))
+_KINDS = {"invoice": "invoices", "scan": "scans"}
+
+
+@dataclass(slots=True)
+class Evaluation:
+    """What was found so far."""
+
+    judged: list[Judged]
+    passed: list[Passed]
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = _parse_arguments(arguments)
+    try:
+        samples = find_samples(options.samples)
+    except NoSamples as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
+    evaluation = asyncio.run(_read_samples(samples, details=options.details))
+    page = build_report(evaluation.judged, evaluation.passed)
+    sys.stdout.write(page)
+    if options.write is not None:
+        options.write.write_text(page)
+    return 0
+
+
+def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="make eval", description=__doc__)
+    parser.add_argument("--samples", type=Path, default=SAMPLES, help="a folder with an index.json")
+    parser.add_argument("--write", type=Path, help="the page to write")
+    parser.add_argument("--details", action="store_true", help="each field that is not right, to stderr")
+    return parser.parse_args(arguments)
+
+
+async def _read_samples(samples: Sequence[Sample], *, details: bool) -> Evaluation:
+    evaluation = Evaluation([], [])
+    with tempfile.TemporaryDirectory() as folder:
+        async with open_reading_pool(load_settings(ParserSettings)) as pool:
+            for sample in samples:
+                await _read_sample(pool, _draw_sample(sample, Path(folder)), evaluation, details)
+            for number, invoice in enumerate(draw_families()):
+                await _read_drawn(pool, invoice, Path(folder) / f"{invoice.family}-{number}.pdf", evaluation, details)
+    return evaluation
+
+
+def _draw_sample(sample: Sample, folder: Path) -> Sample:
+    if not sample.is_text:
+        return sample
+    drawn = folder / f"{sample.path.parent.name}-{sample.path.stem}.pdf"
+    drawn.write_bytes(draw_text(read_text_file(sample.path)))
+    return replace(sample, path=drawn)
+
+
+async def _read_sample(pool: ParserPool, sample: Sample, evaluation: Evaluation, details: bool) -> None:
+    reading = await read_file(pool, sample.path, Profile.INVOICE)
+    expected = "skip" if sample.is_contract_note else str(sample.expected.get("outcome", "process"))
+    if expected in ("process", "skip"):
+        part = "notes of brokers and banks, to an invoice mailbox" if sample.is_contract_note else _KINDS[sample.kind]
+        evaluation.passed.append(
+            Passed(part, sample.family, sample.path.name, expected, reading["status"], reading["reason"])
+        )
+    if sample.is_contract_note or expected == "skip":
+        return
+    if reading["reader"] == "e-invoice/1":
+        judged = _judge(sample, "e-invoice XML", sample.truth, reading)
+        _add(evaluation, judged, reading, details)
+        reading = await _read_page_alone(pool, sample.path)
+    part = "scans" if sample.kind == "scan" else "invoice pages"
+    expected_values = sample.truth if sample.kind == "scan" else choose_values_of_page(sample.truth)
+    _add(evaluation, _judge(sample, part, expected_values, reading), reading, details, expected_values)
+
+
+async def _read_drawn(
+    pool: ParserPool, invoice: DrawnInvoice, file: Path, evaluation: Evaluation, details: bool
+) -> None:
+    file.write_bytes(draw_text(invoice.text))  # noqa: ASYNC240  # nothing else runs meanwhile
+    reading = await read_file(pool, file, Profile.INVOICE)
+    part = "drawn invoices, left-out families" if invoice.is_left_out else "drawn invoices that rules were made on"
+    judged = _judge(Sample(file, "invoice", invoice.family, invoice.truth, {}), part, invoice.truth, reading)
+    evaluation.passed.append(Passed(part, invoice.family, file.name, "process", reading["status"], reading["reason"]))
+    # Of what is left out only the sums are shown.
+    _add(evaluation, judged, reading, details and not invoice.is_left_out, invoice.truth)
+
+
+def _judge(sample: Sample, part: str, expected: Any, reading: dict[str, Any]) -> Judged:
+    judgement = judge_reading(expected, reading, document_type=sample.truth.get("document_type"))
+    return Judged(part, sample.family, sample.path.name, judgement, reading.get("pages", 1), reading["seconds"])
+
+
+def _add(evaluation: Evaluation, judged: Judged, reading: dict[str, Any], details: bool, expected: Any = None) -> None:
+    evaluation.judged.append(judged)
+    if not details or not expected:
+        return
+    extraction = reading["extraction"] or {}
+    for field, verdict in judged.judgement.verdicts.items():
+        if verdict is not Verdict.RIGHT:
+            values = json.dumps([expected[field], extraction.get(field)], ensure_ascii=False)[:200]
+            sys.stderr.write(f"{judged.name}\t{verdict}\t{field}\t{values}\t{reading['reason']}\n")
+
+
+async def _read_page_alone(pool: ParserPool, file: Path) -> dict[str, Any]:
+    """As a reading of the file would be if it carried no XML."""
+    begun = time.perf_counter()
+    try:
+        async with open_local_readers(pool) as readers:
+            transcript: Transcript = await readers.transcriber.transcribe_file(file)
+            outcome = await read_transcript(readers, replace(transcript, e_invoice=None, unread=()))
+    except (UnreadableFile, ParserLimitReached, ParserCrashed) as error:
+        return {"status": "needs_review", "reason": str(error), "extraction": None, "seconds": 0.0}
+    return {
+        "status": outcome.status.value,
+        "reason": outcome.reason,
+        "document_type": outcome.document_type,
+        "confidence": outcome.confidence,
+        "extraction": outcome.extraction,
+        "pages": transcript.pages,
+        "seconds": time.perf_counter() - begun,
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
