@@ -30,9 +30,9 @@ class GraphMailboxes:
         return self._directory.find_or_create_mailbox(address, display_name)
 
     def deliver_mail(self, address: str, source: bytes, *, folder: str | None, received_at: datetime | None) -> str:
-        """Puts one mail into the mailbox and returns its immutable id."""
+        """Puts one mail into the mailbox and returns its immutable id. One that came earlier was not changed since."""
         user = self._require_user(address)
-        now_ms = to_ms(self._now())
+        received_ms = to_ms(received_at or self._now())
         sha256 = hashlib.sha256(source).hexdigest()
         with self._store.transaction():
             folder_id = self._directory.find_or_create_folder(user.user_id, folder or "inbox")
@@ -47,9 +47,9 @@ class GraphMailboxes:
                 generate_id("AAMkAD", 83),
                 generate_id("AAkALgAAAAAAHYQDEapmEc2byACqAC-EWg0A", 35),
                 _generate_change_key(),
-                to_ms(received_at) if received_at else now_ms,
-                now_ms,
-                now_ms,
+                received_ms,
+                received_ms,
+                received_ms,
                 int(well_known in ("sentitems", "drafts")),
                 int(well_known == "drafts"),
             )
