@@ -18,7 +18,6 @@ import httpx
 import orjson
 import pytest
 from code_rules import Module
-from coverage_pause import pause_coverage
 
 import ingestion.domain.archive as archive
 import ingestion.extract.rule_based as rule_based
@@ -45,6 +44,7 @@ from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from mailroom_common.errors import MailroomError
 from mailroom_common.events import Profile, SourceFilter
 from mailroom_common.providers.types import Message, MessageSummary, Part, PartKind
+from mailroom_sandbox.testkit.coverage_pause import pause_coverage
 
 ROOT = Path(__file__).parents[2]
 LENGTHS = (400, 6_400, 102_400)  # each sixteen times the one before

@@ -184,6 +184,13 @@ CASES = (
         status=500,
         lets_mail_through=False,
     ),
+    # Its folder is read by list while the delta fails over it.
+    FaultCase(
+        name="failing-delta",
+        providers=OUTLOOK,
+        switches={"item_fails": {"items": STRUCK, "where": "delta"}},
+        status=500,
+    ),
     FaultCase(
         name="failing-part",
         switches={"item_fails": {"items": STRUCK, "where": "part", "status": 504}},

@@ -1,7 +1,7 @@
 """A provider that nobody has heard of, in the services' own composition functions: from its consent to a document.
 
 It costs its package (`tests/third_provider/mailroom_postbox`) and one line in the list of each composition root, which
-these tests pass in.
+these tests pass in. One site serves them, with a mailbox for each.
 """
 
 import asyncio
@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import asyncpg
 import httpx
 import pytest
+import pytest_asyncio
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from mailroom_postbox import PostboxPackage, PostboxServer
 from mailroom_postbox.server import StoredAttachment
@@ -36,10 +36,9 @@ from mailroom_sandbox.site.stack.ports import free_port
 from subscription_manager.settings import Settings as ManagerSettings
 from sync_engine.settings import WorkerSettings as SyncSettings
 
-pytestmark = pytest.mark.stack
+pytestmark = [pytest.mark.stack, pytest.mark.asyncio(loop_scope="module")]
 
 KEY = "key-of-acme"
-ADDRESS = "ap@postbox.example"
 INVOICE = StoredAttachment("invoice.pdf", "application/pdf", pdf("postbox"))
 
 
@@ -50,8 +49,9 @@ class PostboxSite:
     documents: httpx.AsyncClient
     database_url: str
 
-    async def connect_mailbox(self) -> str:
-        """Through the consent pages, as a user's browser goes."""
+    async def connect_mailbox(self, address: str) -> str:
+        """A new one, through the consent pages, as a user's browser goes."""
+        self.server.create_account(address)
         body = {"provider": "postbox", "profile": "invoice", "access": "delegated"}
         made = await self.manager.post("/doc-sources", json=body)
         assert made.status_code == 201, made.text
@@ -64,7 +64,7 @@ class PostboxSite:
             sent = await browser.post(link.partition("?")[0], data={"ticket": httpx.URL(link).params["ticket"]})
             assert sent.status_code == 303, sent.text
             asked = parse_qs(urlsplit(sent.headers["location"]).query)
-            answer = {"state": asked["state"][0], "code": self.server.grant_code(ADDRESS)}
+            answer = {"state": asked["state"][0], "code": self.server.grant_code(address)}
             done = await browser.get(asked["redirect_uri"][0], params=answer)
             assert done.status_code == 200, done.text
         return str(made.json()["id"])
@@ -86,10 +86,11 @@ class PostboxSite:
             await conn.close()
 
 
-@pytest.fixture
-async def site(tmp_path: Path, kafka_bootstrap: str, postgres_server_url: str) -> AsyncIterator[PostboxSite]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def site(
+    tmp_path_factory: pytest.TempPathFactory, kafka_bootstrap: str, postgres_server_url: str
+) -> AsyncIterator[PostboxSite]:
     server = PostboxServer()
-    server.create_account(ADDRESS)
     async with AsyncExitStack() as stack:
         database_url = await stack.enter_async_context(create_database(postgres_server_url))
         ports = [free_port() for _ in range(4)]
@@ -98,7 +99,7 @@ async def site(tmp_path: Path, kafka_bootstrap: str, postgres_server_url: str) -
             "kafka_replication": 1,
             "topic_prefix": f"t{secrets.token_hex(4)}.",
             "database_url": database_url,
-            "blob_url": f"file://{tmp_path}",
+            "blob_url": f"file://{tmp_path_factory.mktemp('blobs')}",
             "token_keys": f"k1:{b64encode(secrets.token_bytes(32)).decode()}",
             "api_keys": f"acme:admin:{sha256(KEY.encode()).hexdigest()}",
             "public_url": f"http://127.0.0.1:{ports[0]}",
@@ -189,8 +190,9 @@ async def run_composition(
 
 
 async def test_a_third_provider_is_connected_synced_and_read_to_a_document(site: PostboxSite) -> None:
-    doc_source_id = await site.connect_mailbox()
-    site.server.deliver_mail(ADDRESS, "Invoice 17", INVOICE)
+    address = "ap@postbox.example"
+    doc_source_id = await site.connect_mailbox(address)
+    site.server.deliver_mail(address, "Invoice 17", INVOICE)
     await eventually(lambda: site.has_documents(doc_source_id, 1), 60)
     (document,) = await site.list_documents(doc_source_id)
     assert document["content_sha256"] == sha256(INVOICE.content).hexdigest()
@@ -198,13 +200,14 @@ async def test_a_third_provider_is_connected_synced_and_read_to_a_document(site:
 
 
 async def test_a_provider_without_push_has_no_subscription_and_the_backstop_finds_its_mail(site: PostboxSite) -> None:
-    doc_source_id = await site.connect_mailbox()
-    site.server.deliver_mail(ADDRESS, "Invoice 1", INVOICE)
+    address = "billing@postbox.example"
+    doc_source_id = await site.connect_mailbox(address)
+    site.server.deliver_mail(address, "Invoice 1", INVOICE)
     await eventually(lambda: site.has_documents(doc_source_id, 1), 60)
     # Nobody announces this one, and its access token is too old.
     site.server.expire_access_tokens()
     second = StoredAttachment("second.pdf", "application/pdf", pdf("second"))
-    site.server.deliver_mail(ADDRESS, "Invoice 2", second)
+    site.server.deliver_mail(address, "Invoice 2", second)
     await eventually(lambda: site.has_documents(doc_source_id, 2), 60)
     shown = (await site.manager.get(f"/doc-sources/{doc_source_id}")).json()
     assert shown["connection_status"] == "active"

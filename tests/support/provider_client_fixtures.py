@@ -12,11 +12,11 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from migrated_databases import migrate_once
 
 import mailroom_gmail
 import mailroom_outlook
 from mailroom_common.events import Access, Profile
-from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
 from mailroom_common.provider_clients import Providers, open_providers
 from mailroom_common.providers.ports import MailReader
@@ -39,7 +39,7 @@ Connect = Callable[..., Awaitable[Mailbox]]
 
 @pytest.fixture
 async def store(postgres_url: str) -> AsyncIterator[TokenStore]:
-    await apply_migrations(postgres_url, {"mailroom_tokens"})
+    await migrate_once(postgres_url, "mailroom_tokens")
     async with open_pool(postgres_url, application_name="tokens-test", max_size=4) as pool:
         yield TokenStore(pool, SealingKeys.parse_keys(KEYS), url=postgres_url)
 

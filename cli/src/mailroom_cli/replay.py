@@ -28,6 +28,7 @@ from mailroom_cli.replay_topics import (
     replay_records,
 )
 from mailroom_cli.site_api import load_kafka_settings, open_site_api
+from mailroom_cli.source_views import find_source_id
 from mailroom_common.errors import Rejected
 from mailroom_common.events import ResultStatus
 from mailroom_common.kafka.codec import Codec
@@ -113,7 +114,9 @@ _MAILBOX_EXAMPLES = """Examples:
 
 @app.command("mailbox", epilog=_MAILBOX_EXAMPLES)
 def replay_mailbox(
-    doc_source_ids: Annotated[list[str], typer.Argument(metavar="DOC_SOURCE…", help="Ids of doc sources.")],
+    doc_source_ids: Annotated[
+        list[str], typer.Argument(metavar="SOURCE…", help="Ids, their beginnings, or addresses.")
+    ],
     relist_from: Annotated[datetime, typer.Option("--from", help="Mail received since then.", **options.MOMENT)],
     start_at: Annotated[
         datetime | None,
@@ -129,10 +132,11 @@ def replay_mailbox(
 
     Calls the API: MAILROOM_API_URL (default MAILROOM_PUBLIC_URL) and MAILROOM_API_KEY, of the role operator.
     """
-    request = MailboxReplay(tuple(doc_source_ids), relist_from, start_at, timeout_s if wait else None)
 
     async def work() -> list[dict[str, Any]]:
         with open_site_api() as api:
+            ids = tuple(find_source_id(api, name) for name in doc_source_ids)
+            request = MailboxReplay(ids, relist_from, start_at, timeout_s if wait else None)
             return describe_mailboxes(api, request) if dry_run else await relist_mailboxes(api, request, Pacer(rate))
 
     found = options.run(work())

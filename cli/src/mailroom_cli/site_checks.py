@@ -32,7 +32,7 @@ from mailroom_outlook.settings import OutlookSettings
 S = TypeVar("S", bound=MailroomSettings)
 
 _GRANTS_LOOKED_AT = 1000
-_WHERE_TO_RUN = "run this in a service's container, or with the variables of its process"
+_WHERE_TO_RUN = 'give it the variables of a process; docs/install.md, "The command line", does so on Kubernetes'
 
 # By the variable without which a group of settings is of no use to the process that this command runs beside.
 _GROUPS: dict[str, type[MailroomSettings]] = {

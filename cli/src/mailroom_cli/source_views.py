@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 import typer
 
@@ -35,6 +36,14 @@ def find_source(api: SiteAPI, name: str) -> JSON:
         raise Rejected(f"no doc source is named {name}; there are: {known}")
     ids = ", ".join(f"{source['id']} ({source['profile']}, {source['state']})" for source in found)
     raise Rejected(f"several doc sources are named {name}: {ids}. Give the id.")
+
+
+def find_source_id(api: SiteAPI, name: str) -> str:
+    """As `find_source`; a whole id is taken as it is, without a list of all doc sources."""
+    try:
+        return str(UUID(name))
+    except ValueError:
+        return str(find_source(api, name)["id"])
 
 
 def look_at_source(api: SiteAPI, source: JSON) -> tuple[SourceHealth, JSON]:

@@ -31,7 +31,8 @@ def test_nothing_set_is_a_failure_that_says_where_to_run_it_and_the_rest_is_skip
     code, results = run_doctor()
     assert code == 1
     assert [result["check"] for result in results if result["outcome"] == "failed"] == ["settings"]
-    assert "container" in results[0]["next_step"]
+    assert "variables of a process" in results[0]["next_step"]
+    assert "docs/install.md" in results[0]["next_step"]
     assert {result["outcome"] for result in results[1:]} == {"skipped"}
 
 

@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
@@ -43,6 +44,8 @@ class FakeAPI:
                 return httpx.Response(200, json={"items": self.runs, "next_cursor": None})
             case "GET", "/messages":
                 return httpx.Response(200, json={"items": [{}, {}], "next_cursor": None})
+            case "GET", "/doc-sources":
+                return httpx.Response(200, json={"items": [SOURCE], "next_cursor": None})
             case "GET" | "PATCH", "/doc-sources/s1":
                 if body:
                     # Newest first. A full run of before the request may end after it.
@@ -115,9 +118,14 @@ def test_a_dry_run_of_a_mailbox_changes_nothing_and_names_what_is_wrong(api: Fak
     assert {method for method, _, _ in api.calls} == {"GET"}
 
 
+def test_a_mailbox_is_named_by_its_address_too(api: FakeAPI) -> None:
+    result = run("replay", "mailbox", "ap@acme.example", "--from", "1d", "--dry-run", "--json")
+    assert json.loads(result.stdout)[0]["id"] == "s1"
+
+
 def test_a_wrong_key_and_another_tenants_id_are_told_apart(api: FakeAPI) -> None:
     wrong_key = run("replay", "mailbox", "s1", "--from", "1d", MAILROOM_API_KEY="another")
-    theirs = run("replay", "mailbox", "s2", "--from", "1d", "--dry-run")
+    theirs = run("replay", "mailbox", str(UUID(int=2)), "--from", "1d", "--dry-run")
     assert "401" in str(wrong_key.exception)
     assert "404" in str(theirs.exception)
 

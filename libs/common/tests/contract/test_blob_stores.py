@@ -17,7 +17,7 @@ import trustme
 from botocore.exceptions import ClientError
 from moto.server import ThreadedMotoServer
 
-from mailroom_common.blobs import BlobNotFound, BlobStore, open_blob_store
+from mailroom_common.blobs import BlobNotFound, BlobStore, compute_sha256, open_blob_store
 from mailroom_common.blobs.s3 import PART_BYTES, S3BlobStore
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 from mailroom_common.settings import BlobSettings
@@ -167,6 +167,12 @@ async def test_missing_blob_is_gone_and_its_delete_is_no_error(store: BlobStore)
         await _read(store, "documents/none.pdf")
     await store.delete_blob("documents/none.pdf")
     assert not await store.has_blob("documents/none.pdf")
+
+
+async def test_digest_is_that_of_the_bytes_which_the_store_gives_now(store: BlobStore) -> None:
+    stored = await store.write_blob("documents/a.pdf", _pieces(b"abc", 2), content_type="application/pdf")
+    assert await compute_sha256(store, "documents/a.pdf") == stored.sha256 == sha256(b"abc").hexdigest()
+    assert await compute_sha256(store, "documents/none.pdf") is None
 
 
 async def test_deleted_blob_is_gone(store: BlobStore) -> None:

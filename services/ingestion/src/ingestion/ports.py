@@ -235,6 +235,7 @@ class StoredContent:
     """`copy_keys` are those of its further attachments: after a restore one of these may be what is left."""
 
     content_type: str
+    content_sha256: str
     size_bytes: int
     blob_key: str
     copy_keys: Sequence[str]

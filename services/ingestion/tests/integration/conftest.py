@@ -6,14 +6,14 @@ from pathlib import Path
 import asyncpg
 import pytest
 from ingestion_site import SCHEMA, Ingestion, open_ingestion
+from migrated_databases import migrate_once
 
-from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
 
 
 @pytest.fixture
 async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    await apply_migrations(postgres_url, only={SCHEMA})
+    await migrate_once(postgres_url, SCHEMA)
     async with open_pool(postgres_url, application_name="test", max_size=20) as pool:
         await pool.execute(
             "truncate ingestion.document, ingestion.intake, ingestion.document_event, ingestion.event_ticket, "

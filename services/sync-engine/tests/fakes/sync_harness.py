@@ -10,6 +10,7 @@ from uuid import uuid4
 import asyncpg
 from fake_containers import FakeContainers
 from fake_mailbox import NOON, FakeClock, FakeGmail, FakeMailbox, FakeOutlook
+from migrated_databases import migrate_once
 from outside_job import APP_NAME, STUCK_TIMEOUT
 
 from mailroom_common.blobs.folder import open_folder
@@ -29,7 +30,6 @@ from mailroom_common.events import (
     SyncReason,
 )
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.migrations import apply_migrations
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import open_pool
 from mailroom_common.providers.ports import MailReader
@@ -195,7 +195,7 @@ async def open_engine(
     *,
     clock: FakeClock | None = None,
 ) -> AsyncIterator[Engine]:
-    await apply_migrations(database_url, only=["sync_engine"])
+    await migrate_once(database_url, "sync_engine")
     clock = mailbox.clock if mailbox else clock or FakeClock()
     default = FakeOutlook(clock) if source.provider == "outlook" else FakeGmail(clock)
     codec = Codec()

@@ -4,11 +4,11 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob
+from mailroom_common.blobs.store import BlobNotFound, BlobStore, StoredBlob, compute_sha256
 from mailroom_common.errors import SettingsError
 from mailroom_common.settings import BlobSettings
 
-__all__ = ["BlobNotFound", "BlobStore", "StoredBlob", "find_blob_folder", "open_blob_store"]
+__all__ = ["BlobNotFound", "BlobStore", "StoredBlob", "compute_sha256", "find_blob_folder", "open_blob_store"]
 
 
 def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobStore]:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Protocol
 
 from mailroom_common.errors import Rejected
@@ -38,6 +39,17 @@ class BlobStore(Protocol):
         ...
 
     async def has_blob(self, key: str) -> bool: ...
+
+
+async def compute_sha256(store: BlobStore, key: str) -> str | None:
+    """Of the bytes that the store gives now, which are read for it; None where there is no such blob."""
+    digest = sha256()
+    try:
+        async for chunk in store.read_blob(key):
+            digest.update(chunk)
+    except BlobNotFound:
+        return None
+    return digest.hexdigest()
 
 
 def validate_key(key: str) -> str:

@@ -183,9 +183,11 @@ async def test_what_a_process_has_written_ahead_costs_its_time(written_ahead: in
 
 
 async def test_a_reader_keeps_a_description_that_is_too_long_to_itself(pool: ParserPool) -> None:
+    before = (await pool.run_reader("hostile_readers:count_bytes", b"", dict))["server"]
     with pytest.raises(ParserLimitReached) as reached:
         await read_all(pool, "describe_without_end", limits=ParserLimits(output_bytes=64 * 1024))
     assert reached.value.limit == "output"
+    assert (await pool.run_reader("hostile_readers:count_bytes", b"", dict))["server"] == before
 
 
 async def test_contents_that_nobody_wants_to_the_end_say_nothing_against_their_process(pool: ParserPool) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ingestion.domain.transcript import HEAD_BYTES, PDF, detect_content_type
 from ingestion.ports import FetchedFile
-from mailroom_common.blobs import BlobNotFound, BlobStore
+from mailroom_common.blobs import BlobStore, compute_sha256
 from mailroom_common.errors import Unavailable
 
 _CHUNK_BYTES = 256 * 1024
@@ -45,13 +45,7 @@ class StoredDocumentBlobs:
         return await self._store.has_blob(key)
 
     async def compute_sha256(self, key: str) -> str | None:
-        digest = sha256()
-        try:
-            async for chunk in self._store.read_blob(key):
-                digest.update(chunk)
-        except BlobNotFound:
-            return None
-        return digest.hexdigest()
+        return await compute_sha256(self._store, key)
 
     async def delete_blob(self, key: str) -> None:
         await self._store.delete_blob(key)

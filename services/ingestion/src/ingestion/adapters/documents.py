@@ -21,7 +21,7 @@ _LIST = """
 _FIND = "select * from ingestion.document where document_id = $1 and tenant_id = $2"
 _LIST_ATTACHMENTS = "select * from ingestion.intake where document_id = $1 order by seq"
 _FIND_CONTENT = """
-    select document.content_type, document.size_bytes, document.blob_key, intake.filename,
+    select document.content_type, document.content_sha256, document.size_bytes, document.blob_key, intake.filename,
            array(select copy.uploaded_blob_key from ingestion.intake copy
                  where copy.document_id = document.document_id and copy.uploaded_blob_key <> document.blob_key
                  order by copy.seq) as copy_keys

@@ -16,9 +16,12 @@ from ingestion.domain.transcript import CONTAINER_EXTENSIONS, EXTENSIONS
 from ingestion.ports import DocumentCatalog, DocumentFilter, StoredContent
 from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
-from mailroom_common.blobs import BlobNotFound, BlobStore
+from mailroom_common.blobs import BlobStore, compute_sha256
 from mailroom_common.events import ResultStatus
+from mailroom_common.logs import get_logger
 from mailroom_common.web import HTTPProblem, ListPage
+
+log = get_logger()
 
 _OTHER_TYPE = "application/octet-stream"
 DocumentId = Annotated[UUID, Path(description="Id of the document.")]
@@ -65,13 +68,16 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
 
 
 async def _open_content(blobs: BlobStore, content: StoredContent) -> AsyncIterator[bytes]:
+    # After a restore what is kept may be the copy of another attachment.
     for key in (content.blob_key, *content.copy_keys):
-        chunks = blobs.read_blob(key)
-        try:
-            # Before the answer begins: afterwards a missing blob could not be told by its status.
-            return _prepend_chunk(await anext(chunks, b""), chunks)
-        except BlobNotFound:
-            continue  # after a restore what is kept may be the copy of another attachment
+        # Read to its end before the answer begins: afterwards neither a missing blob nor one that is damaged could be
+        # told by its status.
+        found = await compute_sha256(blobs, key)
+        if found == content.content_sha256:
+            return blobs.read_blob(key)
+        if found is not None:
+            # The blob has other bytes than the document; a copy is served instead, where there is one.
+            log.warning("damaged_blob_not_served", blob_key=key)
     raise HTTPProblem(404, "The content of this document is gone")
 
 
@@ -90,12 +96,6 @@ def _build_content_headers(content: StoredContent) -> dict[str, str]:
 
 def _served_type(content: StoredContent) -> str:
     return content.content_type if content.content_type in EXTENSIONS else _OTHER_TYPE
-
-
-async def _prepend_chunk(first: bytes, others: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    async for chunk in others:
-        yield chunk
 
 
 def encode_cursor(position: int) -> str:

@@ -150,11 +150,16 @@ async def test_a_type_that_is_not_on_the_list_is_plain_bytes(site: Ingestion, ap
     assert answer.headers["content-type"] == "application/octet-stream"
 
 
-async def test_content_is_that_of_any_copy_that_is_left(site: Ingestion, api: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize("left", [None, b"%PDF-1.7 of one size."], ids=["gone", "damaged"])
+async def test_content_is_that_of_any_copy_that_is_left(
+    site: Ingestion, api: httpx.AsyncClient, left: bytes | None
+) -> None:
     content = b"%PDF-1.7 in two mails"
     first, second = (build_record(content, message=message) for message in ("first", "second"))
     for record in (first, second):
         await site.intakes.record_attachment(record)
+    if left is not None:
+        await site.put_blob(first.blob_key, left)
     await site.put_blob(second.blob_key, content)
     answer = await api.get(f"/documents/{first.attachment_id}/content")
     assert (answer.status_code, answer.content) == (200, content)
@@ -162,8 +167,11 @@ async def test_content_is_that_of_any_copy_that_is_left(site: Ingestion, api: ht
     assert await site.leases.list_copies(lease) == [second.blob_key]
 
 
-async def test_content_that_is_gone_is_not_found(site: Ingestion, api: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize("left", [None, b"damaged"])
+async def test_content_that_is_gone_is_not_found(site: Ingestion, api: httpx.AsyncClient, left: bytes | None) -> None:
     (document,) = await record_documents(site, 1)
+    if left is not None:
+        await site.put_blob((await site.document(document))["blob_key"], left)
     assert (await api.get(f"/documents/{document}/content")).status_code == 404
 
 

@@ -25,16 +25,17 @@ from sync_engine.domain.run_planning import LAST_RETRY_DELAY, RETRY_DELAYS
 _FIND_KNOWN = """
 select m.message_id, m.state, m.folder_id, m.folder, m.version, m.skip_reason, m.last_seen_at,
        p.message_id is not null as is_parked, m.judgement_number, parts.has_stored_part, parts.has_parked_part,
-       m.empty_parts
+       parts.has_gone_part, m.empty_parts
 from sync_engine.message m left join sync_engine.parked_item p using (doc_source_id, message_id)
 cross join lateral (
     select coalesce(bool_or(stored), false) as has_stored_part,
-           coalesce(bool_or(parked_reason is not null), false) as has_parked_part
+           coalesce(bool_or(parked_reason is not null), false) as has_parked_part,
+           coalesce(bool_or(skip_reason = 'gone'), false) as has_gone_part
     from sync_engine.message_part part
     where part.doc_source_id = m.doc_source_id and part.message_id = m.message_id) as parts
 where m.doc_source_id = $1 and m.message_id = any($2) and m.skip_reason is distinct from 'gone'
 union all
-select p.message_id, 'parked', null, null, null, null, null, true, 1, false, false, '[]'
+select p.message_id, 'parked', null, null, null, null, null, true, 1, false, false, false, '[]'
 from sync_engine.parked_item p
 where p.doc_source_id = $1 and p.message_id = any($2) and not exists (
     select from sync_engine.message m where m.doc_source_id = $1 and m.message_id = p.message_id)
@@ -64,7 +65,7 @@ on conflict (doc_source_id, message_id) do update set received_at = excluded.rec
 """
 _LIST_OBSERVED_NOT_LISTED = """
 select message_id, state, folder_id, folder, version, skip_reason, last_seen_at, false as is_parked, judgement_number,
-       false as has_stored_part, false as has_parked_part, empty_parts
+       false as has_stored_part, false as has_parked_part, false as has_gone_part, empty_parts
 from sync_engine.message
 where doc_source_id = $1 and state = 'observed' and ($2::text is null or folder_id = $2) and last_seen_at < $3
   and message_id > $4

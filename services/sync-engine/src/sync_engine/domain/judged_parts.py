@@ -5,13 +5,14 @@ from collections.abc import Iterable, Sequence
 from mailroom_common.providers.types import Part
 from sync_engine.domain.mail_filter import REJECTED_MAIL_REASON
 from sync_engine.domain.message_records import EmptyPart, RecordedPart
+from sync_engine.domain.parts import SkipReason
 from sync_engine.domain.untrusted_text import clean_filename
 
 _REJECTED_MAIL_PREFIX = REJECTED_MAIL_REASON.format("")
 
 
 def has_new_part(listed: Iterable[Part], recorded: Sequence[RecordedPart]) -> bool:
-    """Whether the mail has a part now that was not judged: by its id, its name or its size."""
+    """Whether the mail has a part now that was not judged: by its id, its name or its size; or that was gone."""
     return any(_is_new(part, _find_records(part, recorded)) for part in listed)
 
 
@@ -30,9 +31,10 @@ def find_replaced_paths(
 
 
 def find_missing_parts(listed: Sequence[Part], recorded: Sequence[RecordedPart]) -> list[RecordedPart]:
-    """Parked parts that the mail has no longer: each keeps a record that says so."""
+    """Parked parts that the mail has no longer, and those that were gone before: each keeps a record that says so."""
     found = {record.part_path for part in listed for record in _find_records(part, recorded)}
-    return [record for record in recorded if record.is_parked and record.part_path not in found]
+    unread = [record for record in recorded if record.is_parked or record.skip_reason == SkipReason.GONE]
+    return [record for record in unread if record.part_path not in found]
 
 
 def find_empty_parts(opened: Iterable[Part], part_paths: Sequence[str]) -> tuple[EmptyPart, ...]:
@@ -65,6 +67,8 @@ def _is_new(part: Part, records: Sequence[RecordedPart]) -> bool:
     own = next((record for record in records if record.part_path == part.part_path), None)
     if own is None:
         return not records
+    if own.skip_reason == SkipReason.GONE:
+        return True
     return not own.is_stored and (own.filename, own.size_bytes) != (clean_filename(part.filename), part.size_bytes)
 
 

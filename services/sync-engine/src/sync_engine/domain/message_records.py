@@ -62,6 +62,7 @@ class KnownMessage:
     last_seen_at: datetime | None = None  # when its row was written, or a round from nothing listed it
     has_stored_part: bool = False
     has_parked_part: bool = False
+    has_gone_part: bool = False  # parked until the provider said that it is gone
     judgement_number: int = 1
     empty_parts: tuple[EmptyPart, ...] = ()
 
@@ -72,7 +73,8 @@ class KnownMessage:
     @property
     def may_be_judged_anew(self) -> bool:
         """A stored part is final: a document was made of it. What is parked by itself is judged in its own time."""
-        return self.is_judged and not self.is_parked and (not self.has_stored_part or self.has_parked_part)
+        has_unread_part = not self.has_stored_part or self.has_parked_part or self.has_gone_part
+        return self.is_judged and not self.is_parked and has_unread_part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

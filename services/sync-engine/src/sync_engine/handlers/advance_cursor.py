@@ -12,6 +12,7 @@ from mailroom_common.providers.types import Change, ChangeKind, ChangePage, Mess
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.watched_folders import Watch
+from sync_engine.handlers.cursor_refusals import CursorRefusals
 from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
@@ -21,7 +22,7 @@ from sync_engine.ports import Cursors, Messages
 
 log = get_logger()
 
-# More refusals than this in one run do not come from a stale cursor any more.
+# More refusals than this in one round do not come from a stale cursor any more.
 _MAX_FALLBACKS = 3
 # After so many messages of a re-list new mail is looked for: it does not wait for old mail.
 _RELIST_BATCH_MESSAGES = 10
@@ -34,6 +35,11 @@ BetweenBatches = Callable[[], Awaitable[None]]
 
 class ChangesUnavailable(ProviderUnavailable):
     """The provider failed over the list of changes itself, and asked for no patience."""
+
+
+class CursorsRefused(ChangesUnavailable):
+    """Each token of a round is refused, however often it begins anew: the pages before it are read again, and are no
+    progress."""
 
 
 class AdvanceCursor:
@@ -50,6 +56,7 @@ class AdvanceCursor:
         self._commits = commits
         self._clock = clock
         self._unfinished = UnfinishedPages()
+        self._refusals = CursorRefusals()
         self._unseen = UnseenMessages(messages)
 
     async def advance_cursor(
@@ -70,7 +77,6 @@ class AdvanceCursor:
         """
         # Read without a lock: a run that moves it meanwhile is found by the version, when a page is committed.
         cursor = cursor or await self._cursors.read_cursor(run.doc_source_id, scope)
-        refusals = 0
         while True:
             # A round from nothing lists what was there before: new mail and renewals go first.
             with mark_calls(is_old_mail=cursor.has_no_position and scope != HISTORY_SCOPE):
@@ -80,19 +86,19 @@ class AdvanceCursor:
                         run.mailbox, scope, since, position=cursor.position, page_token=cursor.page_token
                     )
                 except (CursorRefused, PageTokenRefused) as error:
-                    refusals += 1
-                    if refusals > _MAX_FALLBACKS:
-                        raise ProviderUnavailable(f"the provider refuses every cursor of {scope}") from error
+                    if self._refusals.count_refusal(run, scope) > _MAX_FALLBACKS:
+                        self._refusals.end_round(run, scope)
+                        raise CursorsRefused(f"the provider refuses every cursor of {scope}") from error
                     cursor = await self._fall_back(run, cursor, error)
                     continue
                 except ProviderUnavailable as error:
                     if error.retry_after_s:
                         raise
                     raise ChangesUnavailable(str(error)) from error
-                if self._is_unchanged(cursor, page):
-                    return
-                cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
+                if not self._is_unchanged(cursor, page):
+                    cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
             if page.position is not None:
+                self._refusals.end_round(run, scope)
                 return
             run.slice.end_if_over()
             if between_batches is not None:

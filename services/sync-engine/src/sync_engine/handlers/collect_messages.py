@@ -112,7 +112,8 @@ class CollectMessages:
     ) -> ProcessedMessage | None:
         """None where it has no part that was not judged, unless it was moved; and where the outside job has it by now,
         which tries again by itself what it cannot do."""
-        if not ref.has_moved and ref.summary is not None and self._compared.is_compared(run, ref.summary):
+        may_be_compared = not ref.has_moved and not known.has_gone_part
+        if may_be_compared and ref.summary is not None and self._compared.is_compared(run, ref.summary):
             return None
         parts = await self._messages.list_parts(run.doc_source_id, ref.message_id)
         earlier = EarlierJudgement(known.judgement_number, tuple(parts), known.empty_parts)

@@ -41,7 +41,8 @@ def build_known_ref(
         and summary.version is not None
         and summary.version != known.version
     )
-    if not has_moved and not has_other_version:
+    # What was gone and is shown is there again, in whichever version.
+    if not has_moved and not has_other_version and not known.has_gone_part:
         return None
     return MessageRef(known.message_id, summary, may_be_gone=True, known=known, has_moved=has_moved)
 

@@ -37,7 +37,7 @@ from sync_engine.domain.run_outcomes import (
 )
 from sync_engine.domain.run_planning import SyncTimings, choose_run_kind
 from sync_engine.domain.watched_folders import Watch
-from sync_engine.handlers.advance_cursor import AdvanceCursor
+from sync_engine.handlers.advance_cursor import AdvanceCursor, CursorsRefused
 from sync_engine.handlers.claim_messages import ClaimMessages
 from sync_engine.handlers.collect_messages import CollectMessages
 from sync_engine.handlers.message_batches import CommitUpdates
@@ -273,8 +273,8 @@ class RunSync:
 
 
 def _count_earlier_failures(run: SyncRun, error: Retryable) -> int:
-    """The failures in a row that new mail of other folders has not made good."""
-    return run.state.failed_attempts if isinstance(error, FolderUnreadable) else 0
+    """The failures in a row that neither new mail of other folders nor pages that were read again have made good."""
+    return run.state.failed_attempts if isinstance(error, FolderUnreadable | CursorsRefused) else 0
 
 
 def _has_nothing_to_list_from(run: SyncRun) -> bool:

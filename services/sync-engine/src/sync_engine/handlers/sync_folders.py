@@ -11,7 +11,7 @@ from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import RunTally
 from sync_engine.domain.run_outcomes import SliceEnded
 from sync_engine.domain.watched_folders import Watch
-from sync_engine.handlers.advance_cursor import AdvanceCursor, BetweenBatches, ChangesUnavailable
+from sync_engine.handlers.advance_cursor import AdvanceCursor, BetweenBatches, ChangesUnavailable, CursorsRefused
 from sync_engine.handlers.folder_rounds import FolderFailure, FolderRound
 from sync_engine.handlers.message_batches import CommitUpdates, MessageUnavailable
 from sync_engine.handlers.process_changes import ProcessChanges
@@ -111,7 +111,7 @@ class SyncFolders:
             # The run goes on with the other folders and ends as failed, so that this one is tried again.
             log.warning("folder_read_failed", doc_source_id=run.doc_source_id, scope=cursor.scope, reason=str(error))
             # Progress that was interrupted resets the back-off; a folder that fails from its start does not.
-            is_stuck = folder_run.tally.progress_commits == 0
+            is_stuck = folder_run.tally.progress_commits == 0 or isinstance(error, CursorsRefused)
             if isinstance(error, ProviderUnavailable) and error.retry_after_s:
                 # A pause is the mailbox's: no other folder of it is asked for either.
                 if is_stuck:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 
 import pytest
+from migrated_databases import migrate_once
 from reports_bench import Bench, known
 
 from mailroom_common.events import (
@@ -10,7 +11,6 @@ from mailroom_common.events import (
     DocSourceState,
 )
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
 from sync_engine.domain.run_outcomes import RunCompleted
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.stack
 
 @pytest.fixture
 async def bench(postgres_url: str) -> AsyncIterator[Bench]:
-    await apply_migrations(postgres_url, only=["sync_engine"])
+    await migrate_once(postgres_url, "sync_engine")
     async with open_pool(postgres_url, application_name="test", max_size=4) as pool:
         yield Bench(pool, Codec())
 

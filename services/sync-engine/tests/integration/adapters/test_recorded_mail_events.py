@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import asyncpg
 import pytest
+from migrated_databases import migrate_once
 
 from mailroom_common.events import MailEvent, MailKind
-from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool, open_transaction
 from sync_engine.adapters.recorded_mail_events import PgMailEventQueries, record_mail_events
 from sync_engine.domain.mail_events import MailEventSelection
@@ -26,7 +26,7 @@ EVENT = MailEvent(
 
 @pytest.fixture
 async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    await apply_migrations(postgres_url, only=["sync_engine"])
+    await migrate_once(postgres_url, "sync_engine")
     async with open_pool(postgres_url, application_name="test", max_size=2) as pool:
         yield pool
 

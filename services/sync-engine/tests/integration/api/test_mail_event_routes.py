@@ -8,10 +8,10 @@ from uuid import uuid4
 import asyncpg
 import httpx
 import pytest
+from migrated_databases import migrate_once
 
 from mailroom_common.auth import APIKeys
 from mailroom_common.events import MailEvent, MailKind
-from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool, open_transaction
 from mailroom_common.process import Process
 from mailroom_common.web import build_service_app
@@ -23,7 +23,7 @@ NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 @pytest.fixture
 async def pool(postgres_url: str) -> AsyncIterator[asyncpg.Pool]:
-    await apply_migrations(postgres_url, only=["sync_engine"])
+    await migrate_once(postgres_url, "sync_engine")
     async with open_pool(postgres_url, application_name="test", max_size=2) as pool:
         yield pool
 

@@ -7,11 +7,11 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from migrated_databases import migrate_once
 from reports_bench import Bench, known
 
 from mailroom_common.auth import APIKeys
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.migrations import apply_migrations
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.web import build_service_app
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.stack
 
 @pytest.fixture
 async def bench(postgres_url: str) -> AsyncIterator[Bench]:
-    await apply_migrations(postgres_url, only=["sync_engine"])
+    await migrate_once(postgres_url, "sync_engine")
     async with open_pool(postgres_url, application_name="test", max_size=4) as pool:
         yield Bench(pool, Codec())
 

@@ -134,6 +134,30 @@ async def test_the_parts_of_a_mail_that_is_deleted_end_as_gone_and_not_at_once(
     assert (await engine.read_row("message"))["state"] == "closed"
 
 
+@pytest.mark.parametrize("others", [(), ("good.pdf",)], ids=["alone", "beside a stored part"])
+@pytest.mark.parametrize("is_full", [False, True], ids=["list", "delta"])
+async def test_a_part_that_was_gone_is_read_once_its_mail_is_shown_again(
+    engine: Engine, outlook: FakeOutlook, others: tuple[str, ...], is_full: bool
+) -> None:
+    outlook.deliver("m1", *(File(filename=name) for name in (*others, "bad.pdf")))
+    outlook.part_errors["bad.pdf"] = ProviderUnavailable("504")
+    await engine.complete_run()
+    deleted = outlook.mails["m1"]
+    outlook.delete("m1")
+    for wait in RETRY_DELAYS[:2]:
+        engine.clock.now += wait
+        await engine.complete_run(SyncReason.BACKSTOP)
+    assert await engine.read_skip_reasons() == {**dict.fromkeys(others), "bad.pdf": "gone"}
+    outlook.part_errors.clear()
+    outlook.put_back(deleted)
+    if is_full:
+        engine.clock.pass_by(minutes=11)
+        outlook.hidden_from_list.add("m1")
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert await engine.read_skip_reasons() == dict.fromkeys((*others, "bad.pdf"))
+    assert await stored_files(engine) == [*others, "bad.pdf"]
+
+
 async def test_a_throttle_in_the_middle_of_a_mail_keeps_what_was_stored(engine: Engine, outlook: FakeOutlook) -> None:
     deliver_five(outlook)
     outlook.part_errors["bad.pdf"] = Throttled("429")

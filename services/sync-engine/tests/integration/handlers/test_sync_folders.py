@@ -11,6 +11,7 @@ from mailroom_common.errors import (
     AccessDenied,
     MailboxGone,
     MailroomError,
+    PageTokenRefused,
     ProviderUnavailable,
     Rejected,
     Throttled,
@@ -271,6 +272,35 @@ async def test_a_folder_that_is_read_by_list_goes_on_where_the_slice_before_ende
     assert isinstance(outcomes[0], RunUnfinished)
     assert isinstance(outcomes[-1], RunCompleted)
     assert await engine.collected_mails() == old
+
+
+@pytest.mark.parametrize("call_s", [0, 3], ids=["within one slice", "over many slices"])
+async def test_a_folder_whose_page_tokens_are_always_refused_is_read_by_list(
+    engine: Engine, outlook: FakeOutlook, call_s: float
+) -> None:
+    await engine.change_source(start_at=START - timedelta(days=2))
+    old = [f"old-{number}" for number in range(8)]
+    for name in old:
+        outlook.deliver(name, File(), received_at=START - timedelta(days=1))
+    outlook.clock.pass_by(days=1)
+
+    async def take_time(_: str) -> None:
+        engine.clock.pass_by(seconds=call_s)
+
+    async def refuse(_: str) -> None:
+        raise PageTokenRefused("410")
+
+    outlook.meanwhile |= {"delta": take_time, "page": refuse}
+    worker, failed = engine.sync_engine(), 0
+    for _ in range(20):
+        outcome = await worker.sync_mailbox(engine.source, reasons=frozenset({SyncReason.RETRY}))
+        if isinstance(outcome, RunDeferred):
+            failed += outcome.is_failure
+            engine.clock.now = outcome.not_before
+        if isinstance(outcome, RunCompleted):
+            break
+    assert await engine.collected_mails() == old
+    assert failed == 1
 
 
 async def test_a_re_list_reads_a_folder_whose_changes_fail_by_list_again(engine: Engine, outlook: FakeOutlook) -> None:

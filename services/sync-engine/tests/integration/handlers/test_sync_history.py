@@ -7,8 +7,9 @@ from fake_mailbox import FakeGmail, File
 from sync_harness import START, Engine, doc_source
 
 from mailroom_common.budgets.waiting import is_old_mail
-from mailroom_common.errors import CursorRefused, ItemGone, ProviderUnavailable, Rejected, Throttled
+from mailroom_common.errors import CursorRefused, ItemGone, PageTokenRefused, ProviderUnavailable, Rejected, Throttled
 from mailroom_common.events import DocSource, Relist, SyncReason
+from mailroom_common.providers.ports import RELIST_SCOPE
 from mailroom_common.providers.types import Folder
 from sync_engine.domain.run_outcomes import NotSyncable, RunDeferred, RunUnfinished
 from sync_engine.domain.run_planning import RETRY_DELAYS, SyncTimings
@@ -385,3 +386,26 @@ async def test_a_parked_mail_is_collected_by_a_run_that_ends_with_its_slice(engi
     engine.timings = SyncTimings(slice_duration=timedelta(0))
     assert isinstance(await engine.run_sync(), RunUnfinished)
     assert "parked" in await engine.collected_mails()
+
+
+async def test_a_re_list_whose_page_tokens_are_always_refused_counts_as_failing(
+    engine: Engine, gmail: FakeGmail
+) -> None:
+    """The pages before it are read again each time, which is no progress; new mail comes all the same."""
+    for number in range(7):
+        gmail.deliver(f"old-{number}", File())
+
+    async def refuse_pages(_: str) -> None:
+        cursor = await engine.repositories.cursors.read_cursor(engine.source.doc_source_id, RELIST_SCOPE)
+        if cursor.page_token is not None:
+            raise PageTokenRefused("400")
+
+    gmail.meanwhile["relist"] = refuse_pages
+    for _ in range(3):
+        outcome = await engine.run_sync()
+        assert isinstance(outcome, RunDeferred)
+        engine.clock.now = outcome.not_before
+    assert (await engine.read_row("sync_state"))["failed_attempts"] == 3
+    gmail.deliver("new", File())
+    await engine.run_sync()
+    assert "new" in await engine.collected_mails()

@@ -147,7 +147,7 @@ async def test_a_provider_that_sends_slowly_holds_no_place_for_long(tmp_path: Pa
     slow = [containers.spool_container("acme", dawdling()).__aenter__() for _ in range(20)]
     spooling = asyncio.gather(*slow, return_exceptions=True)
     await asyncio.sleep(0)
-    async with containers.spool_container("other", chunks(b"abc")) as file:
+    async with asyncio.timeout(10), containers.spool_container("other", chunks(b"abc")) as file:
         assert file.read_bytes() == b"abc"
         assert not spooling.done(), "another tenant's place does not come after all of them"
     assert {type(error) for error in await spooling} == {ProviderUnavailable}

@@ -42,9 +42,12 @@ CONTENT = replace(SKIPPED, part_path="1/0", filename="b.txt")
         (replace(LISTED, size_bytes=8), [STORED], False),
         (LISTED, [CONTENT], False),
         (LISTED, [replace(CONTENT, part_path="10/0")], True),
+        (LISTED, [replace(SKIPPED, skip_reason="gone")], True),
     ],
 )
-def test_a_part_is_new_by_its_id_its_name_or_its_size(listed: Part, recorded: list[RecordedPart], is_new: bool) -> None:
+def test_a_part_is_new_by_its_id_its_name_or_its_size_or_when_it_was_gone(
+    listed: Part, recorded: list[RecordedPart], is_new: bool
+) -> None:
     assert has_new_part([listed], recorded) is is_new
     assert select_parts_to_judge([listed], recorded) == ([listed] if is_new or PARKED in recorded else [])
 
@@ -65,9 +68,10 @@ def test_records_of_what_is_judged_or_missing_are_replaced_and_stored_ones_never
         replace(SKIPPED, part_path="3"),
         replace(PARKED, part_path="4"),
         replace(STORED, part_path="5"),
+        replace(SKIPPED, part_path="6", skip_reason="gone"),
     ]
-    assert find_replaced_paths([LISTED, other], [LISTED], recorded) == ("1", "1/0", "3", "4")
-    assert [record.part_path for record in find_missing_parts([LISTED, other], recorded)] == ["4"]
+    assert find_replaced_paths([LISTED, other], [LISTED], recorded) == ("1", "1/0", "3", "4", "6")
+    assert [record.part_path for record in find_missing_parts([LISTED, other], recorded)] == ["4", "6"]
 
 
 def test_what_was_opened_and_left_nothing_behind_is_empty_until_it_has_another_name_or_size() -> None:

@@ -12,12 +12,12 @@ from datetime import UTC, datetime, timedelta
 from typing import ClassVar
 
 import pytest
-from coverage_pause import pause_coverage
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 
 from mailroom_common.events import SyncReason, SyncRequest
+from mailroom_sandbox.testkit.coverage_pause import pause_coverage
 from sync_engine.domain.work_table import Claim, RecordToAppend, WorkTable, _Row
 
 EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
