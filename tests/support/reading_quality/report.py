@@ -51,7 +51,8 @@ Written by `make eval`; nobody edits it. It reads `../shared/samples`, which are
 *wrong*, or *missing* where the document says it and nothing was read; fields whose values are not known are not
 counted. Rules know no supplier and no bank by name. A *family* is the layout of one supplier or bank; the mean over
 families counts each once, however many documents it has. The samples were all seen while rules were made, so their
-figures say little of other suppliers; of the families that are left out only the sums are looked at."""
+figures say little of other suppliers. Of the families that are left out only the sums are looked at, but their words
+were written by whoever wrote the rules: they show that a layout and a language are read, not that any supplier is."""
 
 
 def _describe_parts(judged: Sequence[Judged], parts: Sequence[str]) -> str:

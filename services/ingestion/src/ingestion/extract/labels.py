@@ -1,4 +1,5 @@
-"""What invoices call their fields, in English, German, French, Dutch and Polish.
+"""What invoices call their fields, in English, German, French, Spanish, Italian, Dutch, Portuguese, Polish, Czech,
+Danish and Swedish.
 
 Within a group the order matters: a label that can mean nothing else stands before one that also means other things.
 """
@@ -10,17 +11,21 @@ def _match_any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
 
 
-_NO = r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|#|id\b|nummer|numéro|numer)"
+_NO = (
+    r"(?:numbers?|no\b\.?|nr\b\.?|num\b\.?|n[°ºo]\.?|n\.\s?º|n\.(?=\W)"
+    r"|#|id\b|nummer|numéro|numero|número|núm\b\.?|numer|č\.|číslo)"
+)
 _DOCUMENT = (
     r"(?:tax\s+invoice|invoice|credit\s*note|credit\s+memo|bill(?!\s+to|ing|ed)|receipt|\w{0,20}(?<!ab)(?<!be)(?<!ver)rechnung"
     r"|rechnungs-?\s?korrektur|korrekturrechnung|gutschrift|beleg|facture|avoir|note\s+de\s+crédit|(?:credit)?factuur"
+    r"|factura|fattura|fatura|nota\s+de\s+crédito|nota\s+di\s+credito|kreditnota|kreditfaktura|dobropis"
     r"|creditnota|faktura(?:\s+vat)?(?:\s+korygująca)?|faktury)"
 )
 
 # The number stands behind its label ...
 INVOICE_NUMBER = _match_any(
     rf"\b{_DOCUMENT}s?[-\s.]*{_NO}",
-    rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’])?{_DOCUMENT}\b",
+    rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
     r"\bfactuur\s?nummer",
 )
 # ... or behind the headline itself.
@@ -37,9 +42,13 @@ ISSUE_DATE = _match_any(
     r"\bdate\s+d['’]émission\b",
     r"\bfactuur\s?datum\b",
     r"\bdata\s+(?:wystawienia|faktury)\b",
+    r"\bfecha\s+(?:de\s+(?:la\s+)?)?(?:factura|emisión|expedición)\b",
+    r"\bdata\s+(?:(?:della|di|da|de)\s+)?(?:fattura|emissione|documento|fatura|emissão|faturação)\b",
+    r"\bdatum\s+vystavení\b|\bvystaveno(?:\s+dne)?\b",
+    r"\b(?:faktura|udstedelses)dato\b|\bfakturadatum\b",
 )
-ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia)\b", re.IGNORECASE)
-BARE_DATE = re.compile(r"^\W*(?:date|datum|data|dated|le)\b\W*(?=$|\d|[a-z]+\s)", re.IGNORECASE)
+ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia|del|dne)\b", re.IGNORECASE)
+BARE_DATE = re.compile(r"^\W*(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+\s)", re.IGNORECASE)
 
 DUE_DATE = _match_any(
     r"\b(?:payment\s+)?due\s+(?:date|on|by)\b",
@@ -58,6 +67,12 @@ DUE_DATE = _match_any(
     r"\b(?:te\s+betalen|betalen)\s+(?:voor|vóór|uiterlijk)\b",
     r"\btermin\s+(?:p[łl]atno[śs]ci|zap[łl]aty)\b",
     r"\bp[łl]atn[ea]\s+do\b",
+    r"\b(?:fecha\s+(?:de\s+|límite\s+de\s+)?)?(?:vencimiento|pago)\b(?=\W*(?:$|\d))|\bvence\s+el\b",
+    r"\b(?:data\s+(?:di\s+)?)?scadenza\b|\b(?:pagamento\s+)?entro\s+il\b",
+    r"\b(?:data\s+(?:de\s+|limite\s+)?)?vencimento\b|\bpagar\s+até\b",
+    r"\b(?:datum\s+)?splatnosti?\b|\bsplatn[éo]\s+do\b",
+    r"\bforfaldsdato\b|\bbetalingsfrist\b|\bforfalder\b|\bbetales\s+senest\b|\bsidste\s+rettidige\b",
+    r"\bförfallo(?:dag|datum)\b|\bbetalas\s+senast\b|\bförfaller\b",
 )
 
 # Certainly the sum to the last cent, tax included.
@@ -74,10 +89,18 @@ TOTAL_GROSS = _match_any(
     r"\b(?:net|total|montant|reste)\s+à\s+payer\b",
     r"\bfactuur\s?totaal\b|\bfactuur\s?bedrag\b|\btotaal\s?bedrag\b",
     r"\btotaal\s+(?:incl|te\s+betalen|te\s+voldoen)|\bte\s+(?:betalen|voldoen)(?:\s+bedrag)?\b",
+    r"\btotal\s+(?:a\s+pagar|factura|con\s+iva|da\s+fatura|com\s+iva|geral)\b",
+    r"\bimporte\s+(?:total|a\s+pagar)\b|\bvalor\s+total\b",
+    r"\btotale\s+(?:fattura|documento|da\s+pagare|a\s+pagare|ivato|complessivo)\b|\b(?:netto|importo)\s+(?:a|da)\s+pagare\b",
+    r"\b(?:celkem\s+)?k\s+úhradě\b|\bcelkem\s+(?:s|včetně)\s+dph\b|\bcelková\s+částka\b",
+    r"\b(?:beløb\s+)?i\s+alt\b|\b(?:total\s+)?at\s+betale\b|\btil\s+betaling\b|\btotal\s+inkl\b|\bfakturabeløb\b",
+    r"\b(?:summa\s+|belopp\s+)?att\s+betala\b|\b(?:summa|totalt)\s+inkl\b|\btotalbelopp\b",
     r"\b(?:nale[żz]no[śs][ćc]|razem|suma)\s+(?:og[óo][łl]em|brutto)\b|\bdo\s+zap[łl]aty\b|\bwarto[śs][ćc]\s+brutto\b",
 )
+# Alone, or before its amount: `Total: GBP 300.00`.
 TOTAL_GROSS_MAYBE = re.compile(
-    r"^\W*(?:total|totaal|gesamt|summe|somme|razem|suma|ogółem)\b[\s:*()€$£A-Z]*$",
+    r"^\W*(?:totale?|totaal|gesamt|summe|somme|razem|suma|ogółem|celkem|totalt|summa)\b[\s:*()€$£]*"
+    r"(?:EUR|USD|GBP|CHF|PLN|CZK|DKK|SEK|NOK|CAD|AUD|Kč|kr\.?|zł)?[\s:*()€$£]*(?=$|[-−–]?\d)",
     re.IGNORECASE,
 )
 
@@ -86,26 +109,30 @@ TOTAL_NET = _match_any(
     r"\bnet\s*(?:total|amount|value)\b|\btotal\s+net\b",
     r"\btotal\b.{0,12}\b(?:excl(?:uding|\.)?|ex\.?|before|without|w/o)\b.{0,8}\b(?:vat|tax|gst)\b",
     r"\b(?:taxable|tax\s+base|tax\s+basis)\b",
-    r"\bnetto-?\s?(?:betrag|summe|wert)?\b|\b(?:summe|gesamt)\s+netto\b|\bzwischensumme\b|\bwarenwert\b",
+    r"\bnetto-?\s?(?:betrag|summe|wert)?\b(?!\s+a\s+pagare)|\b(?:summe|gesamt)\s+netto\b|\bzwischensumme\b|\bwarenwert\b",
     r"\b(?:rechnungs|gesamt)-?(?:summe|betrag)\s+(?:ohne|netto)\b",
     r"\b(?:total|montant|sous-total)\s+h\.?t\b|\bsous-total\b|\bbase\s+h\.?t\b",
     r"\bexcl(?:usief|\.)?\s*(?:btw|vat)\b|\bsubtotaal\b|\bgrondslag\b|\btotaal\s+excl",
     r"\bwartość\s+netto\b|\b(?:razem|kwota)\s+netto\b",
     r"^\W*(?:charges|base)\W*$",
+    r"\bbase\s+imponible\b|\btotal\s+(?:sin|sem)\s+iva\b|\b(?:importe|total)\s+neto\b|\bimponibile\b|\btotale\s+netto\b",
+    r"\b(?:total|valor)\s+líquido\b|\bbase\s+tributável\b|\bzáklad\s+daně\b|\b(?:celkem|cena)\s+bez\s+dph\b",
+    r"\b(?:total|beløb|summa|totalt|belopp)\s+e(?:ks|x)kl\b|\be(?:ks|x)kl\.?\s+moms\b|\bmomspli[gk]tigt\b",
 )
 _TAX_WORD = (
-    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek)"
+    r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
+    r"|i\.?v\.?a\.?|dph|moms)"
 )
 TOTAL_TAX = _match_any(
-    rf"\b(?:total|kwota|totaal|montant|gesamt|summe)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
+    rf"\b(?:totale?|kwota|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
     r"^\W*steuerbetrag\W*$",
     rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?)?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
 )
 NOT_A_TAX_AMOUNT = _match_any(
     rf"\b{_TAX_WORD}[\s.-]*(?:id|nr|no|reg|number|nummer|base|basis|intra|ident|code|exempt|%)",
-    r"customer|kunde|client",
-    rf"\b(?:excl|incl|ex|without|w/o|hors)\w*\.?\s*{_TAX_WORD}",
+    r"customer|kunde|client|zákazník|\bkund\b",
+    rf"\b(?:excl|incl|inkl|exkl|ekskl|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
     r"capital|siret",
 )
 AMOUNT_DUE = _match_any(
@@ -115,6 +142,7 @@ AMOUNT_DUE = _match_any(
     r"\b(?:net|reste|solde|montant)\s+(?:à|dû)\s*(?:payer)?\b|\bsolde\b",
     r"\b(?:nog\s+)?te\s+(?:betalen|voldoen)\b|\bopenstaand\b",
     r"\b(?:pozosta[łl]o\s+)?do\s+zap[łl]aty\b",
+    r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\ba[tt]t?\s+betal[ae]\b",
 )
 
 VAT_ID = _match_any(
@@ -126,6 +154,7 @@ VAT_ID = _match_any(
     r"\bbtw\b",
     r"\bnip\b",
     r"\bvat",
+    r"\b[nc]if\b|\biva\b|\bcontribuinte\b|\bdič\b|\bcvr\b|\bmoms",
 )
 POLISH_TAX_ID = re.compile(r"\bNIP\b", re.IGNORECASE)
 
@@ -139,6 +168,7 @@ SELLER = _match_any(
     r"\b(?:issued|sold)\s+by\b",
     r"^\W*(?:vendeur|fournisseur|émetteur|prestataire)\b",
     r"^\W*(?:leverancier|verkoper|afzender)\b",
+    r"^\W*(?:vendedor|emisor|proveedor|fornitore|cedente|fornecedor|emitente|dodavatel|prodávající|sælger|leverandør|säljare|leverantör)\b",
 )
 BUYER = _match_any(
     r"\bbill(?:ed|ing)?\s+(?:to|address)\b",
@@ -156,12 +186,14 @@ BUYER = _match_any(
     r"\bfacturé\s+à\b",
     r"\b(?:klant|koper|afnemer|factuuradres|afleveradres|uw)\b",
     r"\b(?:nabywca|odbiorca|kupujący|płatnik)\b",
+    r"\b(?:cliente|destinatari[oa]|comprador|adquirente|committente|cessionario)\b|\b(?:facturar|faturar)\s+a\b",
+    r"\b(?:odběratel|zákazník|kupující|příjemce|køber|kund|köpare)\b",
 )
 
 COMPANY = re.compile(
     r"(?:\b(?:GmbH(?:\s*&\s*Co\.?\s*KG(?:aA)?)?|mbH|AG|KG|OHG|GbR|UG(?:\s*\(haftungsbeschränkt\))?|e\.\s?K\.|B\.?V\.?|N\.V\.?|V\.?O\.?F\.?"
     r"|Ltd\.?|Limited|LLC|L\.L\.C\.|LLP|Inc\.?|Corp\.?|Corporation|PLC|Pty|SARL|S\.A\.R\.L\.?|SASU?|EURL|S\.A\.S?\.?|SA|SE"
-    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.)|\bsp\.\s*z\s*o\.\s*o\.?|\bsp\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
+    r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\.)|\bsp\.\s*z\s*o\.\s*o\.?|\bsp\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
 )
 
 DESCRIPTION = _match_any(
@@ -170,6 +202,7 @@ DESCRIPTION = _match_any(
     r"^\W*(?:désignation|libellé|prestation)",
     r"^\W*(?:omschrijving)",
     r"^\W*(?:nazwa|opis|towar|usługa)",
+    r"^\W*(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b)",
 )
 QUANTITY = _match_any(
     r"\b(?:quantity|qty|hours|units)\b",
@@ -183,10 +216,17 @@ LINE_AMOUNT = _match_any(
     r"\b(?:betrag|summe|gesamt|gesamtbetrag|gesamtpreis|nettowert|entgelt)\b",
     r"\b(?:montant|prix)\b",
     r"\b(?:bedrag|totaal|prijs)\b",
-    r"\b(?:wartość|kwota)\b",
+    r"\b(?:wartość|kwota|importe|precio|importo|prezzo|valor|preço|částka|cena|beløb|pris|belopp)\b",
 )
 
-INVOICE_WORD = _match_any(rf"\b{_DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b")
+# Languages whose invoices nothing reads yet: a person does, and they are not thrown away.
+_INVOICE_IN_OTHER_LANGUAGES = (
+    r"\bszámla|\blasku\b|τιμολόγιο|\bračun|\bfaktúra|\bsąskaita|\brēķins|\barve\b|\bfactură"
+    r"|фактура|рахунок|счёт|счет|請求書|发票|發票|\breikning"
+)
+INVOICE_WORD = _match_any(
+    rf"\b{_DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b", _INVOICE_IN_OTHER_LANGUAGES
+)
 CREDIT_WORD = _match_any(
     r"\bcredit\s*(?:note|memo)\b",
     r"\bgutschrift\b",
@@ -194,6 +234,7 @@ CREDIT_WORD = _match_any(
     r"\bcreditnota\b",
     r"\bcreditfactuur\b",
     r"\bnote\s+de\s+crédit\b",
+    r"\bnota\s+d[ei]\s+cr[ée]dito\b|\bkreditnota\b|\bkreditfaktura\b|\bdobropis\b",
 )
 CORRECTION_WORD = _match_any(
     r"\brechnungs-?\s?korrektur\b",
@@ -201,6 +242,13 @@ CORRECTION_WORD = _match_any(
     r"\bfacture\s+rectificative\b",
     r"\bcorrected\s+invoice\b",
     r"\bkorygująca\b",
+    r"\bfactura\s+rectificativa\b",
+)
+SECURITIES = _match_any(
+    r"\b(?:isin|wkn|valor(?:en)?|sedol|cusip)\b",
+    r"wertpapier|\bdepot|\bdividend|\bkupon|\bzins|\baktie|\bfonds?\b",
+    r"\bnominal|\bordre\b|\btitres?\b|\baandelen\b|\bobbligazion|\bacciones\b",
+    r"\b(?:securit(?:y|ies)|shares?|stocks?|bonds?|coupon|trade\s+date|settlement\s+date|brokerage)\b",
 )
 NO_INVOICE_TITLE = re.compile(
     r"^\W*(?:quote|quotation|offer|order\s+confirmation|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)|reminder|statement\s+of\s+account"

@@ -49,11 +49,11 @@ def _list_missing_values(invoice: Invoice, transcript: Transcript, page: Sequenc
     for name, day in (("issue_date", invoice.issue_date), ("due_date", invoice.due_date)):
         if day is not None and dates and day not in dates:
             yield name
-    amounts = {abs(amount) for line in page for cell in line.cells for amount in values.find_amounts(cell.text)}
+    amounts = {amount for line in page for cell in line.cells for amount in values.find_amounts(cell.text)}
     for name in ("total_gross", "total_net", "total_tax", "amount_due"):
         amount: Decimal | None = getattr(invoice, name)
         # Zero is seldom printed: no tax, nothing due.
-        if amount and amounts and abs(amount) not in amounts:
+        if amount and amounts and amount not in amounts:
             yield name
     if invoice.iban and not _may_be_paid_to(invoice.iban, page, text):
         yield "iban"
@@ -70,8 +70,8 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
     if printed.totals_add_up():
         for name in ("total_gross", "total_net", "total_tax"):
             ours, theirs = getattr(invoice, name), getattr(printed, name)
-            # A credit note is positive in one of them and negative in the other.
-            if ours is not None and theirs is not None and abs(ours) != abs(theirs):
+            # A credit note that is positive in one of them and negative in the other is for a person too.
+            if ours is not None and theirs is not None and ours != theirs:
                 yield name
 
 

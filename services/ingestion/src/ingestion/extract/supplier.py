@@ -27,6 +27,8 @@ _NAME_LABEL = re.compile(r"^\W*(?:name|firma|company|nom|naam|nazwa)\W*$", re.IG
 _SENDER_PARTS = re.compile(r"\s*[,●•|·]\s*|\s+[-–—]\s+")
 _TOWN = re.compile(r"(?:[A-Z]{1,2}-)?\d{4,5}\s+[^\W\d]")  # a postcode and its town
 
+_BLOCK_GAP = 1.8  # of a line's height: more between two lines parts their blocks
+
 # How sure a name must be, and how far ahead of the next.
 _ENOUGH = 3.0
 _AHEAD = 1.0
@@ -78,16 +80,23 @@ def is_buyer_cell(page: Sequence[TextLine], line_index: int, cell_index: int) ->
         return False
     if labels.BUYER.search(beside):
         return True
+    lowest = line.top
     for above in reversed(page[max(0, line_index - 8) : line_index]):
-        if above.page != line.page or line.top - above.top > 9 * max(line.height, above.height):
+        height = max(line.height, above.height)
+        if above.page != line.page or line.top - above.top > 9 * height:
             return False
         for other in above.cells:
             if abs(other.left - cell.left) > 12:
                 continue
             if labels.SELLER.search(other.text):
                 return False
-            if labels.BUYER.search(other.text) and len(other.text) < 40:
-                return True
+            is_apart = lowest - above.top > _BLOCK_GAP * height
+            lowest = above.top
+            if (match := labels.BUYER.search(other.text)) and len(other.text) < 40:
+                # A heading alone may stand apart from its block; `Client: Northern` is a block that has ended.
+                return not is_apart or not other.text[match.end() :].strip(" :")
+            if is_apart:
+                return False
     return False
 
 

@@ -1,5 +1,7 @@
 """Invoices as suppliers of five countries draw them; every name, number and account is made up."""
 
+from dataclasses import replace
+from decimal import Decimal
 from io import BytesIO
 from typing import Any
 
@@ -289,3 +291,40 @@ def test_rules_look_at_a_bounded_part_of_a_page_of_any_length() -> None:
     assert len(looked_at) == 1500
     assert max(len(line.text) for line in looked_at) <= 300
     assert read_invoice(hostile)[0].total_gross is None
+
+
+@pytest.mark.parametrize("total", ["Total: GBP 300.00", "Total 300.00", "Total: 300.00 GBP", "TOTAL £300.00"])
+def test_a_total_is_read_with_its_currency_before_behind_or_nowhere(total: str) -> None:
+    invoice, _ = read_invoice(Transcript.from_rows(["Northwind Ltd", "Invoice 77", "Price in GBP", total]))
+    assert (invoice.total_gross, invoice.currency) == (Decimal("300.00"), "GBP")
+
+
+@pytest.mark.parametrize("word", ["Total VAT", "Totale IVA", "Total tax"])
+def test_the_total_of_a_tax_is_not_the_total(word: str) -> None:
+    invoice, _ = read_invoice(Transcript.from_rows(["Northwind Ltd", "Invoice 77", f"{word}  14.00", "Total  84.00"]))
+    assert invoice.total_gross == Decimal("84.00")
+
+
+@pytest.mark.parametrize("word", ["Számla", "LASKU", "Τιμολόγιο", "請求書", "Счёт"])
+def test_an_invoice_in_a_language_that_nothing_reads_is_not_thrown_away(word: str) -> None:
+    assert is_invoice(Transcript.from_rows([word, "one line more"]))
+
+
+def test_a_buyer_named_in_one_line_takes_nothing_below_it() -> None:
+    rows = ["Customer: Northern Client", "", "IBAN: DE88 2008 0000 0970 3757 00"]
+    assert read_invoice(Transcript.from_rows(rows))[0].iban == "DE88200800000970375700"
+    assert read_invoice(Transcript.from_rows([rows[0], rows[2]]))[0].iban is None
+
+
+def test_terms_in_front_of_an_invoice_are_not_where_it_begins() -> None:
+    terms = [replace(line, page=page) for page in range(4) for line in Transcript.from_rows(["Terms"] * 5).lines]
+    invoice = [replace(line, page=4) for line in Transcript.from_rows(["Invoice no. 7", "Total  84.00"]).lines]
+    found = limit_lines(Transcript("application/pdf", 5, (*terms, *invoice)))
+    assert {line.page for line in found} == {4}
+
+
+def test_a_note_on_securities_is_no_invoice_whatever_words_it_has() -> None:
+    note = ["Wertpapierabrechnung Kauf", "ISIN US0378331005", "Kurswert  1.000,00 EUR", "Endbetrag  1.010,00 EUR"]
+    assert not is_invoice(Transcript.from_rows(note))
+    assert is_invoice(Transcript.from_rows([*note, "Rechnungsnummer: 77"]))
+    assert is_invoice(Transcript.from_rows(["Rechnung 77", "Artikel US0378331006", "Depot", "Endbetrag  10,00 EUR"]))

@@ -101,8 +101,9 @@ def test_a_page_that_leaves_something_out_contradicts_nothing() -> None:
     assert compared(CII(due=None, iban=None), CII()) == []
 
 
-def test_a_credit_note_may_be_negative_on_its_page_and_positive_in_its_xml() -> None:
-    assert compared(CII(type_code="381"), CII(gross="-119.00", net="-100.00", tax="-19.00")) == []
+def test_a_credit_note_that_is_negative_only_on_its_page_is_for_a_person() -> None:
+    negative = CII(gross="-119.00", net="-100.00", tax="-19.00")
+    assert set(compared(CII(type_code="381"), negative)) >= {"total_gross", "total_net", "total_tax"}
 
 
 def test_a_page_that_is_a_picture_cannot_be_compared_and_says_so() -> None:

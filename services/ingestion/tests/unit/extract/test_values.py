@@ -107,3 +107,57 @@ def test_a_vat_number_has_the_form_of_its_country() -> None:
     assert values.find_vat_ids("BTW NL810433941B01") == ["NL810433941B01"]
     assert values.find_vat_ids("VAT DE12345, order XX123456789") == []
     assert values.find_polish_tax_ids("NIP: 774-00-01-454") == ["7740001454"]
+
+
+def test_a_text_full_of_beginnings_of_accounts_is_read_in_a_bounded_number_of_steps(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each beginning was tried in twenty lengths, each by looking up the form of its country's numbers."""
+    lookups: list[str] = []
+    checks: list[str] = []
+    check = values._has_check_digits
+
+    def count_check(compact: str) -> bool:
+        checks.append(compact)
+        return check(compact)
+
+    monkeypatch.setattr(values, "_has_check_digits", count_check)
+    monkeypatch.setattr("ingestion.extract.values.stdnum_iban.is_valid", lookups.append)
+    assert list(values.find_ibans("DE12 " * 1000)) == []
+    assert len(checks) <= 40 * 20
+    assert len(lookups) <= 40
+
+
+def test_check_digits_are_those_of_the_standard() -> None:
+    assert values._has_check_digits("DE88200800000970375700")
+    assert not values._has_check_digits("DE88200800000970375701")
+
+
+@pytest.mark.parametrize(
+    ("texts", "currency"),
+    [
+        (["Total 100,00 kr.", "IBAN DK5000400440116243"], "DKK"),
+        (["Summa 100,00 kr", "VAT-nr SE556188840401"], "SEK"),
+        (["Total 100,00 kr"], None),
+        (["Total 100,00 kr", "DK50", "SE45"], None),
+    ],
+)
+def test_crowns_are_those_of_the_country_that_the_page_names(texts: list[str], currency: str | None) -> None:
+    assert values.determine_currency(texts) == currency
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("12 de mayo de 2026", (2026, 5, 12)),
+        ("12 maggio 2026", (2026, 5, 12)),
+        ("12. května 2026", (2026, 5, 12)),
+        ("12 de março de 2026", (2026, 3, 12)),
+        ("12 augusti 2026", (2026, 8, 12)),
+    ],
+)
+def test_months_are_known_by_their_names_in_more_languages(text: str, day: tuple[int, int, int]) -> None:
+    (written,) = values.find_dates(text)
+    found = written.resolve_date(day_first=None)
+    assert found is not None
+    assert (found.year, found.month, found.day) == day
