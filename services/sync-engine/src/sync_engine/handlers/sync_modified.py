@@ -41,6 +41,7 @@ class SyncModified:
         """
         since: datetime | None = _choose_start(run)
         hints: dict[str, MessageSummary] = {}
+        is_repeating = False
         while since is not None:
             page = await run.provider.list_modified(run.mailbox, since)
             # While a first sync is under way, old mail that somebody moves or marks is no new mail.
@@ -48,6 +49,9 @@ class SyncModified:
             await self._process_page(run, page.summaries, hints, is_old_mail=is_first_sync)
             # After the page is committed: a crash before this lists it again.
             has_advanced = await self._record_listed(run, page.summaries)
+            if is_repeating and has_advanced:
+                run.slice.extend_after_repeats()
+            is_repeating = not has_advanced
             # Paged by value: where a page brings us no further, the next full run is what reads the rest.
             has_more = page.resume_after is not None and page.resume_after > since
             since = page.resume_after if has_more else None
