@@ -1,6 +1,6 @@
 """The hinted run of a mailbox that lists its changes by folder: one mailbox-wide list of what was modified lately."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 
 from mailroom_common.budgets.waiting import mark_calls
@@ -26,6 +26,7 @@ class SyncModified:
         collect: CollectMessages,
         folders: SyncFolders,
         commits: CommitUpdates,
+        clock: Callable[[], datetime],
     ) -> None:
         self._states = states
         self._messages = messages
@@ -33,6 +34,7 @@ class SyncModified:
         self._collect = collect
         self._folders = folders
         self._commits = commits
+        self._clock = clock
 
     async def sync_modified(self, run: SyncRun) -> None:
         """The list moves no cursor: so changes that lag lose nothing, and what the list leaves out comes later only.
@@ -73,7 +75,11 @@ class SyncModified:
             yield resume_after
 
     async def _record_listed(self, run: SyncRun, summaries: Sequence[MessageSummary]) -> bool:
-        until = max((summary.modified_at for summary in summaries if summary.modified_at), default=None)
+        # A message that was modified in the future counts once that is near, and is listed until then: to go on from
+        # there would leave out all that comes before it.
+        latest = self._clock() + run.timings.max_clock_difference
+        times = [summary.modified_at for summary in summaries if summary.modified_at is not None]
+        until = max((at for at in times if at <= latest), default=None)
         if until is None or (run.listed_until is not None and until <= run.listed_until):
             return False
         await self._states.record_modified_listed_until(run.source, until)

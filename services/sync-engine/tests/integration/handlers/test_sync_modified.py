@@ -1,5 +1,6 @@
 """Runs of a mailbox with a cursor per folder: what is collected, when a run is full, and how many calls it costs."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from fake_mailbox import FakeOutlook, File
@@ -175,3 +176,17 @@ async def test_a_slice_gets_further_than_the_overlap_of_its_list_costs(engine: E
     outlook.meanwhile["list"] = take_time
     assert await deliver_and_list("new") <= 70, "30 mails, two new ones a page, behind 15 pages that are listed again"
     assert len(await engine.collected_mails()) == 60
+
+
+async def test_a_mail_that_was_modified_in_the_future_hides_no_other_from_the_list(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.complete_run()
+    mail = outlook.deliver("ahead", File())
+    mail.summary = replace(mail.summary, modified_at=engine.clock.now + timedelta(days=365))
+    for name in ("new", "later"):
+        engine.clock.pass_by(seconds=30)
+        assert not (await engine.complete_run()).is_full
+        outlook.deliver(name, File())
+    assert not (await engine.complete_run()).is_full
+    assert await engine.collected_mails() == ["ahead", "later", "new"]
