@@ -34,7 +34,7 @@ BetweenBatches = Callable[[], Awaitable[None]]
 
 
 class ChangesUnavailable(ProviderUnavailable):
-    """The provider failed over the list of changes itself, and asked for no patience."""
+    """The provider failed over the list of changes itself."""
 
 
 class CursorsRefused(ChangesUnavailable):
@@ -92,9 +92,7 @@ class AdvanceCursor:
                     cursor = await self._fall_back(run, cursor, error)
                     continue
                 except ProviderUnavailable as error:
-                    if error.retry_after_s:
-                        raise
-                    raise ChangesUnavailable(str(error)) from error
+                    raise ChangesUnavailable(str(error), retry_after_s=error.retry_after_s) from error
                 if not self._is_unchanged(cursor, page):
                     cursor = await self._commit_page(run, watch, cursor, page, hints or {}, between_batches)
             if page.position is not None:

@@ -25,11 +25,15 @@ class FolderRound:
     watch: FolderWatch | None = None
     failing: dict[str, FailingFolder] = field(default_factory=dict)  # as earlier runs left them
     read: set[str] = field(default_factory=set)
-    listed: set[str] = field(default_factory=set)  # of those: their changes fail again, and lists show their messages
     failures: dict[str, FolderFailure] = field(default_factory=dict)
+    paused: set[str] = field(default_factory=set)  # the provider answered with a pause when their changes were listed
 
     def is_done(self, folder_id: str) -> bool:
         return folder_id in self.read or folder_id in self.failures
+
+    def is_everything_done(self) -> bool:
+        """Also of the folders that failed in earlier runs, which are read after the others."""
+        return all(map(self.is_done, self.failing))
 
 
 class FolderRounds:

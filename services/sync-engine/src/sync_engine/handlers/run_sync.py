@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import partial
 
 from mailroom_common.blobs import BlobStore
 from mailroom_common.budgets.waiting import limit_waiting
@@ -197,8 +198,6 @@ class RunSync:
         for attempt in range(1, _MAX_CURSOR_CONFLICTS + 1):
             try:
                 watch, failure = await self._sync_once(run, kind)
-                # Also where some folders failed: what is parked may lie in the others.
-                await self._retry_parked_items(run, watch)
             except SliceEnded:
                 await self._retry_parked_items(run, None, is_last_slice=False)
                 raise
@@ -219,12 +218,16 @@ class RunSync:
 
     async def _sync_once(self, run: SyncRun, kind: RunKind) -> tuple[Watch | None, ProviderUnavailable | None]:
         """What is watched, where that was asked for; and the failure that kept some folders from being read."""
+        if not _lists_history(run) and kind is RunKind.ALL_CURSORS:
+            # Also where some folders failed: what is parked may lie in the others.
+            return await self._folders.sync_mailbox_folders(run, partial(self._retry_parked_items, run))
+        watch: Watch | None = None
         if _lists_history(run):
-            return await self._history.sync_history(run, is_full=kind is RunKind.ALL_CURSORS), None
-        if kind is RunKind.RECENT_CHANGES:
+            watch = await self._history.sync_history(run, is_full=kind is RunKind.ALL_CURSORS)
+        else:
             await self._modified.sync_modified(run)
-            return None, None
-        return await self._folders.sync_mailbox_folders(run)
+        await self._retry_parked_items(run, watch)
+        return watch, None
 
     async def _retry_parked_items(self, run: SyncRun, watch: Watch | None, *, is_last_slice: bool = True) -> None:
         # By the mark, not by the reasons: a run that fails is asked for again with other reasons, and the mark stays.

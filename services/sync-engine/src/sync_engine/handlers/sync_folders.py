@@ -86,6 +86,11 @@ class SyncFolders:
         except SliceEnded:
             if not all(map(full.is_done, unread)):
                 raise
+        except ProviderUnavailable:
+            # Only now that no folder is begun any more: none is asked for after the pause.
+            for folder_id in full.paused:
+                await self._failing.record_failing_folder(run.doc_source_id, folder_id, self._clock())
+            raise
         return _summarize_failures(full)
 
     async def _read_folder(
@@ -115,6 +120,8 @@ class SyncFolders:
             if isinstance(error, ProviderUnavailable) and error.retry_after_s:
                 # A pause is the mailbox's: no other folder of it is asked for either.
                 if is_stuck:
+                    if isinstance(error, ChangesUnavailable) and not run.is_observing:
+                        full.paused.add(cursor.scope)
                     raise FolderUnreadable(str(error), retry_after_s=error.retry_after_s) from error
                 raise
             if is_stuck and isinstance(error, ChangesUnavailable) and await self._is_read_by_list(run, full, cursor):
@@ -131,7 +138,6 @@ class SyncFolders:
             await self._failing.record_failing_folder(run.doc_source_id, cursor.scope, self._clock())
             return False
         full.read.add(cursor.scope)
-        full.listed.add(cursor.scope)
         return True
 
     async def _sync_folder(
@@ -164,7 +170,7 @@ def _summarize_failures(full: FolderRound) -> ProviderUnavailable | None:
     failures = [failure.error for failure in full.failures.values()]
     if not failures:
         return None
-    if not full.read and all(isinstance(error, AccessDenied) for error in failures):
+    if not full.read and full.is_everything_done() and all(isinstance(error, AccessDenied) for error in failures):
         raise failures[0]
     # What is denied for one folder is not denied for the mailbox, and a folder's 400 is no crash of ours.
     is_any_stuck = any(failure.is_stuck for failure in full.failures.values())
@@ -172,6 +178,6 @@ def _summarize_failures(full: FolderRound) -> ProviderUnavailable | None:
     count = len(failures)
     failure = error_type(f"{count} of {count + len(full.read)} folders could not be read: {failures[0]}")
     failure.__cause__ = failures[0]
-    if not full.read:
+    if not full.read and full.is_everything_done():
         raise failure
     return failure

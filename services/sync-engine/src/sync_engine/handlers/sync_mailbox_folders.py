@@ -1,5 +1,7 @@
 """The full run of a mailbox that lists its changes by folder: what was modified lately, then each watched folder."""
 
+from collections.abc import Awaitable, Callable, Sequence
+
 from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.errors import AccessDenied, PermissionMissing, ProviderUnavailable, Rejected
 from mailroom_common.logs import get_logger
@@ -13,6 +15,8 @@ from sync_engine.handlers.watch_mailbox import WatchMailbox
 from sync_engine.ports import Cursors, Folders
 
 log = get_logger()
+
+RetryParked = Callable[[FolderWatch], Awaitable[None]]
 
 
 class SyncMailboxFolders:
@@ -31,15 +35,22 @@ class SyncMailboxFolders:
         self._modified = modified
         self._rounds = FolderRounds()
 
-    async def sync_mailbox_folders(self, run: SyncRun) -> tuple[FolderWatch, ProviderUnavailable | None]:
+    async def sync_mailbox_folders(
+        self, run: SyncRun, retry_parked: RetryParked
+    ) -> tuple[FolderWatch, ProviderUnavailable | None]:
         """What is watched, and the failure that kept some of it from being read. Raises SliceEnded: the next slice goes
-        on with the folders that are left."""
+        on with the folders that are left.
+
+        Folders whose changes failed in earlier runs are asked for theirs last: a pause that the provider asks for ends
+        the run, and keeps nothing else from being read.
+        """
         full = self._rounds.find_round(run)
         if full.watch is None:
             full.watch = await self._watches.watch_current_folders(run)
             failing = await self._failing.list_failing_folders(run.doc_source_id)
-            full.failing = {folder.folder_id: folder for folder in failing}
+            full.failing = {folder.folder_id: folder for folder in failing if folder.folder_id in full.watch.folders}
         watch = full.watch
+        last = [] if run.is_observing else list(full.failing)
         new_mail = _NewMail(self._modified, run)
         if _needs_list(run):
             await new_mail.list_modified()
@@ -47,7 +58,7 @@ class SyncMailboxFolders:
             failure = await self._folders.sync_folders(
                 run,
                 watch,
-                watch.folders,
+                [folder_id for folder_id in watch.folders if folder_id not in last],
                 full=full,
                 between_batches=None if run.is_observing else new_mail.check_if_due,
             )
@@ -59,19 +70,35 @@ class SyncMailboxFolders:
             # changes says what became of their mails.
             for scope in await self._cursors.list_scopes_without_folder(run.doc_source_id):
                 await self._folders.close_deleted_folder(run, watch, scope)
-        if full.listed:
-            await self._list_failing_folders(run, full, new_mail)
+        if last:
+            await self._list_failing_folders(run, last, new_mail)
+        await retry_parked(watch)
+        if last:
+            failure = await self._sync_failing_folders(run, watch, last, full, new_mail) or failure
         self._rounds.end_round(run)
         return watch, failure or new_mail.failure
 
-    async def _list_failing_folders(self, run: SyncRun, full: FolderRound, new_mail: "_NewMail") -> None:
+    async def _sync_failing_folders(
+        self, run: SyncRun, watch: FolderWatch, folder_ids: Sequence[str], full: FolderRound, new_mail: "_NewMail"
+    ) -> ProviderUnavailable | None:
+        try:
+            return await self._folders.sync_folders(
+                run, watch, folder_ids, full=full, between_batches=new_mail.check_if_due
+            )
+        except (AccessDenied, ProviderUnavailable) as error:
+            if full.paused and not full.failures and isinstance(error, FolderUnreadable):
+                return None  # their mail has been listed, and no call is left to make
+            self._rounds.end_round(run)
+            raise
+
+    async def _list_failing_folders(self, run: SyncRun, folder_ids: Sequence[str], new_mail: "_NewMail") -> None:
         """What was there before the lists of new mail began, of folders that have no position yet: once."""
         cursors = await self._cursors.list_cursors(run.doc_source_id)
         # As it stands now: earlier slices of this round have moved it.
         failing = {folder.folder_id: folder for folder in await self._failing.list_failing_folders(run.doc_source_id)}
         unread = {
             folder_id: failing[folder_id].listed_until
-            for folder_id in full.listed
+            for folder_id in folder_ids
             if folder_id in failing
             and not failing[folder_id].is_listed
             and (folder_id not in cursors or cursors[folder_id].has_no_position)

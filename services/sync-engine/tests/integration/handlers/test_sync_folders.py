@@ -57,13 +57,12 @@ async def test_a_folder_that_always_fails_keeps_no_other_from_being_read(
     assert await engine.collected_mails() == ["behind", "late", "within"]
 
 
-@pytest.mark.parametrize("error", [Rejected("400"), ProviderUnavailable("503", retry_after_s=1)])
 async def test_new_mail_of_other_folders_does_not_hide_that_a_folder_keeps_failing(
-    engine: Engine, outlook: FakeOutlook, error: MailroomError
+    engine: Engine, outlook: FakeOutlook
 ) -> None:
     async def invoices_fail(scope: str) -> None:
         if scope == "f-invoices":
-            raise error
+            raise Rejected("400")
 
     outlook.meanwhile["delta"] = invoices_fail
     pauses = []
@@ -196,10 +195,10 @@ async def test_a_re_list_of_a_paused_source_waits_until_it_is_resumed(engine: En
     assert (await engine.read_row("sync_state"))["relist_number"] == 1
 
 
-def let_changes_fail(outlook: FakeOutlook, folder_id: str) -> None:
+def let_changes_fail(outlook: FakeOutlook, folder_id: str, *, retry_after_s: float | None = None) -> None:
     async def fail(scope: str) -> None:
         if scope == folder_id:
-            raise ProviderUnavailable("504")
+            raise ProviderUnavailable("504", retry_after_s=retry_after_s)
 
     outlook.meanwhile["delta"] = fail
 
@@ -250,6 +249,52 @@ async def test_the_first_sync_of_a_folder_whose_changes_fail_is_a_list_of_its_me
     engine.clock.pass_by(minutes=11)
     await engine.complete_run(SyncReason.BACKSTOP)
     assert await engine.collected_mails() == old, "when its changes can be listed, the mails are known"
+
+
+async def test_a_folder_whose_changes_fail_with_a_wait_keeps_neither_old_nor_parked_mail_back(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.change_source(start_at=START - timedelta(days=2))
+    for name, folder_id in (("old", "f-inbox"), ("parked", "f-invoices")):
+        outlook.deliver(name, File(), folder_id=folder_id, received_at=START - timedelta(days=1))
+    outlook.clock.pass_by(days=1)
+    outlook.item_errors["parked"] = Rejected("not yet")
+    let_changes_fail(outlook, "f-inbox", retry_after_s=31)
+    first = await engine.run_sync(SyncReason.CONNECT)
+    assert isinstance(first, RunDeferred)
+    assert first.not_before - engine.clock.now >= timedelta(seconds=31), "the pause is the mailbox's"
+    assert [scope for scope, *_ in outlook.asked] == ["f-inbox"]
+    engine.clock.now = first.not_before
+    await engine.complete_run()
+    assert await engine.collected_mails() == ["old"]
+    outlook.item_errors.clear()
+    engine.clock.pass_by(minutes=11)
+    calls_at_failure = []
+
+    async def fail(scope: str) -> None:
+        if scope == "f-inbox":
+            calls_at_failure.append(outlook.call_count)
+            raise ProviderUnavailable("503", retry_after_s=31)
+
+    outlook.meanwhile["delta"] = fail
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert await engine.collected_mails() == ["old", "parked"]
+    assert calls_at_failure == [outlook.call_count], "no call is made after the provider asked for a pause"
+
+
+async def test_what_is_denied_beside_a_folder_that_is_read_by_list_is_not_denied_to_the_mailbox(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    let_changes_fail(outlook, "f-inbox")
+    first = await engine.run_sync(SyncReason.CONNECT)
+    assert isinstance(first, RunDeferred)
+
+    async def fail(scope: str) -> None:
+        raise ProviderUnavailable("504") if scope == "f-inbox" else AccessDenied("403")
+
+    outlook.meanwhile["delta"] = fail
+    engine.clock.now = first.not_before
+    assert isinstance(await engine.run_sync(), RunDeferred)
 
 
 async def test_a_folder_that_is_read_by_list_goes_on_where_the_slice_before_ended(
