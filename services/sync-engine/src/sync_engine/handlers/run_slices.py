@@ -19,7 +19,10 @@ class RunSlice:
 
     def __init__(self, clock: Callable[[], datetime] = _utc_now, timings: SyncTimings = _DEFAULT_TIMINGS) -> None:
         self._clock = clock
-        self._ends_at = clock() + timings.slice_duration
+        self._began_at = clock()
+        self._duration = timings.slice_duration
+        self._ends_at = self._began_at + self._duration
+        self._is_extended = False
         self._new_mail_interval = timings.new_mail_interval
         self._checked_at = clock()
         self.listed_until: datetime | None = None  # provider's clock; by this run
@@ -27,6 +30,15 @@ class RunSlice:
     def end_if_over(self) -> None:
         if self._clock() >= self._ends_at:
             raise SliceEnded
+
+    def extend_after_repeats(self) -> None:
+        """All so far was listed again, as every slice has to: what is new gets no less time than that took, or a slice
+        would bring one page for hundreds of calls. Once only: each check for new mail lists the same again."""
+        if self._is_extended:
+            return
+        self._is_extended = True
+        now = self._clock()
+        self._ends_at = max(self._ends_at, now + max(self._duration, now - self._began_at))
 
     def begin_check_for_new_mail(self) -> bool:
         """Whether it is time to look for new mail again; then the next check is an interval later."""

@@ -120,6 +120,7 @@ class RunSync:
             collect=collect,
             folders=folders,
             commits=commits,
+            clock=clock,
         )
         self._folders = SyncMailboxFolders(cursors, repositories.folders, self._watches, folders, self._modified)
         self._parked = RetryParkedItems(messages, collect, observe, commits)

@@ -1,6 +1,6 @@
 """The hinted run of a mailbox that lists its changes by folder: one mailbox-wide list of what was modified lately."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 
 from mailroom_common.budgets.waiting import mark_calls
@@ -26,6 +26,7 @@ class SyncModified:
         collect: CollectMessages,
         folders: SyncFolders,
         commits: CommitUpdates,
+        clock: Callable[[], datetime],
     ) -> None:
         self._states = states
         self._messages = messages
@@ -33,6 +34,7 @@ class SyncModified:
         self._collect = collect
         self._folders = folders
         self._commits = commits
+        self._clock = clock
 
     async def sync_modified(self, run: SyncRun) -> None:
         """The list moves no cursor: so changes that lag lose nothing, and what the list leaves out comes later only.
@@ -41,6 +43,7 @@ class SyncModified:
         """
         since: datetime | None = _choose_start(run)
         hints: dict[str, MessageSummary] = {}
+        is_repeating = False
         while since is not None:
             page = await run.provider.list_modified(run.mailbox, since)
             # While a first sync is under way, old mail that somebody moves or marks is no new mail.
@@ -48,6 +51,9 @@ class SyncModified:
             await self._process_page(run, page.summaries, hints, is_old_mail=is_first_sync)
             # After the page is committed: a crash before this lists it again.
             has_advanced = await self._record_listed(run, page.summaries)
+            if is_repeating and has_advanced:
+                run.slice.extend_after_repeats()
+            is_repeating = not has_advanced
             # Paged by value: where a page brings us no further, the next full run is what reads the rest.
             has_more = page.resume_after is not None and page.resume_after > since
             since = page.resume_after if has_more else None
@@ -69,7 +75,11 @@ class SyncModified:
             yield resume_after
 
     async def _record_listed(self, run: SyncRun, summaries: Sequence[MessageSummary]) -> bool:
-        until = max((summary.modified_at for summary in summaries if summary.modified_at), default=None)
+        # A message that was modified in the future counts once that is near, and is listed until then: to go on from
+        # there would leave out all that comes before it.
+        latest = self._clock() + run.timings.max_clock_difference
+        times = [summary.modified_at for summary in summaries if summary.modified_at is not None]
+        until = max((at for at in times if at <= latest), default=None)
         if until is None or (run.listed_until is not None and until <= run.listed_until):
             return False
         await self._states.record_modified_listed_until(run.source, until)

@@ -1,11 +1,13 @@
 """Runs of a mailbox with a cursor per folder: what is collected, when a run is full, and how many calls it costs."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from fake_mailbox import FakeOutlook, File
 from sync_harness import START, Engine
 
 from mailroom_common.events import SyncReason
+from sync_engine.domain.run_outcomes import RunCompleted
 
 
 async def test_first_run_takes_what_came_since_the_start(engine: Engine, outlook: FakeOutlook) -> None:
@@ -151,3 +153,40 @@ async def test_a_list_whose_pages_do_not_progress_leaves_the_rest_to_the_full_ru
     engine.clock.pass_by(minutes=11)
     await engine.complete_run(SyncReason.BACKSTOP)
     assert await engine.collected_mails() == [f"m{number}" for number in range(7)]
+
+
+async def test_a_slice_gets_further_than_the_overlap_of_its_list_costs(engine: Engine, outlook: FakeOutlook) -> None:
+    """Thousands of mails that were moved at once are within the two minutes that each list goes back."""
+    await engine.complete_run()
+
+    async def deliver_and_list(name: str) -> int:
+        for number in range(30):
+            engine.clock.pass_by(seconds=1)
+            outlook.deliver(f"{name}-{number}", File())
+        outlook.calls.clear()
+        while not isinstance(await engine.run_sync(), RunCompleted):
+            pass
+        return outlook.calls["list"]
+
+    await deliver_and_list("known")
+
+    async def take_time(_: str) -> None:
+        engine.clock.pass_by(seconds=1)
+
+    outlook.meanwhile["list"] = take_time
+    assert await deliver_and_list("new") <= 70, "30 mails, two new ones a page, behind 15 pages that are listed again"
+    assert len(await engine.collected_mails()) == 60
+
+
+async def test_a_mail_that_was_modified_in_the_future_hides_no_other_from_the_list(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.complete_run()
+    mail = outlook.deliver("ahead", File())
+    mail.summary = replace(mail.summary, modified_at=engine.clock.now + timedelta(days=365))
+    for name in ("new", "later"):
+        engine.clock.pass_by(seconds=30)
+        assert not (await engine.complete_run()).is_full
+        outlook.deliver(name, File())
+    assert not (await engine.complete_run()).is_full
+    assert await engine.collected_mails() == ["ahead", "later", "new"]
