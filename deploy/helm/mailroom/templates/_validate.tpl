@@ -38,6 +38,12 @@
 {{- end -}}
 {{- end -}}
 {{- $caller := include "mailroom.componentValues" (dict "root" . "key" "subscriptionManager") | fromYaml -}}
+{{- $secrets := dict "database" .Values.database.existingSecret "tokens.keys" .Values.tokens.keys.existingSecret "api.keys" .Values.api.keys.existingSecret -}}
+{{- range $where, $secret := $secrets -}}
+{{- if and (not $secret) (not (or $caller.extraEnv $caller.extraEnvFrom)) -}}
+{{- fail (printf "%s.existingSecret is needed: no service starts without it (docs/install.md, the Secrets)" $where) -}}
+{{- end -}}
+{{- end -}}
 {{- range $name := list "outlook" "gmail" -}}
 {{- $provider := index $.Values.providers $name -}}
 {{- if and $provider.clientId (not $provider.clientSecret.existingSecret) (not (or $caller.extraEnv $caller.extraEnvFrom)) -}}

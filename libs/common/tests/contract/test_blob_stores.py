@@ -373,6 +373,19 @@ async def test_s3_is_asked_again_only_where_the_same_request_may_pass(
         await S3BlobStore(client, BUCKET, "").write_blob("a", _pieces(bytes(size_bytes), 100_000), content_type="x/y")
 
 
+async def test_folder_that_is_away_is_unavailable_and_no_missing_blob(tmp_path: Path) -> None:
+    async with open_blob_store(BlobSettings(blob_url=f"file://{tmp_path}/volume")) as store:
+        (tmp_path / "volume").rename(tmp_path / "elsewhere")
+        with pytest.raises(Unavailable, match="is its volume mounted"):
+            await _read(store, "a/b.pdf")
+        with pytest.raises(Unavailable):
+            await store.has_blob("a/b.pdf")
+        with pytest.raises(Unavailable):
+            await store.delete_blob("a/b.pdf")
+        with pytest.raises(Unavailable):
+            await store.write_blob("a/b.pdf", _pieces(b"x", 1), content_type="x/y")
+
+
 async def test_missing_bucket_is_unavailable_and_no_missing_blob(aws: str) -> None:
     async with open_blob_store(BlobSettings(blob_url="s3://no-such-bucket")) as store:
         with pytest.raises(Unavailable):

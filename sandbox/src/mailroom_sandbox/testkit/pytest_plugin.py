@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from mailroom_sandbox.site.stack import jars
@@ -44,6 +45,14 @@ def pytest_configure(config: pytest.Config) -> None:
     starts_workers = config.getoption("numprocesses", None) and "PYTEST_XDIST_WORKER" not in os.environ
     if not starts_workers:
         os.environ.pop("COVERAGE_PROCESS_CONFIG", None)
+    _log_plain_tracebacks()
+
+
+def _log_plain_tracebacks() -> None:
+    """structlog's default prints the variables of each frame, which can take seconds of a test's patience."""
+    *processors, _ = structlog.get_config()["processors"]
+    renderer = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*processors, renderer])
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,6 +1,7 @@
 """kill -9 of the worker anywhere in a first sync: afterwards exactly the expected attachments, each once."""
 
 import asyncio
+import os
 import signal
 import sys
 from pathlib import Path
@@ -43,7 +44,7 @@ async def _run_and_die(database_url: str, blobs: Path, doc_source_id: str, provi
         doc_source_id,
         str(provider),
         stop_at,
-        env={"PYTHONPATH": str(_TESTS / "fakes"), "PATH": ""},
+        env={"PYTHONPATH": os.pathsep.join(sys.path), "PATH": ""},  # the tests' own modules are found as here
     )
     return await child.wait()
 

@@ -62,6 +62,7 @@ class FolderBlobStore:
             try:
                 file = await asyncio.to_thread(self._resolve_path(key).open, "rb")
             except _NO_FILE:
+                await asyncio.to_thread(self._require_root)
                 raise BlobNotFound(f"there is no blob {key}") from None
         with file:
             # `_folder_errors` does not enclose the `yield`: what the reader of the chunks raises there is its own.
@@ -70,13 +71,22 @@ class FolderBlobStore:
 
     async def delete_blob(self, key: str) -> None:
         with _folder_errors():
+            await asyncio.to_thread(self._require_root)
             for path in (self._resolve_path(key), self._root / _METADATA_FOLDER / f"{validate_key(key)}.json"):
                 with suppress(*_NO_FILE):
                     await asyncio.to_thread(path.unlink)
 
     async def has_blob(self, key: str) -> bool:
         with _folder_errors():
-            return await asyncio.to_thread(self._resolve_path(key).is_file)
+            is_there = await asyncio.to_thread(self._resolve_path(key).is_file)
+            if not is_there:
+                await asyncio.to_thread(self._require_root)
+            return is_there
+
+    def _require_root(self) -> None:
+        """A volume that is not mounted holds no blob and has lost none: what was made in it at the start tells."""
+        if not (self._root / _PARTIAL_FOLDER).is_dir():
+            raise Unavailable(f"blob store: the folder {self._root} is away; is its volume mounted?")
 
     def _resolve_path(self, key: str) -> Path:
         path = self._root / validate_key(key)

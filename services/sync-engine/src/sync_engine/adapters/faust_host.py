@@ -171,7 +171,14 @@ class FaustHost:
     async def _handle_record(self, record: FaustRecord) -> None:
         try:
             with bind_traceparent(decode_headers(record.headers).get(TRACEPARENT)):
-                await self._handle_notification(_decode_key(record.key), self._read_tenant_id(record.value))
+                doc_source_id = _decode_key(record.key)
+                try:
+                    tenant_id = self._read_tenant_id(record.value)
+                except Undecodable:
+                    # Its key is enough to ask for a sync; the record is set aside all the same, for whoever wrote it.
+                    await self._handle_notification(doc_source_id, "")
+                    raise
+                await self._handle_notification(doc_source_id, tenant_id)
         except Retryable as error:
             await self._end_process(f"a notification could not be handled: {error}")
         except Exception as error:  # noqa: BLE001  # whatever it was, Faust would acknowledge the record
@@ -207,8 +214,8 @@ class FaustHost:
     def _read_tenant_id(self, value: bytes | None) -> str:
         try:
             return self._codec.decode(NOTIFICATIONS, value or b"").tenant_id
-        except (Undecodable, NotDecodableYet):
-            return ""  # its key is enough to ask for a sync: the worker knows the tenant from the directory
+        except NotDecodableYet:
+            return ""  # a newer gateway's; the worker knows the tenant from the directory
 
 
 def _to_record(message: Any) -> FaustRecord:  # Any: faust.types.Message, whose fields are typed loosely
