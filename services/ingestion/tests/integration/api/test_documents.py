@@ -28,6 +28,9 @@ FIELDS = {
     "document_type",
     "extraction",
     "confidence",
+    "reader",
+    "version",
+    "review",
     "created_at",
     "updated_at",
 }
