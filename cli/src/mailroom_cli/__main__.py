@@ -6,7 +6,7 @@ import sys
 import structlog
 import typer
 
-from mailroom_cli import dlq, doctor, migrations, parked, read, replay, sources, status, subscriptions, tail, topics
+from mailroom_cli import dlq, doctor, documents, migrations, parked, read, replay, sources, status, subscriptions, tail, topics
 from mailroom_common.errors import Fatal, MailroomError, Retryable
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, pretty_exceptions_enable=False)
@@ -20,6 +20,7 @@ app.add_typer(subscriptions.app)
 app.add_typer(topics.app)
 app.add_typer(replay.app)
 app.add_typer(parked.app)
+app.add_typer(documents.app)
 app.add_typer(dlq.app)
 
 

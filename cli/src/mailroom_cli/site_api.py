@@ -6,7 +6,7 @@ them the `.mailroom/run/endpoints.json` of a site that `make up` or `make run` s
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -70,23 +70,42 @@ class SiteAPI:
     def url(self) -> str:
         return self._site.url
 
-    def call(self, method: str, path: str, *, body: JSON | None = None, query: Mapping[str, str] | None = None) -> JSON:
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: JSON | None = None,
+        content: bytes | None = None,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> JSON:
         url = self._site.locate_path(path)
-        headers = {"Authorization": f"Bearer {self._site.key}"}
         try:
-            answer = self._http.request(method, url, json=body, params=query, headers=headers)
-        except httpx.HTTPError as error:
-            raise Unavailable(
-                f"{url.removesuffix(path)} does not answer ({type(error).__name__}): "
-                "is the site running, and is MAILROOM_API_URL its address?"
-            ) from error
-        if answer.is_error:
-            sentence = f"{method} {path} answers {answer.status_code}: {_describe_problem(answer)}"
-            raise (
-                Unavailable(sentence) if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR else Rejected(sentence)
+            answer = self._http.request(
+                method, url, json=body, content=content, params=query, headers={**self._authorization, **(headers or {})}
             )
-        content: JSON = answer.json()
-        return content
+        except httpx.HTTPError as error:
+            raise _describe_silence(url.removesuffix(path), error) from error
+        _require_success(method, path, answer)
+        content_read: JSON = answer.json()
+        return content_read
+
+    def stream_content(self, path: str, query: Mapping[str, str]) -> Iterator[bytes]:
+        """The bytes of an answer of any length, as they come."""
+        url = self._site.locate_path(path)
+        try:
+            with self._http.stream("GET", url, params=query, headers=self._authorization) as answer:
+                if answer.is_error:
+                    answer.read()
+                _require_success("GET", path, answer)
+                yield from answer.iter_bytes()
+        except httpx.HTTPError as error:
+            raise _describe_silence(url.removesuffix(path), error) from error
+
+    @property
+    def _authorization(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._site.key}"}
 
     def list_items(self, path: str, query: Mapping[str, str] | None = None, *, most: int | None = None) -> list[JSON]:
         """All items over the pages, or the first `most`."""
@@ -182,6 +201,18 @@ def load_kafka_settings() -> KafkaSettings:
 
 def quote_segment(text: str) -> str:
     return quote(text, safe="")
+
+
+def _describe_silence(url: str, error: httpx.HTTPError) -> Unavailable:
+    return Unavailable(
+        f"{url} does not answer ({type(error).__name__}): is the site running, and is MAILROOM_API_URL its address?"
+    )
+
+
+def _require_success(method: str, path: str, answer: httpx.Response) -> None:
+    if answer.is_error:
+        sentence = f"{method} {path} answers {answer.status_code}: {_describe_problem(answer)}"
+        raise Unavailable(sentence) if answer.status_code >= httpx.codes.INTERNAL_SERVER_ERROR else Rejected(sentence)
 
 
 def _describe_problem(answer: httpx.Response) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import threading
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Generic, TypeVar
 
@@ -37,7 +37,7 @@ _HEALTH_BACKLOG = 16
 # Age of what the health port answers; ready a second later harms nobody.
 _HEALTH_REFRESH_S = 1.0
 
-# The largest request that any of our APIs needs is a few KB.
+# The largest request that any of our APIs needs is a few KB; `body_limits` has the exceptions.
 _MAX_BODY_BYTES = 256 * 1024
 
 # pydantic's words for what is no UUID.
@@ -82,14 +82,22 @@ class ListPage(BaseModel, Generic[T]):
     next_cursor: str | None = None
 
 
-def build_service_app(process: Process, *, title: str, invalid_value_errors: Sequence[type[Exception]] = ()) -> FastAPI:
+def build_service_app(
+    process: Process,
+    *,
+    title: str,
+    invalid_value_errors: Sequence[type[Exception]] = (),
+    body_limits: Mapping[tuple[str, str], int] | None = None,
+) -> FastAPI:
     """An app whose every error is a problem document, with the health routes unless they have a port of their own.
 
     `invalid_value_errors` are what the service's database raises for a value that it cannot hold
     (`postgres.INVALID_VALUE_ERRORS`): named by the caller, so that a service without a database loads no driver.
+    `body_limits` are the bytes that calls (method, path) take which stream a larger body than all others.
     """
     # The description needs no key: it says how to call, and nothing of what is behind it.
     app = _ServiceApp(title=title, openapi_url="/openapi.json", docs_url=None, redoc_url=None)
+    app.state.body_limits = dict(body_limits or {})
 
     if not process.has_health_port:
         _add_health_routes(app, process.stopping, process.health)
@@ -171,7 +179,8 @@ class _ServiceApp(FastAPI):
             is_answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
         try:
-            await super().__call__(scope, _limit_body(scope, receive), send_and_observe)
+            limit = self.state.body_limits.get((scope["method"], scope["path"]), _MAX_BODY_BYTES)
+            await super().__call__(scope, _limit_body(scope, receive, limit), send_and_observe)
         except Exception:
             if not is_answered:
                 raise
@@ -179,18 +188,18 @@ class _ServiceApp(FastAPI):
             log.exception("request_failed", method=scope["method"], path=scope["path"])
 
 
-def _limit_body(scope: Scope, receive: Receive) -> Receive:
+def _limit_body(scope: Scope, receive: Receive, limit: int) -> Receive:
     """`receive`, ending in 413 once a body is larger than we take, before it is held in memory."""
     announced = next((value for name, value in scope["headers"] if name == b"content-length"), b"0")
     size = 0
 
     async def receive_limited() -> Message:
         nonlocal size
-        if announced.isdigit() and int(announced) > _MAX_BODY_BYTES:
+        if announced.isdigit() and int(announced) > limit:
             raise HTTPException(413, "The body is too large")
         message = await receive()
         size += len(message.get("body", b""))
-        if size > _MAX_BODY_BYTES:
+        if size > limit:
             raise HTTPException(413, "The body is too large")
         return message
 

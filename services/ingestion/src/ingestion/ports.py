@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -226,9 +227,23 @@ class EventLog(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFilter:
+    """A document has to match all that is given. `text` and `supplier` are beginnings of words, in any order."""
+
     doc_source_id: str | None = None
     status: str | None = None
     content_sha256: str | None = None
+    profile: str | None = None
+    document_type: str | None = None
+    reason: str | None = None
+    supplier: str | None = None
+    number: str | None = None
+    text: str | None = None
+    amount_from: Decimal | None = None
+    amount_to: Decimal | None = None
+    currency: str | None = None
+    issued_from: date | None = None
+    issued_to: date | None = None
+    possible_duplicate: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,6 +297,22 @@ class DocumentReviews(Protocol):
         self, tenant_id: str, document_id: str, *, before: int | None, limit: int
     ) -> tuple[Sequence[dict[str, Any]], int | None] | None:
         """The newest first, and the position where the next page begins. None when the tenant has no such document."""
+        ...
+
+
+class Uploads(Protocol):
+    """Uploads by hand, from before their first byte until their attachment is recorded."""
+
+    async def record_upload_start(self, attachment_id: str, blob_key: str) -> None: ...
+
+    async def finish_upload(self, attachment_id: str) -> str:
+        """Once the attachment is recorded: the id of its document."""
+        ...
+
+
+class UnfinishedUploads(Protocol):
+    async def sweep_upload(self) -> bool:
+        """Delete the blob of one upload that was cut off long ago. False when there is none."""
         ...
 
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
-from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog
+from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog, UnfinishedUploads
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
@@ -102,4 +102,16 @@ async def run_event_retention(events: EventLog, keep: timedelta, stopping: async
         except Retryable as error:
             # Postgres is away; the next round deletes what this one did not.
             log.warning("event_retention_deferred", reason=str(error))
+        await wait_for_event(stopping, _RETENTION_INTERVAL_S)
+
+
+async def run_upload_sweep(uploads: UnfinishedUploads, stopping: asyncio.Event) -> None:
+    """Delete what uploads left in the blob store that were cut off, once an hour."""
+    while not stopping.is_set():
+        try:
+            while not stopping.is_set() and await uploads.sweep_upload():
+                log.info("unfinished_upload_deleted")
+        except Retryable as error:
+            # Postgres or the blob store is away; the next round deletes what this one did not.
+            log.warning("upload_sweep_deferred", reason=str(error))
         await wait_for_event(stopping, _RETENTION_INTERVAL_S)

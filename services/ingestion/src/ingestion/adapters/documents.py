@@ -4,21 +4,14 @@ from typing import Any
 
 import asyncpg
 
+from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, build_search
 from ingestion.domain.views import build_attachment_view, build_document_view
 from ingestion.ports import DocumentFilter, StoredContent
 from mailroom_common.postgres import acquire_session
 
-_LIST = """
-    select * from ingestion.document
-    where tenant_id = $1
-      and ($2::text is null or doc_source_id = $2)
-      and ($3::text is null or status = $3)
-      and ($4::text is null or content_sha256 = $4)
-      and ($5::bigint is null or seq < $5)
-    order by seq desc
-    limit $6
-"""
-_FIND = "select * from ingestion.document where document_id = $1 and tenant_id = $2"
+_FIND = f"""
+    select document.*, {POSSIBLE_DUPLICATES} from ingestion.document where document_id = $1 and tenant_id = $2
+"""  # noqa: S608  # a constant
 _LIST_ATTACHMENTS = "select * from ingestion.intake where document_id = $1 order by seq"
 _FIND_CONTENT = """
     select document.content_type, document.content_sha256, document.size_bytes, document.blob_key, intake.filename,
@@ -37,18 +30,11 @@ class PgDocumentCatalog:
     async def list_documents(
         self, tenant_id: str, document_filter: DocumentFilter, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None]:
-        async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(
-                _LIST,
-                tenant_id,
-                document_filter.doc_source_id,
-                document_filter.status,
-                document_filter.content_sha256,
-                before,
-                limit + 1,
-            )
-        views = [build_document_view(dict(row)) for row in rows[:limit]]
         # One row more than asked for says whether there is another page.
+        statement, values = build_search(tenant_id, document_filter, before=before, limit=limit + 1)
+        async with acquire_session(self._pool) as conn:
+            rows = await conn.fetch(statement, *values)
+        views = [build_document_view(dict(row)) for row in rows[:limit]]
         return views, rows[limit - 1]["seq"] if len(rows) > limit else None
 
     async def find_document(self, tenant_id: str, document_id: str) -> dict[str, Any] | None:

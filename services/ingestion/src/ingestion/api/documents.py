@@ -13,11 +13,11 @@ from fastapi.responses import StreamingResponse
 from ingestion.api.examples import DOCUMENT_EXAMPLE, LIST_EXAMPLE
 from ingestion.domain.archive import sanitize_file_stem
 from ingestion.domain.transcript import CONTAINER_EXTENSIONS, EXTENSIONS
+from ingestion.api.document_filter import read_filter
 from ingestion.ports import DocumentCatalog, DocumentFilter, StoredContent
-from mailroom_common.api_requests import DocSourceFilter, refuse_unknown_parameters
+from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
 from mailroom_common.blobs import BlobStore, compute_sha256
-from mailroom_common.events import ResultStatus
 from mailroom_common.logs import get_logger
 from mailroom_common.web import HTTPProblem, ListPage
 
@@ -34,17 +34,10 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
     @router.get("/documents", summary="The documents, newest first", responses=LIST_EXAMPLE)
     async def list_documents(
         caller: viewer,
-        doc_source_id: DocSourceFilter = None,
-        status: ResultStatus | None = None,
-        content_sha256: str | None = None,
+        document_filter: Annotated[DocumentFilter, Depends(read_filter)],
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
-        document_filter = DocumentFilter(
-            doc_source_id=None if doc_source_id is None else str(doc_source_id),
-            status=status,
-            content_sha256=content_sha256,
-        )
         before = None if cursor is None else decode_cursor(cursor)
         items, following = await catalog.list_documents(caller.tenant_id, document_filter, before=before, limit=limit)
         return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))

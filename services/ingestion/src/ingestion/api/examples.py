@@ -7,8 +7,8 @@ from typing import Any
 _DOCUMENT: dict[str, Any] = json.loads(Path(__file__).with_name("document_example.json").read_text())
 
 
-def _answer(example: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
-    return {200: {"content": {"application/json": {"example": example}}}}
+def _answer(example: dict[str, Any], status: int = 200) -> dict[int | str, dict[str, Any]]:
+    return {status: {"content": {"application/json": {"example": example}}}}
 
 
 _HISTORY_ENTRY = {
@@ -30,3 +30,4 @@ _HISTORY_ENTRY = {
 HISTORY_EXAMPLE = _answer({"items": [_HISTORY_ENTRY], "next_cursor": None})
 LIST_EXAMPLE = _answer({"items": [_DOCUMENT], "next_cursor": None})
 DOCUMENT_EXAMPLE = _answer({**_DOCUMENT, "attachments": []})
+UPLOAD_EXAMPLE = _answer({**_DOCUMENT, "status": "pending", "extraction": None, "attachments": []}, 201)

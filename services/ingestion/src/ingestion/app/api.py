@@ -2,19 +2,28 @@
 
 import asyncio
 import logging
+import tempfile
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
+from ingestion.adapters.blobs import StoredDocumentBlobs
 from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.documents import PgDocumentCatalog
 from ingestion.adapters.event_tickets import PgEventTickets
+from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.reviews import PgReviews
+from ingestion.adapters.uploads import PgUploads
 from ingestion.api.documents import build_documents_router
 from ingestion.api.events import build_events_router
+from ingestion.api.export import build_export_router
 from ingestion.api.reprocess import build_reprocess_router
 from ingestion.api.review import build_review_router
+from ingestion.api.upload import BODY_LIMITS, build_upload_router
+from ingestion.handlers.record_attachment import AttachmentRecorder
+from ingestion.handlers.upload_document import DocumentUploader
 from ingestion.ports import Channel
 from ingestion.settings import DocumentsAPISettings
 from mailroom_common.auth import APIKeys
@@ -46,7 +55,10 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
             settings.database_url, [Channel.EVENT_NUMBERED], application_name=f"{process.name}-listener"
         )
         web = build_service_app(
-            process, title="Mailroom ingestion: documents", invalid_value_errors=INVALID_VALUE_ERRORS
+            process,
+            title="Mailroom ingestion: documents",
+            invalid_value_errors=INVALID_VALUE_ERRORS,
+            body_limits=BODY_LIMITS,
         )
         # Before the documents: `/documents/events` would be taken for the document `events`.
         web.include_router(
@@ -63,6 +75,14 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
         web.include_router(build_reprocess_router(PgDocumentCatalog(pool), PgRereads(pool), keys))
         outbox = Outbox(SCHEMA, Codec())
         web.include_router(build_review_router(PgDocumentCatalog(pool), PgReviews(pool, outbox, utc_now), keys))
+        recorder = AttachmentRecorder(
+            PgIntakeStore(pool, outbox, utc_now),
+            PgRereads(pool),
+            StoredDocumentBlobs(blobs, scratch=Path(tempfile.gettempdir())),
+        )
+        uploader = DocumentUploader(PgUploads(pool), recorder, blobs, utc_now)
+        web.include_router(build_upload_router(uploader, PgDocumentCatalog(pool), keys))
+        web.include_router(build_export_router(PgDocumentCatalog(pool), keys))
         web.include_router(build_documents_router(PgDocumentCatalog(pool), blobs, keys))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(listener.run_listener(stopping))

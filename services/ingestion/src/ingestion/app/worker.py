@@ -17,13 +17,20 @@ from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
+from ingestion.adapters.uploads import UploadSweeper
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders
 from ingestion.settings import WorkerSettings
-from ingestion.worker_loops import run_backlog_report, run_document_worker, run_event_numbering, run_event_retention
+from ingestion.worker_loops import (
+    run_backlog_report,
+    run_document_worker,
+    run_event_numbering,
+    run_event_retention,
+    run_upload_sweep,
+)
 from mailroom_common.blobs import find_blob_folder, open_blob_store
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
@@ -57,7 +64,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         )
         await require_current_schema(pool, SCHEMA)
         scratch = stack.enter_context(open_scratch_folder(Path(tempfile.gettempdir())))
-        blobs = StoredDocumentBlobs(await stack.enter_async_context(open_blob_store(settings)), scratch=scratch)
+        blob_store = await stack.enter_async_context(open_blob_store(settings))
+        blobs = StoredDocumentBlobs(blob_store, scratch=scratch)
         # From here on Kafka is waited for, and `/readyz` says so.
         serving = await stack.enter_async_context(asyncio.TaskGroup())
         serving.create_task(serve_service_app(web, settings, process))
@@ -100,6 +108,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_event_numbering(events, listener, stopping))
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
+            tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
             for number in range(settings.parser_processes):
                 schedule = LaneSchedule(number, settings.parser_processes)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))

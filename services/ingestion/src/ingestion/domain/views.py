@@ -8,6 +8,7 @@ from ingestion.domain.document import format_rfc3339
 _UNCHANGED_FIELDS = (
     "doc_source_id",
     "tenant_id",
+    "profile",
     "status",
     "skip_reason",
     "review_reason",
@@ -38,12 +39,14 @@ _HISTORY_FIELDS = (
 
 
 def build_document_view(row: Mapping[str, Any]) -> dict[str, Any]:
-    """`row` has the columns of `ingestion.document`."""
+    """`row` has the columns of `ingestion.document`, and `possible_duplicates`: ids of those that may be the same
+    invoice in other bytes."""
     return {
         "id": row["document_id"],
         **{name: row[name] for name in _UNCHANGED_FIELDS},
         "version": row["result_number"],
         "review": _build_review_view(row),
+        "possible_duplicates": list(row["possible_duplicates"]),
         "created_at": format_rfc3339(row["created_at"]),
         "updated_at": format_rfc3339(row["updated_at"]),
     }

@@ -33,14 +33,17 @@ class AttachmentRecorder:
         _require_own_blob(record.event)
         if (replay_id := record.headers.get(REPLAY_ID)) is not None and await self._replay(record.event, replay_id):
             return
-        lane = Lane.BACKFILL if record.topic is ATTACHMENTS_BACKFILL else Lane.LIVE
-        superfluous_blob = await self._intakes.record_attachment(record.event, lane)
+        await self.record_stored(record.event, Lane.BACKFILL if record.topic is ATTACHMENTS_BACKFILL else Lane.LIVE)
+
+    async def record_stored(self, stored: AttachmentStored, lane: Lane = Lane.LIVE) -> None:
+        """Of a record, or of an upload by hand."""
+        superfluous_blob = await self._intakes.record_attachment(stored, lane)
         INGESTION_ATTACHMENTS_RECORDED.labels("document" if superfluous_blob is None else "duplicate").inc()
         if superfluous_blob is not None:
             # After the commit: until then no row says that the first attachment's blob is kept instead. A crash in
             # between leaves it to the record that comes again, which names the same blob.
-            await self._delete_duplicate(superfluous_blob, record.event)
-            log.info("duplicate_recorded", attachment_id=record.event.attachment_id)
+            await self._delete_duplicate(superfluous_blob, stored)
+            log.info("duplicate_recorded", attachment_id=stored.attachment_id)
 
     async def _delete_duplicate(self, blob: SuperfluousBlob, stored: AttachmentStored) -> None:
         """Only bytes that are kept elsewhere may go. Both blobs are read for that, each once: what was stored whole may

@@ -31,6 +31,8 @@ FIELDS = {
     "reader",
     "version",
     "review",
+    "profile",
+    "possible_duplicates",
     "created_at",
     "updated_at",
 }

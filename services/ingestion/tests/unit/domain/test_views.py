@@ -22,6 +22,8 @@ DOCUMENT: dict[str, Any] = {
     "result_number": 3,
     "review_decision": "confirmed",
     "reviewed_at": NOW,
+    "profile": "invoice",
+    "possible_duplicates": ["d2"],
     "created_at": NOW,
     "updated_at": NOW,
     # What a client has no use for.
@@ -56,6 +58,7 @@ def test_a_document_shows_no_column_that_is_only_ours() -> None:
 
 def test_a_document_says_which_version_it_is_and_what_a_person_decided() -> None:
     view = build_document_view(DOCUMENT)
+    assert view["possible_duplicates"] == ["d2"]
     assert (view["version"], view["reader"]) == (3, "layout-rules/1")
     assert view["review"] == {"decision": "confirmed", "decided_at": "2026-04-02T08:00:00.000Z"}
     assert build_document_view({**DOCUMENT, "review_decision": None})["review"] is None

@@ -1,0 +1,179 @@
+"""`mailroom documents`: look for documents, decide about them, upload and export them, through ingestion's API."""
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
+from mailroom_cli.source_views import find_source_id, print_columns, print_json
+from mailroom_common.errors import Rejected
+
+app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
+
+_MAX_LISTED = 200
+
+DocumentId = Annotated[str, typer.Argument(metavar="ID", help="As `mailroom documents list` shows it.")]
+Filters = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter",
+        "-f",
+        help="NAME=VALUE of GET /documents: status, reason, supplier, number, text, amount_from, amount_to, "
+        "issued_from, issued_to, document_type, profile, possible_duplicate. Several may be given.",
+    ),
+]
+OnlySource = Annotated[
+    str | None, typer.Option("--source", help="Id, the beginning of one, or the mailbox's address; all otherwise.")
+]
+AsJSON = Annotated[bool, typer.Option("--json", help="The answer of the API as JSON.")]
+Version = Annotated[
+    int | None, typer.Option(help="The version that you saw; the decision is refused if there is another by now.")
+]
+Comment = Annotated[str | None, typer.Option(help="Kept with the decision.")]
+Reviewer = Annotated[str | None, typer.Option(help="Who decides; kept with the decision.")]
+
+_LIST_EXAMPLES = """Examples:
+
+  mailroom documents list -f status=needs_review
+
+  mailroom documents list -f supplier=acme -f amount_from=1000 --json
+"""
+_CORRECT_EXAMPLES = """Examples:
+
+  mailroom documents correct 6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10 total_gross=119.00 due_date=2026-12-27 --version 1
+"""
+_EXPORT_EXAMPLES = """Examples:
+
+  mailroom documents export -f status=completed > documents.csv
+
+  mailroom documents export --format jsonl -f issued_from=2026-01-01 -o 2026.jsonl
+"""
+
+
+class ExportFormat(StrEnum):
+    CSV = "csv"
+    JSONL = "jsonl"
+
+
+@app.command("list", epilog=_LIST_EXAMPLES)
+def list_documents(filters: Filters = None, source: OnlySource = None, as_json: AsJSON = False) -> None:
+    """Show the newest documents that match."""
+    with open_site_api() as api:
+        items = api.list_items("/documents", _build_query(api, filters, source), most=_MAX_LISTED)
+    if as_json:
+        print_json(items)
+        return
+    print_columns(
+        ["ID", "STATUS", "REASON", "SUPPLIER", "NUMBER", "TOTAL", "VERSION"], [_build_row(item) for item in items]
+    )
+
+
+@app.command("show")
+def show_document(document_id: DocumentId, history: Annotated[bool, typer.Option("--history")] = False) -> None:
+    """Show a document as JSON; with --history its versions and what was decided about it."""
+    path = f"/documents/{quote_segment(document_id)}"
+    with open_site_api() as api:
+        print_json(api.list_items(f"{path}/history") if history else api.call("GET", path))
+
+
+@app.command("confirm")
+def confirm_document(
+    document_id: DocumentId, version: Version = None, comment: Comment = None, reviewer: Reviewer = None
+) -> None:
+    """What the document says is right."""
+    _decide(document_id, {"action": "confirm"}, version, comment, reviewer)
+
+
+@app.command("correct", epilog=_CORRECT_EXAMPLES)
+def correct_document(
+    document_id: DocumentId,
+    fields: Annotated[list[str], typer.Argument(metavar="FIELD=VALUE…", help="An empty value is for: it has none.")],
+    version: Version = None,
+    comment: Comment = None,
+    reviewer: Reviewer = None,
+) -> None:
+    """The document says this instead."""
+    given = {name: value or None for name, value in map(_split_pair, fields)}
+    body: JSON = {"action": "correct"}
+    if document_type := given.pop("document_type", None):
+        body["document_type"] = document_type
+    if given:
+        body["fields"] = given
+    _decide(document_id, body, version, comment, reviewer)
+
+
+@app.command("reject")
+def reject_document(
+    document_id: DocumentId, version: Version = None, comment: Comment = None, reviewer: Reviewer = None
+) -> None:
+    """The document is nothing for its doc source."""
+    _decide(document_id, {"action": "reject"}, version, comment, reviewer)
+
+
+@app.command("upload")
+def upload_documents(
+    files: Annotated[list[Path], typer.Argument(exists=True, dir_okay=False, readable=True)],
+    profile: Annotated[str, typer.Option(help="invoice or contract_note")] = "invoice",
+) -> None:
+    """Upload files, each as a document."""
+    with open_site_api() as api:
+        for file in files:
+            query = {"profile": profile, "filename": file.name}
+            document = api.call("POST", "/documents", content=file.read_bytes(), query=query)
+            typer.echo(f"{document['id']}  {document['status']}  {file}")
+
+
+@app.command("export", epilog=_EXPORT_EXAMPLES)
+def export_documents(
+    filters: Filters = None,
+    source: OnlySource = None,
+    export_format: Annotated[ExportFormat, typer.Option("--format")] = ExportFormat.CSV,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")] = None,
+) -> None:
+    """All documents that match, newest first, as CSV or JSON Lines."""
+    with open_site_api() as api:
+        query = {**_build_query(api, filters, source), "format": export_format.value}
+        if output is None:
+            for chunk in api.stream_content("/documents/export", query):
+                sys.stdout.buffer.write(chunk)
+            sys.stdout.flush()
+            return
+        with output.open("wb") as file:
+            for chunk in api.stream_content("/documents/export", query):
+                file.write(chunk)
+
+
+def _decide(
+    document_id: str, decision: JSON, version: int | None, comment: str | None, reviewer: str | None
+) -> None:
+    path = f"/documents/{quote_segment(document_id)}"
+    said = {"comment": comment, "reviewer": reviewer}
+    body = {**decision, **{name: value for name, value in said.items() if value is not None}}
+    with open_site_api() as api:
+        seen = api.call("GET", path)["version"] if version is None else version
+        document = api.call("POST", f"{path}/review", body=body, headers={"If-Match": f'"{seen}"'})
+    reason = document["skip_reason"] or document["review_reason"]
+    typer.echo(f"{document['status']}{f' ({reason})' if reason else ''}, version {document['version']}")
+
+
+def _build_query(api: SiteAPI, filters: list[str] | None, source: str | None) -> dict[str, str]:
+    query = dict(map(_split_pair, filters or []))
+    return query if source is None else {**query, "doc_source_id": find_source_id(api, source)}
+
+
+def _split_pair(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name:
+        raise Rejected(f"{text!r} is no NAME=VALUE")
+    return name, value
+
+
+def _build_row(item: JSON) -> list[str]:
+    fields = item["extraction"] or {}
+    total = " ".join(part for part in (fields.get("total_gross"), fields.get("currency")) if part)
+    reason = item["skip_reason"] or item["review_reason"] or ""
+    supplier, number = fields.get("supplier_name") or "", fields.get("invoice_number") or ""
+    return [item["id"], item["status"], reason, supplier, number, total, str(item["version"])]

@@ -1,0 +1,99 @@
+"""`mailroom documents`: what is shown, and what is asked of the API."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from typer.testing import CliRunner
+
+from mailroom_cli import documents
+from mailroom_cli.__main__ import app
+from mailroom_cli.site_api import SiteAddress, SiteAPI
+
+ID = "6b2b7a0e-8a53-5a0e-8a58-3b1c8a7f2d10"
+DOCUMENT = {
+    "id": ID,
+    "status": "needs_review",
+    "skip_reason": None,
+    "review_reason": "fields_missing",
+    "version": 3,
+    "extraction": {"supplier_name": "Shop", "invoice_number": "7", "total_gross": "119.00", "currency": "EUR"},
+}
+
+
+@pytest.fixture
+def calls(monkeypatch: pytest.MonkeyPatch) -> list[httpx.Request]:
+    made: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        made.append(request)
+        if request.url.path == "/documents/export":
+            return httpx.Response(200, content=b"id\r\nd1\r\n")
+        if request.method == "GET" and request.url.path in ("/documents", f"/documents/{ID}/history"):
+            return httpx.Response(200, json={"items": [DOCUMENT], "next_cursor": None})
+        return httpx.Response(200, json=DOCUMENT)
+
+    def open_api() -> SiteAPI:
+        return SiteAPI(SiteAddress("http://site", "key"), httpx.Client(transport=httpx.MockTransport(answer)))
+
+    monkeypatch.setattr(documents, "open_site_api", open_api)
+    return made
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, ["documents", *arguments])
+
+
+def test_documents_are_listed_by_the_filters_of_the_api(calls: list[httpx.Request]) -> None:
+    result = run("list", "-f", "status=needs_review", "-f", "supplier=shop")
+    assert dict(calls[0].url.params) == {"limit": "200", "status": "needs_review", "supplier": "shop"}
+    assert "119.00 EUR" in result.output
+    assert "fields_missing" in result.output
+
+
+def test_a_decision_names_the_version_that_was_seen(calls: list[httpx.Request]) -> None:
+    assert run("confirm", ID, "--version", "2").exit_code == 0
+    assert [(call.method, call.headers["if-match"]) for call in calls] == [("POST", '"2"')]
+    run("reject", ID, "--comment", "an offer", "--reviewer", "anna")
+    assert calls[-1].headers["if-match"] == '"3"'
+    assert json.loads(calls[-1].content) == {"action": "reject", "comment": "an offer", "reviewer": "anna"}
+
+
+def test_a_correction_gives_fields_and_takes_them_away(calls: list[httpx.Request]) -> None:
+    run("correct", ID, "total_gross=119.00", "due_date=", "document_type=invoice", "--version", "1")
+    assert json.loads(calls[0].content) == {
+        "action": "correct",
+        "document_type": "invoice",
+        "fields": {"total_gross": "119.00", "due_date": None},
+    }
+
+
+def test_what_is_no_pair_is_refused_before_any_call(calls: list[httpx.Request]) -> None:
+    assert run("correct", ID, "total").exit_code != 0
+    assert calls == []
+
+
+def test_the_versions_of_a_document_are_shown(calls: list[httpx.Request]) -> None:
+    run("show", ID, "--history")
+    run("show", ID)
+    assert [call.url.path for call in calls] == [f"/documents/{ID}/history", f"/documents/{ID}"]
+
+
+def test_a_file_is_uploaded_under_its_name(calls: list[httpx.Request], tmp_path: Path) -> None:
+    (tmp_path / "scan.pdf").write_bytes(b"%PDF-")
+    result = run("upload", str(tmp_path / "scan.pdf"), "--profile", "contract_note")
+    assert (calls[0].method, calls[0].content) == ("POST", b"%PDF-")
+    assert dict(calls[0].url.params) == {"profile": "contract_note", "filename": "scan.pdf"}
+    assert ID in result.output
+
+
+def test_an_export_is_written_as_it_comes(calls: list[httpx.Request], tmp_path: Path) -> None:
+    assert run("export", "-f", "status=completed").output == "id\r\nd1\r\n"
+    run("export", "--format", "jsonl", "-o", str(tmp_path / "all.jsonl"))
+    assert (tmp_path / "all.jsonl").read_bytes() == b"id\r\nd1\r\n"
+    assert [dict(call.url.params) for call in calls] == [
+        {"status": "completed", "format": "csv"},
+        {"format": "jsonl"},
+    ]

@@ -1,0 +1,113 @@
+"""Uploads on a real database and blob store, over real HTTP."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from ingestion_processes import api_settings, as_tenant, running_api
+from ingestion_site import DONE, Ingestion
+
+from ingestion.adapters.uploads import PgUploads, UploadSweeper
+from ingestion.domain.upload import MAX_UPLOAD_BYTES
+
+pytestmark = pytest.mark.stack
+
+CONTENT = b"%PDF-1.7 " + b"x" * 300_000  # more than any other body may have
+
+
+@pytest.fixture
+async def api(site: Ingestion, postgres_url: str, tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
+    await site.pool.execute("truncate ingestion.upload")
+    async with (
+        running_api(api_settings(postgres_url, tmp_path / "blobs")) as url,
+        httpx.AsyncClient(base_url=url, headers=as_tenant("acme", "operator"), timeout=10) as client,
+    ):
+        yield client
+
+
+async def test_an_upload_goes_the_way_of_an_attachment(site: Ingestion, api: httpx.AsyncClient) -> None:
+    answer = await api.post("/documents", params={"filename": "scan.pdf"}, content=CONTENT)
+    assert answer.status_code == 201, answer.text
+    document = answer.json()
+    assert answer.headers["location"] == f"/documents/{document['id']}"
+    assert (document["status"], document["profile"], document["size_bytes"]) == ("pending", "invoice", len(CONTENT))
+    assert document["source_metadata"]["provider"] == "manual_upload"
+    assert (await api.get(f"/documents/{document['id']}/content")).content == CONTENT
+
+    lease = await site.claim_document()
+    assert (lease.document_id, lease.first_attachment.provider) == (document["id"], "manual_upload")
+    await site.leases.finish_document(lease, DONE)
+    assert [result.document_id for result in await site.results()] == [document["id"]]
+    assert await site.pool.fetchval("select count(*) from ingestion.upload") == 0
+
+
+async def test_the_same_file_is_one_document_and_its_second_blob_goes(
+    site: Ingestion, api: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    first, second = [(await api.post("/documents", content=CONTENT)).json() for _ in range(2)]
+    assert second["id"] == first["id"]
+    assert [one["duplicate_of"] for one in second["attachments"]] == [None, first["id"]]
+    assert len([path for path in (tmp_path / "blobs" / "documents").iterdir() if path.is_file()]) == 1
+
+
+async def test_another_tenant_or_profile_has_a_document_of_its_own(api: httpx.AsyncClient) -> None:
+    mine = (await api.post("/documents", content=CONTENT)).json()
+    theirs = (await api.post("/documents", content=CONTENT, headers=as_tenant("other", "operator"))).json()
+    note = (await api.post("/documents", params={"profile": "contract_note"}, content=CONTENT)).json()
+    assert len({mine["id"], theirs["id"], note["id"]}) == 3
+    assert (await api.get(f"/documents/{mine['id']}", headers=as_tenant("other"))).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "content", "status"),
+    [
+        ({}, b"<html>", 415),
+        ({}, b"", 415),
+        ({}, b"%PDF-" + bytes(MAX_UPLOAD_BYTES), 413),
+        ({"profile": "observation"}, b"%PDF-", 422),
+        ({"filename": ""}, b"%PDF-", 422),
+        ({"name": "x"}, b"%PDF-", 400),
+    ],
+)
+async def test_what_cannot_be_a_document_is_refused(
+    site: Ingestion, api: httpx.AsyncClient, query: dict[str, str], content: bytes, status: int
+) -> None:
+    answer = await api.post("/documents", params=query, content=content)
+    assert answer.status_code == status
+    assert await site.pool.fetchval("select count(*) from ingestion.document") == 0
+
+
+async def test_a_body_of_unknown_length_is_limited_as_it_comes(
+    site: Ingestion, api: httpx.AsyncClient, tmp_path: Path
+) -> None:
+    async def send() -> AsyncIterator[bytes]:
+        yield b"%PDF-"
+        for _ in range(26):
+            yield bytes(1024 * 1024)
+
+    answer = await api.post("/documents", content=send())
+    assert answer.status_code == 413
+    assert not [path for path in (tmp_path / "blobs").rglob("*.pdf") if path.is_file()]
+
+
+async def test_a_viewer_uploads_nothing(site: Ingestion, api: httpx.AsyncClient) -> None:
+    assert (await api.post("/documents", content=CONTENT, headers=as_tenant("acme"))).status_code == 403
+    assert await site.pool.fetchval("select count(*) from ingestion.document") == 0
+
+
+async def test_the_blob_of_an_upload_that_was_cut_off_is_swept_and_a_recorded_one_is_not(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    recorded = (await api.post("/documents", content=CONTENT)).json()["id"]
+    kept = (await site.document(recorded))["blob_key"]
+    uploads = PgUploads(site.pool)
+    await site.put_blob("documents/lost.pdf", CONTENT)
+    await uploads.record_upload_start("lost", "documents/lost.pdf")
+    await uploads.record_upload_start(recorded, kept)  # as a crash after the record leaves it
+    assert not await UploadSweeper(site.pool, site.blobs).sweep_upload()
+
+    sweeper = UploadSweeper(site.pool, site.blobs, max_duration=timedelta(0))
+    assert [await sweeper.sweep_upload() for _ in range(3)] == [True, True, False]
+    assert (await site.blobs.has_blob("documents/lost.pdf"), await site.blobs.has_blob(kept)) == (False, True)
