@@ -18,7 +18,7 @@ class Budgets(Protocol):
     """Where units are allocated from."""
 
     async def allocate_units(
-        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, is_old_mail: bool
     ) -> Allocation: ...
 
 
@@ -30,13 +30,13 @@ class LocalBudgets:
         self._windows: OrderedDict[str, AllocationWindow] = OrderedDict()
 
     async def allocate_units(
-        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, is_old_mail: bool
     ) -> Allocation:
         window = self._windows.pop(name, None) or AllocationWindow()
         self._windows[name] = window
         if len(self._windows) > _MAX_ACCOUNTS:
             self._windows.popitem(last=False)
-        return window.allocate_units(limit, self._clock(), at_least=at_least, at_most=at_most, reserve=reserve)
+        return window.allocate_units(limit, self._clock(), at_least=at_least, at_most=at_most, is_old_mail=is_old_mail)
 
 
 @dataclass(slots=True)
@@ -82,7 +82,7 @@ class AllocatedUnits:
             limit,
             at_least=units - account.left,
             at_most=max(limit.block_units, units - account.left),
-            reserve=limit.reserved_units if is_old_mail() else 0,
+            is_old_mail=is_old_mail(),
         )
         account.left += allocation.units
         if allocation.wait_s and not await wait_limit.wait(allocation.wait_s):

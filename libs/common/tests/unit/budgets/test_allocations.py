@@ -17,18 +17,18 @@ class CountedBudgets(LocalBudgets):
         self.allocations = 0
 
     async def allocate_units(
-        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, is_old_mail: bool
     ) -> Allocation:
         self.allocations += 1
         await asyncio.sleep(0)
-        return await super().allocate_units(name, limit, at_least=at_least, at_most=at_most, reserve=reserve)
+        return await super().allocate_units(name, limit, at_least=at_least, at_most=at_most, is_old_mail=is_old_mail)
 
 
 class NeverEnoughBudgets(LocalBudgets):
     """Whoever asks is told to come back in a moment."""
 
     async def allocate_units(
-        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, is_old_mail: bool
     ) -> Allocation:
         return Allocation(0, 0.1)
 
