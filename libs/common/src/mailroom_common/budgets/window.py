@@ -9,7 +9,7 @@ has more than the limit, and a steady caller gets 60/61 of it."""
 
 _BLOCK_SHARE = 100
 _RESERVE_SHARE = 20
-_LONGEST_BURST_SLICES = 20
+_LONGEST_BURST_SLICES = 30
 _BLOCK_HOLDERS = 2  # sync-engine's worker and subscription-manager
 
 
