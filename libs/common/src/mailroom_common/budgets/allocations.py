@@ -12,6 +12,7 @@ from mailroom_common.budgets.window import Allocation, AllocationWindow, UnitLim
 from mailroom_common.errors import CallDeferred, OldMailCallDeferred
 
 _MAX_ACCOUNTS = 50_000
+_LONGEST_OLD_MAIL_WAIT_S = 2.0
 
 
 class Budgets(Protocol):
@@ -85,7 +86,11 @@ class AllocatedUnits:
             is_old_mail=is_old_mail(),
         )
         account.left += allocation.units
-        if allocation.wait_s and not await wait_limit.wait(allocation.wait_s):
+        if not allocation.wait_s:
+            return
+        # New mail of the same mailbox would wait with a call for old mail: its run ends instead, and goes on later.
+        is_too_long = is_old_mail() and allocation.wait_s > _LONGEST_OLD_MAIL_WAIT_S
+        if is_too_long or not await wait_limit.wait(allocation.wait_s):
             error_type = OldMailCallDeferred if is_old_mail() else CallDeferred
             raise error_type("the provider's quota is used up for now", retry_after_s=allocation.wait_s)
 
