@@ -9,7 +9,6 @@ has more than the limit, and a steady caller gets 60/61 of it."""
 
 _BLOCK_SHARE = 100
 _RESERVE_SHARE = 20
-_LONGEST_BURST_SLICES = 30
 _BLOCK_HOLDERS = 2  # sync-engine's worker and subscription-manager
 
 
@@ -63,17 +62,13 @@ class AllocationWindow:
         free = limit.allocatable_units - reserve - sum(self.allocated)
         if free < needed:
             return Allocation(0, self._measure_wait_s(limit, now, missing=needed - free))
-        if is_old_mail and self._is_slice_full(limit, free):
+        # If old mail took a window's units at once, none would come back until the window is over, and new mail would
+        # wait as long.
+        if is_old_mail and self.allocated[0] >= limit.units / SLICES:
             return Allocation(0, self._measure_slice_end_s(limit, now))
         units = max(at_least, min(at_most, free))
         self.allocated[0] += units
         return Allocation(units)
-
-    def _is_slice_full(self, limit: UnitLimit, free: int) -> bool:
-        """Whether old mail has to wait for the next slice. If it took a window's units at once, none would come back
-        until that window is over, and new mail would wait as long."""
-        burst = (free + self.allocated[0]) / _LONGEST_BURST_SLICES
-        return self.allocated[0] >= max(limit.units / SLICES, burst)
 
     def _measure_slice_end_s(self, limit: UnitLimit, now: float) -> float:
         return max((self.slice_number + 1) * limit.window_s / SLICES - now, 0.001)
