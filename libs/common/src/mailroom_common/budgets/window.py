@@ -8,7 +8,7 @@ SLICES = 60
 has more than the limit, and a steady caller gets 60/61 of it."""
 
 _BLOCK_SHARE = 100
-_RESERVE_SHARE = 20
+_RESERVE_SHARE = 15
 _BLOCK_HOLDERS = 2  # sync-engine's worker and subscription-manager
 
 
