@@ -158,13 +158,11 @@ class Killed(BaseException):
 STAGES = ("fetch", "read", "reserve", "before the copy", "after the copy", "before the end", "after the end")
 FIELDS = {
     **Invoice().to_json(),
-
-        "supplier_name": "Shop",
-        "invoice_number": "1",
-        "issue_date": "2026-04-01",
-        "currency": "EUR",
-        "total_gross": "1"
-    ,
+    "supplier_name": "Shop",
+    "invoice_number": "1",
+    "issue_date": "2026-04-01",
+    "currency": "EUR",
+    "total_gross": "1",
 }
 
 
