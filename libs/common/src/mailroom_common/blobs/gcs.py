@@ -64,19 +64,21 @@ def _require_tls(emulator: str, is_insecure: bool) -> None:
         )
 
 
-def _open_session(bundle: str, *, is_emulated: bool) -> AuthorizedSession:
+def _open_session(bundle: str, *, is_emulated: bool) -> Any:  # Any: google-auth has no types
+    anonymous: Callable[[], Any] = AnonymousCredentials
+    open_authorized: Callable[..., Any] = AuthorizedSession
     try:
-        credentials = AnonymousCredentials() if is_emulated else find_default_credentials(scopes=[_SCOPE])[0]
+        credentials = anonymous() if is_emulated else find_default_credentials(scopes=[_SCOPE])[0]
     except DefaultCredentialsError as error:
         raise SettingsError(
             "MAILROOM_BLOB_URL is wrong: gs:// needs Google's credentials: GOOGLE_APPLICATION_CREDENTIALS names their "
             "file, or the machine has a service account."
         ) from error
     for_tokens = _ignore_environment(requests.Session(), bundle)
-    return _ignore_environment(AuthorizedSession(credentials, auth_request=Request(for_tokens)), bundle)
+    return _ignore_environment(open_authorized(credentials, auth_request=Request(for_tokens)), bundle)
 
 
-def _ignore_environment(session: Any, bundle: str) -> Any:  # Any: google-auth's session has no types
+def _ignore_environment(session: Any, bundle: str) -> Any:  # Any: as above
     """The variables for proxies and bundles are not trusted, as for every client of ours (ADR 10)."""
     session.trust_env = False
     session.verify = bundle
