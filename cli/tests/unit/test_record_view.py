@@ -35,8 +35,13 @@ def test_of_an_observed_mail_only_what_names_and_dates_it_is_shown() -> None:
         doc_source_id="active",
         kind=MailKind.MOVED,
         message_id="m",
-        **dict.fromkeys(("folder", "previous_folder", "from_address", "from_domain"), "Notice to quit"),
-        **dict.fromkeys(("from_name", "subject", "internet_message_id"), "Notice to quit"),
+        folder="Notice to quit",
+        previous_folder="Notice to quit",
+        from_address="Notice to quit",
+        from_domain="Notice to quit",
+        from_name="Notice to quit",
+        subject="Notice to quit",
+        internet_message_id="Notice to quit",
         categories=["Notice to quit"],
     )
     assert "Notice to quit" not in str(view_event(event))
