@@ -1,4 +1,5 @@
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_a_page_full_of_heads_of_tables_is_read_in_a_bounded_number_of_steps(mon
         steps["rows"] += 1
         return read_row(line)
 
-    def count_product(*numbers: Decimal) -> object:
+    def count_product(*numbers: Any) -> object:  # Any: its own parameters
         steps["products"] += 1
         return choose_price(*numbers)
 
