@@ -8,12 +8,10 @@ import re
 import textwrap
 import traceback
 from collections.abc import Iterator
-from types import TracebackType
-from typing import TypeAlias
+
+from structlog.typing import ExcInfo
 
 from mailroom_common.errors import MailroomError
-
-ErrorInfo: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 # From the first quotation mark, brace or tuple on: an apostrophe in what is quoted would end it too early.
 _QUOTED = re.compile(r"""(?<!\w)['"].*|[bfr]['"].*|\{.*|\([^()]*,.*""", re.DOTALL)
@@ -22,9 +20,8 @@ _MAX_MESSAGE_CHARACTERS = 300
 _MAX_ERRORS = 50  # of a group and what caused them
 
 
-def format_traceback(error_info: ErrorInfo) -> str:
-    error = error_info[1]
-    return "" if error is None else "\n".join(_format_error(error, set())).rstrip()
+def format_traceback(exc_info: ExcInfo) -> str:
+    return "\n".join(_format_error(exc_info[1], set())).rstrip()
 
 
 def describe_without_quotes(error: BaseException) -> str:
