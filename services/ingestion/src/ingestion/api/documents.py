@@ -40,6 +40,7 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
+        """A page has fewer than `limit` where documents are long: there are more as long as `next_cursor` is set."""
         document_filter = DocumentFilter(
             doc_source_id=None if doc_source_id is None else str(doc_source_id),
             status=status,
