@@ -134,6 +134,9 @@ def export_documents(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")] = None,
 ) -> None:
     """All documents that match, newest first, as CSV or JSON Lines."""
+    if output is None and sys.stdout.isatty():
+        # What a sender wrote is not for a terminal to obey.
+        raise Rejected("an export is for a file: give --output, or redirect it")
     with open_site_api() as api:
         query = {**_build_query(api, filters, source), "format": export_format.value}
         if output is None:
@@ -146,9 +149,7 @@ def export_documents(
                 file.write(chunk)
 
 
-def _decide(
-    document_id: str, decision: JSON, version: int | None, comment: str | None, reviewer: str | None
-) -> None:
+def _decide(document_id: str, decision: JSON, version: int | None, comment: str | None, reviewer: str | None) -> None:
     path = f"/documents/{quote_segment(document_id)}"
     said = {"comment": comment, "reviewer": reviewer}
     body = {**decision, **{name: value for name, value in said.items() if value is not None}}

@@ -83,7 +83,12 @@ class SiteAPI:
         url = self._site.locate_path(path)
         try:
             answer = self._http.request(
-                method, url, json=body, content=content, params=query, headers={**self._authorization, **(headers or {})}
+                method,
+                url,
+                json=body,
+                content=content,
+                params=query,
+                headers={**self._authorization, **(headers or {})},
             )
         except httpx.HTTPError as error:
             raise _describe_silence(url.removesuffix(path), error) from error

@@ -113,7 +113,8 @@ class DocumentLeases(Protocol):
         ...
 
     async def reserve_archive_path(self, lease: DocumentLease, paths: Iterable[str]) -> str | None:
-        """The first of the paths that no other document has; None when the lease is lost, or all are taken."""
+        """The path that an earlier attempt reserved, else the first that no other document has; None when the lease is
+        lost, or all are taken."""
         ...
 
 

@@ -56,7 +56,8 @@ class SearchStatement:
         conditions = " and ".join(self._conditions)
         self.values.append(limit)
         return (
-            f"select document.*, {POSSIBLE_DUPLICATES} from ingestion.document "  # noqa: S608  # texts of ours
+            f"select document.*, coalesce(octet_length(extraction::text), 0) as json_bytes, "  # noqa: S608  # ours
+            f"{POSSIBLE_DUPLICATES} from ingestion.document "
             f"where {conditions} order by seq desc limit ${len(self.values)}"
         )
 

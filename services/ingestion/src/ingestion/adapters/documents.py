@@ -4,6 +4,7 @@ from typing import Any
 
 import asyncpg
 
+from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_search import POSSIBLE_DUPLICATES, build_search
 from ingestion.domain.views import build_attachment_view, build_document_view
 from ingestion.ports import DocumentFilter, StoredContent
@@ -32,10 +33,10 @@ class PgDocumentCatalog:
     ) -> tuple[list[dict[str, Any]], int | None]:
         # One row more than asked for says whether there is another page.
         statement, values = build_search(tenant_id, document_filter, before=before, limit=limit + 1)
-        async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(statement, *values)
-        views = [build_document_view(dict(row)) for row in rows[:limit]]
-        return views, rows[limit - 1]["seq"] if len(rows) > limit else None
+        rows, has_more = await fetch_bounded(self._pool, statement, *values)
+        page = rows[:limit]
+        has_more = has_more or len(rows) > limit
+        return [build_document_view(dict(row)) for row in page], page[-1]["seq"] if has_more else None
 
     async def find_document(self, tenant_id: str, document_id: str) -> dict[str, Any] | None:
         async with acquire_session(self._pool) as conn:

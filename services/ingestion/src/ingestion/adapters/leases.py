@@ -76,10 +76,13 @@ _RELEASE = """
     where document_id = $1 and lease_token = $2
     returning document_id
 """
+# The path that an earlier attempt reserved stays: its copy may be written already, and another reading, or another day,
+# may make another path.
 _RESERVE = """
-    update ingestion.document set archive_path = $3, is_archive_path_reserved = true
+    update ingestion.document
+    set archive_path = case when is_archive_path_reserved then archive_path else $3 end, is_archive_path_reserved = true
     where document_id = $1 and lease_token = $2
-    returning 1
+    returning archive_path
 """
 # The first of each lane by the index: the least of all would be looked for among all that wait.
 _NEXT_DUE = """
@@ -221,11 +224,10 @@ class PgDocumentLeases:
         async with acquire_session(self._pool) as conn:
             for path in paths:
                 try:
-                    if await conn.fetchval(_RESERVE, lease.document_id, lease.token, path) is not None:
-                        return path
+                    reserved: str | None = await conn.fetchval(_RESERVE, lease.document_id, lease.token, path)
                 except asyncpg.UniqueViolationError:
                     continue  # another document's copy has this name
-                return None
+                return reserved
         return None
 
 

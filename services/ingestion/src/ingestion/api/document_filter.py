@@ -17,7 +17,9 @@ _MAX_WORDS = 10
 
 _Words = Annotated[
     str | None,
-    Query(min_length=2, max_length=200, description="Beginnings of words, in any order; accents and case do not count."),
+    Query(
+        min_length=2, max_length=200, description="Beginnings of words, in any order; accents and case do not count."
+    ),
 ]
 _Amount = Annotated[Decimal | None, Query(max_digits=20, decimal_places=6, allow_inf_nan=False)]
 _Name = Annotated[str | None, Query(min_length=1, max_length=200)]

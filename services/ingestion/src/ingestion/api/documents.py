@@ -10,10 +10,10 @@ from uuid import UUID
 from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
+from ingestion.api.document_filter import read_filter
 from ingestion.api.examples import DOCUMENT_EXAMPLE, LIST_EXAMPLE
 from ingestion.domain.archive import sanitize_file_stem
 from ingestion.domain.transcript import CONTAINER_EXTENSIONS, EXTENSIONS
-from ingestion.api.document_filter import read_filter
 from ingestion.ports import DocumentCatalog, DocumentFilter, StoredContent
 from mailroom_common.api_requests import refuse_unknown_parameters
 from mailroom_common.auth import APIKeys, Caller, Role, require_role
@@ -38,6 +38,7 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
         limit: Annotated[int, Query(ge=1, le=1000)] = 100,
         cursor: str | None = None,
     ) -> ListPage[dict[str, Any]]:
+        """A page has fewer than `limit` where documents are long: there are more as long as `next_cursor` is set."""
         before = None if cursor is None else decode_cursor(cursor)
         items, following = await catalog.list_documents(caller.tenant_id, document_filter, before=before, limit=limit)
         return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))

@@ -45,7 +45,7 @@ class CorrectedLine(BaseModel):
 
 
 class CorrectedFields(BaseModel):
-    """Only those that are corrected; null is for a field that the document does not have. Lines are given as a whole."""
+    """Only those that are corrected; null is for a field that the document does not have. Lines are given whole."""
 
     model_config = ConfigDict(extra="forbid")
 

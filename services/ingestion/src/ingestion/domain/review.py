@@ -38,7 +38,7 @@ class ReviewRefused(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """`version` is the one that the reviewer saw. `fields` are those that are corrected, in the words of `extraction`."""
+    """`version` is the one that the reviewer saw. `fields` are those that are corrected, named as in `extraction`."""
 
     action: ReviewAction
     version: int

@@ -34,9 +34,7 @@ class NewUpload:
 
     @property
     def attachment_id(self) -> str:
-        return derive_attachment_id(
-            derive_manual_source_id(self.tenant_id, self.profile), self.message_id, _PART_PATH
-        )
+        return derive_attachment_id(derive_manual_source_id(self.tenant_id, self.profile), self.message_id, _PART_PATH)
 
     def build_attachment(
         self, *, blob_key: str, content_type: str, size_bytes: int, content_sha256: str, received_at: datetime

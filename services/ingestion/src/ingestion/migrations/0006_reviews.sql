@@ -9,8 +9,8 @@ alter table ingestion.document
 -- One row per version of a document that a review made or that another one replaced, and per reading that was kept
 -- beside a decision. What was read first and still stands is only in `ingestion.document`.
 create table ingestion.document_history (
-    entry_id bigint generated always as identity primary key,
-    document_id text not null references ingestion.document on delete cascade,
+    entry_id bigint generated always as identity primary key,  -- order of the entries
+    document_id text not null references ingestion.document on delete cascade,  -- the document that this is a version of
     tenant_id text not null,
     version integer not null,                     -- `result_number` that the document had with it
     kind text not null                            -- how it came about; proposed: read, and kept beside a decision

@@ -51,7 +51,9 @@ def test_what_is_asked_for_cannot_become_another_query() -> None:
 def test_the_same_invoice_has_one_key_however_its_supplier_is_written() -> None:
     key = build_duplicate_key("invoice", FIELDS)
     assert key is not None
-    assert build_duplicate_key("invoice", {**FIELDS, "supplier_name": "MULLER & Sohne", "invoice_number": "re 7"}) == key
+    assert (
+        build_duplicate_key("invoice", {**FIELDS, "supplier_name": "MULLER & Sohne", "invoice_number": "re 7"}) == key
+    )
 
 
 @pytest.mark.parametrize("changed", [{"invoice_number": "RE-8"}, {"total_gross": "119.01"}, {"currency": "USD"}])
