@@ -9,6 +9,7 @@ import typer
 
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api, quote_segment
 from mailroom_cli.source_views import find_source_id, print_columns, print_json
+from mailroom_cli.terminal import print_line
 from mailroom_common.errors import Rejected
 
 app = typer.Typer(name="documents", no_args_is_help=True, help="Documents, and what people decide about them.")
@@ -54,8 +55,8 @@ _EXPORT_EXAMPLES = """Examples:
 
 
 class ExportFormat(StrEnum):
-    CSV = "csv"
-    JSONL = "jsonl"
+    CSV = "csv"  # for spreadsheets
+    JSONL = "jsonl"  # for programs: a document a line, with its lines
 
 
 @app.command("list", epilog=_LIST_EXAMPLES)
@@ -123,7 +124,7 @@ def upload_documents(
         for file in files:
             query = {"profile": profile, "filename": file.name}
             document = api.call("POST", "/documents", content=file.read_bytes(), query=query)
-            typer.echo(f"{document['id']}  {document['status']}  {file}")
+            print_line(f"{document['id']}  {document['status']}  {file}")
 
 
 @app.command("export", epilog=_EXPORT_EXAMPLES)
@@ -157,7 +158,7 @@ def _decide(document_id: str, decision: JSON, version: int | None, comment: str 
         seen = api.call("GET", path)["version"] if version is None else version
         document = api.call("POST", f"{path}/review", body=body, headers={"If-Match": f'"{seen}"'})
     reason = document["skip_reason"] or document["review_reason"]
-    typer.echo(f"{document['status']}{f' ({reason})' if reason else ''}, version {document['version']}")
+    print_line(f"{document['status']}{f' ({reason})' if reason else ''}, version {document['version']}")
 
 
 def _build_query(api: SiteAPI, filters: list[str] | None, source: str | None) -> dict[str, str]:

@@ -90,7 +90,7 @@ def test_a_file_is_uploaded_under_its_name(calls: list[httpx.Request], tmp_path:
 
 
 def test_an_export_is_written_as_it_comes(calls: list[httpx.Request], tmp_path: Path) -> None:
-    assert run("export", "-f", "status=completed").output == "id\r\nd1\r\n"
+    assert run("export", "-f", "status=completed").stdout_bytes == b"id\r\nd1\r\n"
     run("export", "--format", "jsonl", "-o", str(tmp_path / "all.jsonl"))
     assert (tmp_path / "all.jsonl").read_bytes() == b"id\r\nd1\r\n"
     assert [dict(call.url.params) for call in calls] == [

@@ -228,7 +228,7 @@ class EventLog(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFilter:
-    """A document has to match all that is given. `text` and `supplier` are beginnings of words, in any order."""
+    """A document has to match all that is given. `text` and `supplier` are words, in any order."""
 
     doc_source_id: str | None = None
     status: str | None = None

@@ -13,7 +13,7 @@ POSSIBLE_DUPLICATES = """
             and other.document_id <> document.document_id
           order by other.seq limit 10) as possible_duplicates
 """
-"""Found by their key when they are shown, and not marked: of two that are read at the same moment each shows the other."""
+"""Found by their key when they are shown, and not marked: of two that are read at one moment each shows the other."""
 
 _WRITE_WORDS = """
     insert into ingestion.document_words (document_id, words) values ($1, array_to_tsvector($2))

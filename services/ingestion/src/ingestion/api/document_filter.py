@@ -17,9 +17,7 @@ _MAX_WORDS = 10
 
 _Words = Annotated[
     str | None,
-    Query(
-        min_length=2, max_length=200, description="Beginnings of words, in any order; accents and case do not count."
-    ),
+    Query(min_length=1, max_length=200, description="Whole words, in any order; accents and case do not count."),
 ]
 _Amount = Annotated[Decimal | None, Query(max_digits=20, decimal_places=6, allow_inf_nan=False)]
 _Name = Annotated[str | None, Query(min_length=1, max_length=200)]
@@ -78,10 +76,8 @@ def _require_words(words: str | None) -> None:
     if words is None:
         return
     folded = fold_words(words)
-    if not folded or len(folded) > _MAX_WORDS or not any(len(word) > 1 for word in folded):
-        raise HTTPProblem(
-            422, "These are no words to look for", f"One to {_MAX_WORDS} words, one of them with two letters or digits."
-        )
+    if not folded or len(folded) > _MAX_WORDS:
+        raise HTTPProblem(422, "These are no words to look for", f"One to {_MAX_WORDS} words of letters or digits.")
 
 
 def _require_reason(reason: str | None) -> None:

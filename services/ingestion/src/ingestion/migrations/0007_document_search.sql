@@ -9,7 +9,7 @@ alter table ingestion.document
 -- The words of a document, each behind its tenant: with those of its mail, in a table of their own, since a lease that is
 -- renewed would otherwise write them all again.
 create table ingestion.document_words (
-    document_id text primary key references ingestion.document on delete cascade,
+    document_id text primary key references ingestion.document on delete cascade,  -- the document that has them
     words tsvector not null                       -- as `domain/search_words.py` writes them
 );
 
