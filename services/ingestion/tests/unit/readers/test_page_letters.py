@@ -55,12 +55,13 @@ def turned(angle: int, *lines: str, stamp: str = "") -> bytes:
     return file.getvalue()
 
 
-def test_a_hyphen_that_stands_for_a_glyph_keeps_its_word_together() -> None:
+@pytest.mark.parametrize("hyphen", [b"002D", b"2010", b"2011", b"00AD"])
+def test_a_hyphen_that_stands_for_a_glyph_keeps_its_word_together(hyphen: bytes) -> None:
     """As Chromium writes them: the glyph's own meaning is a soft hyphen, and the span says which one is meant."""
     content = (
-        b"BT /F1 12 Tf 60 700 Td (RE) Tj /Span<</ActualText<FEFF002D>>>BDC (-) Tj EMC (2026) Tj "
-        b"/Span<</ActualText<FEFF002D>>>BDC (-) Tj EMC (118) Tj ET"
-    )
+        b"BT /F1 12 Tf 60 700 Td (RE) Tj /Span<</ActualText<FEFF%b>>>BDC (-) Tj EMC (2026) Tj "
+        b"/Span<</ActualText<FEFF%b>>>BDC (-) Tj EMC (118) Tj ET"
+    ) % (hyphen, hyphen)
     assert texts(write_page(content)) == ["RE-2026-118"]
 
 
