@@ -84,6 +84,13 @@ def test_a_page_that_is_shown_turned_is_read_as_it_is_shown(rotate: int) -> None
     assert texts(write_page(b"BT /F1 12 Tf 60 700 Td (Invoice 1) Tj ET", rotate=rotate)) == ["Invoice 1"]
 
 
+def test_what_stands_upright_as_a_turned_page_is_shown_is_read_first() -> None:
+    level = b"BT /F1 6 Tf 60 700 Td (%b) Tj ET" % (b"level when drawn " * 10)
+    upright = b"BT /F1 6 Tf 0 1 -1 0 300 60 Tm (%b) Tj ET" % (b"upright as shown " * 8)
+    first, second = texts(write_page(level + upright, rotate=90))
+    assert (first[:7], second[:5]) == ("upright", "level")
+
+
 def test_a_stamp_along_the_margin_does_not_turn_the_page() -> None:
     assert texts(turned(90, "COPY", stamp="Invoice 1")) == ["Invoice 1"]
 
