@@ -397,6 +397,8 @@ async def test_an_observed_folder_that_always_answers_with_a_wait_keeps_no_other
         assert isinstance(outcome, RunDeferred)
         assert outcome.is_failure, "its own changes are in no list: it waits and says so"
     assert [event.message_id for event in await engine.read_mail_events()] == ["m1"]
+    await PgConnectionEvents(engine.pool, engine.outbox, engine.clock).report_synced(engine.source, RunCompleted())
+    assert "reported once it does" in ((await engine.read_connection_events())[-1].trouble or "")
     outlook.meanwhile.clear()
     engine.clock.pass_by(minutes=16)
     await engine.complete_run(SyncReason.BACKSTOP)
