@@ -74,7 +74,8 @@ class WatchMailbox:
 
 
 def _map_label_ids(labels: Sequence[Folder]) -> Mapping[str, str]:
-    return {label.path.casefold(): label.folder_id for label in labels}
+    # In one order: of two labels whose names differ by case alone it is always the same one.
+    return {label.path.casefold(): label.folder_id for label in sorted(labels, key=lambda label: label.folder_id)}
 
 
 def _log_missing(run: SyncRun, watch: Watch) -> None:
