@@ -18,6 +18,7 @@ from mailroom_cli.site_checks import (
     has_settings,
 )
 from mailroom_cli.site_processes import SiteProcess, find_site_processes
+from mailroom_cli.terminal import print_line, print_text
 from mailroom_common.secret_files import SUFFIX
 from mailroom_common.settings import replace_environment
 
@@ -60,11 +61,11 @@ def diagnose_site(
         raise typer.BadParameter(f"there is no check {unknown[0]}: {', '.join(CHECKS)}")
     results = asyncio.run(_diagnose(only or list(CHECKS)))
     if as_json:
-        typer.echo(to_json(results))
+        print_line(to_json(results))
     else:
         for result in results:
-            typer.echo(result.as_line())
-        typer.echo(describe_counts(results))
+            print_text(result.as_line())
+        print_line(describe_counts(results))
     if any(result.outcome is Outcome.FAILED for result in results):
         raise typer.Exit(1)
 

@@ -19,6 +19,7 @@ from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.lanes import LaneSchedule
+from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders
@@ -142,12 +143,17 @@ def _build_processor(
         leases,
         blobs,
         open_readers,
+        PDFArchiver(
+            leases,
+            blobs,
+            sources={package.traits.name: package.traits.archive_source for package in providers},
+            clock=utc_now,
+        ),
         attempts=AttemptPolicy(
             settings.document_attempts,
             timedelta(seconds=settings.document_pause_s),
             timedelta(seconds=settings.document_longest_pause_s),
         ),
-        archive_sources={package.traits.name: package.traits.archive_source for package in providers},
         # Three renewals may fail before the lease ends.
         renew_every_s=settings.document_lease_s / 4,
         clock=utc_now,

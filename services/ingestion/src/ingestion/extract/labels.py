@@ -7,7 +7,7 @@ Within a group the order matters: a label that can mean nothing else stands befo
 import re
 
 
-def _match_any(*patterns: str) -> re.Pattern[str]:
+def match_any(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
 
 
@@ -23,7 +23,7 @@ _DOCUMENT = (
 )
 
 # The number stands behind its label ...
-INVOICE_NUMBER = _match_any(
+INVOICE_NUMBER = match_any(
     rf"\b{_DOCUMENT}s?[-\s.]*{_NO}",
     rf"\b{_NO}\s*(?:de\s+(?:la\s+)?|d['’]|d[ai]\s+|della\s+)?{_DOCUMENT}\b",
     r"\bfactuur\s?nummer",
@@ -33,7 +33,7 @@ HEADLINE = re.compile(rf"^\W*{_DOCUMENT}\b(?:\s*\(\w+\))?[\s#:.–-]*(?:{_NO}\s*
 BARE_DOCUMENT = re.compile(rf"^\W*{_DOCUMENT}\W*$", re.IGNORECASE)
 BARE_NUMBER_SIGN = re.compile(r"^\s*(?:#|no\.|nr\.|n°)\s*", re.IGNORECASE)
 
-ISSUE_DATE = _match_any(
+ISSUE_DATE = match_any(
     r"\b(?:invoice|bill|issue|tax\s+point)\s*date\b",
     r"\bdate\s+(?:of\s+)?(?:issue|invoice)\b",
     r"\bissued\s+(?:on|at)\b",
@@ -50,7 +50,7 @@ ISSUE_DATE = _match_any(
 ISSUE_DATE_IN_HEADLINE = re.compile(r"\b(?:vom|von|dated?|issued\s+(?:at|on)|du|van|z\s+dnia|del|dne)\b", re.IGNORECASE)
 BARE_DATE = re.compile(r"^\W*(?:date|datum|data|dated|dato|fecha|le)\b\W*(?=$|\d|[a-z]+\s)", re.IGNORECASE)
 
-DUE_DATE = _match_any(
+DUE_DATE = match_any(
     r"\b(?:payment\s+)?due\s+(?:date|on|by)\b",
     r"\bdate\s+due\b",
     r"\bpay(?:ment)?\s+(?:due|by)\b",
@@ -76,7 +76,7 @@ DUE_DATE = _match_any(
 )
 
 # Certainly the sum to the last cent, tax included.
-TOTAL_GROSS = _match_any(
+TOTAL_GROSS = match_any(
     r"\bgrand\s+total\b",
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\b(?:invoice\s+total|total\s+(?:due|payable|invoice|for\s+this\s+invoice))\b",
@@ -104,7 +104,7 @@ TOTAL_GROSS_MAYBE = re.compile(
     re.IGNORECASE,
 )
 
-TOTAL_NET = _match_any(
+TOTAL_NET = match_any(
     r"\bsub\s?-?\s?total\b",
     r"\bnet\s*(?:total|amount|value)\b|\btotal\s+net\b",
     r"\btotal\b.{0,12}\b(?:excl(?:uding|\.)?|ex\.?|before|without|w/o)\b.{0,8}\b(?:vat|tax|gst)\b",
@@ -123,19 +123,19 @@ _TAX_WORD = (
     r"(?:v\.?a\.?t\.?|sales\s+tax|tax(?:es)?|gst|mwst|ust|umsatzsteuer|mehrwertsteuer|tva|t\.v\.a\.?|btw|podatek"
     r"|i\.?v\.?a\.?|dph|moms)"
 )
-TOTAL_TAX = _match_any(
+TOTAL_TAX = match_any(
     rf"\b(?:totale?|kwota|totaal|montant|gesamt|summe|cuota|importe|celkem|valor)\s+(?:de\s+la\s+)?{_TAX_WORD}\b",
     rf"\b{_TAX_WORD}[\s.-]*(?:total|amount|betrag|bedrag|gesamt)\b",
     r"^\W*steuerbetrag\W*$",
     rf"^\W*(?:\+|zzgl\.?|zuzügl\.?|plus|incl\.?|inkl\.?)?\s*(?:\d+(?:[.,]\d+)?\s?%\s*)?{_TAX_WORD}\b",
 )
-NOT_A_TAX_AMOUNT = _match_any(
+NOT_A_TAX_AMOUNT = match_any(
     rf"\b{_TAX_WORD}[\s.-]*(?:id|nr|no|reg|number|nummer|base|basis|intra|ident|code|exempt|%)",
     r"customer|kunde|client|zákazník|\bkund\b",
     rf"\b(?:excl|incl|inkl|exkl|ekskl|ex|without|w/o|hors|sin|sem|bez|senza|con|com|včetně)\w*\.?\s*{_TAX_WORD}",
     r"capital|siret",
 )
-AMOUNT_DUE = _match_any(
+AMOUNT_DUE = match_any(
     r"\b(?:total\s+)?amount\s+(?:due|payable)\b",
     r"\bbalance\s+due\b|\btotal\s+due\b|\bdue\s+payable\b|\bresidual\b|\boutstanding\b",
     r"\bzahlbetrag\b|\b(?:noch\s+)?zu\s+zahlen\b|\brestbetrag\b|\boffener\s+betrag\b",
@@ -145,7 +145,7 @@ AMOUNT_DUE = _match_any(
     r"\b(?:total|importe)\s+a\s+pagar\b|\b(?:totale|netto)\s+(?:da|a)\s+pagare\b|\bk\s+úhradě\b|\ba[tt]t?\s+betal[ae]\b",
 )
 
-VAT_ID = _match_any(
+VAT_ID = match_any(
     r"\b(?:v\.?a\.?t\.?|tax)\b",
     r"\bu?st[\s.-]*id",
     r"\bumsatzsteuer",
@@ -158,7 +158,7 @@ VAT_ID = _match_any(
 )
 POLISH_TAX_ID = re.compile(r"\bNIP\b", re.IGNORECASE)
 
-SELLER = _match_any(
+SELLER = match_any(
     r"\bsprzedawca\b",
     r"\bwystawca\b",
     r"\bverkäufer\b",
@@ -170,7 +170,7 @@ SELLER = _match_any(
     r"^\W*(?:leverancier|verkoper|afzender)\b",
     r"^\W*(?:vendedor|emisor|proveedor|fornitore|cedente|fornecedor|emitente|dodavatel|prodávající|sælger|leverandør|säljare|leverantör)\b",
 )
-BUYER = _match_any(
+BUYER = match_any(
     r"\bbill(?:ed|ing)?\s+(?:to|address)\b",
     r"\bship(?:ped|ping)?\s+(?:to|address)\b",
     r"\bsold\s+to\b",
@@ -196,7 +196,7 @@ COMPANY = re.compile(
     r"|S\.p\.A\.|S\.r\.l\.|SRL|A/S|ApS|AB|Oy|s\.r\.o\.|S\.L\.U?\.?|S\.r\.l|Lda\.?|Ltda\.?|a\.\s?s\.)|\bsp\.\s*z\s*o\.\s*o\.?|\bsp\.\s*[jk]\.)(?=$|[\s,;)|●•·-])",
 )
 
-DESCRIPTION = _match_any(
+DESCRIPTION = match_any(
     r"^\W*(?:description|item|product|service|article|details)\b",
     r"^\W*(?:artikel|bezeichnung|beschreibung|produkt|leistung|position)",
     r"^\W*(?:désignation|libellé|prestation)",
@@ -204,14 +204,14 @@ DESCRIPTION = _match_any(
     r"^\W*(?:nazwa|opis|towar|usługa)",
     r"^\W*(?:descripci|concepto|artículo|descrizione|articolo|descrição|artigo|popis|název|beskriv|vare\b)",
 )
-QUANTITY = _match_any(
+QUANTITY = match_any(
     r"\b(?:quantity|qty|hours|units)\b",
     r"\b(?:menge|anzahl)\b",
     r"\bquantité|\bqté",
     r"\b(?:aantal|hoeveelheid)\b",
     r"\bilość\b",
 )
-LINE_AMOUNT = _match_any(
+LINE_AMOUNT = match_any(
     r"\b(?:amount|total|price)\b",
     r"\b(?:betrag|summe|gesamt|gesamtbetrag|gesamtpreis|nettowert|entgelt)\b",
     r"\b(?:montant|prix)\b",
@@ -224,10 +224,10 @@ _INVOICE_IN_OTHER_LANGUAGES = (
     r"\bszámla|\blasku\b|τιμολόγιο|\bračun|\bfaktúra|\bsąskaita|\brēķins|\barve\b|\bfactură"
     r"|фактура|рахунок|счёт|счет|請求書|发票|發票|\breikning"
 )
-INVOICE_WORD = _match_any(
+INVOICE_WORD = match_any(
     rf"\b{_DOCUMENT}\b", r"\bcommercial\s+invoice\b", r"\bproforma\b", r"\brachunek\b", _INVOICE_IN_OTHER_LANGUAGES
 )
-CREDIT_WORD = _match_any(
+CREDIT_WORD = match_any(
     r"\bcredit\s*(?:note|memo)\b",
     r"\bgutschrift\b",
     r"\bavoir\b",
@@ -236,19 +236,13 @@ CREDIT_WORD = _match_any(
     r"\bnote\s+de\s+crédit\b",
     r"\bnota\s+d[ei]\s+cr[ée]dito\b|\bkreditnota\b|\bkreditfaktura\b|\bdobropis\b",
 )
-CORRECTION_WORD = _match_any(
+CORRECTION_WORD = match_any(
     r"\brechnungs-?\s?korrektur\b",
     r"\bkorrekturrechnung\b",
     r"\bfacture\s+rectificative\b",
     r"\bcorrected\s+invoice\b",
     r"\bkorygująca\b",
     r"\bfactura\s+rectificativa\b",
-)
-SECURITIES = _match_any(
-    r"\b(?:isin|wkn|valor(?:en)?|sedol|cusip)\b",
-    r"wertpapier|\bdepot|\bdividend|\bkupon|\bzins|\baktie|\bfonds?\b",
-    r"\bnominal|\bordre\b|\btitres?\b|\baandelen\b|\bobbligazion|\bacciones\b",
-    r"\b(?:securit(?:y|ies)|shares?|stocks?|bonds?|coupon|trade\s+date|settlement\s+date|brokerage)\b",
 )
 NO_INVOICE_TITLE = re.compile(
     r"^\W*(?:quote|quotation|offer|order\s+confirmation|purchase\s+order|delivery\s+note|packing\s+(?:list|slip)|reminder|statement\s+of\s+account"

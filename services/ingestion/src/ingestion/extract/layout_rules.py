@@ -9,14 +9,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
-from itertools import islice
 from typing import TypeVar
-
-from stdnum import isin
 
 from ingestion.domain.invoice import CORRECTED_INVOICE, CREDIT_NOTE, INVOICE, Invoice
 from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from ingestion.extract import labels, values
+from ingestion.extract.document_kind import is_from_bank
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.supplier import find_supplier_name, is_buyer_cell
 from ingestion.extract.totals import InvoiceTotals, find_totals
@@ -58,26 +56,14 @@ def is_invoice(transcript: Transcript) -> bool:
     """Whether these pages may be an invoice at all. In doubt they are: a person can say no, nobody can say yes to what
     was thrown away."""
     page = limit_lines(transcript)
-    if _is_securities_note(page):
-        return any(labels.INVOICE_NUMBER.search(line.text) for line in page)
+    if is_from_bank(page):
+        return False
     head = [cell.text for line in page[: max(12, len(page) // 3)] for cell in line.cells]
     if any(labels.NO_INVOICE_TITLE.match(text) for text in head) and not any(labels.HEADLINE.match(t) for t in head):
         return any(labels.INVOICE_NUMBER.search(line.text) for line in page)
     has_word = any(labels.INVOICE_WORD.search(line.text) for line in page)
     has_total = find_totals(page).gross is not None
     return has_word or (has_total and any(values.is_money(line.text) for line in page))
-
-
-_ISIN = re.compile(r"\b[A-Z]{2}[A-Z0-9]{9}\d\b")
-_MAX_ISINS = 40  # numbers that are looked at
-
-
-def _is_securities_note(page: Sequence[TextLine]) -> bool:
-    """Whether it is a bank's or broker's: it names a security by its number, and what one does with securities."""
-    numbers = (match[0] for line in page for match in _ISIN.finditer(line.text))
-    if not any(isin.is_valid(number) for number in islice(numbers, _MAX_ISINS)):
-        return False
-    return any(labels.SECURITIES.search(line.text) for line in page)
 
 
 def limit_lines(transcript: Transcript) -> list[TextLine]:
