@@ -32,7 +32,8 @@ _DECIDE = """
 _INTAKES = "select * from ingestion.intake where document_id = $1 order by seq"
 _FIND = "select * from ingestion.document where document_id = $1 and tenant_id = $2"
 _LIST = """
-    select *, coalesce(octet_length(extraction::text), 0) as json_bytes from ingestion.document_history
+    select *, coalesce(octet_length(extraction::text), 0) + coalesce(octet_length(changes::text), 0) as json_bytes
+    from ingestion.document_history
     where document_id = $1 and tenant_id = $2 and ($3::bigint is null or entry_id < $3)
     order by entry_id desc limit $4
 """
