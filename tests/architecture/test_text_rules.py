@@ -20,6 +20,7 @@ import pytest
 from code_rules import Module
 
 import ingestion.domain.archive as archive
+import ingestion.domain.search_words as search_words
 import ingestion.extract.rule_based as rule_based
 import ingestion.readers.einvoice as einvoice
 import ingestion.readers.page_pictures as page_pictures
@@ -194,6 +195,7 @@ def read_wait(text: str) -> object:
 RULES = {
     "archive names": Rule("ingestion.domain.archive", archive.sanitize_file_stem),
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
+    "search words": Rule("ingestion.domain.search_words", search_words.fold_words),
     "pages": Rule("ingestion.extract", read_page),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),

@@ -54,7 +54,7 @@ _EXPORT_EXAMPLES = """Examples:
 """
 
 
-class ExportFormat(StrEnum):
+class FileKind(StrEnum):
     CSV = "csv"  # for spreadsheets
     JSONL = "jsonl"  # for programs: a document a line, with its lines
 
@@ -131,7 +131,7 @@ def upload_documents(
 def export_documents(
     filters: Filters = None,
     source: OnlySource = None,
-    export_format: Annotated[ExportFormat, typer.Option("--format")] = ExportFormat.CSV,
+    export_format: Annotated[FileKind, typer.Option("--format")] = FileKind.CSV,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="A file; standard output otherwise.")] = None,
 ) -> None:
     """All documents that match, newest first, as CSV or JSON Lines."""

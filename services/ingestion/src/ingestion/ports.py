@@ -301,7 +301,7 @@ class DocumentReviews(Protocol):
         ...
 
 
-class Uploads(Protocol):
+class ManualUploads(Protocol):
     """Uploads by hand, from before their first byte until their attachment is recorded."""
 
     async def record_upload_start(self, attachment_id: str, blob_key: str) -> None: ...

@@ -20,8 +20,8 @@ _LOCK_OLDEST = """
 """
 
 
-class PgUploads:
-    """`Uploads` of ports.py."""
+class PgManualUploads:
+    """`ManualUploads` of ports.py."""
 
     def __init__(self, pool: asyncpg.Pool) -> None:
         self._pool = pool

@@ -15,7 +15,7 @@ from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.reviews import PgReviews
-from ingestion.adapters.uploads import PgUploads
+from ingestion.adapters.uploads import PgManualUploads
 from ingestion.api.documents import build_documents_router
 from ingestion.api.events import build_events_router
 from ingestion.api.export import build_export_router
@@ -80,7 +80,7 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
             PgRereads(pool),
             StoredDocumentBlobs(blobs, scratch=Path(tempfile.gettempdir())),
         )
-        uploader = DocumentUploader(PgUploads(pool), recorder, blobs, utc_now)
+        uploader = DocumentUploader(PgManualUploads(pool), recorder, blobs, utc_now)
         web.include_router(build_upload_router(uploader, PgDocumentCatalog(pool), keys))
         web.include_router(build_export_router(PgDocumentCatalog(pool), keys))
         web.include_router(build_documents_router(PgDocumentCatalog(pool), blobs, keys))

@@ -6,7 +6,7 @@ from datetime import datetime
 from ingestion.domain.transcript import EXTENSIONS, HEAD_BYTES, detect_content_type
 from ingestion.domain.upload import MAX_UPLOAD_BYTES, NewUpload
 from ingestion.handlers.record_attachment import AttachmentRecorder
-from ingestion.ports import Uploads
+from ingestion.ports import ManualUploads
 from mailroom_common.blobs import BlobStore
 from mailroom_common.errors import MailroomError
 from mailroom_common.events import derive_blob_key
@@ -27,7 +27,7 @@ class DocumentUploader:
     """`blobs` is written to while the bytes come: none but a few chunks are held."""
 
     def __init__(
-        self, uploads: Uploads, recorder: AttachmentRecorder, blobs: BlobStore, clock: Callable[[], datetime]
+        self, uploads: ManualUploads, recorder: AttachmentRecorder, blobs: BlobStore, clock: Callable[[], datetime]
     ) -> None:
         self._uploads = uploads
         self._recorder = recorder

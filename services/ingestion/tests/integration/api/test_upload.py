@@ -9,7 +9,7 @@ import pytest
 from ingestion_processes import api_settings, as_tenant, running_api
 from ingestion_site import DONE, Ingestion
 
-from ingestion.adapters.uploads import PgUploads, UploadSweeper
+from ingestion.adapters.uploads import PgManualUploads, UploadSweeper
 from ingestion.domain.upload import MAX_UPLOAD_BYTES
 
 pytestmark = pytest.mark.stack
@@ -102,7 +102,7 @@ async def test_the_blob_of_an_upload_that_was_cut_off_is_swept_and_a_recorded_on
 ) -> None:
     recorded = (await api.post("/documents", content=CONTENT)).json()["id"]
     kept = (await site.document(recorded))["blob_key"]
-    uploads = PgUploads(site.pool)
+    uploads = PgManualUploads(site.pool)
     await site.put_blob("documents/lost.pdf", CONTENT)
     await uploads.record_upload_start("lost", "documents/lost.pdf")
     await uploads.record_upload_start(recorded, kept)  # as a crash after the record leaves it
