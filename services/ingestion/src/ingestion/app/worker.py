@@ -18,6 +18,7 @@ from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
 from ingestion.domain.document import AttemptPolicy
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
@@ -25,6 +26,7 @@ from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentRead
 from ingestion.settings import WorkerSettings
 from ingestion.worker_loops import run_backlog_report, run_document_worker, run_event_numbering, run_event_retention
 from mailroom_common.blobs import find_blob_folder, open_blob_store
+from mailroom_common.events import Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
@@ -135,13 +137,14 @@ def _build_processor(
     settings: WorkerSettings,
     leases: DocumentLeases,
     blobs: DocumentBlobs,
-    open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+    open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
     providers: Sequence[ProviderPackage],
 ) -> DocumentProcessor:
     return DocumentProcessor(
         leases,
         blobs,
         open_readers,
+        ExtractionRouter(settings.trade_confidence, settings.confidence_by_doc_source),
         attempts=AttemptPolicy(
             settings.document_attempts,
             timedelta(seconds=settings.document_pause_s),

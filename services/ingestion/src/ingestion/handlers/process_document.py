@@ -9,10 +9,11 @@ from datetime import datetime
 from ingestion.domain import routing
 from ingestion.domain.archive import build_archive_metadata, build_archive_paths
 from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import PDF
-from ingestion.handlers.read_document import read_document
+from ingestion.handlers.read_document import ReadingPurpose, read_document
 from ingestion.ports import (
     DocumentBlobs,
     DocumentLeases,
@@ -52,7 +53,8 @@ class DocumentProcessor:
         self,
         leases: DocumentLeases,
         blobs: DocumentBlobs,
-        open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+        open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
+        router: ExtractionRouter,
         *,
         attempts: AttemptPolicy,
         archive_sources: Mapping[str, str],
@@ -62,6 +64,7 @@ class DocumentProcessor:
         self._leases = leases
         self._blobs = blobs
         self._open_readers = open_readers
+        self._router = router
         self._attempts = attempts
         self._archive_sources = archive_sources
         self._renew_every_s = renew_every_s
@@ -156,8 +159,9 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            async with self._open_readers() as readers:
-                return (await read_document(readers, file.path)).outcome
+            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
+            async with self._open_readers(lease.profile) as readers:
+                return (await read_document(readers, file.path, purpose)).outcome
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
