@@ -7,6 +7,7 @@ import structlog
 import typer
 
 from mailroom_cli import dlq, doctor, migrations, parked, read, replay, sources, status, subscriptions, tail, topics
+from mailroom_cli.terminal import print_text
 from mailroom_common.errors import Fatal, MailroomError, Retryable
 
 app = typer.Typer(name="mailroom", no_args_is_help=True, pretty_exceptions_enable=False)
@@ -33,7 +34,7 @@ def main() -> None:
     try:
         app()
     except MailroomError as error:
-        sys.stderr.write(f"mailroom: {error}\n")
+        print_text(f"mailroom: {error}", err=True)
         sys.exit(_choose_exit_code(error))
 
 

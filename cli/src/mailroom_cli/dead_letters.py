@@ -6,7 +6,7 @@ letter lies beside it, is seen by every operator, and ends when the retention ta
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -14,6 +14,7 @@ from aiokafka import AIOKafkaConsumer
 
 from mailroom_cli.kafka_access import list_partitions
 from mailroom_cli.record_ranges import RecordSelection, find_ranges, read_ranges
+from mailroom_cli.record_view import read_time
 from mailroom_common.errors import NotDecodableYet, Rejected, Undecodable
 from mailroom_common.kafka.client import KafkaAddress
 from mailroom_common.kafka.codec import Codec
@@ -54,7 +55,7 @@ class DeadLetter:
 
     @property
     def dead_lettered_at(self) -> datetime:
-        return datetime.fromtimestamp(self.raw.timestamp / 1000, UTC)
+        return read_time(self.raw)
 
     def original_headers(self) -> RawHeaders:
         return [(name, value) for name, value in self.raw.headers if not name.startswith(DEAD_LETTER_HEADER_PREFIX)]

@@ -20,6 +20,7 @@ from mailroom_cli.kafka_access import find_topic, load_schemas, open_consumer, o
 from mailroom_cli.options import AsJSON, DryRun
 from mailroom_cli.record_view import view_record
 from mailroom_cli.site_api import load_kafka_settings
+from mailroom_cli.terminal import print_line
 from mailroom_common.errors import Rejected
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.producer import EventProducer
@@ -68,11 +69,11 @@ def list_dead_letters(
         return
     for letter in letters:
         facts = letter.facts
-        typer.echo(
+        print_line(
             f"{letter.id:32} {letter.dead_lettered_at:%Y-%m-%dT%H:%M:%SZ} {letter.resolution or 'open':9} "
             f"{facts.get('error-class', '?')}: {facts.get('error', '?')}"
         )
-    typer.echo(f"{len(letters)} dead letters; `mailroom dlq show ID` shows one")
+    print_line(f"{len(letters)} dead letters; `mailroom dlq show ID` shows one")
 
 
 @app.command("show", epilog=_SHOW_EXAMPLES)
@@ -95,8 +96,8 @@ def show_dead_letters(
             options.print_json(view)
         else:
             for name, value in view.items():
-                typer.echo(f"{name:12} {value}")
-            typer.echo("")
+                print_line(f"{name:12} {value}")
+            print_line("")
 
 
 @app.command("retry", epilog=_RETRY_EXAMPLES)
@@ -194,10 +195,10 @@ def _resolve(
     else:
         verb = f"would be {resolution.value}" if dry_run else resolution.value
         for letter_id in done:
-            typer.echo(f"{letter_id}  {verb}")
+            print_line(f"{letter_id}  {verb}")
         for letter_id, was in earlier.items():
-            typer.echo(f"{letter_id}  was {was} before: left alone")
-        typer.echo(f"{len(done)} {verb}")
+            print_line(f"{letter_id}  was {was} before: left alone")
+        print_line(f"{len(done)} {verb}")
     if refusals:
         raise Rejected("; ".join(refusals))
 

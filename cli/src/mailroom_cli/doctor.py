@@ -9,6 +9,7 @@ import typer
 from mailroom_cli.check_report import CheckResult, Outcome, describe_counts, to_json
 from mailroom_cli.outside_checks import check_clock, check_providers, check_webhook
 from mailroom_cli.site_checks import check_blobs, check_database, check_kafka, check_settings, check_token_keys
+from mailroom_cli.terminal import print_line, print_text
 
 EXAMPLES = """Examples:
 
@@ -48,11 +49,11 @@ def diagnose_site(
         raise typer.BadParameter(f"there is no check {unknown[0]}: {', '.join(CHECKS)}")
     results = asyncio.run(_run_checks(only or list(CHECKS)))
     if as_json:
-        typer.echo(to_json(results))
+        print_line(to_json(results))
     else:
         for result in results:
-            typer.echo(result.as_line())
-        typer.echo(describe_counts(results))
+            print_text(result.as_line())
+        print_line(describe_counts(results))
     if any(result.outcome is Outcome.FAILED for result in results):
         raise typer.Exit(1)
 

@@ -7,6 +7,7 @@ import typer
 
 from mailroom_cli.database_roles import AppliedRoles, apply_roles
 from mailroom_cli.settings import MigrateSettings
+from mailroom_cli.terminal import print_line
 from mailroom_common.budgets.store import SCHEMA as QUOTA
 from mailroom_common.migrations import apply_migrations, list_schemas
 from mailroom_common.settings import load_settings
@@ -47,8 +48,8 @@ def migrate_schemas(
     settings = load_settings(MigrateSettings)
     applied = asyncio.run(_apply_all_migrations(settings))
     for name in applied:
-        typer.echo(f"applied {name}")
-    typer.echo(f"{len(applied)} applied; {', '.join(sorted(list_schemas()))} are up to date")
+        print_line(f"applied {name}")
+    print_line(f"{len(applied)} applied; {', '.join(sorted(list_schemas()))} are up to date")
     if grant_roles or create_roles:
         for roles in asyncio.run(_apply_all_roles(settings, create_roles)):
             _report_roles(roles)
@@ -66,7 +67,7 @@ async def _apply_all_roles(settings: MigrateSettings, create: bool) -> list[Appl
 
 def _report_roles(applied: AppliedRoles) -> None:
     for name in applied.created:
-        typer.echo(f"created role {name}")
+        print_line(f"created role {name}")
     for name in applied.missing:
-        typer.echo(f"no role {name}: it is optional, and nothing is granted")
-    typer.echo(f"rights are up to date for {', '.join(applied.granted)}")
+        print_line(f"no role {name}: it is optional, and nothing is granted")
+    print_line(f"rights are up to date for {', '.join(applied.granted)}")

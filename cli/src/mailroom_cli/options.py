@@ -9,6 +9,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from mailroom_cli.record_ranges import parse_moment
+from mailroom_cli.terminal import print_line
 
 T = TypeVar("T")
 
@@ -42,4 +43,4 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def print_json(value: object) -> None:
-    typer.echo(json.dumps(value, default=str, ensure_ascii=False))
+    print_line(json.dumps(value, default=str, ensure_ascii=False))

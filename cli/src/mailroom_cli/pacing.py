@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-import typer
+from mailroom_cli.terminal import print_line
 
 
 class Pacer:
@@ -43,7 +43,7 @@ class Progress:
         self.done += done
         if self._clock() - self._told_at >= self._every_s:
             self._told_at = self._clock()
-            typer.echo(self.describe(), err=True)
+            print_line(self.describe(), err=True)
 
     def describe(self) -> str:
         share = f"{100 * self.done // self._total:3} %" if self._total else ""

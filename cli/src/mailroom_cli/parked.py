@@ -6,6 +6,7 @@ import typer
 
 from mailroom_cli.site_api import JSON, open_site_api
 from mailroom_cli.source_views import find_source, print_columns, print_json
+from mailroom_cli.terminal import print_line
 
 app = typer.Typer(name="parked", no_args_is_help=True, help="Messages and parts that could not be stored.")
 
@@ -57,7 +58,7 @@ def retry_parked(
     if as_json:
         print_json(answer)
     else:
-        typer.echo(
+        print_line(
             f"{answer['messages']} messages and {answer['parts']} parts are due with the next run of their source"
         )
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from mailroom_cli.options import AsJSON
+from mailroom_cli.terminal import escape_line, print_text
 from mailroom_common.errors import Fatal
 from mailroom_common.events import Profile
 
@@ -42,7 +43,7 @@ def read_files(
     """
     with _start_reader(files, profile, text) as reader:
         for line in _list_answers(reader):
-            typer.echo(line if as_json else describe_reading(json.loads(line)))
+            print_text(line if as_json else describe_reading(json.loads(line)))
     if reader.returncode:
         raise typer.Exit(reader.returncode)
 
@@ -66,11 +67,11 @@ def _list_answers(reader: "subprocess.Popen[str]") -> Iterator[str]:
 def describe_reading(reading: dict[str, Any]) -> str:
     """A file's outcome in one line, and its fields under it."""
     if "error" in reading:
-        return f"{reading['file']}: not read: {reading['error']}"
+        return escape_line(f"{reading['file']}: not read: {reading['error']}")
     lines = [f"{reading['file']}: {_describe_outcome(reading)}"]
     lines += [f"  {name:<16}{value}" for name, value in _list_fields(reading["extraction"] or {})]
     lines += [f"  page {line['page']:>3}  {line['text']}" for line in reading.get("lines", ())]
-    return "\n".join(lines)
+    return "\n".join(map(escape_line, lines))
 
 
 def _describe_outcome(reading: dict[str, Any]) -> str:
@@ -87,5 +88,8 @@ def _list_fields(extraction: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if name == "lines":
             for line in value:
                 yield "line", "  ".join(str(part) for part in line.values() if part is not None)
+        elif name == "trades":
+            for trade in value:
+                yield "trade", "  ".join(f"{key} {part}" for key, part in trade.items() if part not in (None, False))
         elif value is not None:
             yield name, str(value)

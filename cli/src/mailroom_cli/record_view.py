@@ -19,12 +19,17 @@ _CONTENT_FIELDS = frozenset(
         "address",
         "aliases",
         "archive_path",
+        "categories",
         "extraction",
         "filename",
+        "folder",
         "folders",
         "from",
         "from_address",
+        "from_domain",
+        "from_name",
         "internet_message_id",
+        "previous_folder",
         "provider_event",
         "provider_user_id",
         "sender_allow",
@@ -34,6 +39,7 @@ _CONTENT_FIELDS = frozenset(
     }
 )
 MASK = "***"
+_LAST_TIME_MS = 253_402_300_799_000  # the last second of the year 9999
 
 
 def view_record(raw: Any, topic: Topic, codec: Codec, *, shows_contents: bool = False) -> dict[str, Any]:
@@ -42,7 +48,7 @@ def view_record(raw: Any, topic: Topic, codec: Codec, *, shows_contents: bool = 
         "topic": raw.topic,
         "partition": raw.partition,
         "offset": raw.offset,
-        "timestamp": datetime.fromtimestamp(max(raw.timestamp, 0) / 1000, UTC).isoformat(timespec="milliseconds"),
+        "timestamp": read_time(raw).isoformat(timespec="milliseconds"),
         "key": (raw.key or b"").decode(errors="replace"),
         "headers": decode_headers(raw.headers),
     }
@@ -55,6 +61,11 @@ def view_record(raw: Any, topic: Topic, codec: Codec, *, shows_contents: bool = 
     except (Undecodable, NotDecodableYet) as error:
         return {**view, "unreadable": str(error), "value_bytes": len(raw.value)}
     return {**view, "event": view_event(event, shows_contents=shows_contents)}
+
+
+def read_time(raw: Any) -> datetime:
+    """When a record was written, as its writer says; what is no time is shown as the nearest one that is."""
+    return datetime.fromtimestamp(min(max(raw.timestamp, 0), _LAST_TIME_MS) / 1000, UTC)
 
 
 def view_event(event: Event, *, shows_contents: bool = False) -> dict[str, Any]:

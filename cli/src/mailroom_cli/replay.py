@@ -29,6 +29,7 @@ from mailroom_cli.replay_topics import (
 )
 from mailroom_cli.site_api import load_kafka_settings, open_site_api
 from mailroom_cli.source_views import find_source_id
+from mailroom_cli.terminal import print_line
 from mailroom_common.errors import Rejected
 from mailroom_common.events import ResultStatus
 from mailroom_common.kafka.codec import Codec
@@ -144,9 +145,9 @@ def replay_mailbox(
         options.print_json(found)
     else:
         for mailbox in found:
-            typer.echo("  ".join(f"{name}: {value}" for name, value in mailbox.items() if value is not None))
+            print_line("  ".join(f"{name}: {value}" for name, value in mailbox.items() if value is not None))
         verb = "would be listed" if dry_run else "asked for"
-        typer.echo(f"{len(found)} {'mailbox' if len(found) == 1 else 'mailboxes'} {verb}")
+        print_line(f"{len(found)} {'mailbox' if len(found) == 1 else 'mailboxes'} {verb}")
 
 
 _DOCUMENT_EXAMPLES = """Examples:
@@ -204,9 +205,9 @@ def replay_documents_command(
     if as_json:
         options.print_json(found)
     elif dry_run:
-        typer.echo(f"{found['matching']} documents match; nothing was done")
+        print_line(f"{found['matching']} documents match; nothing was done")
     else:
-        typer.echo(f"{found['requested']} of {found['matching']} documents are read again ({name})")
+        print_line(f"{found['requested']} of {found['matching']} documents are read again ({name})")
 
 
 _MAIL_EVENT_EXAMPLES = """Examples:
@@ -254,7 +255,7 @@ def replay_mail_events(
         options.print_json({"replay_id": name, "dry_run": dry_run, "target": MAIL_EVENTS.name, "records": count})
     else:
         verb = "would be sent" if dry_run else "were sent"
-        typer.echo(f"{count:,} events {verb} to {MAIL_EVENTS.name} ({name})")
+        print_line(f"{count:,} events {verb} to {MAIL_EVENTS.name} ({name})")
 
 
 def _select(
@@ -278,7 +279,7 @@ def _check_id(replay_id: str | None) -> str:
 
 
 def _announce(name: str) -> None:
-    typer.echo(f"replay {name}: if it is interrupted, the same command with --replay-id {name} goes on", err=True)
+    print_line(f"replay {name}: if it is interrupted, the same command with --replay-id {name} goes on", err=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,9 +351,9 @@ class _TopicRequest:
                 }
             )
         else:
-            typer.echo(progress.describe())
+            print_line(progress.describe())
             verb = "would be sent" if self.is_dry_run else "were sent"
-            typer.echo(f"{progress.counts['sent']:,} records {verb} to {replay.target.name} ({self.replay_id})")
+            print_line(f"{progress.counts['sent']:,} records {verb} to {replay.target.name} ({self.replay_id})")
         if unreadable:
             shown = ", ".join(unreadable[:10])
             raise Rejected(f"{len(unreadable)} records cannot be read and were left out: {shown}")

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-import typer
-
 from mailroom_cli.pacing import Pacer
 from mailroom_cli.site_api import SiteAPI, quote_segment
+from mailroom_cli.terminal import print_line
 from mailroom_common.errors import Rejected, Unavailable
 
 _POLL_S = 2.0
@@ -64,7 +63,7 @@ async def relist_mailboxes(api: SiteAPI, request: MailboxReplay, pacer: Pacer) -
         if request.start_at is not None:
             body["start_at"] = request.start_at.isoformat()
         source = api.call("PATCH", f"/doc-sources/{quote_segment(doc_source_id)}", body=body)
-        typer.echo(f"{source['id']} {source['address']}: asked for", err=True)
+        print_line(f"{source['id']} {source['address']}: asked for", err=True)
         found.append(source)
     deadline = None if request.wait_s is None else time.monotonic() + request.wait_s
     return [await _describe_relist(api, source, deadline) for source in found]

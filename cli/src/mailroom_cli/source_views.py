@@ -6,10 +6,9 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import typer
-
 from mailroom_cli.site_api import JSON, SiteAPI
 from mailroom_cli.source_health import SourceHealth, format_age, judge_source
+from mailroom_cli.terminal import print_line, print_text
 from mailroom_common.errors import Rejected
 
 _SHOWN_RUNS = 5
@@ -69,7 +68,7 @@ def describe_filter(rules: JSON) -> str:
 
 
 def print_json(value: Any) -> None:  # Any: JSON
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    print_line(json.dumps(value, ensure_ascii=False))
 
 
 def print_columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
@@ -78,7 +77,7 @@ def print_columns(head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     widths = [max(len(line[column]) for line in lines) for column in range(len(head) - 1)]
     for line in lines:
         cells = [cell.ljust(width) for cell, width in zip(line, widths, strict=False)]
-        typer.echo("  ".join([*cells, line[-1]]))
+        print_line("  ".join([*cells, line[-1]]))
 
 
 def build_row(source: JSON, text: str) -> list[str]:
@@ -101,21 +100,21 @@ def print_source(source: JSON, health: SourceHealth, facts: JSON) -> None:
     hidden = {"authorize_url", "filter"}
     for name, value in source.items():
         if value not in (None, [], "") and name not in hidden:
-            typer.echo(f"{name:26}{', '.join(value) if isinstance(value, list) else value}")
+            print_line(f"{name:26}{', '.join(value) if isinstance(value, list) else value}")
     if "filter" in source:
-        typer.echo(f"{'filter':26}{describe_filter(source['filter'])}")
-    typer.echo("")
+        print_line(f"{'filter':26}{describe_filter(source['filter'])}")
+    print_line("")
     for sentence in health.troubles or ("works",):
-        typer.echo(f"{'!' if health.troubles else '✓'} {sentence}")
+        print_line(f"{'!' if health.troubles else '✓'} {sentence}")
     for sentence in health.notes:
-        typer.echo(f"· {sentence}")
+        print_line(f"· {sentence}")
     if facts["sync_runs"]:
-        typer.echo("\nlast runs")
+        print_text("\nlast runs")
         print_columns(
             ("started", "kind", "asked for by", "outcome", "new mails", ""), map(_run_row, facts["sync_runs"])
         )
     if facts["parked_items"]:
-        typer.echo("\nparked")
+        print_text("\nparked")
         print_columns(("message", "reason", "attempts", "next attempt", ""), map(_parked_row, facts["parked_items"]))
 
 

@@ -18,6 +18,7 @@ from mailroom_cli.source_views import (
     print_json,
     print_source,
 )
+from mailroom_cli.terminal import escape_line, print_line, print_text
 from mailroom_common.events import Access, Profile
 
 app = typer.Typer(name="sources", no_args_is_help=True, help="Doc sources: the mailboxes that are connected.")
@@ -126,7 +127,7 @@ def change_filter(
     if as_json:
         print_json(found)
     else:
-        typer.echo(describe_filter(found["filter"]))
+        print_line(describe_filter(found["filter"]))
 
 
 @app.command("list", epilog="Examples:\n\n  mailroom sources list\n\n  mailroom sources list --json")
@@ -139,7 +140,7 @@ def list_sources(as_json: AsJSON = False) -> None:
     elif sources:
         print_columns(ROW_HEAD, [build_row(source, source["connection_reason"] or "") for source in sources])
     else:
-        typer.echo("No mailbox is connected yet: `mailroom sources connect outlook` connects the first one.")
+        print_line("No mailbox is connected yet: `mailroom sources connect outlook` connects the first one.")
 
 
 @app.command("show", epilog="Example:\n\n  mailroom sources show ap@company.example")
@@ -194,7 +195,7 @@ def _print_change(source: JSON, done: str, *, as_json: bool) -> None:
     if as_json:
         print_json(source)
     else:
-        typer.echo(f"{source['address'] or source['id']} is {done}")
+        print_line(f"{source['address'] or source['id']} is {done}")
 
 
 def _follow_consent(api: SiteAPI, source: JSON, *, wait_s: float, as_json: bool) -> None:
@@ -204,17 +205,18 @@ def _follow_consent(api: SiteAPI, source: JSON, *, wait_s: float, as_json: bool)
         print_json(source)
         return
     if link is not None:
-        typer.echo(f"Open this link as the owner of {source['address'] or 'the mailbox'}:\n\n  {link}\n", err=as_json)
+        owner = escape_line(source["address"] or "the mailbox")
+        print_text(f"Open this link as the owner of {owner}:\n\n  {escape_line(link)}\n", err=as_json)
     connected = source if link is None else _wait_for_consent(api, source, wait_s)
     if connected is None:
-        typer.echo(f"Not connected yet; `mailroom sources show {source['id']}` says how it is.", err=True)
+        print_line(f"Not connected yet; `mailroom sources show {source['id']}` says how it is.", err=True)
         if wait_s > 0:
             raise typer.Exit(EXIT_NOT_CONNECTED)
         return
     if as_json:
         print_json(connected)
     else:
-        typer.echo(f"{connected['address']} is connected: mail received from {connected['start_at']} on is read.")
+        print_line(f"{connected['address']} is connected: mail received from {connected['start_at']} on is read.")
 
 
 def _wait_for_consent(api: SiteAPI, source: JSON, wait_s: float) -> JSON | None:
@@ -230,7 +232,7 @@ def _wait_for_consent(api: SiteAPI, source: JSON, wait_s: float) -> JSON | None:
         if now["connection_reason"] != reason:
             reason = now["connection_reason"]
             why = f": {now['current_error']}" if now["current_error"] else ""
-            typer.echo(f"{reason}{why}; `mailroom sources authorize {source['id']}` makes a new link", err=True)
+            print_line(f"{reason}{why}; `mailroom sources authorize {source['id']}` makes a new link", err=True)
     return None
 
 

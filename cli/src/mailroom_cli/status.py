@@ -6,6 +6,7 @@ import typer
 
 from mailroom_cli.site_api import open_site_api
 from mailroom_cli.source_views import ROW_HEAD, build_health_json, build_row, look_at_source, print_columns, print_json
+from mailroom_cli.terminal import print_line
 
 EXIT_TROUBLE = 1
 EXAMPLES = "Examples:\n\n  mailroom status\n\n  mailroom status --json | jq '.[] | select(.is_working | not)'"
@@ -29,10 +30,10 @@ def show_status(
     elif looks:
         print_columns(ROW_HEAD, [build_row(source, health.summary) for source, health, _ in looks])
     else:
-        typer.echo(
+        print_line(
             f"{url} answers; no mailbox is connected yet: `mailroom sources connect outlook` connects the first."
         )
     troubled = [source for source, health, _ in looks if not health.is_working]
     if troubled:
-        typer.echo(f"{len(troubled)} of {len(looks)} mailboxes do not work", err=True)
+        print_line(f"{len(troubled)} of {len(looks)} mailboxes do not work", err=True)
         raise typer.Exit(EXIT_TROUBLE)

@@ -11,6 +11,7 @@ import typer
 
 from mailroom_cli.check_report import to_json_object
 from mailroom_cli.site_api import JSON, SiteAPI, open_site_api
+from mailroom_cli.terminal import print_text
 from mailroom_common.errors import Rejected
 
 app = typer.Typer(name="subscriptions", no_args_is_help=True, help="Push subscriptions at the providers.")
@@ -74,7 +75,7 @@ def bootstrap_subscription(
         wanted["provider_tenant"] = provider_tenant
     with open_site_api() as api:
         result = _bootstrap(api, wanted, timeout_s)
-    typer.echo(to_json_object(asdict(result)) if as_json else _describe(result, mailbox))
+    print_text(to_json_object(asdict(result)) if as_json else _describe(result, mailbox))
     if result.outcome is Bootstrapped.CONSENT_REQUIRED:
         raise typer.Exit(_EXIT_CONSENT)
     if result.outcome is Bootstrapped.POLLED:

@@ -13,6 +13,7 @@ from mailroom_cli.record_ranges import OffsetRange, RecordSelection, find_ranges
 from mailroom_cli.record_view import view_record
 from mailroom_cli.replay_topics import RecordFilter
 from mailroom_cli.site_api import load_kafka_settings
+from mailroom_cli.terminal import print_line
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.settings import KafkaSettings
 
@@ -102,14 +103,14 @@ def _print_view(view: dict[str, Any], as_json: bool) -> None:
     if as_json:
         options.print_json(view)
         return
-    typer.echo(f"{view['timestamp']}  {view['partition']}@{view['offset']}  {view['key']}")
+    print_line(f"{view['timestamp']}  {view['partition']}@{view['offset']}  {view['key']}")
     if "unreadable" in view:
-        typer.echo(f"    unreadable: {view['unreadable']}")
+        print_line(f"    unreadable: {view['unreadable']}")
     elif view["event"] is None:
         marks = {name: text for name, text in view["headers"].items() if name in ("resolves", "version")}
-        typer.echo(f"    tombstone {marks or ''}".rstrip())
+        print_line(f"    tombstone {marks or ''}".rstrip())
     elif isinstance(view["event"], dict):
         facts = (f"{name}={value}" for name, value in view["event"].items() if value not in (None, [], ""))
-        typer.echo("    " + "  ".join(facts))
+        print_line("    " + "  ".join(facts))
     else:
-        typer.echo(f"    {view['event']}")
+        print_line(f"    {view['event']}")

@@ -13,6 +13,7 @@ from mailroom_cli.consumer_lag import read_lags
 from mailroom_cli.options import AsJSON, print_json
 from mailroom_cli.rewind_groups import rewind_groups
 from mailroom_cli.site_api import load_kafka_settings
+from mailroom_cli.terminal import print_line
 from mailroom_common.errors import SettingsError
 from mailroom_common.settings import KafkaSettings, load_settings
 from mailroom_common.topic_access import COMPONENTS, list_access_rules, list_operator_rules
@@ -94,20 +95,20 @@ def _parse_operators(given: list[str], *, acls: bool) -> list[str]:
 def _report_topics(report: AppliedTopics, *, is_dry_run: bool) -> None:
     would = "would be " if is_dry_run else ""
     for name in report.created:
-        typer.echo(f"{would}created   {name}")
+        print_line(f"{would}created   {name}")
     for name in report.changed:
-        typer.echo(f"{would}changed   {name}")
+        print_line(f"{would}changed   {name}")
     counts = f"{len(report.created)} {would}created, {len(report.changed)} {would}changed"
-    typer.echo(f"{counts}, {len(report.unchanged)} as they were")
+    print_line(f"{counts}, {len(report.unchanged)} as they were")
 
 
 def _report_rules(report: AppliedRules, *, is_dry_run: bool) -> None:
     would = "would be " if is_dry_run else ""
     for rule in report.created:
-        typer.echo(f"{would}allowed   {describe_rule(rule)}")
+        print_line(f"{would}allowed   {describe_rule(rule)}")
     for surplus in report.surplus:
-        typer.echo(f"not needed: {surplus}")
-    typer.echo(f"{len(report.created)} ACLs {would}created, {len(report.unchanged)} as they were")
+        print_line(f"not needed: {surplus}")
+    print_line(f"{len(report.created)} ACLs {would}created, {len(report.unchanged)} as they were")
 
 
 _REWIND_EXAMPLES = """Examples:
@@ -133,8 +134,8 @@ def set_groups_back(
     settings = load_settings(KafkaSettings)
     groups = asyncio.run(rewind_groups(settings, _parse_time(since), is_dry_run=dry_run))
     for group in groups:
-        typer.echo(f"{group.name:60} {group.partitions:4} partitions {group.records:10} records")
-    typer.echo("nothing was changed" if dry_run else "these are read again when the services start")
+        print_line(f"{group.name:60} {group.partitions:4} partitions {group.records:10} records")
+    print_line("nothing was changed" if dry_run else "these are read again when the services start")
 
 
 def _parse_time(text: str) -> datetime:
@@ -154,7 +155,7 @@ def list_topics() -> None:
     for topic in list_deployed_topics(settings.topic_prefix, settings.kafka_replication):
         retention_ms = topic.config.get("retention.ms")
         days = f"{int(retention_ms) // 86_400_000} d" if retention_ms else "-"
-        typer.echo(f"{topic.name:60} {topic.partitions:4} {topic.config['cleanup.policy']:8} {days}")
+        print_line(f"{topic.name:60} {topic.partitions:4} {topic.config['cleanup.policy']:8} {days}")
 
 
 _LAG_EXAMPLES = """Examples:
@@ -181,6 +182,6 @@ def show_lag(
         return
     for lag in lags:
         behind = f"{len(lag.partitions)} partitions" if lag.partitions else ""
-        typer.echo(f"{lag.group:44} {lag.topic:24} {lag.records:10,} {behind}".rstrip())
+        print_line(f"{lag.group:44} {lag.topic:24} {lag.records:10,} {behind}".rstrip())
     if not lags:
-        typer.echo("no consumer group has committed anything yet")
+        print_line("no consumer group has committed anything yet")

@@ -5,9 +5,9 @@ from cli_site import build_attachment, build_source
 from newer_build import write_new_symbol
 
 from mailroom_cli.record_view import MASK, view_event, view_record
-from mailroom_common.events import ClientState
+from mailroom_common.events import ClientState, MailEvent, MailKind
 from mailroom_common.kafka.codec import Codec
-from mailroom_common.topics import DOC_SOURCES
+from mailroom_common.topics import DOC_SOURCES, SCHEMAS
 
 
 def test_digests_of_secrets_are_never_shown_and_what_mails_say_on_request_only() -> None:
@@ -25,6 +25,32 @@ def test_fields_have_the_names_of_the_wire_and_what_is_empty_needs_no_mask() -> 
     view = view_event(dataclasses.replace(build_attachment("active", "m1"), from_="a@b.example"))
     assert (view["from"], view["subject"], view["filename"]) == (MASK, MASK, None)
     assert view["doc_source_id"] == "active"
+
+
+def test_of_an_observed_mail_only_what_names_and_dates_it_is_shown() -> None:
+    event = MailEvent(
+        event_id="e",
+        occurred_at=build_source("active").occurred_at,
+        tenant_id="acme",
+        doc_source_id="active",
+        kind=MailKind.MOVED,
+        message_id="m",
+        folder="Notice to quit",
+        previous_folder="Notice to quit",
+        from_address="Notice to quit",
+        from_domain="Notice to quit",
+        from_name="Notice to quit",
+        subject="Notice to quit",
+        internet_message_id="Notice to quit",
+        categories=["Notice to quit"],
+    )
+    assert "Notice to quit" not in str(view_event(event))
+    assert str(view_event(event, shows_contents=True)).count("Notice to quit") == 8
+
+
+def test_a_record_of_no_possible_time_is_shown() -> None:
+    raw = SimpleNamespace(topic="schemas", partition=0, offset=1, timestamp=2**62, key=b"1", headers=(), value=b"{}")
+    assert view_record(raw, SCHEMAS, Codec())["timestamp"].startswith("9999-12-31")
 
 
 def test_a_record_with_a_symbol_of_a_newer_build_says_so_in_place_of_its_event() -> None:

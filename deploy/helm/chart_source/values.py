@@ -93,7 +93,9 @@ class Database(Values):
 
 class ObjectStorage(Values):
     url: str = Field(
-        default="", description="`s3://bucket/prefix`, or `file:///folder` on a volume that pods share. Required."
+        default="",
+        description="`s3://bucket/prefix`, `gs://bucket/prefix`, or `file:///folder` on a volume that pods share. "
+        "Required.",
     )
     endpoint: str = Field(
         default="", description="Address of an S3-compatible store (`AWS_ENDPOINT_URL`); empty is AWS."

@@ -2,7 +2,7 @@
 {{- define "mailroom.validate" -}}
 {{- $_ := required "publicURL is needed: the https address where people reach this site" .Values.publicURL -}}
 {{- $_ := required "kafka.bootstrapServers is needed: the brokers to start from, host:port" .Values.kafka.bootstrapServers -}}
-{{- $_ := required "objectStorage.url is needed: s3://bucket/prefix, or file:///folder on a shared volume" .Values.objectStorage.url -}}
+{{- $_ := required "objectStorage.url is needed: s3://bucket/prefix, gs://bucket/prefix, or file:///folder on a shared volume" .Values.objectStorage.url -}}
 {{- if not .Values.insecure -}}
 {{- if not (and (hasPrefix "https://" .Values.publicURL) (hasPrefix "https://" (include "mailroom.webhookURL" .))) -}}
 {{- fail "publicURL and webhookURL must begin with https:// (or set insecure: true, for a trial)" -}}

@@ -8,6 +8,8 @@ from typing import cast
 import structlog
 from structlog.typing import FilteringBoundLogger, Processor
 
+from mailroom_common.tracebacks import format_traceback
+
 # Libraries that log contents at INFO: httpx logs whole URLs, and the URL of an OAuth callback holds its code.
 _LIBRARY_LEVELS = {
     "httpx": logging.WARNING,
@@ -40,8 +42,8 @@ def configure_logging(process: str, *, level: str = "info", instance_id: str | N
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         add_constant_fields,
-        # Plain tracebacks: the structured ones repeat local variables, tokens among them.
-        structlog.processors.format_exc_info,
+        # Structured tracebacks repeat local variables, tokens among them, and plain ones what an error quotes.
+        structlog.processors.ExceptionRenderer(format_traceback),
     ]
     threshold = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(

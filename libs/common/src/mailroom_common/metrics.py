@@ -201,6 +201,11 @@ INGESTION_DOCUMENT_ATTEMPTS_FAILED = Counter(
     "mailroom_ingestion_document_retries_total",
     "Attempts at a document that failed and left it to a later attempt.",
 )
+INGESTION_ARCHIVE_COPIES = Counter(
+    "mailroom_ingestion_archive_copies_total",
+    "Copies for the archive by outcome: `written`, `retried` while the store did not answer, or `refused` for good.",
+    ["outcome"],
+)
 INGESTION_BACKLOG_AGE_S = Gauge(
     "mailroom_ingestion_backlog_age_seconds",
     "How long the document that waits longest could have been read by now, by lane: `live` or `backfill`.",

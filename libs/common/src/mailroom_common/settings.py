@@ -242,9 +242,9 @@ class TokenSettings(DatabaseSettings):
 
 
 class BlobSettings(CABundleSettings):
-    """`file:///folder` or `s3://bucket/prefix`."""
+    """`file:///folder`, `s3://bucket/prefix` or `gs://bucket/prefix`."""
 
-    # Where attachments and the archive are kept: `file:///folder` or `s3://bucket/prefix`.
+    # Where attachments and the archive are kept: `file:///folder`, `s3://bucket/prefix` or `gs://bucket/prefix`.
     blob_url: str
 
 

@@ -1,7 +1,9 @@
-"""One suite for every blob store: a folder, and S3 as moto's server plays it, or the object store of a container."""
+"""One suite for every blob store: a folder, S3 as moto's server plays it or the object store of a container, and Google
+Cloud Storage as its emulator plays it."""
 
 import asyncio
 import errno
+import socket
 import ssl
 import tracemalloc
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
@@ -15,9 +17,12 @@ import aioboto3
 import pytest
 import trustme
 from botocore.exceptions import ClientError
+from gcp_storage_emulator.server import create_server
+from google.api_core.exceptions import from_http_status
+from google.auth.exceptions import DefaultCredentialsError
 from moto.server import ThreadedMotoServer
 
-from mailroom_common.blobs import BlobNotFound, BlobStore, compute_sha256, open_blob_store
+from mailroom_common.blobs import BlobNotFound, BlobStore, compute_sha256, gcs, open_blob_store
 from mailroom_common.blobs.s3 import PART_BYTES, S3BlobStore
 from mailroom_common.errors import Rejected, SettingsError, Unavailable
 from mailroom_common.settings import BlobSettings
@@ -60,7 +65,24 @@ def aws(s3_server: str, session: aioboto3.Session, monkeypatch: pytest.MonkeyPat
     return s3_server
 
 
-@pytest.fixture(params=["folder", "s3"])
+@pytest.fixture(scope="module")
+def gcs_server() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = create_server("127.0.0.1", port, in_memory=True, default_bucket=BUCKET)
+    server.start()
+    yield f"http://127.0.0.1:{port}"
+    server.stop()
+
+
+@pytest.fixture
+def google(gcs_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", gcs_server)
+    return gcs_server
+
+
+@pytest.fixture(params=["folder", "s3", "gcs"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[BlobStore]:
     url = (tmp_path / "blobs").as_uri()
     if request.param == "s3":
@@ -69,6 +91,9 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
         async with aioboto3.Session().client("s3") as client:
             with suppress(client.exceptions.BucketAlreadyOwnedByYou):  # by the test before; AWS says nothing to that
                 await client.create_bucket(Bucket=BUCKET)
+    if request.param == "gcs":
+        request.getfixturevalue("google")
+        url = f"gs://{BUCKET}/{tmp_path.name}"
     async with open_blob_store(BlobSettings(blob_url=url)) as store:
         yield store
 
@@ -392,7 +417,7 @@ async def test_missing_bucket_is_unavailable_and_no_missing_blob(aws: str) -> No
             await store.write_blob("a", _pieces(b"x", 1), content_type="x/y")
 
 
-@pytest.mark.parametrize("url", ["gs://bucket", "ftp://host/x", "s3://", "file://host/x", "nonsense"])
+@pytest.mark.parametrize("url", ["gs://", "ftp://host/x", "s3://", "file://host/x", "nonsense"])
 def test_url_of_no_known_kind_is_refused_with_the_setting(url: str) -> None:
     with pytest.raises(SettingsError, match="MAILROOM_BLOB_URL is wrong"):
         open_blob_store(BlobSettings(blob_url=url))
@@ -406,3 +431,74 @@ async def test_s3_without_tls_is_for_this_machine_only(monkeypatch: pytest.Monke
             pass
     async with open_blob_store(BlobSettings(blob_url="s3://bucket", insecure=True)):
         pass
+
+
+async def test_google_gets_metadata_and_content_type_of_small_blobs_and_large(google: str) -> None:
+    async with open_blob_store(BlobSettings(blob_url=f"gs://{BUCKET}/kept")) as store:
+        assert isinstance(store, gcs.GCSBlobStore)
+        for size_bytes in (1, 2 * gcs.PART_BYTES + 1):
+            content = _pieces(bytes(size_bytes), 300_001)
+            await store.write_blob("a", content, content_type="x/y", metadata={"source": "gmail_push"})
+            blob = store._find_blob("a")
+            blob.reload()
+            assert (blob.size, blob.content_type, blob.metadata) == (size_bytes, "x/y", {"source": "gmail_push"})
+
+
+async def test_a_missing_bucket_of_google_is_unavailable_and_no_missing_blob(google: str) -> None:
+    async with open_blob_store(BlobSettings(blob_url="gs://no-such-bucket")) as store:
+        with pytest.raises(Unavailable):
+            await store.write_blob("a", _pieces(b"x", 1), content_type="x/y")
+
+
+async def test_google_that_does_not_answer_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://127.0.0.1:1")
+    monkeypatch.setattr(gcs, "_RETRY", None)
+    async with open_blob_store(BlobSettings(blob_url="gs://none")) as store:
+        with pytest.raises(Unavailable):
+            await store.has_blob("a")
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (404, "No such object: bucket/a", BlobNotFound),
+        (404, "The specified bucket does not exist.", Unavailable),
+        (400, "Metadata part is too large.", Rejected),
+        (413, "", Rejected),
+        (401, "", Unavailable),
+        (403, "", Unavailable),
+        (429, "", Unavailable),
+        (503, "", Unavailable),
+    ],
+)
+async def test_google_is_asked_again_only_where_the_same_request_may_pass(
+    google: str, monkeypatch: pytest.MonkeyPatch, status: int, message: str, kind: type[Exception]
+) -> None:
+    def refuses(*_: object, **__: object) -> None:
+        raise from_http_status(status, message)  # type: ignore[no-untyped-call]  # google-api-core has no types
+
+    async with open_blob_store(BlobSettings(blob_url=f"gs://{BUCKET}")) as store:
+        monkeypatch.setattr("google.cloud.storage.fileio.BlobReader.read", refuses)
+        with pytest.raises(kind) as raised:
+            await _read(store, "a")
+    assert raised.type is kind
+
+
+async def test_google_without_tls_is_for_this_machine_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "http://store.example:9000")
+    with pytest.raises(SettingsError, match="STORAGE_EMULATOR_HOST"):
+        async with open_blob_store(BlobSettings(blob_url="gs://bucket")):
+            pass
+    async with open_blob_store(BlobSettings(blob_url="gs://bucket", insecure=True)):
+        pass
+
+
+async def test_google_without_credentials_says_which_variable_names_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def finds_none(**_: object) -> None:
+        raise DefaultCredentialsError("none")  # type: ignore[no-untyped-call]  # google-auth has no types
+
+    monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
+    monkeypatch.setattr(gcs, "find_default_credentials", finds_none)
+    with pytest.raises(SettingsError, match="GOOGLE_APPLICATION_CREDENTIALS"):
+        async with open_blob_store(BlobSettings(blob_url="gs://bucket")):
+            pass

@@ -72,11 +72,11 @@ def test_urls_of_requests_are_not_logged(capsys: pytest.CaptureFixture[str]) -> 
     assert _lines(capsys) == []
 
 
-def test_traceback_has_no_local_variables(capsys: pytest.CaptureFixture[str]) -> None:
+def test_traceback_has_neither_local_variables_nor_what_an_error_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging("manager")
 
     def fail(token: str) -> None:
-        raise ValueError(f"length {len(token)}")
+        raise ValueError(f"length {len(token)} of '{token}'")
 
     try:
         fail("canary-secret")

@@ -130,6 +130,7 @@ class FakeLeases:
     finished: list[tuple[DocumentLease, DocumentOutcome]] = field(default_factory=list)
     releases: list[tuple[DocumentLease, datetime, str, bool]] = field(default_factory=list)
     reserved: list[str] = field(default_factory=list)
+    paths: dict[DocumentId, str] = field(default_factory=dict)
     copies: list[str] = field(default_factory=list)
 
     async def claim_document(self, lanes: Sequence[Lane] = tuple(Lane)) -> DocumentLease | None:
@@ -163,7 +164,9 @@ class FakeLeases:
     async def reserve_archive_path(self, lease: DocumentLease, paths: Iterable[str]) -> str | None:
         if self.is_lost:
             return None
-        self.reserved.append(next(iter(paths)))
+        if lease.document_id not in self.paths:
+            self.paths[lease.document_id] = next(path for path in paths if path not in self.paths.values())
+        self.reserved.append(self.paths[lease.document_id])
         return self.reserved[-1]
 
 

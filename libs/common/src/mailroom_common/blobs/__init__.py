@@ -1,4 +1,4 @@
-"""The blob store: a folder or an S3 bucket behind one small protocol."""
+"""The blob store: a folder, an S3 bucket or a bucket of Google's behind one small protocol."""
 
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -17,7 +17,7 @@ def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobS
     Raises:
         SettingsError: MAILROOM_BLOB_URL is of no kind that there is, or its store has no TLS.
     """
-    # Imported here: a service with a folder does not pay for the AWS client.
+    # Imported here: a service with a folder does not pay for the client of a cloud.
     if folder := find_blob_folder(settings):
         from mailroom_common.blobs.folder import open_folder
 
@@ -27,8 +27,12 @@ def open_blob_store(settings: BlobSettings) -> AbstractAsyncContextManager[BlobS
         from mailroom_common.blobs.s3 import open_s3
 
         return open_s3(url.netloc, url.path.strip("/"), ca_bundle=settings.ca_bundle, is_insecure=settings.insecure)
+    if url.scheme == "gs" and url.netloc:
+        from mailroom_common.blobs.gcs import open_gcs
+
+        return open_gcs(url.netloc, url.path.strip("/"), ca_bundle=settings.ca_bundle, is_insecure=settings.insecure)
     raise SettingsError(
-        "MAILROOM_BLOB_URL is wrong: file:///folder or s3://bucket/prefix is needed (gs:// is not there yet)."
+        "MAILROOM_BLOB_URL is wrong: file:///folder, s3://bucket/prefix or gs://bucket/prefix is needed."
     )
 
 

@@ -12,13 +12,14 @@ from mailroom_common.budgets.window import Allocation, AllocationWindow, UnitLim
 from mailroom_common.errors import CallDeferred, OldMailCallDeferred
 
 _MAX_ACCOUNTS = 50_000
+_LONGEST_OLD_MAIL_WAIT_S = 2.0
 
 
 class Budgets(Protocol):
     """Where units are allocated from."""
 
     async def allocate_units(
-        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, is_old_mail: bool
     ) -> Allocation: ...
 
 
@@ -30,13 +31,13 @@ class LocalBudgets:
         self._windows: OrderedDict[str, AllocationWindow] = OrderedDict()
 
     async def allocate_units(
-        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, is_old_mail: bool
     ) -> Allocation:
         window = self._windows.pop(name, None) or AllocationWindow()
         self._windows[name] = window
         if len(self._windows) > _MAX_ACCOUNTS:
             self._windows.popitem(last=False)
-        return window.allocate_units(limit, self._clock(), at_least=at_least, at_most=at_most, reserve=reserve)
+        return window.allocate_units(limit, self._clock(), at_least=at_least, at_most=at_most, is_old_mail=is_old_mail)
 
 
 @dataclass(slots=True)
@@ -82,10 +83,14 @@ class AllocatedUnits:
             limit,
             at_least=units - account.left,
             at_most=max(limit.block_units, units - account.left),
-            reserve=limit.reserved_units if is_old_mail() else 0,
+            is_old_mail=is_old_mail(),
         )
         account.left += allocation.units
-        if allocation.wait_s and not await wait_limit.wait(allocation.wait_s):
+        if not allocation.wait_s:
+            return
+        # New mail of the same mailbox would wait with a call for old mail: its run ends instead, and goes on later.
+        is_too_long = is_old_mail() and allocation.wait_s > _LONGEST_OLD_MAIL_WAIT_S
+        if is_too_long or not await wait_limit.wait(allocation.wait_s):
             error_type = OldMailCallDeferred if is_old_mail() else CallDeferred
             raise error_type("the provider's quota is used up for now", retry_after_s=allocation.wait_s)
 

@@ -33,12 +33,12 @@ class PgBudgets:
         self._next_sweep = time.monotonic()
 
     async def allocate_units(
-        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, is_old_mail: bool
     ) -> Allocation:
         await self._delete_idle()
         async with open_transaction(self._pool) as conn:
             window, now = await _lock_window(conn, name)
-            allocation = window.allocate_units(limit, now, at_least=at_least, at_most=at_most, reserve=reserve)
+            allocation = window.allocate_units(limit, now, at_least=at_least, at_most=at_most, is_old_mail=is_old_mail)
             if allocation.units:
                 await conn.execute(_UPDATE, name, window.slice_number, window.allocated)
         return allocation

@@ -8,7 +8,7 @@ SLICES = 60
 has more than the limit, and a steady caller gets 60/61 of it."""
 
 _BLOCK_SHARE = 100
-_RESERVE_SHARE = 20
+_RESERVE_SHARE = 15
 _BLOCK_HOLDERS = 2  # sync-engine's worker and subscription-manager
 
 
@@ -52,16 +52,26 @@ class AllocationWindow:
     slice_number: int = 0
     allocated: list[int] = field(default_factory=lambda: [0] * (SLICES + 1))
 
-    def allocate_units(self, limit: UnitLimit, now: float, *, at_least: int, at_most: int, reserve: int) -> Allocation:
+    def allocate_units(
+        self, limit: UnitLimit, now: float, *, at_least: int, at_most: int, is_old_mail: bool
+    ) -> Allocation:
         self._advance(floor(now * SLICES / limit.window_s))
+        reserve = limit.reserved_units if is_old_mail else 0
         # A call that costs more than all there is goes alone rather than never.
         needed = min(at_least, limit.allocatable_units - reserve)
         free = limit.allocatable_units - reserve - sum(self.allocated)
         if free < needed:
             return Allocation(0, self._measure_wait_s(limit, now, missing=needed - free))
+        # If old mail took a window's units at once, none would come back until the window is over, and new mail would
+        # wait as long.
+        if is_old_mail and self.allocated[0] >= limit.units / SLICES:
+            return Allocation(0, self._measure_slice_end_s(limit, now))
         units = max(at_least, min(at_most, free))
         self.allocated[0] += units
         return Allocation(units)
+
+    def _measure_slice_end_s(self, limit: UnitLimit, now: float) -> float:
+        return max((self.slice_number + 1) * limit.window_s / SLICES - now, 0.001)
 
     def _advance(self, slice_number: int) -> None:
         """Back only by more than a window, which begins anew: the clock was wrong before, and to wait until it has

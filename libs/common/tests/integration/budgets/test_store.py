@@ -76,10 +76,10 @@ async def test_row_that_nobody_allocated_from_for_a_day_or_touched_in_the_future
 ) -> None:
     idle, busy = str(uuid4()), str(uuid4())
     for name in (idle, busy):
-        await PgBudgets(pools[0]).allocate_units(name, LIMIT, at_least=1, at_most=1, reserve=0)
+        await PgBudgets(pools[0]).allocate_units(name, LIMIT, at_least=1, at_most=1, is_old_mail=False)
     await pools[0].execute(
         "update mailroom_quota.budget set touched_at = now() - $2::interval where name = $1", idle, touched_ago
     )
-    await PgBudgets(pools[1]).allocate_units(busy, LIMIT, at_least=1, at_most=1, reserve=0)
+    await PgBudgets(pools[1]).allocate_units(busy, LIMIT, at_least=1, at_most=1, is_old_mail=False)
     rows = await pools[0].fetch("select name from mailroom_quota.budget where name = any($1::text[])", [idle, busy])
     assert [row["name"] for row in rows] == [busy]

@@ -17,20 +17,24 @@ class CountedBudgets(LocalBudgets):
         self.allocations = 0
 
     async def allocate_units(
-        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, is_old_mail: bool
     ) -> Allocation:
         self.allocations += 1
         await asyncio.sleep(0)
-        return await super().allocate_units(name, limit, at_least=at_least, at_most=at_most, reserve=reserve)
+        return await super().allocate_units(name, limit, at_least=at_least, at_most=at_most, is_old_mail=is_old_mail)
 
 
 class NeverEnoughBudgets(LocalBudgets):
     """Whoever asks is told to come back in a moment."""
 
+    def __init__(self, wait_s: float = 0.1) -> None:
+        super().__init__()
+        self._wait_s = wait_s
+
     async def allocate_units(
-        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, reserve: int
+        self, name: str, limit: UnitLimit, *, at_least: int, at_most: int, is_old_mail: bool
     ) -> Allocation:
-        return Allocation(0, 0.1)
+        return Allocation(0, self._wait_s)
 
 
 async def test_idle_mailbox_allocates_once_for_many_runs() -> None:
@@ -76,6 +80,13 @@ async def test_old_mail_leaves_units_to_new_mail() -> None:
         with pytest.raises(OldMailCallDeferred):
             await units.spend_units("mailbox", limit, 20, WaitLimit(0))
     await units.spend_units("mailbox", limit, 20, WaitLimit(0))
+
+
+async def test_call_for_old_mail_does_not_wait_for_long_within_its_run() -> None:
+    units, wait_limit = AllocatedUnits(NeverEnoughBudgets(wait_s=5)), WaitLimit(10)
+    with mark_calls(is_old_mail=True), pytest.raises(OldMailCallDeferred) as caught:
+        await asyncio.wait_for(units.spend_units("mailbox", LIMIT, 20, wait_limit), timeout=4)
+    assert caught.value.retry_after_s == 5
 
 
 async def test_what_is_left_of_a_mailbox_that_is_forgotten_counts_as_spent() -> None:

@@ -4,10 +4,12 @@ from datetime import timedelta
 
 import asyncpg
 
+from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.ports import Channel, EventLogRange, NumberedEvent
 from mailroom_common.postgres import acquire_session, open_transaction
 
 _BATCH = 500
+_MAX_BATCH_BYTES = 1024 * 1024  # of those that a stream reads at once
 
 # The lock on the head is what makes numbers rise in the order in which rows can be seen: the next transaction that
 # gives numbers begins to read when this one has committed.
@@ -39,7 +41,7 @@ _READ_RANGE = """
     from ingestion.document_event_head
 """
 _LIST_AFTER = """
-    select seq, document from ingestion.document_event
+    select seq, document, octet_length(document::text) as json_bytes from ingestion.document_event
     where tenant_id = $1 and seq > $2 order by seq limit $3
 """
 
@@ -76,6 +78,6 @@ class PgEventLog:
             return EventLogRange(row["newest_seq"], row["deleted_seq"])
 
     async def list_events(self, tenant_id: str, *, after: int, limit: int) -> list[NumberedEvent]:
-        async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(_LIST_AFTER, tenant_id, after, limit)
-            return [NumberedEvent(row["seq"], row["document"]) for row in rows]
+        # Held until its reader has taken it, for each reader.
+        rows, _ = await fetch_bounded(self._pool, _LIST_AFTER, tenant_id, after, limit, max_bytes=_MAX_BATCH_BYTES)
+        return [NumberedEvent(row["seq"], row["document"]) for row in rows]

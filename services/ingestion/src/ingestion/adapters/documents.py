@@ -4,12 +4,13 @@ from typing import Any
 
 import asyncpg
 
+from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.domain.views import build_attachment_view, build_document_view
 from ingestion.ports import DocumentFilter, StoredContent
 from mailroom_common.postgres import acquire_session
 
 _LIST = """
-    select * from ingestion.document
+    select *, coalesce(octet_length(extraction::text), 0) as json_bytes from ingestion.document
     where tenant_id = $1
       and ($2::text is null or doc_source_id = $2)
       and ($3::text is null or status = $3)
@@ -37,19 +38,20 @@ class PgDocumentCatalog:
     async def list_documents(
         self, tenant_id: str, document_filter: DocumentFilter, *, before: int | None, limit: int
     ) -> tuple[list[dict[str, Any]], int | None]:
-        async with acquire_session(self._pool) as conn:
-            rows = await conn.fetch(
-                _LIST,
-                tenant_id,
-                document_filter.doc_source_id,
-                document_filter.status,
-                document_filter.content_sha256,
-                before,
-                limit + 1,
-            )
-        views = [build_document_view(dict(row)) for row in rows[:limit]]
+        rows, has_more = await fetch_bounded(
+            self._pool,
+            _LIST,
+            tenant_id,
+            document_filter.doc_source_id,
+            document_filter.status,
+            document_filter.content_sha256,
+            before,
+            limit + 1,
+        )
+        page = rows[:limit]
         # One row more than asked for says whether there is another page.
-        return views, rows[limit - 1]["seq"] if len(rows) > limit else None
+        has_more = has_more or len(rows) > limit
+        return [build_document_view(dict(row)) for row in page], page[-1]["seq"] if has_more else None
 
     async def find_document(self, tenant_id: str, document_id: str) -> dict[str, Any] | None:
         async with acquire_session(self._pool) as conn:

@@ -20,6 +20,7 @@ from ingestion.adapters.rereads import PgRereads
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
+from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders
@@ -145,12 +146,17 @@ def _build_processor(
         blobs,
         open_readers,
         ExtractionRouter(settings.trade_confidence, settings.confidence_by_doc_source),
+        PDFArchiver(
+            leases,
+            blobs,
+            sources={package.traits.name: package.traits.archive_source for package in providers},
+            clock=utc_now,
+        ),
         attempts=AttemptPolicy(
             settings.document_attempts,
             timedelta(seconds=settings.document_pause_s),
             timedelta(seconds=settings.document_longest_pause_s),
         ),
-        archive_sources={package.traits.name: package.traits.archive_source for package in providers},
         # Three renewals may fail before the lease ends.
         renew_every_s=settings.document_lease_s / 4,
         clock=utc_now,

@@ -7,6 +7,7 @@ class DocumentSkipReason(StrEnum):
     NOT_AN_INVOICE = "not_an_invoice"  # classified as something that this doc source is not for
     NO_TRADE = "no_trade"  # for a doc source of trades: it says what it is, and that is no trade
     NOT_A_DOCUMENT = "not_a_document"  # by its bytes it is no PDF, PNG, JPEG or TIFF
+    REJECTED = "rejected"  # a person said that it is nothing for this doc source
 
 
 class ReviewReason(StrEnum):
@@ -27,6 +28,7 @@ class ReviewReason(StrEnum):
     TEXT_GARBLED = "text_garbled"  # the letters that a page names are not those that it shows
     FORM_NOT_READ = "form_not_read"  # a form whose page is a placeholder: only some programs show what is in it
     PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read
+    SEVERAL_E_INVOICES = "several_e_invoices"  # XMLs of different invoices in one file: a person says which
     EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads: a portfolio, say
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture; reading it needs OCR, which comes later

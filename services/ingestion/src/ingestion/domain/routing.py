@@ -17,6 +17,9 @@ from mailroom_common.events import Profile, ResultStatus
 # Without these nobody can book an invoice, so without them only a person may say that it is complete.
 _REQUIRED_FIELDS = ("supplier_name", "invoice_number", "issue_date", "currency", "total_gross")
 
+# An XML that cannot be read, or is one of several, may say something else than what was read, and be paid by.
+_XML_TROUBLES = frozenset({ReviewReason.XML_UNREADABLE, ReviewReason.SEVERAL_E_INVOICES})
+
 # Kafka takes records of 1 MB, and a result is more than its extraction.
 _MAX_EXTRACTION_BYTES = 800_000
 
@@ -122,9 +125,8 @@ def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) 
         return find_trade_review_reason(extraction.fields, extraction.doubts, unread)
     if extraction.doubts:
         return ReviewReason.PAGE_AND_XML_DISAGREE
-    # An XML that cannot be read cannot be compared with what the page says.
-    if ReviewReason.XML_UNREADABLE in unread:
-        return ReviewReason.XML_UNREADABLE
+    if (xml_trouble := next((reason for reason in unread if reason in _XML_TROUBLES), None)) is not None:
+        return xml_trouble
     if extraction.unseen is not None:
         return extraction.unseen
     if any(extraction.fields.get(name) is None for name in _REQUIRED_FIELDS):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from itertools import permutations
+from itertools import islice, permutations
 
 from ingestion.domain.invoice import InvoiceLine, LineAmounts
 from ingestion.domain.transcript import TextLine
@@ -11,6 +11,9 @@ from ingestion.extract import labels, values
 from ingestion.extract.totals import InvoiceTotals
 
 _CENT = Decimal("0.02")
+# Each table is read to the end of the document, and each two numbers of a row are multiplied.
+_MAX_TABLES = 10
+_MAX_NUMBERS = 8
 _PERCENT = re.compile(r"(\d{1,2}(?:[.,]\d+)?)\s?%")
 _UNIT = re.compile(r"^(\d[\d.,]*)\s*(?:[A-Za-z%().]{1,10})?$")
 
@@ -18,16 +21,16 @@ _UNIT = re.compile(r"^(\d[\d.,]*)\s*(?:[A-Za-z%().]{1,10})?$")
 def find_invoice_lines(page: Sequence[TextLine], totals: InvoiceTotals) -> tuple[tuple[InvoiceLine, ...], LineAmounts]:
     """The positions and whether they are net or gross; none at all when their amounts make neither total."""
     best: tuple[tuple[InvoiceLine, ...], LineAmounts] = ((), "net")
-    for index, line in enumerate(page):
-        if _is_table_head(line):
-            rows = tuple(_read_rows(page[index + 1 :]))
-            total = sum((row.amount for row in rows if row.amount is not None), Decimal(0))
-            if not rows:
-                continue
-            if totals.net is not None and abs(total - totals.net) <= _CENT * len(rows):
-                return rows, "net"
-            if totals.gross is not None and abs(total - totals.gross) <= _CENT * len(rows):
-                best = (rows, "gross")
+    heads = (index for index, line in enumerate(page) if _is_table_head(line))
+    for index in islice(heads, _MAX_TABLES):
+        rows = tuple(_read_rows(page[index + 1 :]))
+        total = sum((row.amount for row in rows if row.amount is not None), Decimal(0))
+        if not rows:
+            continue
+        if totals.net is not None and abs(total - totals.net) <= _CENT * len(rows):
+            return rows, "net"
+        if totals.gross is not None and abs(total - totals.gross) <= _CENT * len(rows):
+            best = (rows, "gross")
     return best
 
 
@@ -73,7 +76,7 @@ def _read_row(line: TextLine) -> InvoiceLine | None:
 def _find_quantity_and_price(texts: Sequence[str], amount: Decimal) -> tuple[Decimal | None, Decimal | None]:
     """Two numbers of the row whose product is the amount: that tells them from discounts and article numbers."""
     numbers = [number for text in texts if (number := _parse_number(text)) is not None]
-    for first, second in permutations(numbers, 2):
+    for first, second in permutations(numbers[-_MAX_NUMBERS:], 2):
         if abs(first * second - amount) <= Decimal("0.005") and second == _choose_price(numbers, first, second):
             return first, second
     return None, None

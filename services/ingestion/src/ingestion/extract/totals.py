@@ -76,6 +76,7 @@ def _find_rows_that_add_up(page: Sequence[TextLine]) -> Iterator[tuple[Decimal, 
 
 def _add_sums_of_pairs(taxes: Sequence[Decimal]) -> list[Decimal]:
     """The taxes of two rates are sometimes not added up on the page."""
+    taxes = taxes[:_MAX_CANDIDATES]
     return [*taxes, *(a + b for number, a in enumerate(taxes) for b in taxes[number + 1 :])]
 
 

@@ -2,17 +2,17 @@
 
 import asyncio
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime
 
 from ingestion.domain import routing
-from ingestion.domain.archive import build_archive_metadata, build_archive_paths
 from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
-from ingestion.domain.transcript import PDF
+from ingestion.domain.trade import Trade
+from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
 from ingestion.handlers.read_document import ReadingPurpose, read_document
 from ingestion.ports import (
     DocumentBlobs,
@@ -21,7 +21,7 @@ from ingestion.ports import (
     FetchedFile,
 )
 from mailroom_common.blobs import BlobNotFound
-from mailroom_common.errors import Fatal, MailroomError, Rejected, Retryable
+from mailroom_common.errors import Fatal, MailroomError, Retryable
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import (
@@ -39,15 +39,8 @@ class BlobMismatch(Retryable):
     """The blob is not the content that the record named: another write may be under way."""
 
 
-class LeaseLost(MailroomError):
-    """Another worker holds the document by now: what this one found out is dropped."""
-
-
 class DocumentProcessor:
-    """`renew_every_s` is well below the length of a lease. `archive_sources` says by provider how documents came.
-
-    `clock` gives aware UTC datetimes.
-    """
+    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes."""
 
     def __init__(
         self,
@@ -55,9 +48,9 @@ class DocumentProcessor:
         blobs: DocumentBlobs,
         open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
         router: ExtractionRouter,
+        archiver: PDFArchiver,
         *,
         attempts: AttemptPolicy,
-        archive_sources: Mapping[str, str],
         renew_every_s: float,
         clock: Callable[[], datetime],
     ) -> None:
@@ -65,8 +58,8 @@ class DocumentProcessor:
         self._blobs = blobs
         self._open_readers = open_readers
         self._router = router
+        self._archiver = archiver
         self._attempts = attempts
-        self._archive_sources = archive_sources
         self._renew_every_s = renew_every_s
         self._clock = clock
 
@@ -151,7 +144,9 @@ class DocumentProcessor:
             # Before it is read: a result must never be that of other bytes than its record named.
             if file.sha256 != lease.content_sha256:
                 raise BlobMismatch(f"the blob of document {lease.document_id} has other content")
-            return await self._archive_copy(lease, file, await self._read_document(lease, file))
+            outcome = await self._read_document(lease, file)
+            trades = [Trade.from_json(trade) for trade in outcome.list_trades()]
+            return await self._archiver.archive_document(lease, file, outcome, trades)
 
     async def _read_document(self, lease: DocumentLease, file: FetchedFile) -> DocumentOutcome:
         if (unopened := routing.route_container(lease.content_type)) is not None:
@@ -175,39 +170,6 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
-
-    async def _archive_copy(self, lease: DocumentLease, file: FetchedFile, outcome: DocumentOutcome) -> DocumentOutcome:
-        """Keep a copy of a PDF unless it was skipped; of a broker's, for audit, even then."""
-        if lease.former is not None and (lease.former.archive_path is not None or not outcome.is_reading):
-            return outcome  # it has its copy, or this reading changes nothing
-        if file.content_type != PDF or (
-            outcome.status is ResultStatus.SKIPPED and lease.profile is not Profile.CONTRACT_NOTE
-        ):
-            return outcome
-        now = self._clock()
-        attachment = lease.first_attachment
-        # Reserved before it is written: two documents never share a copy, and an attempt after a crash writes to the
-        # same path.
-        path = await self._leases.reserve_archive_path(lease, build_archive_paths(attachment, taken_on=now.date()))
-        if path is None:
-            raise LeaseLost(lease.document_id)
-        source = self._archive_sources.get(attachment.provider, attachment.provider)
-        try:
-            await self._blobs.write_archive_copy(
-                file, path, metadata=build_archive_metadata(attachment, source=source, processed_at=now)
-            )
-        except Rejected as error:
-            refused = routing.route_archive_refusal(outcome)
-            # Reading the document again would end here again.
-            log.error(
-                "archive_copy_refused",
-                document_id=lease.document_id,
-                attempt=lease.attempt,
-                document_status=refused.status.value,
-                reason=str(error),
-            )
-            return refused
-        return outcome.with_archive_path(path)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
         if lease.former is not None:

@@ -13,6 +13,7 @@ NAME = "mailroom-local/1"
 # The weightiest first: what a person has to look at before anything else.
 _UNREAD_BY_WEIGHT = (
     ReviewReason.XML_UNREADABLE,
+    ReviewReason.SEVERAL_E_INVOICES,
     ReviewReason.TEXT_GARBLED,
     ReviewReason.NO_TEXT_LAYER,
     ReviewReason.FORM_NOT_READ,
@@ -51,8 +52,8 @@ def _read_attachments(attachments: Iterable[pdf_text.EmbeddedFile]) -> tuple[dic
             found += [invoice] if invoice not in found else []
         elif einvoice.claims_to_be_invoice(attachment.name, attachment.content):
             unread.add(ReviewReason.XML_UNREADABLE)
-    if len(found) > 1:  # two invoices in one file: which of them it is, a person decides
-        unread.add(ReviewReason.EMBEDDED_FILES_NOT_READ)
+    if len(found) > 1:
+        unread.add(ReviewReason.SEVERAL_E_INVOICES)
     return (found[0] if found else None), unread
 
 

@@ -164,6 +164,16 @@ async def test_old_events_are_deleted_and_the_head_says_up_to_where(pool: asyncp
     assert [event.seq for event in await events.list_events("acme", after=0, limit=10)] == [3]
 
 
+async def test_long_events_are_read_a_few_at_a_time(pool: asyncpg.Pool) -> None:
+    events = PgEventLog(pool)
+    await pool.executemany(_INSERT, [("acme", f"d{number}") for number in range(3)])
+    await pool.execute("update ingestion.document_event set document = $1", {"lines": ["x" * 600_000]})
+    await events.assign_numbers()
+    assert [event.seq for event in await events.list_events("acme", after=0, limit=200)] == [1]
+    assert [event.seq for event in await events.list_events("acme", after=1, limit=200)] == [2]
+    assert [event.seq for event in await events.list_events("acme", after=2, limit=200)] == [3]
+
+
 async def test_a_reader_who_sees_old_events_gone_also_sees_the_head_that_says_so(pool: asyncpg.Pool) -> None:
     events = PgEventLog(pool)
     await pool.execute(_INSERT, "acme", "d")

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -28,6 +29,9 @@ FIELDS = {
     "document_type",
     "extraction",
     "confidence",
+    "reader",
+    "version",
+    "review",
     "created_at",
     "updated_at",
 }
@@ -99,6 +103,21 @@ async def test_pages_go_from_the_newest_to_the_oldest_and_repeat_nothing(
         if cursor is None:
             break
     assert seen == documents[::-1]
+
+
+async def test_a_page_ends_early_where_its_documents_are_long(site: Ingestion, api: httpx.AsyncClient) -> None:
+    recorded = await record_documents(site, 1, 2, 3)
+    long = replace(DONE, extraction={"lines": ["x" * 1000] * 3000})
+    for _ in recorded:
+        await site.leases.finish_document(await site.claim_document(), long)
+    found: list[str] = []
+    cursor: str | None = None
+    while cursor is not None or not found:
+        page = (await api.get("/documents", params={"cursor": cursor} if cursor else {})).json()
+        assert len(page["items"]) == 1
+        found += [item["id"] for item in page["items"]]
+        cursor = page["next_cursor"]
+    assert found == recorded[::-1]
 
 
 @pytest.mark.parametrize("cursor", ["x", "!!", "LTE", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk"])

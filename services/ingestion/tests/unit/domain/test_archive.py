@@ -1,5 +1,6 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from hashlib import sha256
 from urllib.parse import unquote
 
@@ -11,6 +12,7 @@ from ingestion_fakes import build_attachment
 from ingestion.domain.archive import (
     build_archive_metadata,
     build_archive_paths,
+    build_trade_key,
     encode_sender_address,
     parse_sender_address,
     sanitize_file_stem,
@@ -118,3 +120,45 @@ def test_metadata_has_as_much_of_a_long_address_as_there_is_room_for(sender: str
 
 def test_the_folder_of_a_long_address_has_its_first_200_signs() -> None:
     assert encode_sender_address("a" * 300 + "@b.example") == "a" * 200
+
+
+@dataclass(frozen=True)
+class Trade:
+    account_name: str | None = "anna"
+    trade_date: date | None = date(2026, 4, 1)
+    ticker: str | None = "SAP"
+    isin: str | None = "DE0007164600"
+    direction: str | None = "buy"
+    quantity: Decimal | None = Decimal(100)
+
+
+@pytest.mark.parametrize(
+    ("trades", "key"),
+    [
+        ([Trade()], "anna-20260401-SAP-buy-100"),
+        ([Trade(ticker=None)], "anna-20260401-DE0007164600-buy-100"),
+        ([Trade(account_name=None)], "box%40bank%2Eexample-20260401-SAP-buy-100"),
+        ([Trade(quantity=Decimal("1E+2"))], "anna-20260401-SAP-buy-100"),
+        ([Trade(quantity=Decimal("0.1250"))], "anna-20260401-SAP-buy-0%2E125"),
+        ([Trade(), Trade(ticker="IBM")], "anna-20260401-SAP-buy-100"),
+        ([Trade(account_name="Anna-Maria / ../x")], "Anna%2DMaria%20%2F%20%2E%2E%2Fx-20260401-SAP-buy-100"),
+        ([Trade(ticker=None, isin=None)], None),
+        ([Trade(trade_date=None)], None),
+        ([], None),
+    ],
+)
+def test_the_key_of_a_trade_is_that_of_the_first_one_and_never_half_of_one(
+    trades: list[Trade], key: str | None
+) -> None:
+    assert build_trade_key(trades, sender="Bank <box@bank.example>") == key
+
+
+@given(st.text(), st.text(), st.text())
+def test_a_key_is_one_step_of_a_path_whatever_the_note_says(account: str, ticker: str, direction: str) -> None:
+    key = build_trade_key([Trade(account, ticker=ticker, isin=None, direction=direction)], sender=None)
+    if key is not None:
+        assert validate_key(key) == key
+        assert "/" not in key
+        assert unquote(key, errors="replace").isprintable() or "%" in key
+        assert key.count("-") == 4
+        assert len(key) <= 255

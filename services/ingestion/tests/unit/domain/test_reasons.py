@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason, parse_reason
-from mailroom_common.events import UNREAD_REASONS
+from mailroom_common.events import REJECTED_REASON, UNREAD_REASONS
 
 README = Path(__file__).parents[3] / "README.md"
 
@@ -31,5 +31,13 @@ def test_every_reason_says_whether_the_document_was_read() -> None:
         ReviewReason.TOTALS_DO_NOT_ADD_UP,
         ReviewReason.PAGE_AND_XML_DISAGREE,
         ReviewReason.EXTRACTION_TOO_LARGE,
+        ReviewReason.CONFIDENCE_LOW,
+        ReviewReason.TRADES_NOT_READ,
+        ReviewReason.TRADE_CANCELLED,
+        ReviewReason.SEVERAL_E_INVOICES,
     }
     assert {str(reason) for reason in ReviewReason} == UNREAD_REASONS | {str(reason) for reason in by_content}
+
+
+def test_what_a_person_rejected_is_told_by_the_reason_that_sync_engine_knows() -> None:
+    assert DocumentSkipReason.REJECTED.value == REJECTED_REASON

@@ -1,6 +1,10 @@
 from decimal import Decimal
+from typing import Any
+
+import pytest
 
 from ingestion.domain.transcript import TextLine, Transcript
+from ingestion.extract import invoice_lines
 from ingestion.extract.invoice_lines import find_invoice_lines
 from ingestion.extract.totals import InvoiceTotals
 
@@ -38,3 +42,25 @@ def test_two_numbers_whose_product_is_not_the_amount_are_no_quantity_and_price()
     table = "Description  Pos  Discount  Amount\nConsulting  7  3.00  100.00\nTotal  100.00"
     (line,), _ = find_invoice_lines(page(table), InvoiceTotals(net=Decimal("100.00")))
     assert (line.quantity, line.unit_price) == (None, None)
+
+
+def test_a_page_full_of_heads_of_tables_is_read_in_a_bounded_number_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each line was the head of all lines behind it, and each two of its numbers were multiplied."""
+    steps = {"rows": 0, "products": 0}
+    read_row, choose_price = invoice_lines._read_row, invoice_lines._choose_price
+
+    def count_row(line: TextLine) -> object:
+        steps["rows"] += 1
+        return read_row(line)
+
+    def count_product(*numbers: Any) -> object:  # Any: its own parameters
+        steps["products"] += 1
+        return choose_price(*numbers)
+
+    monkeypatch.setattr(invoice_lines, "_read_row", count_row)
+    monkeypatch.setattr(invoice_lines, "_choose_price", count_product)
+    # Every product is the amount, and none has a price that is the later one.
+    hostile = "  ".join(["Item abc", "amount", *["1.00"] * 36, "1.00"])
+    find_invoice_lines(page("\n".join([hostile] * 40)), InvoiceTotals())
+    assert 0 < steps["rows"] <= 10 * 40
+    assert steps["products"] <= steps["rows"] * 8 * 7

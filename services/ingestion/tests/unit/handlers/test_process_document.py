@@ -11,6 +11,7 @@ from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
+from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.process_document import DocumentProcessor
 from mailroom_common.errors import Rejected, Unavailable
 from mailroom_common.events import Profile, ResultStatus
@@ -48,8 +49,8 @@ def process(leases: FakeLeases, blobs: FakeBlobs) -> Callable[[FakeReading], Doc
             blobs,
             reading.open_readers,
             ExtractionRouter(),
+            PDFArchiver(leases, blobs, sources={"gmail": "gmail_push"}, clock=lambda: NOW, retry_pauses_s=()),
             attempts=RETRIES,
-            archive_sources={"gmail": "gmail_push"},
             renew_every_s=0.01,
             clock=lambda: NOW,
         )

@@ -37,14 +37,16 @@ where p.message_id = $2 and p.tenant_id = $1 and ($3::text is null or p.doc_sour
       select from sync_engine.sync_state s where s.doc_source_id = p.doc_source_id and s.forgotten_at is not null)
 order by doc_source_id limit 20
 """
-# The parts of all messages of a page in one query.
+# The parts of all messages of a page in one query, in the order of the messages.
 _PARTS = """
 select doc_source_id, message_id, part_path, filename, content_type, size_bytes, content_sha256, stored, skip_reason,
        coalesce(via, '{}') as via, parked_reason, attachment_id, document_id, result_status, result_reason
-from sync_engine.message_part
-where (doc_source_id, message_id) in (select * from unnest($1::text[], $2::text[]))
-order by doc_source_id, message_id, position, part_path
+from unnest($1::text[], $2::text[]) with ordinality as listed(doc_source_id, message_id, number)
+join sync_engine.message_part using (doc_source_id, message_id)
+order by number, position, part_path limit $3
 """
+# A mail may have three thousand, two hundred such mails more than this process may hold: who writes them chooses that.
+_MAX_PAGE_PARTS = 5000
 _RUNS = """
 select run_id, doc_source_id, tenant_id, seq, kind, reasons, started_at, finished_at, outcome, detail, new_messages,
        unannounced_messages, stored_parts, parked_items, relist_number
@@ -132,22 +134,32 @@ order by s.doc_source_id limit $4
 class PgMessageQueries:
     """`MessageQueries` of api/routes.py."""
 
-    def __init__(self, pool: asyncpg.Pool, *, retry_batch_size: int = _RETRY_BATCH_SIZE) -> None:
+    def __init__(
+        self,
+        pool: asyncpg.Pool,
+        *,
+        retry_batch_size: int = _RETRY_BATCH_SIZE,
+        max_page_parts: int = _MAX_PAGE_PARTS,
+    ) -> None:
         self._pool = pool
+        self._max_page_parts = max_page_parts
         self._retry_batch_size = retry_batch_size
 
     async def list_messages(
         self, tenant_id: str, *, before: int, doc_source_id: str | None, state: str | None, limit: int
-    ) -> Sequence[dict[str, object]]:
-        """Each message with its `parts`, in the order of the mail."""
+    ) -> tuple[Sequence[dict[str, object]], bool]:
+        """Each message with its `parts`, in the order of the mail; and whether there are more messages."""
         async with acquire_session(self._pool) as conn:
-            return await _add_parts(conn, await conn.fetch(_MESSAGES, tenant_id, before, doc_source_id, state, limit))
+            messages = await conn.fetch(_MESSAGES, tenant_id, before, doc_source_id, state, limit + 1)
+            shown = await _add_parts(conn, messages[:limit], self._max_page_parts)
+        return shown, len(shown) < len(messages)
 
     async def find_messages(
         self, tenant_id: str, message_id: str, *, doc_source_id: str | None
     ) -> Sequence[dict[str, object]]:
         async with acquire_session(self._pool) as conn:
-            return await _add_parts(conn, await conn.fetch(_FIND_MESSAGES, tenant_id, message_id, doc_source_id))
+            found = await conn.fetch(_FIND_MESSAGES, tenant_id, message_id, doc_source_id)
+            return await _add_parts(conn, found, self._max_page_parts) if len(found) == 1 else [*map(dict, found)]
 
     async def list_sync_states(
         self, tenant_id: str, *, after: str, doc_source_id: str | None, limit: int
@@ -185,11 +197,20 @@ class PgMessageQueries:
             position = tuple(rows[-1])
 
 
-async def _add_parts(conn: DatabaseSession, messages: Sequence[asyncpg.Record]) -> list[dict[str, object]]:
+async def _add_parts(
+    conn: DatabaseSession, messages: Sequence[asyncpg.Record], max_parts: int
+) -> list[dict[str, object]]:
+    """The first messages with all of their parts, so many as `max_parts` allow; one at least."""
     parts: dict[tuple[object, object], list[dict[str, object]]] = {}
     sources = [message["doc_source_id"] for message in messages]
-    for row in await conn.fetch(_PARTS, sources, [message["message_id"] for message in messages]):
+    rows = await conn.fetch(_PARTS, sources, [message["message_id"] for message in messages], max_parts + 1)
+    for row in rows[:max_parts]:
         parts.setdefault((row["doc_source_id"], row["message_id"]), []).append(dict(row))
-    return [
+    shown = [
         {**message, "parts": parts.get((message["doc_source_id"], message["message_id"]), [])} for message in messages
     ]
+    if len(rows) <= max_parts:
+        return shown
+    # The message of the first part that is left out is the first one that is left out.
+    keys = [(message["doc_source_id"], message["message_id"]) for message in messages]
+    return shown[: max(1, keys.index((rows[-1]["doc_source_id"], rows[-1]["message_id"])))]

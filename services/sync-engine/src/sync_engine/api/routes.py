@@ -31,7 +31,9 @@ class MessageQueries(Protocol):
 
     async def list_messages(
         self, tenant_id: str, *, before: int, doc_source_id: str | None, state: str | None, limit: int
-    ) -> Sequence[dict[str, object]]: ...
+    ) -> tuple[Sequence[dict[str, object]], bool]:
+        """And whether there are more: fewer than `limit` where they have many parts."""
+        ...
 
     async def list_runs(
         self, tenant_id: str, *, before: int, doc_source_id: str | None, limit: int
@@ -84,15 +86,17 @@ def _add_message_routes(router: APIRouter, queries: MessageQueries, viewer: Any)
         limit: Limit = 50,
         cursor: Cursor = None,
     ) -> ListPage[MessageResponse]:
-        """`outcome` and `reason` of a message say it in a word; its parts say it of each part."""
-        rows = await queries.list_messages(
+        """`outcome` and `reason` of a message say it in a word; its parts say it of each part.
+
+        A page has fewer than `limit` where mails have many parts: there are more as long as `next_cursor` is set."""
+        rows, has_more = await queries.list_messages(
             caller.tenant_id,
             before=_decode_cursor(cursor),
             doc_source_id=_as_text(doc_source_id),
             state=state,
-            limit=limit + 1,
+            limit=limit,
         )
-        return _build_page(MessageResponse, [_judge_message(row) for row in rows], limit)
+        return _build_page(MessageResponse, [_judge_message(row) for row in rows], has_more=has_more)
 
     @router.get("/messages/{message_id}", summary="What became of one mail, and why it was not filed")
     async def show_message(
@@ -119,7 +123,7 @@ def _add_sync_routes(router: APIRouter, queries: MessageQueries, viewer: Any) ->
         rows = await queries.list_runs(
             caller.tenant_id, before=_decode_cursor(cursor), doc_source_id=_as_text(doc_source_id), limit=limit + 1
         )
-        return _build_page(SyncRunResponse, rows, limit)
+        return _build_page(SyncRunResponse, rows[:limit], has_more=len(rows) > limit)
 
     @router.get("/sync-states", summary="How far the sync of each mailbox is, and when it is tried next")
     async def list_sync_states(
@@ -147,7 +151,7 @@ def _add_parked_routes(
         rows = await queries.list_parked_items(
             caller.tenant_id, before=_decode_cursor(cursor), doc_source_id=_as_text(doc_source_id), limit=limit + 1
         )
-        return _build_page(ParkedItemResponse, rows, limit)
+        return _build_page(ParkedItemResponse, rows[:limit], has_more=len(rows) > limit)
 
     @router.post("/parked-items/retry", summary="Try again what is parked for a reason, over all doc sources")
     async def retry_parked_items(caller: operator, request: RetryRequest) -> RetryResponse:
@@ -188,13 +192,10 @@ def _as_text(doc_source_id: UUID | None) -> str | None:
     return None if doc_source_id is None else str(doc_source_id)
 
 
-def _build_page(response_type: type[A], rows: Sequence[dict[str, object]], limit: int) -> ListPage[A]:
-    """`rows` are one more than `limit` where there is a next page."""
-    page_rows = rows[:limit]
-    has_more = len(rows) > limit
+def _build_page(response_type: type[A], rows: Sequence[dict[str, object]], *, has_more: bool) -> ListPage[A]:
     return ListPage(
-        items=[response_type.model_validate(row) for row in page_rows],
-        next_cursor=_encode_cursor(int(str(page_rows[-1]["seq"]))) if has_more else None,
+        items=[response_type.model_validate(row) for row in rows],
+        next_cursor=_encode_cursor(int(str(rows[-1]["seq"]))) if has_more else None,
     )
 
 

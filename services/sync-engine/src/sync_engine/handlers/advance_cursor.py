@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from itertools import chain
 
 from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.errors import CursorRefused, PageTokenRefused, ProviderUnavailable
@@ -12,8 +13,9 @@ from mailroom_common.providers.types import Change, ChangeKind, ChangePage, Mess
 from sync_engine.domain.cursor import Cursor
 from sync_engine.domain.message_records import PageUpdate
 from sync_engine.domain.watched_folders import Watch
+from sync_engine.handlers.change_batches import cut_batches
 from sync_engine.handlers.cursor_refusals import CursorRefusals
-from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates
+from sync_engine.handlers.message_batches import CommitUpdates
 from sync_engine.handlers.process_changes import ProcessChanges
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.handlers.unfinished_pages import PageProgress, UnfinishedPages
@@ -24,9 +26,6 @@ log = get_logger()
 
 # More refusals than this in one round do not come from a stale cursor any more.
 _MAX_FALLBACKS = 3
-# After so many messages of a re-list new mail is looked for: it does not wait for old mail.
-_RELIST_BATCH_MESSAGES = 10
-
 # A position that is as good as the new one is stored no more often than this.
 _MAX_POSITION_AGE = timedelta(days=1)
 
@@ -131,26 +130,23 @@ class AdvanceCursor:
         is listed again. What was committed of it is known and costs nothing, nor does what left no row, as long as this
         process remembers it."""
         changes = list(_fold_changes(page.changes).values())
-        size = _RELIST_BATCH_MESSAGES if between_batches and cursor.has_no_position else MAX_BATCH_MESSAGES
-        if _are_ids_alone(changes):
-            # In one batch, which costs no calls: a mail that is deleted from here on is known when the history, which
-            # is read between two pages and not within one, says so.
-            size = len(changes)
-        batches = [changes[start : start + size] for start in range(0, len(changes), size)]
+        is_old_mail = between_batches is not None and cursor.has_no_position
+        batches = run.old_mail_batches.cut(changes) if is_old_mail else cut_batches(changes)
         # A round from nothing lists what is there and not what is gone: at its end our own records are compared.
         ends_relist = run.is_observing and cursor.has_no_position and page.position is not None
-        if ends_relist or not batches:
-            batches.append([])
+        if ends_relist or not changes:
+            batches = chain(batches, [()])
         with self._unfinished.continue_page(run, watch, cursor) as progress:
-            written = run.tally.written_messages
-            for number, batch in enumerate(batches, start=1):
+            written, begun = run.tally.written_messages, 0
+            for batch in batches:
                 # Between two commits, so that nothing of this page waits for what is done there. The page is listed
                 # again by the next slice: one that only passed over what is known would never come to its end.
                 if run.tally.written_messages > written:
                     run.slice.end_if_over()
-                if number > 1 and between_batches is not None:
+                if begun and between_batches is not None:
                     await between_batches()
-                is_last = number == len(batches)
+                begun += len(batch)
+                is_last = begun == len(changes) and not (ends_relist and batch)
                 if is_last and ends_relist:
                     cursor = await self._confirm_unseen(run, watch, cursor)
                 cursor = await self._commit_batch(run, watch, cursor, batch, hints, progress, page if is_last else None)
@@ -210,10 +206,6 @@ class AdvanceCursor:
             if has_done:
                 run.slice.end_if_over()
         return cursor
-
-
-def _are_ids_alone(changes: Sequence[Change]) -> bool:
-    return bool(changes) and all(change.received_before for change in changes)
 
 
 def _fold_changes(changes: Sequence[Change]) -> dict[str, Change]:

@@ -32,9 +32,6 @@ from sync_engine.ports import Pages
 
 log = get_logger()
 
-MAX_BATCH_MESSAGES = 50
-"""A batch is as much as may be lost to a crash, and as many messages as one transaction writes."""
-
 
 @dataclass(frozen=True, slots=True)
 class MessageRef:

@@ -7,9 +7,10 @@ from mailroom_common.budgets.waiting import mark_calls
 from mailroom_common.providers.types import MessageSummary
 from sync_engine.domain.message_records import KnownMessage
 from sync_engine.domain.run_planning import choose_list_start
+from sync_engine.handlers.change_batches import MAX_BATCH_MESSAGES
 from sync_engine.handlers.collect_messages import CollectMessages
 from sync_engine.handlers.known_messages import build_listed_refs
-from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES, CommitUpdates, MessageRef
+from sync_engine.handlers.message_batches import CommitUpdates, MessageRef
 from sync_engine.handlers.sync_folders import SyncFolders
 from sync_engine.handlers.sync_run import SyncRun
 from sync_engine.handlers.watch_mailbox import WatchMailbox

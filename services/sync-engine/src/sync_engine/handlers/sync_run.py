@@ -12,6 +12,7 @@ from mailroom_common.providers.types import Mailbox, MessageSummary
 from sync_engine.domain.mail_filter import MailRejection
 from sync_engine.domain.message_records import CommittedPage, FullRound, PageUpdate, RunTally, SyncState
 from sync_engine.domain.run_planning import SyncTimings, is_unannounced
+from sync_engine.handlers.change_batches import OldMailBatches
 from sync_engine.handlers.run_slices import RunSlice
 
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
@@ -76,6 +77,7 @@ class SyncRun:
     tally: RunTally = field(default_factory=RunTally)
     provider_failures: ProviderFailures = field(default_factory=ProviderFailures)
     access_probes: AccessProbes = field(default_factory=AccessProbes)
+    old_mail_batches: OldMailBatches = field(default_factory=OldMailBatches)
 
     @property
     def doc_source_id(self) -> str:

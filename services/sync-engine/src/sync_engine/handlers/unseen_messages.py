@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 
 from mailroom_common.providers.types import Change, ChangeKind
-from sync_engine.handlers.message_batches import MAX_BATCH_MESSAGES
+from sync_engine.handlers.change_batches import MAX_BATCH_MESSAGES
 from sync_engine.ports import Messages
 
 # So many are in memory, however many there are.

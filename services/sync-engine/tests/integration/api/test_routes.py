@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from hashlib import sha256
+from typing import cast
 from uuid import uuid4
 
 import httpx
@@ -88,6 +89,23 @@ async def test_pages_show_each_message_once_newest_first_though_new_ones_come(
         if (cursor := page["next_cursor"]) is None:
             break
     assert seen == ["m4", "m3", "m2", "m1", "m0"]
+
+
+async def test_a_page_ends_before_the_message_that_has_too_many_parts_for_it(bench: Bench) -> None:
+    s = await known(bench, tenant_id=f"t-{uuid4()}")
+    for message_id, parts in (("m0", 9), ("m1", 0), ("m2", 2), ("m3", 3), ("m4", 1)):
+        await bench.message(s, message_id, skipped=parts)
+    queries = PgMessageQueries(bench.pool, max_page_parts=5)
+    pages: list[list[tuple[object, int]]] = []
+    before, has_more = 2**62, True
+    while has_more:
+        rows, has_more = await queries.list_messages(
+            s.tenant_id, before=before, doc_source_id=None, state=None, limit=200
+        )
+        pages.append([(row["message_id"], len(cast("list[object]", row["parts"]))) for row in rows])
+        before = cast("int", rows[-1]["seq"])
+    # The last one has more than any page: it is shown with the first of them.
+    assert pages == [[("m4", 1), ("m3", 3)], [("m2", 2), ("m1", 0)], [("m0", 5)]]
 
 
 async def test_messages_are_filtered_by_state(bench: Bench, client: httpx.AsyncClient) -> None:

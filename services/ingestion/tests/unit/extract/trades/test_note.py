@@ -236,12 +236,17 @@ def given(text: str) -> BytesIO:
     return BytesIO(orjson.dumps(Transcript.from_rows(text.strip("\n").splitlines()).to_json()))
 
 
+def classified(text: str) -> Any:
+    answer: Any = note.classify_note(given(text), {})
+    return answer["document_type"]
+
+
 def test_the_reader_answers_with_type_trades_and_confidence() -> None:
-    assert note.classify_note(given(GERMAN), {})["document_type"] == "contract_note"
-    answer = note.extract_trades(given(GERMAN), {})
+    assert classified(GERMAN) == "contract_note"
+    answer: Any = note.extract_trades(given(GERMAN), {})
     assert len(answer["extraction"]["trades"]) == 1
     assert (answer["reader"], answer["doubts"]) == ("trade-rules/1", [])
-    assert note.classify_note(given("Dividendengutschrift\nISIN DE0008404005\nAktie"), {})["document_type"] is None
+    assert classified("Dividendengutschrift\nISIN DE0008404005\nAktie") is None
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,11 @@ def candidates(**texts: str) -> Candidates:
 def test_of_several_numbers_those_belong_together_whose_product_stands_there() -> None:
     product = find_product(candidates(quantities="7 10", prices="3.00 20.50", gross="205.00 EUR"))
     assert product is not None
-    assert (product.quantity, product.price_value, product.gross_value) == (10, Decimal("20.50"), Decimal("205.00"))
+    assert (product.quantity, product.price_value, product.gross_value) == (
+        Decimal(10),
+        Decimal("20.50"),
+        Decimal("205.00"),
+    )
 
 
 def test_arithmetic_chooses_between_a_thousand_and_one() -> None:
@@ -79,4 +83,8 @@ def test_another_currency_without_a_rate_proves_nothing() -> None:
 
 def test_many_cost_lines_are_summed_in_bounded_time() -> None:
     sums = CostSums(candidates(fees=" ".join(f"{number}.01" for number in range(1, 60))), "EUR", Decimal(1))
-    assert sums.find_summands(Decimal("55.10"), Decimal("0.02")) == (Decimal("55.10"), 0, 0)
+    assert sums.find_summands(Decimal("55.10"), Decimal("0.02")) == (
+        Decimal("55.10"),
+        Decimal(0),
+        Decimal(0),
+    )
