@@ -19,8 +19,8 @@ IDENTIFIERS = ("isin", "wkn", "ticker")
 
 
 class Direction(StrEnum):
-    BUY = "buy"
-    SELL = "sell"
+    BUY = "buy"  # the account gets the security and pays
+    SELL = "sell"  # the account gives the security and is paid
 
     @property
     def sign_of_costs(self) -> int:

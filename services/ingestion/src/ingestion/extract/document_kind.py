@@ -23,16 +23,16 @@ _MAX_ISINS = 40  # numbers that are looked at
 
 
 class DocumentKind(StrEnum):
-    INVOICE = "invoice"
-    CREDIT_NOTE = "credit_note"
-    RECEIPT = "receipt"
-    CONTRACT_NOTE = "contract_note"
+    INVOICE = "invoice"  # a bill of a supplier
+    CREDIT_NOTE = "credit_note"  # a bill that gives money back
+    RECEIPT = "receipt"  # what a shop hands out when it was paid
+    CONTRACT_NOTE = "contract_note"  # a buy or sale of securities that was carried out
     ACTIVITY_STATEMENT = "activity_statement"  # of an account or a custody account; trades may be listed in it
     BANK_NOTICE = "bank_notice"  # income, tax or a transfer of securities: money or securities moved, and no trade
-    REMINDER = "reminder"
-    DELIVERY_NOTE = "delivery_note"
+    REMINDER = "reminder"  # asks for a payment again
+    DELIVERY_NOTE = "delivery_note"  # says what was delivered
     OTHER = "other"  # an offer, an order, what NO_INVOICE_TITLE names
-    UNKNOWN = "unknown"
+    UNKNOWN = "unknown"  # nothing tells
 
 
 _TITLES_OF_NOTES = frozenset({DocumentKind.CONTRACT_NOTE, DocumentKind.BANK_NOTICE})

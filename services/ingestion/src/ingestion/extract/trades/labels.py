@@ -11,24 +11,24 @@ from enum import StrEnum
 
 class Label(StrEnum):
     IGNORED = "ignored"  # what a number behind it is, is of no use: a limit, a balance, a tax base
-    EXCHANGE_RATE = "exchange_rate"
-    TRADE_DATE = "trade_date"
-    SETTLEMENT_DATE = "settlement_date"
-    QUANTITY = "quantity"
-    PRICE = "price"
-    GROSS = "gross"
-    SETTLED = "settled"
-    TAX = "tax"
-    FEE = "fee"
-    INTEREST = "interest"
-    REFERENCE = "reference"
-    ACCOUNT_NAME = "account_name"
-    ACCOUNT = "account"
-    ISIN = "isin"
-    WKN = "wkn"
-    TICKER = "ticker"
-    NAME = "name"
-    DIRECTION = "direction"
+    EXCHANGE_RATE = "exchange_rate"  # between the currency of the price and that of the account
+    TRADE_DATE = "trade_date"  # when the trade was made
+    SETTLEMENT_DATE = "settlement_date"  # when money and securities change hands
+    QUANTITY = "quantity"  # shares, units, or the face value of a bond
+    PRICE = "price"  # of one share, or a percentage
+    GROSS = "gross"  # quantity times price
+    SETTLED = "settled"  # what was paid or received in the end
+    TAX = "tax"  # what was kept for a state
+    FEE = "fee"  # what a bank, broker or exchange takes
+    INTEREST = "interest"  # accrued interest of a bond
+    REFERENCE = "reference"  # the number of the order, or of the note
+    ACCOUNT_NAME = "account_name"  # whose account it is
+    ACCOUNT = "account"  # the number of the account
+    ISIN = "isin"  # the international number of the security
+    WKN = "wkn"  # a national number of the security
+    TICKER = "ticker"  # the symbol of the security
+    NAME = "name"  # the name of the security
+    DIRECTION = "direction"  # what kind of trade it was
 
 
 _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
