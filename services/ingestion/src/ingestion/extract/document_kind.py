@@ -23,16 +23,16 @@ _MAX_ISINS = 40  # numbers that are looked at
 
 
 class DocumentKind(StrEnum):
-    INVOICE = "invoice"  # a bill of a supplier
-    CREDIT_NOTE = "credit_note"  # a bill that gives money back
-    RECEIPT = "receipt"  # what a shop hands out when it was paid
-    CONTRACT_NOTE = "contract_note"  # a buy or sale of securities that was carried out
+    INVOICE = "invoice"  # goods or services are to be paid, corrected ones too
+    CREDIT_NOTE = "credit_note"  # money is given back
+    RECEIPT = "receipt"  # it was paid already
+    CONTRACT_NOTE = "contract_note"  # a trade in securities
     ACTIVITY_STATEMENT = "activity_statement"  # of an account or a custody account; trades may be listed in it
     BANK_NOTICE = "bank_notice"  # income, tax or a transfer of securities: money or securities moved, and no trade
-    REMINDER = "reminder"  # asks for a payment again
-    DELIVERY_NOTE = "delivery_note"  # says what was delivered
+    REMINDER = "reminder"  # of an invoice that was not paid
+    DELIVERY_NOTE = "delivery_note"  # what came with goods, without a price
     OTHER = "other"  # an offer, an order, what NO_INVOICE_TITLE names
-    UNKNOWN = "unknown"  # nothing tells
+    UNKNOWN = "unknown"  # no title says what it is
 
 
 _TITLES_OF_NOTES = frozenset({DocumentKind.CONTRACT_NOTE, DocumentKind.BANK_NOTICE})
