@@ -19,6 +19,7 @@ from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.uploads import UploadSweeper
 from ingestion.domain.document import AttemptPolicy
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.process_document import DocumentProcessor
@@ -33,6 +34,7 @@ from ingestion.worker_loops import (
     run_upload_sweep,
 )
 from mailroom_common.blobs import find_blob_folder, open_blob_store
+from mailroom_common.events import Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
@@ -145,13 +147,14 @@ def _build_processor(
     settings: WorkerSettings,
     leases: DocumentLeases,
     blobs: DocumentBlobs,
-    open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+    open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
     providers: Sequence[ProviderPackage],
 ) -> DocumentProcessor:
     return DocumentProcessor(
         leases,
         blobs,
         open_readers,
+        ExtractionRouter(settings.trade_confidence, settings.confidence_by_doc_source),
         PDFArchiver(
             leases,
             blobs,
