@@ -101,6 +101,8 @@ class DocumentOutcome:
 
     def list_trades(self) -> list[Mapping[str, Any]]:
         """The trades that were read and stand: not those that the document takes back, nor any of a skipped one."""
+        if self.status is ResultStatus.SKIPPED:
+            return []  # one that a person rejected still says what was read of it
         trades = (self.extraction or {}).get("trades", [])
         return [trade for trade in trades if not trade["is_cancellation"]]
 

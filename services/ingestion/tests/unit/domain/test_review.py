@@ -77,6 +77,12 @@ def test_a_correction_with_a_slip_stays_in_review() -> None:
     assert outcome.extraction["total_gross"] == "191.00"
 
 
+def test_the_trades_of_a_rejected_note_are_told_to_nobody() -> None:
+    note = replace(DOUBTFUL, document_type="contract_note", extraction={"trades": [{"is_cancellation": False}]})
+    outcome = decide(build_review(ReviewAction.REJECT), note, profile=Profile.CONTRACT_NOTE, read=None).outcome
+    assert (len(note.list_trades()), outcome.list_trades()) == (1, [])
+
+
 @pytest.mark.parametrize("standing", [UNREAD, SKIPPED], ids=["unread", "skipped"])
 def test_a_person_gives_the_fields_of_what_no_reader_read(standing: DocumentOutcome) -> None:
     given = {**FIELDS, "total_gross": "119.00"}
