@@ -117,6 +117,17 @@ class DocumentLeases(Protocol):
         ...
 
 
+class PictureReader(Protocol):
+    async def read_pictures(self, file: Path, transcript: Transcript, *, password: str | None = None) -> Transcript:
+        """The transcript with what OCR reads on the pages that are pictures.
+
+        Raises:
+            OCRBusy: no process is free for it.
+            UnreadableFile, ParserLimitReached, ParserCrashed: as `Transcriber`.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
     """A blob as a file of our own. `content_type` is what its bytes are, None for nothing that Mailroom reads."""

@@ -1,18 +1,50 @@
 """The settings of each process, read from the environment."""
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from ingestion.domain.ocr_alphabet import LANGUAGES
 from mailroom_common.settings import (
     APISettings,
     BlobSettings,
     DatabaseSettings,
     KafkaSettings,
+    MailroomSettings,
     ParserSettings,
     ProcessSettings,
 )
 
+_MiB = 1024 * 1024
 
-class WorkerSettings(ProcessSettings, KafkaSettings, DatabaseSettings, BlobSettings, ParserSettings):
+
+class OCRSettings(MailroomSettings):
+    """Of reading pages that are pictures."""
+
+    # As many documents are read by OCR at once, beside those of `MAILROOM_PARSER_PROCESSES`; 0: OCR is off.
+    ocr_processes: int = Field(default=0, ge=0, le=16)
+    # Languages of the documents, with commas between: letters that none of them has are not read.
+    ocr_languages: str = "en,de,fr,es,it,nl,pt,pl,cs,da,sv"
+    # Pages of one document that are read by OCR: its first and last ones.
+    ocr_pages: int = Field(default=10, ge=1)
+    # Address space that an OCR process may use, the models included.
+    ocr_memory_bytes: int = Field(default=2048 * _MiB, ge=1024 * _MiB)
+    # CPU time that one document may cost in OCR.
+    ocr_cpu_s: int = Field(default=120, ge=1)
+    # Time that one document may take in OCR, waiting included.
+    ocr_wall_s: float = Field(default=300, gt=0)
+
+    @property
+    def ocr_language_list(self) -> list[str]:
+        return [language.strip() for language in self.ocr_languages.split(",")]
+
+    @field_validator("ocr_languages")
+    @classmethod
+    def _require_known_languages(cls, value: str) -> str:
+        if unknown := sorted({language.strip() for language in value.split(",")} - LANGUAGES):
+            raise ValueError(f"has {', '.join(unknown)}, and should name some of {', '.join(sorted(LANGUAGES))}")
+        return value
+
+
+class WorkerSettings(ProcessSettings, KafkaSettings, DatabaseSettings, BlobSettings, ParserSettings, OCRSettings):
     http_port: int = 8085
     document_lease_s: float = Field(default=30, ge=1)  # a worker that died is taken over after at most so long
     # Attempts before a document ends as `failed`; a dependency that is away costs none.

@@ -1,6 +1,6 @@
 """Transcribing, classifying and extracting without a network, by our own readers and rules in the parser process."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -12,6 +12,7 @@ from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
+from mailroom_common.parser import JSON
 from mailroom_common.parser.pool import ParserPool
 
 # Imported before the parser processes are forked and confined: what a reader loads cannot depend on a file.
@@ -25,7 +26,14 @@ T = TypeVar("T")
 
 
 class ReaderRunner(Protocol):
-    async def run_reader(self, function: str, source: Path | bytes, decode: Callable[[Any], T]) -> T: ...
+    async def run_reader(
+        self,
+        function: str,
+        source: Path | bytes,
+        decode: Callable[[Any], T],
+        *,
+        arguments: Mapping[str, JSON] | None = None,
+    ) -> T: ...
 
 
 @asynccontextmanager
@@ -43,8 +51,13 @@ class LocalReader:
     def __init__(self, parser: ReaderRunner) -> None:
         self._parser = parser
 
-    async def transcribe_file(self, file: Path) -> Transcript:
-        return await self._parser.run_reader("ingestion.readers.document:transcribe_document", file, _decode_transcript)
+    async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
+        return await self._parser.run_reader(
+            "ingestion.readers.document:transcribe_document",
+            file,
+            _decode_transcript,
+            arguments={"password": password},
+        )
 
     async def classify_transcript(self, transcript: Transcript) -> Classification:
         return await self._parser.run_reader(
@@ -67,6 +80,7 @@ def _decode_transcript(answer: Any) -> Transcript:
     _require(transcript.e_invoice is None or isinstance(transcript.e_invoice, dict))
     orjson.dumps(transcript.e_invoice)  # the next reader is given it
     _require(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
+    _require(all(isinstance(page, int) and page >= 0 for page in transcript.pictured_pages))
     return transcript
 
 

@@ -16,7 +16,9 @@ from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
 from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.adapters.ocr_reader import OCRReader
 from ingestion.adapters.rereads import PgRereads
+from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.archive_document import PDFArchiver
@@ -38,6 +40,7 @@ from mailroom_common.parser.worker_pool import open_worker_pool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.providers.ports import ProviderPackage
+from mailroom_common.secret_files import find_secret_paths
 from mailroom_common.topic_access import INTAKE_GROUP
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_service_app
@@ -73,6 +76,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
                 reasons=READER_REASONS,
             )
         )
+        pictures = await _open_picture_reader(stack, settings, scratch)
         codec = Codec()
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
         schemas = SchemaDirectory(settings, codec)
@@ -91,7 +95,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
         process.health.add_readiness("kafka", consumer.check_readiness)
-        processor = _build_processor(settings, leases, blobs, partial(open_local_readers, parser), providers)
+        processor = _build_processor(settings, leases, blobs, partial(open_local_readers, parser), pictures, providers)
         started.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.follow_topic(stopping))
@@ -101,8 +105,10 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_event_numbering(events, listener, stopping))
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
-            for number in range(settings.parser_processes):
-                schedule = LaneSchedule(number, settings.parser_processes)
+            # One more for each document that OCR may have in hand: the parser processes stay busy with digital ones.
+            loops = settings.parser_processes + settings.ocr_processes
+            for number in range(loops):
+                schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
 
 
@@ -128,6 +134,20 @@ def _build_consumer(
     )
 
 
+async def _open_picture_reader(stack: AsyncExitStack, settings: WorkerSettings, scratch: Path) -> OCRReader | None:
+    """None where OCR is switched off. Its processes start with the first picture."""
+    if not settings.ocr_processes:
+        return None
+    blobs = find_blob_folder(settings)
+    open_pool = partial(
+        open_ocr_pool,
+        settings,
+        private_paths=[*find_secret_paths(), scratch, scratch.parent, *([blobs] if blobs else [])],
+        allow_unconfined=settings.parser_unconfined,
+    )
+    return await stack.enter_async_context(build_ocr_reader(settings, open_pool))
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -137,6 +157,7 @@ def _build_processor(
     leases: DocumentLeases,
     blobs: DocumentBlobs,
     open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+    pictures: OCRReader | None,
     providers: Sequence[ProviderPackage],
 ) -> DocumentProcessor:
     return DocumentProcessor(
@@ -157,4 +178,5 @@ def _build_processor(
         # Three renewals may fail before the lease ends.
         renew_every_s=settings.document_lease_s / 4,
         clock=utc_now,
+        pictures=pictures,
     )

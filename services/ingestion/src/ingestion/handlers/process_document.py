@@ -4,19 +4,21 @@ import asyncio
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from ingestion.domain import routing
 from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
 from ingestion.domain.lanes import Lane
+from ingestion.domain.ocr_turns import OCRBusy
 from ingestion.domain.reasons import ReviewReason
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
-from ingestion.handlers.read_document import read_document
+from ingestion.handlers.read_pictures import read_document_with_pictures
 from ingestion.ports import (
     DocumentBlobs,
     DocumentLeases,
     DocumentReaders,
     FetchedFile,
+    PictureReader,
 )
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Retryable
@@ -50,10 +52,12 @@ class DocumentProcessor:
         attempts: AttemptPolicy,
         renew_every_s: float,
         clock: Callable[[], datetime],
+        pictures: PictureReader | None = None,
     ) -> None:
         self._leases = leases
         self._blobs = blobs
         self._open_readers = open_readers
+        self._pictures = pictures
         self._archiver = archiver
         self._attempts = attempts
         self._renew_every_s = renew_every_s
@@ -88,6 +92,14 @@ class DocumentProcessor:
             raise
         except LeaseLost:
             raise
+        except OCRBusy as busy:
+            # Others are read meanwhile: what has a text layer never waits for pictures.
+            await self._leases.release_document(
+                lease,
+                not_before=self._clock() + timedelta(seconds=busy.retry_in_s),
+                error=str(busy),
+                count_attempt=False,
+            )
         except Exception as error:  # noqa: BLE001  # the edge of one document: others go on
             await self._handle_failure(lease, error)
 
@@ -148,8 +160,7 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            async with self._open_readers() as readers:
-                return (await read_document(readers, file.path)).outcome
+            return (await read_document_with_pictures(self._open_readers, self._pictures, file.path)).outcome
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:

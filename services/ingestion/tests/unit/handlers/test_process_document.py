@@ -114,7 +114,7 @@ async def test_a_page_without_text_waits_for_a_person(process: Process, leases: 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (UnreadableFile("encrypted"), "encrypted"),
+        (UnreadableFile("password_required"), "password_required"),
         (ParserLimitReached("memory"), "reader_limit"),
         (ParserCrashed("signal 11"), "reader_crashed"),
     ],
@@ -247,7 +247,7 @@ async def test_a_renewal_that_fails_for_a_moment_ends_nothing(process: Process, 
 async def test_a_pdf_that_waits_for_a_person_is_archived(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
-    await process(FakeReading(UnreadableFile("encrypted"))).process_next()
+    await process(FakeReading(UnreadableFile("password_required"))).process_next()
     assert end(leases).archive_path == leases.reserved[0]
     assert list(blobs.archived) == leases.reserved
 
