@@ -16,8 +16,7 @@ class ReviewReason(StrEnum):
     TOTALS_DO_NOT_ADD_UP = "totals_do_not_add_up"  # net and tax do not make the gross total
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
     EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
-    # It is locked, and no password that was given opens it.
-    PASSWORD_REQUIRED = "password_required"  # noqa: S105  # no password
+    PASSWORD_REQUIRED = "password_required"  # it is locked, and no password that was given opens it  # noqa: S105
     UNREADABLE = "unreadable"  # damaged, or larger than any page
     # An attached mail or an archive that is locked, broken or beyond a limit: what could be taken out of it is filed.
     CONTAINER_UNREADABLE = "container_unreadable"
