@@ -1,7 +1,10 @@
 """The settings of each process, read from the environment."""
 
+from typing import Annotated
+
 from pydantic import Field, field_validator
 
+from ingestion.domain.extraction_router import DEFAULT_TRADE_CONFIDENCE
 from ingestion.domain.ocr_alphabet import LANGUAGES
 from mailroom_common.settings import (
     APISettings,
@@ -52,6 +55,10 @@ class WorkerSettings(ProcessSettings, KafkaSettings, DatabaseSettings, BlobSetti
     document_pause_s: float = Field(default=5, gt=0)  # after the first failure; it doubles
     # Longest pause between two attempts.
     document_longest_pause_s: float = Field(default=300, gt=0)
+    # The least confidence with which trades are confirmed without a person; below it they go to review.
+    trade_confidence: float = Field(default=DEFAULT_TRADE_CONFIDENCE, ge=0, le=1)
+    # JSON: doc source id → the least confidence for what is read from it, invoices included.
+    confidence_by_doc_source: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
     # How long events are kept for streams that resume.
     document_event_days: float = Field(default=30, gt=0)
 

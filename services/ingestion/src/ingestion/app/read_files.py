@@ -23,6 +23,7 @@ from ingestion.domain import routing
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
+from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
 from ingestion.settings import OCRSettings
 from mailroom_common.errors import SettingsError
@@ -131,7 +132,9 @@ async def _read_confined(
     if (without_reader := routing.route_without_reader(profile)) is not None:
         return without_reader, None
     try:
-        reading = await read_document_with_pictures(partial(open_local_readers, pool), ocr, file)
+        reading = await read_document_with_pictures(
+            partial(open_local_readers, pool, profile), ocr, file, ReadingPurpose(profile)
+        )
     except UnreadableFile as error:
         return routing.route_unreadable(error.reason), None
     except ParserLimitReached:

@@ -5,13 +5,17 @@ import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from datetime import datetime, timedelta
+from functools import partial
 
 from ingestion.domain import routing
 from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import Lane
 from ingestion.domain.ocr_turns import OCRBusy
 from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.trade import Trade
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
+from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
 from ingestion.ports import (
     DocumentBlobs,
@@ -22,7 +26,7 @@ from ingestion.ports import (
 )
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Retryable
-from mailroom_common.events import ResultStatus
+from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import (
     INGESTION_ATTEMPT_S,
@@ -46,7 +50,8 @@ class DocumentProcessor:
         self,
         leases: DocumentLeases,
         blobs: DocumentBlobs,
-        open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+        open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
+        router: ExtractionRouter,
         archiver: PDFArchiver,
         *,
         attempts: AttemptPolicy,
@@ -58,6 +63,7 @@ class DocumentProcessor:
         self._blobs = blobs
         self._open_readers = open_readers
         self._pictures = pictures
+        self._router = router
         self._archiver = archiver
         self._attempts = attempts
         self._renew_every_s = renew_every_s
@@ -152,7 +158,9 @@ class DocumentProcessor:
             # Before it is read: a result must never be that of other bytes than its record named.
             if file.sha256 != lease.content_sha256:
                 raise BlobMismatch(f"the blob of document {lease.document_id} has other content")
-            return await self._archiver.archive_document(lease, file, await self._read_document(lease, file))
+            outcome = await self._read_document(lease, file)
+            trades = [Trade.from_json(trade) for trade in outcome.list_trades()]
+            return await self._archiver.archive_document(lease, file, outcome, trades)
 
     async def _read_document(self, lease: DocumentLease, file: FetchedFile) -> DocumentOutcome:
         if (unopened := routing.route_container(lease.content_type)) is not None:
@@ -160,7 +168,10 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            return (await read_document_with_pictures(self._open_readers, self._pictures, file.path)).outcome
+            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
+            open_readers = partial(self._open_readers, lease.profile)
+            reading = await read_document_with_pictures(open_readers, self._pictures, file.path, purpose)
+            return reading.outcome
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from ingestion.domain.ocr import needs_ocr
-from ingestion.handlers.read_document import DocumentReading, read_document, read_transcript
+from ingestion.handlers.read_document import DocumentReading, ReadingPurpose, read_document, read_transcript
 from ingestion.ports import DocumentReaders, PictureReader
 
 
@@ -13,6 +13,7 @@ async def read_document_with_pictures(
     open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
     pictures: PictureReader | None,
     file: Path,
+    purpose: ReadingPurpose | None = None,
 ) -> DocumentReading:
     """`pictures` is None where OCR is switched off.
 
@@ -22,10 +23,11 @@ async def read_document_with_pictures(
         OCRBusy: a picture has to be read, and all OCR processes are taken.
         UnreadableFile, ParserLimitReached, ParserCrashed: as `read_document`.
     """
+    purpose = purpose or ReadingPurpose()
     async with open_readers() as readers:
-        reading = await read_document(readers, file)
+        reading = await read_document(readers, file, purpose)
     if pictures is None or not needs_ocr(reading.outcome, reading.transcript):
         return reading
     transcript = await pictures.read_pictures(file, reading.transcript)
     async with open_readers() as readers:
-        return DocumentReading(await read_transcript(readers, transcript), transcript)
+        return DocumentReading(await read_transcript(readers, transcript, purpose), transcript)
