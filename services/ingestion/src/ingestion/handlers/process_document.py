@@ -11,6 +11,7 @@ from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutc
 from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
+from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.read_document import read_document
 from ingestion.ports import (
     DocumentBlobs,
@@ -38,7 +39,8 @@ class BlobMismatch(Retryable):
 
 
 class DocumentProcessor:
-    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes."""
+    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes. `assistant` asks a
+    language model, None where no document is to have one."""
 
     def __init__(
         self,
@@ -50,11 +52,13 @@ class DocumentProcessor:
         attempts: AttemptPolicy,
         renew_every_s: float,
         clock: Callable[[], datetime],
+        assistant: ReadingAssistant | None = None,
     ) -> None:
         self._leases = leases
         self._blobs = blobs
         self._open_readers = open_readers
         self._archiver = archiver
+        self._assistant = assistant
         self._attempts = attempts
         self._renew_every_s = renew_every_s
         self._clock = clock
@@ -149,7 +153,7 @@ class DocumentProcessor:
             return without_reader
         try:
             async with self._open_readers() as readers:
-                return (await read_document(readers, file.path)).outcome
+                reading = await read_document(readers, file.path)
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -163,6 +167,10 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
+        if self._assistant is None:
+            return reading.outcome
+        # The parser process was given back: a model's answer takes longer than many documents.
+        return await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
         if lease.former is not None:

@@ -1,7 +1,9 @@
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, build_lease
@@ -312,6 +314,26 @@ async def test_a_contract_note_is_archived_although_it_has_no_reader_yet(
     await process(FakeReading(AssertionError("must not be read"))).process_next()
     assert (end(leases).reason, end(leases).document_type) == ("no_reader_yet", "contract_note")
     assert list(blobs.archived) == leases.reserved
+
+
+async def test_a_language_model_is_asked_once_the_parser_process_is_free(
+    leases: FakeLeases, blobs: FakeBlobs, process: Process
+) -> None:
+    reading = FakeReading(PAGE, extraction=DONE)
+
+    class Assistant:
+        async def assist_outcome(self, *asked: Any) -> DocumentOutcome:
+            assert reading.closed == 1
+            _, _, outcome, transcript = asked
+            assert transcript == PAGE
+            return replace(outcome, reader="both/1")
+
+    processor = process(reading)
+    assistant: Any = Assistant()
+    processor._assistant = assistant
+    await processor.process_next()
+    assert end(leases).reader == "both/1"
+    assert list(blobs.archived) == [end(leases).archive_path]
 
 
 READ_BEFORE = DocumentOutcome(
