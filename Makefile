@@ -29,7 +29,7 @@ IMAGES := webhook-gateway subscription-manager sync-engine ingestion cli sandbox
 package-of = $(or $(wildcard services/$1),$1)
 
 # `known-package` comes before `setup`: a wrong name is refused before anything is installed.
-.PHONY: known-package help setup run up down logs test restore-test fault-test fault-mix lint types fmt check reference chart mutate bench eval lock \
+.PHONY: known-package help setup run up down logs test restore-test fault-test fault-mix bulk-test lint types fmt check reference chart mutate bench eval lock \
 	images container-test compose-test stand-ins clean
 
 help: ## this page
@@ -78,6 +78,9 @@ fault-test: setup ## every fault of the providers at once on one site, a mailbox
 
 fault-mix: setup ## faults of 20 mailboxes at random, processes killed and paused (SEED=7, SECONDS=180; not part of make test)
 	@FAULT_MIX_SEED="$(SEED)" FAULT_MIX_SECONDS="$(SECONDS)" $(BIN)/python -m pytest -q -s -n0 tests/chaos/fault_mix.py
+
+bulk-test: setup ## what 50,000 removals and 10,000 changed labels at once cost (some minutes; not part of make test)
+	@$(BIN)/python -m pytest -q -s -n0 services/sync-engine/tests/bulk/many_changes.py
 
 lint: known-package setup ## ruff: rules and format
 	@$(BIN)/ruff check $(FOLDERS)

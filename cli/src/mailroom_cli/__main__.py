@@ -45,6 +45,8 @@ def send_logs_to_stderr() -> None:
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
     logging.basicConfig(level=logging.ERROR, stream=sys.stderr)
+    # With Kafka away it repeats each attempt as an error; a command says once, at its end, what it could not reach.
+    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
 
 def _choose_exit_code(error: MailroomError) -> int:

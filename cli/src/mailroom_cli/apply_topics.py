@@ -1,12 +1,12 @@
 """Creates a site's Kafka topics. Idempotent: what exists is compared, and only settings that differ are changed."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import TopicAlreadyExistsError, for_code
+from aiokafka.errors import TopicAlreadyExistsError, TopicAuthorizationFailedError, for_code
 
 from mailroom_cli.kafka_access import open_applying_admin
 from mailroom_common.errors import Fatal, Unavailable
@@ -24,6 +24,8 @@ class AppliedTopics:
     created: list[str]
     changed: list[str]
     unchanged: list[str]
+    # Whose settings Kafka does not show to this user: whether they are right, only an administrator sees.
+    hidden: list[str] = field(default_factory=list)
 
 
 async def apply_topics(settings: KafkaSettings, *, is_dry_run: bool = False) -> AppliedTopics:
@@ -43,15 +45,16 @@ async def _apply_topics(admin: AIOKafkaAdminClient, wanted: list[DeployedTopic],
     missing = [topic for topic in wanted if topic.name not in existing]
     present = [topic for topic in wanted if topic.name in existing]
     await _check_partitions(admin, present)
-    differing = await _find_differing(admin, present)
+    current = await _read_topic_settings(admin, present)
+    hidden = [topic.name for topic in present if topic not in current]
+    differing = {topic: settings for topic, settings in current.items() if _differs(topic, settings)}
     if not is_dry_run:
         await _create_missing(admin, missing)
         await _change_settings(admin, differing)
         await _wait_for_leaders(admin, missing)
     changed = [topic.name for topic in differing]
-    return AppliedTopics(
-        [topic.name for topic in missing], changed, [topic.name for topic in present if topic.name not in changed]
-    )
+    unchanged = [topic.name for topic in present if topic.name not in {*changed, *hidden}]
+    return AppliedTopics([topic.name for topic in missing], changed, unchanged, hidden)
 
 
 async def _create_missing(admin: AIOKafkaAdminClient, missing: list[DeployedTopic]) -> None:
@@ -96,23 +99,24 @@ async def _read_partition_counts(admin: AIOKafkaAdminClient, topics: list[Deploy
     return counts
 
 
-async def _find_differing(
+async def _read_topic_settings(
     admin: AIOKafkaAdminClient, present: list[DeployedTopic]
 ) -> dict[DeployedTopic, dict[str, str]]:
-    """Topics whose settings are to be changed, with the settings that they have now."""
+    """The settings of each topic, but for those that Kafka does not show to this user."""
     if not present:
         return {}
     resources = [ConfigResource(ConfigResourceType.TOPIC, topic.name) for topic in present]
     own: dict[str, dict[str, str]] = {}
     for answer in await admin.describe_configs(resources):
-        for _code, _message, _type, name, entries in answer.resources:
+        for code, _message, _type, name, entries in answer.resources:
+            if for_code(code) is TopicAuthorizationFailedError:
+                continue
             own[name] = {entry[0]: entry[1] for entry in entries if entry[3] == _TOPIC_CONFIG_SOURCE}
-    current = {topic: own.get(topic.name, {}) for topic in present}
-    return {
-        topic: settings
-        for topic, settings in current.items()
-        if any(settings.get(name) != value for name, value in topic.config.items())
-    }
+    return {topic: own[topic.name] for topic in present if topic.name in own}
+
+
+def _differs(topic: DeployedTopic, current: dict[str, str]) -> bool:
+    return any(current.get(name) != value for name, value in topic.config.items())
 
 
 async def _change_settings(admin: AIOKafkaAdminClient, differing: dict[DeployedTopic, dict[str, str]]) -> None:

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 
@@ -15,17 +15,34 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """`subject` is what was checked, `finding` what was seen, `next_step` what to do where it failed."""
+    """`subject` is what was checked, `finding` what was seen, `next_step` what to do where it failed.
+
+    `unset_variable` is why it was skipped. `processes` are those of a site whose settings were checked; none where the
+    settings are those of the environment.
+    """
 
     check: str
     subject: str
     outcome: Outcome
     finding: str
     next_step: str | None = None
+    unset_variable: str | None = None
+    processes: tuple[str, ...] = ()
 
     def as_line(self) -> str:
-        line = f"{self.outcome:8}{self.check:10}{self.subject}: {self.finding}"
+        whose = f" [{', '.join(self.processes)}]" if self.processes else ""
+        line = f"{self.outcome:8}{self.check:10}{self.subject}: {self.finding}{whose}"
         return line if self.next_step is None else f"{line}\n{'':18}→ {self.next_step}"
+
+
+def merge_processes(results: Sequence[CheckResult]) -> list[CheckResult]:
+    """What several processes of a site have alike, once. What one skips and another was checked for, is left out."""
+    checked = {(result.check, result.subject) for result in results if result.outcome is not Outcome.SKIPPED}
+    alike: dict[CheckResult, list[str]] = {}
+    for result in results:
+        if result.outcome is not Outcome.SKIPPED or (result.check, result.subject) not in checked:
+            alike.setdefault(replace(result, processes=()), []).extend(result.processes)
+    return [replace(result, processes=tuple(processes)) for result, processes in alike.items()]
 
 
 def to_json(results: Sequence[CheckResult]) -> str:

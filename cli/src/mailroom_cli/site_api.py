@@ -127,7 +127,7 @@ def find_site(settings: CommandsSettings) -> SiteAddress:
             "set it with MAILROOM_API_KEY, or start a site by `make up`."
         )
     here: JSON = json.loads(file.read_text())
-    key = key if key is not None and _is_of_this_user(file, here) else here.get("api_key")
+    key = key if key is not None and belongs_to_this_user(file, here) else here.get("api_key")
     if key is None:
         raise SettingsError(
             "MAILROOM_API_KEY is not set: this site has the MAILROOM_API_KEYS of its environment, which are digests. "
@@ -136,7 +136,8 @@ def find_site(settings: CommandsSettings) -> SiteAddress:
     return SiteAddress(here["public"].rstrip("/"), key, _list_services(here))
 
 
-def _is_of_this_user(file: Path, here: JSON) -> bool:
+def belongs_to_this_user(file: Path, here: JSON) -> bool:
+    """Or is named by MAILROOM_HOME. A file in some folder above must not say where keys and passwords are sent."""
     is_named = bool(os.environ.get("MAILROOM_HOME"))
     hosts = [urlsplit(url).hostname or "" for url in _list_services(here).values()]
     return (is_named or file.stat().st_uid == os.getuid()) and all(is_loopback(host) for host in hosts)
@@ -174,7 +175,7 @@ def load_kafka_settings() -> KafkaSettings:
     here: JSON = json.loads(file.read_text())
     has_password = any(os.environ.get(f"MAILROOM_KAFKA_PASSWORD{suffix}") for suffix in ("", "_FILE"))
     if not is_loopback(urlsplit(f"//{here['kafka']}").hostname or "") or (
-        has_password and not _is_of_this_user(file, here)
+        has_password and not belongs_to_this_user(file, here)
     ):
         raise SettingsError(f"{bootstrap} is not set: Kafka of the site of {file} is not used unless it is named.")
     return load_settings(KafkaSettings, kafka_bootstrap=here["kafka"])

@@ -47,12 +47,18 @@ _GROUPS: dict[str, type[MailroomSettings]] = {
 }
 
 
+def has_settings() -> bool:
+    """Whether the environment is that of a process."""
+    return any(is_given(variable) for variable in _GROUPS)
+
+
 def is_given(variable: str) -> bool:
     return bool(os.environ.get(variable) or os.environ.get(f"{variable}_FILE"))
 
 
 def skip_check(check: str, subject: str, variable: str) -> CheckResult:
-    return CheckResult(check, subject, Outcome.SKIPPED, f"{variable} is not set in this environment")
+    finding = f"{variable} is not set in this environment"
+    return CheckResult(check, subject, Outcome.SKIPPED, finding, unset_variable=variable)
 
 
 def load_or_skip(
@@ -93,6 +99,9 @@ async def check_kafka() -> list[CheckResult]:
     except MailroomError as error:
         step = "check MAILROOM_KAFKA_BOOTSTRAP, the other MAILROOM_KAFKA_ settings, and what this user may describe"
         return [CheckResult("kafka", subject, Outcome.FAILED, str(error), step)]
+    if found.hidden:
+        finding = f"this user may not look at the settings of {len(found.hidden)} topics: only an administrator may"
+        return [CheckResult("kafka", subject, Outcome.SKIPPED, finding)]
     if wrong := [*found.created, *found.changed]:
         finding = f"{len(found.created)} are missing and {len(found.changed)} differ, {wrong[0]} for one"
         return [CheckResult("kafka", subject, Outcome.FAILED, finding, "mailroom topics apply")]

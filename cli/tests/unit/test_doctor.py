@@ -1,4 +1,5 @@
 import json
+import os
 from base64 import b64encode
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,9 @@ import httpx
 import pytest
 from typer.testing import CliRunner
 
-from mailroom_cli import outside_checks
+from mailroom_cli import doctor, outside_checks
 from mailroom_cli.__main__ import app
+from mailroom_cli.site_processes import SiteProcess
 
 
 def run_doctor(*arguments: str, **environment: str) -> tuple[int, list[dict[str, Any]]]:
@@ -34,6 +36,54 @@ def test_nothing_set_is_a_failure_that_says_where_to_run_it_and_the_rest_is_skip
     assert "variables of a process" in results[0]["next_step"]
     assert "docs/install.md" in results[0]["next_step"]
     assert {result["outcome"] for result in results[1:]} == {"skipped"}
+
+
+@pytest.fixture
+def run_site_processes(monkeypatch: pytest.MonkeyPatch) -> Any:
+    def run_site_processes(*processes: SiteProcess) -> None:
+        for name in [name for name in os.environ if name.startswith("MAILROOM_")]:
+            monkeypatch.delenv(name)
+        monkeypatch.setattr(doctor, "find_site_processes", lambda: list(processes))
+
+    return run_site_processes
+
+
+def test_without_settings_of_its_own_it_checks_those_of_each_process_of_the_site_and_names_them(
+    run_site_processes: Any, tmp_path: Path
+) -> None:
+    blobs = {"MAILROOM_BLOB_URL": f"file://{tmp_path}"}
+    run_site_processes(
+        SiteProcess("ingestion_api", blobs),
+        SiteProcess("ingestion_worker", {**blobs, "MAILROOM_KAFKA_BOOTSTRAP": "kafka.example:1"}),
+        SiteProcess("sync_engine_worker", None),
+    )
+    code, results = run_doctor("--only", "settings", "--only", "blobs")
+    assert code == 1
+    assert [(found["outcome"], found["check"], found["subject"], found["processes"]) for found in results] == [
+        ("ok", "settings", "BlobSettings", ["ingestion_api", "ingestion_worker"]),
+        ("ok", "blobs", f"file://{tmp_path}", ["ingestion_api", "ingestion_worker"]),
+        ("failed", "settings", "KafkaSettings", ["ingestion_worker"]),
+        ("skipped", "settings", "sync_engine_worker", []),
+    ]
+    assert "MAILROOM_BLOB_URL" not in os.environ
+
+
+def test_what_no_process_of_the_site_has_is_skipped_and_what_one_of_them_has_is_not(
+    run_site_processes: Any, tmp_path: Path
+) -> None:
+    run_site_processes(
+        SiteProcess("webhook_gateway", {"MAILROOM_KAFKA_BOOTSTRAP": "127.0.0.1:1"}),
+        SiteProcess("ingestion_api", {"MAILROOM_BLOB_URL": f"file://{tmp_path}"}),
+    )
+    _, results = run_doctor("--only", "blobs", "--only", "postgres")
+    assert [(found["outcome"], found["check"]) for found in results] == [("skipped", "postgres"), ("ok", "blobs")]
+    assert results[0]["processes"] == ["webhook_gateway", "ingestion_api"]
+
+
+def test_settings_of_the_environment_go_before_those_of_a_site(run_site_processes: Any, tmp_path: Path) -> None:
+    run_site_processes(SiteProcess("ingestion_api", {"MAILROOM_BLOB_URL": "file:///proc/none"}))
+    code, results = run_doctor("--only", "blobs", MAILROOM_BLOB_URL=f"file://{tmp_path}")
+    assert (code, results[0]["processes"]) == (0, [])
 
 
 def test_unknown_check_is_refused_with_the_known_ones() -> None:

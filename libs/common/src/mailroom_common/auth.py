@@ -12,6 +12,8 @@ from fastapi import Request
 from mailroom_common.errors import SettingsError
 from mailroom_common.web import HTTPProblem
 
+_KEY_ID_DIGITS = 12
+
 
 class Role(IntEnum):
     """Each may do what those before it may."""
@@ -23,8 +25,11 @@ class Role(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
+    """`key_id` is the beginning of the key's digest: which of the tenant's keys was used, for what people decide."""
+
     tenant_id: str
     role: Role
+    key_id: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class APIKeys:
 def _parse_key(number: int, entry: str) -> _Key:
     try:
         tenant, role, digest = entry.rsplit(":", 2)
-        parsed = _Key(bytes.fromhex(digest), Caller(tenant, Role[role.upper()]))
+        parsed = _Key(bytes.fromhex(digest), Caller(tenant, Role[role.upper()], digest[:_KEY_ID_DIGITS].lower()))
     except (ValueError, KeyError):
         parsed = None
     if parsed is None or not parsed.caller.tenant_id or len(parsed.digest) != sha256().digest_size:

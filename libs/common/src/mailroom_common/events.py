@@ -238,6 +238,9 @@ UNREAD_REASONS = frozenset(
 )
 """Reasons of `needs_review` that say nothing of a document's content: it was not read, or no copy of it was kept."""
 
+REJECTED_REASON = "rejected"
+"""Reason of `skipped` where a person decided so."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IngestionResult(Event):

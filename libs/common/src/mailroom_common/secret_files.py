@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 SUFFIX = "_FILE"
+_REFUSED = object()
 
 # Where secrets lie that the libraries of cloud providers, Kafka and Postgres read by themselves.
 _FILE_PREFIXES = ("MAILROOM_", "AWS_", "AZURE_")
@@ -81,10 +82,15 @@ def _read_secret(path: Path) -> str:
 
 
 class SecretFilesSource(PydanticBaseSettingsSource):
-    """Has pydantic read the files. Mistakes are `load_settings`' to report; here such a field counts as not set."""
+    """Has pydantic read the files.
+
+    Mistakes are `load_settings`' to report. Here such a field gets what it refuses: it counts as wrong and not as
+    missing, so that no rule over several settings asks for it.
+    """
 
     def __call__(self) -> dict[str, Any]:
-        return dict(read_secret_files(self.settings_cls).values)
+        found = read_secret_files(self.settings_cls)
+        return {**found.values, **dict.fromkeys(found.mistakes, _REFUSED)}
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         raise NotImplementedError("all files are read at once by `__call__`")

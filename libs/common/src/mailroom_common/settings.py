@@ -3,13 +3,18 @@
 `class Settings(ProcessSettings, KafkaSettings, DatabaseSettings): http_port: int = 8081`. A value that is missing or
 wrong stops the process with a sentence that names the variable, and never repeats the value: it may be a secret.
 Every `SecretStr` NAME may also come as a file, whose path is `NAME_FILE` (`secret_files.py`).
+
+A rule over several settings is a validator of the last of them, and reads those before it from `info.data`, which has
+the valid ones only: so it is judged while other settings are wrong, and says nothing where one of its own is. A model
+validator would wait until each setting is right by itself.
 """
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, TypeVar
 
 import certifi
 from pydantic import (
@@ -22,7 +27,9 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
+from pydantic_settings import BaseSettings, EnvSettingsSource, PydanticBaseSettingsSource, SettingsConfigDict
 
 from mailroom_common.errors import SettingsError
 from mailroom_common.kafka.security import KafkaSecurity, SASLMechanism, SecurityProtocol, find_security_mistakes
@@ -32,6 +39,17 @@ from mailroom_common.transport_security import HTTPSAddress, require_verified_da
 PREFIX = "MAILROOM_"
 
 _MiB = 1024 * 1024
+_CONFLICT = "settings_conflict"
+
+
+class _EnvironmentSource(EnvSettingsSource):
+    """pydantic's own ends at the first variable that is not the JSON it should be, and no other fault is told."""
+
+    def decode_complex_value(self, field_name: str, field: FieldInfo, value: Any) -> Any:  # Any: pydantic's signature
+        try:
+            return super().decode_complex_value(field_name, field, value)
+        except ValueError:
+            return value  # a text, which the field refuses
 
 
 class MailroomSettings(BaseSettings):
@@ -49,11 +67,11 @@ class MailroomSettings(BaseSettings):
         cls,
         settings_cls: type[BaseSettings],
         init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # pydantic's signature; not used here
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # pydantic's signature; ours goes on after a mistake
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # as above: not used here
         file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003  # as above: its files have fixed names
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, SecretFilesSource(settings_cls)
+        return init_settings, _EnvironmentSource(settings_cls), SecretFilesSource(settings_cls)
 
 
 S = TypeVar("S", bound=BaseSettings)
@@ -73,10 +91,8 @@ def load_settings(kind: type[S], **given: Any) -> S:  # Any: whatever type a fie
         mistakes += [
             _describe_mistake(detail)
             for detail in error.errors(include_input=False)
-            if not detail["loc"] or detail["loc"][0] not in in_files
+            if detail["loc"][0] not in in_files
         ]
-    except ValueError as error:  # pydantic-settings: a variable that should hold JSON does not
-        mistakes.append(f"{_find_unparsable(kind, str(error))} is not valid JSON.")
     if mistakes:
         # Outside the `except`: pydantic's error repeats what was typed, which may be a key or a password.
         raise SettingsError(*mistakes)
@@ -85,12 +101,13 @@ def load_settings(kind: type[S], **given: Any) -> S:  # Any: whatever type a fie
 
 def _describe_mistake(detail: Any) -> str:  # Any: pydantic's ErrorDetails
     where = [str(step) for step in detail["loc"]]
-    if not where:
-        # A rule over several variables, whose sentence names them.
-        return f"{detail['msg'].removeprefix('Value error, ').removesuffix('.')}."
+    if detail["type"] == _CONFLICT:
+        return f"{detail['msg'].removesuffix('.')}."
     inside = f" at {'.'.join(where[1:])}" if len(where) > 1 else ""
     if detail["type"] == "missing" and not inside:
         return f"{PREFIX}{where[0].upper()} is not set{_suggest_misspelt(where[0])}."
+    if detail["type"] == "dict_type" and not inside:
+        return f"{PREFIX}{where[0].upper()} is wrong: a JSON object is needed."
     return f"{PREFIX}{where[0].upper()} is wrong{inside}: {detail['msg'].removeprefix('Value error, ')}."
 
 
@@ -102,9 +119,9 @@ def _suggest_misspelt(name: str) -> str:
     return f": is {close[0]} meant as it?" if close else ""
 
 
-def _find_unparsable(kind: type[BaseSettings], said: str) -> str:
-    named = [name for name in kind.model_fields if f'"{name}"' in said]
-    return PREFIX + named[0].upper() if named else "a variable"
+def build_conflict(sentence: str) -> PydanticCustomError:
+    """What a rule over several settings raises; the sentence names them."""
+    return PydanticCustomError(_CONFLICT, "{sentence}", {"sentence": sentence})
 
 
 def require_all_or_none(display_name: str, given: Mapping[str, object]) -> None:
@@ -112,7 +129,20 @@ def require_all_or_none(display_name: str, given: Mapping[str, object]) -> None:
     missing = [variable for variable, value in given.items() if not value]
     if missing and len(missing) < len(given):
         verb = "is" if len(missing) == 1 else "are"
-        raise ValueError(f"{display_name} is not set up: {' and '.join(missing)} {verb} missing")
+        raise build_conflict(f"{display_name} is not set up: {' and '.join(missing)} {verb} missing")
+
+
+@contextmanager
+def replace_environment(environment: Mapping[str, str]) -> Iterator[None]:
+    """For settings of another process: the classes read the environment of the one that they are in."""
+    kept = dict(os.environ)
+    os.environ.clear()
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(kept)
 
 
 class ProcessSettings(MailroomSettings):
@@ -138,11 +168,24 @@ class ProcessSettings(MailroomSettings):
             raise ValueError("a port is between 1 and 65535")
         return value
 
-    @model_validator(mode="after")
-    def _two_ports(self) -> Self:
-        if self.health_port == self.http_port:
-            raise ValueError("MAILROOM_HEALTH_PORT and MAILROOM_HTTP_PORT are the same port.")
-        return self
+    @field_validator("health_port")
+    @classmethod
+    def _two_ports(cls, value: int | None, info: ValidationInfo) -> int | None:
+        if value is not None and value == info.data.get("http_port"):
+            raise build_conflict("MAILROOM_HEALTH_PORT and MAILROOM_HTTP_PORT are the same port")
+        return value
+
+
+# The settings by what `KafkaSecurity` calls them.
+_KAFKA_SECURITY = {
+    "protocol": "kafka_security_protocol",
+    "mechanism": "kafka_sasl_mechanism",
+    "username": "kafka_username",
+    "password": "kafka_password",
+    "ca": "kafka_ca",
+    "cert": "kafka_cert",
+    "key": "kafka_key",
+}
 
 
 class KafkaSettings(MailroomSettings):
@@ -165,25 +208,28 @@ class KafkaSettings(MailroomSettings):
     # File (PEM) with our certificate and its chain, where Kafka asks clients for one.
     kafka_cert: Path | None = None
     # File (PEM) with the private key of `MAILROOM_KAFKA_CERT`, not encrypted.
-    kafka_key: Path | None = None
+    kafka_key: Path | None = Field(default=None, validate_default=True)
 
     @property
     def kafka_security(self) -> KafkaSecurity:
-        return KafkaSecurity(
-            self.kafka_security_protocol,
-            self.kafka_sasl_mechanism,
-            self.kafka_username,
-            self.kafka_password,
-            self.kafka_ca,
-            self.kafka_cert,
-            self.kafka_key,
-        )
+        return KafkaSecurity(**{name: getattr(self, field) for name, field in _KAFKA_SECURITY.items()})
 
-    @model_validator(mode="after")
-    def _agree_on_security(self) -> Self:
-        if mistakes := find_security_mistakes(self.kafka_security, self.kafka_bootstrap, self.insecure):
-            raise ValueError(" ".join(mistakes))
-        return self
+    @field_validator("kafka_key")
+    @classmethod
+    def _agree_on_security(cls, value: Path | None, info: ValidationInfo) -> Path | None:
+        valid = {**info.data, "kafka_key": value}
+        given = {name: valid[field] for name, field in _KAFKA_SECURITY.items() if field in valid}
+        # A wrong MAILROOM_INSECURE may have been meant as 1.
+        is_insecure_allowed = valid.get("insecure", True)
+        mistakes = find_security_mistakes(
+            KafkaSecurity(**given),
+            valid.get("kafka_bootstrap"),
+            is_insecure_allowed,
+            wrong=_KAFKA_SECURITY.keys() - given.keys(),
+        )
+        if mistakes:
+            raise build_conflict(" ".join(mistakes))
+        return value
 
 
 class CABundleSettings(MailroomSettings):
@@ -210,8 +256,8 @@ class DatabaseSettings(CABundleSettings):
     @field_validator("database_url", "token_database_url", check_fields=False)
     @classmethod
     def _verified(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
-        if value is None:
-            return None
+        if value is None or (not value and info.field_name == "token_database_url"):
+            return value
         return trust_authorities(
             require_verified_database(value, info), str(info.data.get("ca_bundle") or certifi.where())
         )
@@ -221,17 +267,16 @@ class TokenSettings(DatabaseSettings):
     """`token_keys` are comma-separated `id:base64 of 32 bytes`; the first seals, all open (`tokens/sealing.py`)."""
 
     # `postgresql://…` of schemas `mailroom_tokens` and `mailroom_quota`; `MAILROOM_DATABASE_URL` where it is not set.
-    token_database_url: SecretStr = Field(default=SecretStr(""), validate_default=False)
+    token_database_url: SecretStr = Field(default=SecretStr(""), validate_default=True)
     token_store: str = "postgres"  # noqa: S105  # Where grants are kept: `postgres`, there is no other yet.
     # Keys that encrypt tokens at rest: comma-separated `id:base64 of 32 bytes`; the first encrypts, all decrypt.
     token_keys: SecretStr
 
-    @model_validator(mode="before")
+    @field_validator("token_database_url", mode="before")
     @classmethod
-    def _same_database_by_default(cls, values: object) -> object:
-        if isinstance(values, dict) and not values.get("token_database_url") and values.get("database_url"):
-            return {**values, "token_database_url": values["database_url"]}
-        return values
+    def _same_database_by_default(cls, value: object, info: ValidationInfo) -> object:
+        """Empty where the other database is wrong, which is said of that one alone."""
+        return value or info.data.get("database_url", value)
 
     @field_validator("token_store")
     @classmethod

@@ -25,11 +25,16 @@ def is_loopback(host: str) -> bool:
         return False
 
 
+def _allows_insecure(info: ValidationInfo) -> bool:
+    """Also where MAILROOM_INSECURE is wrong, which is said of it: it may have been meant as 1."""
+    return bool(info.data.get("insecure", True))
+
+
 def _require_https(url: str, info: ValidationInfo) -> str:
     parts = urlsplit(url)
     if parts.scheme.lower() not in ("https", "http") or not parts.hostname:
         raise ValueError("an http or https URL is needed")
-    if parts.scheme.lower() == "http" and not is_loopback(parts.hostname) and not info.data.get("insecure"):
+    if parts.scheme.lower() == "http" and not is_loopback(parts.hostname) and not _allows_insecure(info):
         raise ValueError(f"http:// is for loopback addresses only: use https://, {_UNLESS_INSECURE}")
     return url
 
@@ -46,7 +51,7 @@ def require_verified_database(url: SecretStr, info: ValidationInfo) -> SecretStr
         raise ValueError("the host is missing: postgresql://user:password@host:5432/database")
     is_verified = parse_qs(parts.query).get("sslmode", [""])[-1] == "verify-full"
     is_local = all(is_loopback(host) or host.startswith("/") for host in hosts)
-    if not (is_verified or is_local or info.data.get("insecure")):
+    if not (is_verified or is_local or _allows_insecure(info)):
         raise ValueError(f"beyond loopback the URL needs ?sslmode=verify-full, {_UNLESS_INSECURE}")
     return url
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from pydantic import SecretStr
 
@@ -24,12 +26,19 @@ def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for kind in (Service, TokenSettings, BlobSettings, APISettings, PublicSettings, ProviderSettings):
         for name in kind.model_fields:
             monkeypatch.delenv(f"MAILROOM_{name.upper()}", raising=False)
+            monkeypatch.delenv(f"MAILROOM_{name.upper()}_FILE", raising=False)
 
 
 def _refusal(kind: type[MailroomSettings]) -> str:
     with pytest.raises(SettingsError) as refused:
         load_settings(kind)
     return str(refused.value)
+
+
+def _find_mistakes(kind: type[MailroomSettings]) -> set[str]:
+    with pytest.raises(SettingsError) as refused:
+        load_settings(kind)
+    return set(refused.value.mistakes)
 
 
 def test_missing_value_is_named() -> None:
@@ -58,10 +67,61 @@ def test_refusal_never_repeats_what_was_typed(monkeypatch: pytest.MonkeyPatch) -
         assert "canary-value" not in _refusal(kind)
 
 
-def test_json_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("tenants", ["acme=example.com", "[1]"])
+def test_json_that_is_none_is_named_beside_the_other_faults(monkeypatch: pytest.MonkeyPatch, tenants: str) -> None:
     monkeypatch.setenv("MAILROOM_API_KEYS", "")
-    monkeypatch.setenv("MAILROOM_TENANTS", "acme=example.com")
-    assert _refusal(APISettings) == "MAILROOM_TENANTS is not valid JSON."
+    monkeypatch.setenv("MAILROOM_TENANTS", tenants)
+    assert _find_mistakes(APISettings) == {
+        "MAILROOM_API_KEYS is not set.",
+        "MAILROOM_TENANTS is wrong: a JSON object is needed.",
+    }
+
+
+def test_rules_over_several_settings_are_told_beside_what_is_wrong_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_LOG_LEVEL", "loud")
+    monkeypatch.setenv("MAILROOM_HEALTH_PORT", "8081")
+    monkeypatch.setenv("MAILROOM_KAFKA_SECURITY_PROTOCOL", "SASL_SSL")
+    monkeypatch.setenv("MAILROOM_KAFKA_SASL_MECHANISM", "ROT13")
+    monkeypatch.setenv("MAILROOM_KAFKA_USERNAME", "ada")
+    found = _find_mistakes(Service)
+    assert {
+        "MAILROOM_KAFKA_BOOTSTRAP is not set.",
+        "MAILROOM_KAFKA_PASSWORD is not set: SASL_SSL needs it.",
+        "MAILROOM_HEALTH_PORT and MAILROOM_HTTP_PORT are the same port.",
+    } <= found
+    assert {mistake.split()[0] for mistake in found} == {
+        "MAILROOM_LOG_LEVEL",
+        "MAILROOM_KAFKA_SASL_MECHANISM",  # that it is missing would follow from its being wrong
+        "MAILROOM_KAFKA_BOOTSTRAP",
+        "MAILROOM_KAFKA_PASSWORD",
+        "MAILROOM_HEALTH_PORT",
+    }
+
+
+def test_a_secret_whose_file_is_away_is_not_missing_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "kafka.example:9092")
+    monkeypatch.setenv("MAILROOM_KAFKA_SECURITY_PROTOCOL", "SASL_SSL")
+    monkeypatch.setenv("MAILROOM_KAFKA_SASL_MECHANISM", "PLAIN")
+    monkeypatch.setenv("MAILROOM_KAFKA_USERNAME", "ada")
+    monkeypatch.setenv("MAILROOM_KAFKA_PASSWORD_FILE", str(tmp_path / "none"))
+    (mistake,) = _find_mistakes(Service)
+    assert mistake.startswith("MAILROOM_KAFKA_PASSWORD_FILE is wrong")
+
+
+def test_a_wrong_database_is_named_once_and_not_as_that_of_the_tokens_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_DATABASE_URL", "postgresql://db.example/mail")
+    monkeypatch.setenv("MAILROOM_TOKEN_KEYS", "k:v")
+    (mistake,) = _find_mistakes(TokenSettings)
+    assert mistake.startswith("MAILROOM_DATABASE_URL is wrong: beyond loopback")
+
+
+def test_a_wrong_permission_for_open_connections_makes_no_address_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAILROOM_INSECURE", "perhaps")
+    monkeypatch.setenv("MAILROOM_KAFKA_BOOTSTRAP", "kafka.example:9092")
+    monkeypatch.setenv("MAILROOM_PUBLIC_URL", "http://mail.example")
+    for kind in (Service, PublicSettings):
+        (mistake,) = _find_mistakes(kind)
+        assert mistake.startswith("MAILROOM_INSECURE is wrong")
 
 
 def test_wrong_shape_in_json_is_named_with_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

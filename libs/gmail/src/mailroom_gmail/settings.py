@@ -1,9 +1,8 @@
 """How Gmail differs from other providers, and what its clients read from the environment."""
 
 from datetime import timedelta
-from typing import Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from mailroom_common.providers.ports import ChangeListing, ProviderTraits, PushTraits
 from mailroom_common.settings import MailroomSettings, require_all_or_none
@@ -64,7 +63,7 @@ class GmailSettings(MailroomSettings):
     # OAuth client id at Google; without it Gmail cannot be connected.
     google_client_id: str | None = None
     # Secret of that client.
-    google_client_secret: SecretStr | None = None
+    google_client_secret: SecretStr | None = Field(default=None, validate_default=True)
     # JSON key of a service account with domain-wide delegation, for application access.
     google_service_account_key: SecretStr | None = None
     # Pub/Sub topic that Gmail's watch publishes to; `projects/…/topics/…`.
@@ -74,14 +73,15 @@ class GmailSettings(MailroomSettings):
     # Quota units that all mailboxes of the project may use in a minute.
     gmail_project_units_per_minute: int = Field(default=1_200_000, ge=100)
 
-    @model_validator(mode="after")
-    def _require_whole_client(self) -> Self:
+    @field_validator("google_client_secret")
+    @classmethod
+    def _require_whole_client(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         given = {
-            "MAILROOM_GOOGLE_CLIENT_ID": self.google_client_id,
-            "MAILROOM_GOOGLE_CLIENT_SECRET": self.google_client_secret,
+            "MAILROOM_GOOGLE_CLIENT_ID": info.data["google_client_id"],
+            "MAILROOM_GOOGLE_CLIENT_SECRET": value,
         }
         require_all_or_none(TRAITS.display_name, given)
-        return self
+        return value
 
     @field_validator("gmail_url")
     @classmethod

@@ -1,9 +1,8 @@
 """How Outlook differs from other providers, and what its clients read from the environment."""
 
 from datetime import timedelta
-from typing import Self
 
-from pydantic import SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from mailroom_common.providers.ports import ChangeListing, ProviderTraits, PushTraits
 from mailroom_common.settings import MailroomSettings, require_all_or_none
@@ -43,16 +42,17 @@ class OutlookSettings(MailroomSettings):
     # Application (client) id at Microsoft; without it Outlook cannot be connected.
     microsoft_client_id: str | None = None
     # Secret of that application.
-    microsoft_client_secret: SecretStr | None = None
+    microsoft_client_secret: SecretStr | None = Field(default=None, validate_default=True)
 
-    @model_validator(mode="after")
-    def _require_whole_client(self) -> Self:
+    @field_validator("microsoft_client_secret")
+    @classmethod
+    def _require_whole_client(cls, value: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
         given = {
-            "MAILROOM_MICROSOFT_CLIENT_ID": self.microsoft_client_id,
-            "MAILROOM_MICROSOFT_CLIENT_SECRET": self.microsoft_client_secret,
+            "MAILROOM_MICROSOFT_CLIENT_ID": info.data["microsoft_client_id"],
+            "MAILROOM_MICROSOFT_CLIENT_SECRET": value,
         }
         require_all_or_none(TRAITS.display_name, given)
-        return self
+        return value
 
     @field_validator("microsoft_authority", "graph_url")
     @classmethod

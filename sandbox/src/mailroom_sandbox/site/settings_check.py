@@ -1,14 +1,20 @@
 """Checks the settings of all processes of a site before anything is started, and names all faults at once."""
 
 import difflib
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 
 from mailroom_common.auth import APIKeys
 from mailroom_common.errors import SettingsError
-from mailroom_common.settings import PREFIX, MailroomSettings, load_settings
+from mailroom_common.secret_files import read_secret_files
+from mailroom_common.settings import (
+    PREFIX,
+    APISettings,
+    MailroomSettings,
+    TokenSettings,
+    load_settings,
+    replace_environment,
+)
 from mailroom_common.tokens.sealing import SealingKeys
 from mailroom_sandbox.site.environment import SiteEnvironment
 from mailroom_sandbox.site.given_settings import GivenSettings
@@ -22,9 +28,9 @@ from mailroom_sandbox.site.settings_classes import (
 )
 from mailroom_sandbox.site.variables import FOREIGN_PREFIXES, SITE_VARIABLES
 
-_KEY_PARSERS: Mapping[str, Callable[[str], object]] = {
-    "MAILROOM_API_KEYS": APIKeys.parse_keys,
-    "MAILROOM_TOKEN_KEYS": SealingKeys.parse_keys,
+_KEY_PARSERS: Mapping[str, tuple[type[MailroomSettings], Callable[[str], object]]] = {
+    "api_keys": (APISettings, APIKeys.parse_keys),
+    "token_keys": (TokenSettings, SealingKeys.parse_keys),
 }
 _VARIABLE = re.compile(rf"{PREFIX}[A-Z0-9_]+")
 
@@ -77,9 +83,12 @@ def _find_mistakes(kinds: list[type[MailroomSettings]], environment: Mapping[str
 
 def _find_malformed_keys(environment: Mapping[str, str]) -> Iterator[str]:
     """What the services parse once they run, and not with their settings."""
-    for name, parse in _KEY_PARSERS.items():
+    for name, (kind, parse) in _KEY_PARSERS.items():
+        keys = environment.get(PREFIX + name.upper()) or read_secret_files(kind, environment).values.get(name)
+        if keys is None:
+            continue  # in a file that cannot be read, which is said of the file
         try:
-            parse(environment.get(name, ""))
+            parse(keys)
         except SettingsError as error:
             yield from error.mistakes
 
@@ -88,16 +97,3 @@ def _name_place(mistake: str, given: GivenSettings) -> str:
     """The sentence, with file and line of the first variable in it that came from a file."""
     places = [given.lines[name] for name in _VARIABLE.findall(mistake) if name in given.lines]
     return f"{mistake} ({places[0]})" if places else mistake
-
-
-@contextmanager
-def replace_environment(environment: Mapping[str, str]) -> Iterator[None]:
-    """The settings classes read the process's own environment; this one is about to start others."""
-    kept = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(environment)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(kept)

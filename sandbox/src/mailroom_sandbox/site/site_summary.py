@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from mailroom_common.events import Access
 from mailroom_common.providers.ports import ProviderPackage
+from mailroom_common.settings import replace_environment
 from mailroom_sandbox.site.endpoints import Endpoints
 from mailroom_sandbox.site.lifecycle import SitePlan, compose_planned_environment
-from mailroom_sandbox.site.settings_check import replace_environment
 
 # By name, as the site starts the services: the sandbox is installed without them.
 _PROVIDER_PACKAGES = {"mailroom_outlook": "docs/connect-microsoft.md", "mailroom_gmail": "docs/connect-google.md"}

@@ -1,3 +1,4 @@
+from base64 import b64encode
 from pathlib import Path
 
 from reference import ROOT
@@ -45,6 +46,24 @@ def test_all_faults_are_named_at_once_each_with_its_place(tmp_path: Path) -> Non
     assert sum("MAILROOM_DOCUMENT_ATTEMPTS is wrong" in line for line in found) == 1
     assert "Outlook is not set up: MAILROOM_MICROSOFT_CLIENT_SECRET is missing." in found
     assert len(found) == 5
+
+
+def test_a_file_of_keys_that_is_away_is_no_second_fault_and_one_that_is_there_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "keys"
+    (missing,) = check(tmp_path, MAILROOM_TOKEN_KEYS_FILE=str(file))
+    assert missing.startswith("MAILROOM_TOKEN_KEYS_FILE is wrong")
+    file.write_text("k1:short")
+    (malformed,) = check(tmp_path, MAILROOM_TOKEN_KEYS_FILE=str(file))
+    assert malformed.startswith("MAILROOM_TOKEN_KEYS is wrong in entry 1")
+    file.write_text(f"k1:{b64encode(bytes(32)).decode()}")
+    assert check(tmp_path, MAILROOM_TOKEN_KEYS_FILE=str(file)) == []
+
+
+def test_a_rule_over_several_settings_is_told_beside_a_wrong_one_of_the_same_process(tmp_path: Path) -> None:
+    found = check(
+        tmp_path, MAILROOM_GRAPH_URL="ftp://x", MAILROOM_MICROSOFT_CLIENT_ID="id", MAILROOM_PUBSUB_AUDIENCE="audience"
+    )
+    assert {line.split()[0] for line in found} == {"MAILROOM_GRAPH_URL", "Outlook", "MAILROOM_PUBSUB_AUDIENCE"}
 
 
 def test_value_of_a_setting_is_never_repeated(tmp_path: Path) -> None:

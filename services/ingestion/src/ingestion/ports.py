@@ -13,6 +13,7 @@ from ingestion.domain.invoice import Invoice
 from ingestion.domain.lanes import Lane
 from ingestion.domain.model_answer import ModelReply, PageEvidence
 from ingestion.domain.model_question import ModelQuestion
+from ingestion.domain.review import Review
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
 from mailroom_common.events import AttachmentStored
@@ -290,6 +291,34 @@ class DocumentCatalog(Protocol):
     async def find_document(self, tenant_id: str, document_id: str) -> dict[str, Any] | None: ...
 
     async def find_content(self, tenant_id: str, document_id: str) -> StoredContent | None: ...
+
+
+class StaleVersion(Exception):
+    """The document has another version by now than the one that the reviewer saw."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"the document has version {version} by now")
+        self.version = version
+
+
+class DocumentReviews(Protocol):
+    """What people decide about documents, and what became of those: always of one tenant."""
+
+    async def decide_document(self, tenant_id: str, document_id: str, review: Review) -> bool:
+        """Make the decision the document's outcome and emit the result of each of its attachments, in one transaction.
+        False when the tenant has no such document.
+
+        Raises:
+            StaleVersion: it was decided, or read again, since the reviewer looked.
+            ReviewRefused: it is not read yet, or the decision makes no sense for it.
+        """
+        ...
+
+    async def list_history(
+        self, tenant_id: str, document_id: str, *, before: int | None, limit: int
+    ) -> tuple[Sequence[dict[str, Any]], int | None] | None:
+        """The newest first, and the position where the next page begins. None when the tenant has no such document."""
+        ...
 
 
 class EventTickets(Protocol):

@@ -106,6 +106,10 @@ class Cursors(Protocol):
 
     async def delete_cursor(self, doc_source_id: str, scope: str) -> None: ...
 
+    async def begin_relist(self, doc_source_id: str, now: datetime) -> None:
+        """List again, from the start, what a mailbox with a history holds; one that is under way begins anew."""
+        ...
+
     async def list_scopes_without_folder(self, doc_source_id: str) -> Sequence[str]:
         """Scopes of the cursors whose folder is not among those saved last."""
         ...

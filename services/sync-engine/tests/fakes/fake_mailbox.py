@@ -1,7 +1,7 @@
 """Mailboxes in memory behind the provider port, counting calls; faults are switched on by the test."""
 
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -97,24 +97,25 @@ class FakeMailbox(ABC):
         self.cut_off_files: set[str] = set()  # names: their bytes end in the middle, as a connection that breaks
         self._units_per_minute = 0
         self._costs: Mapping[str, int] = {}
-        self._spent: list[tuple[datetime, int]] = []
+        self._recent: deque[tuple[datetime, int]] = deque()  # what was spent within the last minute
+        self.units_spent = 0
         self._version = 0
 
     def limit_units(self, per_minute: int, costs: Mapping[str, int]) -> None:
         """Count every call exactly; no call is made beyond `per_minute` units within any minute, as by our budget."""
         self._units_per_minute, self._costs = per_minute, costs
 
-    @property
-    def units_spent(self) -> int:
-        return sum(units for _, units in self._spent)
-
     def _spend_units(self, name: str) -> None:
         units = self._costs.get(name, 0)
-        minute_ago = self.clock() - timedelta(minutes=1)
-        recent = sum(spent for at, spent in self._spent if at > minute_ago)
-        if units and recent + units > self._units_per_minute:
+        if not units:
+            return
+        now = self.clock()
+        while self._recent and self._recent[0][0] <= now - timedelta(minutes=1):
+            self._recent.popleft()
+        if sum(spent for _, spent in self._recent) + units > self._units_per_minute:
             raise CallDeferred("the budget is spent")  # ours, which is as large as the provider's
-        self._spent.append((self.clock(), units))
+        self._recent.append((now, units))
+        self.units_spent += units
 
     @property
     def call_count(self) -> int:

@@ -1,6 +1,6 @@
 """The sync engine with the real provider clients, over HTTP, at the sandbox's providers: one mailbox."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -43,7 +43,24 @@ class RealClock(FakeClock):
 class Site:
     sandbox: RunningProviders
     engine: Engine
+    http: httpx.AsyncClient
+    scopes: Mapping[str, str]
     requests: list[httpx.URL] = field(default_factory=list)
+
+    async def read_mailbox(self, address: str) -> None:
+        """Makes the mailbox, signs its user in, and has the engine sync it as a doc source of its own."""
+        provider = self.engine.source.provider
+        await self.sandbox.control.find_or_create_mailbox(provider, address, "Ada Accounts")
+        sign_in = sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user
+        person = await sign_in(self.sandbox, login_hint=address, **self.scopes)
+        self.engine.source = replace(self.engine.source, doc_source_id=str(uuid4()), address=address)
+        token = OneToken(person.tokens["access_token"])
+        if provider == "outlook":
+            url = BaseURL(load_settings(OutlookSettings).graph_url)
+            self.engine.provider = GraphMail(self.http, url, token, Quota(slots=4))
+        else:
+            url = BaseURL(load_settings(GmailSettings).gmail_url)
+            self.engine.provider = GmailMail(self.http, url, token, Quota(slots=8))
 
     async def record_request(self, request: httpx.Request) -> None:
         """With the query, which says what is asked for, and which the providers do not log."""
@@ -89,33 +106,21 @@ _OBSERVATION_SCOPES = {
 async def open_site(
     provider: str, profile: Profile, postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Site]:
-    address = OUTLOOK if provider == "outlook" else GMAIL
     source = replace(
         doc_source(provider, profile),
-        address=address,
         provider_user_id=None,
         start_at=datetime.now(UTC) - timedelta(minutes=5),
     )
     scopes = {"scope": _OBSERVATION_SCOPES[provider]} if profile is Profile.OBSERVATION else {}
     async with running_providers(tmp_path / "providers") as sandbox:
-        await sandbox.control.find_or_create_mailbox(provider, address, "Ada Accounts")
-        person = await (sign_in_outlook_user if provider == "outlook" else sign_in_gmail_user)(sandbox, **scopes)
         for name, value in sandbox.mailroom_environment().items():
             monkeypatch.setenv(name, value)
         settings = load_settings(ProviderSettings)
-        token = OneToken(person.tokens["access_token"])
         async with (
             open_client(settings, timeout_s=20) as http,
             open_engine(postgres_url, tmp_path / "blobs", source, clock=RealClock()) as engine,
         ):
-            site = Site(sandbox, engine)
+            site = Site(sandbox, engine, http, scopes)
             http.event_hooks["request"].append(site.record_request)
-            if provider == "outlook":
-                engine.provider = GraphMail(
-                    http, BaseURL(load_settings(OutlookSettings).graph_url), token, Quota(slots=4)
-                )
-            else:
-                engine.provider = GmailMail(
-                    http, BaseURL(load_settings(GmailSettings).gmail_url), token, Quota(slots=8)
-                )
+            await site.read_mailbox(OUTLOOK if provider == "outlook" else GMAIL)
             yield site

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
 from email.message import EmailMessage
 from pathlib import Path
 from uuid import uuid4
@@ -11,9 +12,11 @@ from fake_mailbox import PDF
 from provider_site import Site, open_site
 
 from mailroom_common.events import Profile, SyncReason
+from sync_engine.domain.run_planning import SyncTimings
 
 PERFORMANCE = Path(__file__).parents[4] / "docs" / "performance.md"
 LARGE_PDF = PDF + b"\n%" + b"x" * 2048  # a smaller one comes along with Gmail's message
+_MAILS_OF_A_KIND = 10
 PICTURE = b"\x89PNG\r\n\x1a\n" + b"x" * 2048
 
 
@@ -69,7 +72,22 @@ async def test_each_kind_of_mail_costs_what_the_table_says(site: Site) -> None:
         await site.sandbox.control.deliver_mail(make().as_bytes(), site.address)
         calls, units = await count_run(site, SyncReason.NOTIFICATION)
         counted[kind] = (calls - idle[0], units - idle[1])
-    assert {"a run that finds nothing": idle, **counted} == read_table(site.engine.source.provider)
+    assert {"a run that finds nothing": idle, **counted} == read_table("Calls and units per mail", site)
+
+
+async def test_a_first_sync_of_each_kind_of_mail_costs_what_the_table_says(site: Site) -> None:
+    # No list of new mail in between, and no further slice: both come with the time that a run takes.
+    site.engine.timings = SyncTimings(slice_duration=timedelta(hours=1), new_mail_interval=timedelta(hours=1))
+    domain = site.address.partition("@")[2]
+    counted = {}
+    for number, (kind, make) in enumerate({"an empty mailbox": None, **MAILS}.items()):
+        await site.read_mailbox(f"first-{number}@{domain}")
+        if make is not None:
+            await site.sandbox.control.deliver_mail(make().as_bytes(), site.address, times=_MAILS_OF_A_KIND)
+        counted[kind] = await count_run(site, SyncReason.CONNECT)
+    empty = counted["an empty mailbox"]
+    beyond = {kind: (calls - empty[0], units - empty[1]) for kind, (calls, units) in counted.items() if kind in MAILS}
+    assert {"an empty mailbox": empty, **beyond} == read_table("Calls and units of a first sync", site)
 
 
 async def count_run(site: Site, reason: SyncReason) -> tuple[int, int]:
@@ -79,11 +97,11 @@ async def count_run(site: Site, reason: SyncReason) -> tuple[int, int]:
     return summed["calls"], summed["units"]
 
 
-def read_table(provider: str) -> dict[str, tuple[int, int]]:
+def read_table(heading: str, site: Site) -> dict[str, tuple[int, int]]:
     """Calls and units by kind: at Graph a call is a unit."""
-    section = PERFORMANCE.read_text().partition("## Calls and units per mail")[2].partition("\n## ")[0]
+    section = PERFORMANCE.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([^|]+) \| (\d+) \| (\d+), (\d+) \|", section, re.MULTILINE)
     assert rows
-    if provider == "outlook":
+    if site.engine.source.provider == "outlook":
         return {kind: (int(calls), int(calls)) for kind, calls, _, _ in rows}
     return {kind: (int(calls), int(units)) for kind, _, calls, units in rows}

@@ -2,11 +2,10 @@
 
 import re
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import Self
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
-from mailroom_common.settings import KafkaSettings, ProcessSettings, TLSSettings
+from mailroom_common.settings import KafkaSettings, ProcessSettings, TLSSettings, build_conflict
 from mailroom_common.transport_security import HTTPSAddress
 
 _SUBSCRIPTION_PATH = re.compile(r"projects/[^/\s]+/subscriptions/[^/\s]+")
@@ -24,7 +23,7 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
     # Audience that the signed token of a push must name.
     pubsub_audience: str | None = None
     # E-mail of the service account that the signed token of a push must be of.
-    pubsub_service_account: str | None = None
+    pubsub_service_account: str | None = Field(default=None, validate_default=True)
     # `projects/…/subscriptions/…`; pushes of other subscriptions are refused.
     pubsub_subscription: str | None = None
     # Whether Gmail's notifications are pulled from `MAILROOM_PUBSUB_SUBSCRIPTION`, for a site that Google cannot call.
@@ -58,20 +57,22 @@ class Settings(ProcessSettings, KafkaSettings, TLSSettings):
         parse_networks(value)
         return value
 
-    @model_validator(mode="after")
-    def _require_service_account_with_audience(self) -> Self:
+    @field_validator("pubsub_service_account")
+    @classmethod
+    def _require_audience_with_service_account(cls, value: str | None, info: ValidationInfo) -> str | None:
         # Anybody with a Google account can get a token with our URL as audience: the audience proves nothing alone.
-        if (self.pubsub_audience is None) != (self.pubsub_service_account is None):
-            raise ValueError("MAILROOM_PUBSUB_AUDIENCE and MAILROOM_PUBSUB_SERVICE_ACCOUNT are needed together")
-        return self
+        if (info.data["pubsub_audience"] is None) != (value is None):
+            raise build_conflict("MAILROOM_PUBSUB_AUDIENCE and MAILROOM_PUBSUB_SERVICE_ACCOUNT are needed together")
+        return value
 
-    @model_validator(mode="after")
-    def _require_subscription_to_pull_from(self) -> Self:
-        if self.pubsub_pull and self.pubsub_subscription is None:
-            raise ValueError(
+    @field_validator("pubsub_pull")
+    @classmethod
+    def _require_subscription_to_pull_from(cls, value: bool, info: ValidationInfo) -> bool:  # pydantic's call
+        if value and info.data.get("pubsub_subscription", "wrong") is None:
+            raise build_conflict(
                 "MAILROOM_PUBSUB_PULL needs MAILROOM_PUBSUB_SUBSCRIPTION, the subscription that is pulled from"
             )
-        return self
+        return value
 
 
 def parse_networks(text: str) -> Networks:

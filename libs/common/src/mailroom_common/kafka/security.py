@@ -1,7 +1,7 @@
 """How our Kafka clients prove who they are, and how they know the brokers: TLS, SASL and client certificates."""
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -62,10 +62,19 @@ class KafkaSecurity:
 UNSECURED = KafkaSecurity()
 
 
-def find_security_mistakes(security: KafkaSecurity, bootstrap: str, is_insecure_allowed: bool) -> list[str]:
-    """A sentence for each variable that is missing, needless, or names a file that is of no use."""
-    mistakes = [*_find_sasl_mistakes(security), *_find_tls_mistakes(security)]
-    if not security.has_tls and not is_insecure_allowed and not _is_on_loopback(bootstrap):
+def find_security_mistakes(
+    security: KafkaSecurity, bootstrap: str | None, is_insecure_allowed: bool, wrong: Set[str] = frozenset()
+) -> list[str]:
+    """A sentence for each variable that is missing, needless, or names a file that is of no use.
+
+    `wrong` are the attributes of `security` whose settings are wrong by themselves, and `bootstrap` is None where that
+    one is: nothing is said that would follow from them.
+    """
+    if "protocol" in wrong:
+        return []
+    mistakes = [*_find_sasl_mistakes(security, wrong), *_find_tls_mistakes(security)]
+    is_open = not security.has_tls and not is_insecure_allowed
+    if is_open and bootstrap is not None and not _is_on_loopback(bootstrap):
         mistakes.append(
             f"MAILROOM_KAFKA_SECURITY_PROTOCOL={security.protocol} is not encrypted, and MAILROOM_KAFKA_BOOTSTRAP "
             "names brokers beyond this machine: set SASL_SSL or SSL, or MAILROOM_INSECURE=1 to go on without."
@@ -73,13 +82,15 @@ def find_security_mistakes(security: KafkaSecurity, bootstrap: str, is_insecure_
     return mistakes or _try_files(security)
 
 
-def _find_sasl_mistakes(security: KafkaSecurity) -> Iterator[str]:
+def _find_sasl_mistakes(security: KafkaSecurity, wrong: Set[str]) -> Iterator[str]:
     given = {
-        "SASL_MECHANISM": security.mechanism is not None,
-        "USERNAME": security.username is not None,
-        "PASSWORD": security.password is not None,
+        "mechanism": ("SASL_MECHANISM", security.mechanism is not None),
+        "username": ("USERNAME", security.username is not None),
+        "password": ("PASSWORD", security.password is not None),
     }
-    for name, is_set in given.items():
+    for attribute, (name, is_set) in given.items():
+        if attribute in wrong:
+            continue
         if security.has_sasl and not is_set:
             yield f"MAILROOM_KAFKA_{name} is not set: {security.protocol} needs it."
         if is_set and not security.has_sasl:

@@ -1,6 +1,7 @@
 """Leases on documents in Postgres: claimed by `for update skip locked`, held by a token, taken over once they end."""
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -8,6 +9,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from ingestion.adapters.claim_turns import ClaimTurns
+from ingestion.adapters.document_history import keep_proposal, keep_standing_version
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.domain.document import (
     FINAL_STATUSES,
@@ -56,7 +58,7 @@ _RENEW = """
     returning document_id
 """
 # For update, and before the outcome is written: a takeover between a plain look and the update would be overwritten.
-_LOCK_IF_HELD = "select document_id from ingestion.document where document_id = $1 and lease_token = $2 for update"
+_LOCK_IF_HELD = "select * from ingestion.document where document_id = $1 and lease_token = $2 for update"
 _FINISH = """
     update ingestion.document
     set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
@@ -152,11 +154,19 @@ class PgDocumentLeases:
         async with open_transaction(self._pool) as conn:
             # Locked before the intakes are read: a duplicate that is recorded meanwhile waits for the lock, and then
             # finds the document final and emits its own result. So no attachment is left without one.
-            if await conn.fetchval(_LOCK_IF_HELD, lease.document_id, lease.token) is None:
+            held = await conn.fetchrow(_LOCK_IF_HELD, lease.document_id, lease.token)
+            if held is None:
                 return False
+            # As it is now: a person may have decided since the claim.
+            former = read_outcome(held) if ResultStatus(held["status"]) in FINAL_STATUSES else None
+            if former is not None and held["review_decision"] is not None:
+                await keep_proposal(conn, held, outcome)
+                outcome = replace(former, archive_path=former.archive_path or outcome.archive_path)
             # Read again to the same outcome: each result is repeated as it was, with the same event id, and nothing
             # else says that there was another reading.
-            is_changed = outcome != lease.former
+            is_changed = outcome != former
+            if former is not None and is_changed:
+                await keep_standing_version(conn, lease.document_id)
             (document,) = await conn.fetch(
                 _FINISH,
                 lease.document_id,
@@ -168,7 +178,7 @@ class PgDocumentLeases:
                 outcome.confidence,
                 outcome.reader,
                 outcome.archive_path,
-                1 if is_changed and lease.former is not None else 0,
+                1 if is_changed and former is not None else 0,
                 is_changed,
             )
             for intake in await conn.fetch(_INTAKES, lease.document_id):

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID
 
-from fastapi import APIRouter, Depends, Path, Query
+from fastapi import APIRouter, Depends, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from ingestion.api.examples import DOCUMENT_EXAMPLE, LIST_EXAMPLE
@@ -51,10 +51,12 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
         return ListPage(items=list(items), next_cursor=None if following is None else encode_cursor(following))
 
     @router.get("/documents/{document_id}", summary="One document with all its attachments", responses=DOCUMENT_EXAMPLE)
-    async def get_document(caller: viewer, document_id: DocumentId) -> dict[str, Any]:
+    async def get_document(caller: viewer, document_id: DocumentId, response: Response) -> dict[str, Any]:
         document = await catalog.find_document(caller.tenant_id, str(document_id))
         if document is None:
             raise not_found()
+        # What a review of it names as If-Match.
+        response.headers["ETag"] = f'"{document["version"]}"'
         return document
 
     @router.get("/documents/{document_id}/content", summary="The bytes of a document, to be saved")

@@ -11,5 +11,22 @@ def _answer(example: dict[str, Any]) -> dict[int | str, dict[str, Any]]:
     return {200: {"content": {"application/json": {"example": example}}}}
 
 
+_HISTORY_ENTRY = {
+    "version": 2,
+    "kind": "corrected",
+    "status": "completed",
+    "reason": None,
+    "document_type": "invoice",
+    "extraction": _DOCUMENT["extraction"],
+    "confidence": 0.6,
+    "reader": "layout-rules/1",
+    "changes": [{"field": "total_gross", "read": "19.00", "former": "19.00", "given": "119.00"}],
+    "comment": "The first digit is under a stamp",
+    "reviewer": "anna@acme.example",
+    "api_key_id": "9f86d081884c",
+    "recorded_at": "2026-11-28T13:10:00.000Z",
+}
+
+HISTORY_EXAMPLE = _answer({"items": [_HISTORY_ENTRY], "next_cursor": None})
 LIST_EXAMPLE = _answer({"items": [_DOCUMENT], "next_cursor": None})
 DOCUMENT_EXAMPLE = _answer({**_DOCUMENT, "attachments": []})

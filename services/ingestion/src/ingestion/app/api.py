@@ -3,21 +3,25 @@
 import asyncio
 import logging
 from contextlib import AsyncExitStack
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.documents import PgDocumentCatalog
 from ingestion.adapters.event_tickets import PgEventTickets
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
+from ingestion.adapters.reviews import PgReviews
 from ingestion.api.documents import build_documents_router
 from ingestion.api.events import build_events_router
 from ingestion.api.reprocess import build_reprocess_router
+from ingestion.api.review import build_review_router
 from ingestion.ports import Channel
 from ingestion.settings import DocumentsAPISettings
 from mailroom_common.auth import APIKeys
 from mailroom_common.blobs import open_blob_store
+from mailroom_common.kafka.codec import Codec
 from mailroom_common.migrations import require_current_schema
+from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import INVALID_VALUE_ERRORS, open_pool
 from mailroom_common.process import Process
 from mailroom_common.web import build_service_app, serve_service_app
@@ -26,7 +30,8 @@ SCHEMA = "ingestion"
 
 
 async def run(settings: DocumentsAPISettings, process: Process) -> None:
-    """Reads the worker's tables and the blob store; writes tickets only, and needs no Kafka."""
+    """Reads the worker's tables and the blob store; writes tickets, requests to read again and reviews, whose results
+    the worker's relay publishes: it needs no Kafka."""
     # At its debug level it logs what it sends, which is what mails are about.
     logging.getLogger("sse_starlette").setLevel(logging.WARNING)
     stopping = process.stopping
@@ -56,7 +61,13 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
         )
         # Before the documents as well: one of them is not called `reprocess`.
         web.include_router(build_reprocess_router(PgDocumentCatalog(pool), PgRereads(pool), keys))
+        outbox = Outbox(SCHEMA, Codec())
+        web.include_router(build_review_router(PgDocumentCatalog(pool), PgReviews(pool, outbox, utc_now), keys))
         web.include_router(build_documents_router(PgDocumentCatalog(pool), blobs, keys))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(serve_service_app(web, settings, process))
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)

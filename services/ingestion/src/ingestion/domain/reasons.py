@@ -6,6 +6,7 @@ from enum import StrEnum
 class DocumentSkipReason(StrEnum):
     NOT_AN_INVOICE = "not_an_invoice"  # classified as something that this doc source is not for
     NOT_A_DOCUMENT = "not_a_document"  # by its bytes it is no PDF, PNG, JPEG or TIFF
+    REJECTED = "rejected"  # a person said that it is nothing for this doc source
 
 
 class ReviewReason(StrEnum):

@@ -18,6 +18,22 @@ _UNCHANGED_FIELDS = (
     "document_type",
     "extraction",
     "confidence",
+    "reader",
+)
+
+_HISTORY_FIELDS = (
+    "version",
+    "kind",
+    "status",
+    "reason",
+    "document_type",
+    "extraction",
+    "confidence",
+    "reader",
+    "changes",
+    "comment",
+    "reviewer",
+    "api_key_id",
 )
 
 
@@ -26,8 +42,25 @@ def build_document_view(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": row["document_id"],
         **{name: row[name] for name in _UNCHANGED_FIELDS},
+        "version": row["result_number"],
+        "review": _build_review_view(row),
         "created_at": format_rfc3339(row["created_at"]),
         "updated_at": format_rfc3339(row["updated_at"]),
+    }
+
+
+def _build_review_view(row: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a person decided last; `GET /documents/{id}/history` says who, and on what grounds."""
+    if row["review_decision"] is None:
+        return None
+    return {"decision": row["review_decision"], "decided_at": format_rfc3339(row["reviewed_at"])}
+
+
+def build_history_view(row: Mapping[str, Any]) -> dict[str, Any]:
+    """`row` has the columns of `ingestion.document_history`."""
+    return {
+        **{name: row[name] for name in _HISTORY_FIELDS},
+        "recorded_at": format_rfc3339(row["recorded_at"]),
     }
 
 

@@ -29,6 +29,9 @@ FIELDS = {
     "document_type",
     "extraction",
     "confidence",
+    "reader",
+    "version",
+    "review",
     "created_at",
     "updated_at",
 }

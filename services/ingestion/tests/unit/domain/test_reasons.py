@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from ingestion.domain.reasons import DocumentSkipReason, Reason, ReviewReason, parse_reason
-from mailroom_common.events import UNREAD_REASONS
+from mailroom_common.events import REJECTED_REASON, UNREAD_REASONS
 
 README = Path(__file__).parents[3] / "README.md"
 
@@ -36,3 +36,7 @@ def test_every_reason_says_whether_the_document_was_read() -> None:
         ReviewReason.SEVERAL_E_INVOICES,
     }
     assert {str(reason) for reason in ReviewReason} == UNREAD_REASONS | {str(reason) for reason in by_content}
+
+
+def test_what_a_person_rejected_is_told_by_the_reason_that_sync_engine_knows() -> None:
+    assert DocumentSkipReason.REJECTED.value == REJECTED_REASON

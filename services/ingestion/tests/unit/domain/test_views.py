@@ -18,6 +18,10 @@ DOCUMENT: dict[str, Any] = {
     "document_type": "invoice",
     "extraction": {"invoice_number": "1"},
     "confidence": 0.9,
+    "reader": "layout-rules/1",
+    "result_number": 3,
+    "review_decision": "confirmed",
+    "reviewed_at": NOW,
     "created_at": NOW,
     "updated_at": NOW,
     # What a client has no use for.
@@ -48,6 +52,13 @@ def test_a_document_shows_no_column_that_is_only_ours() -> None:
     view = build_document_view(DOCUMENT)
     assert not view.keys() & {"document_id", "lease_token", "blob_key", "retry_cause"}
     assert (view["id"], view["created_at"]) == ("d1", "2026-04-02T08:00:00.000Z")
+
+
+def test_a_document_says_which_version_it_is_and_what_a_person_decided() -> None:
+    view = build_document_view(DOCUMENT)
+    assert (view["version"], view["reader"]) == (3, "layout-rules/1")
+    assert view["review"] == {"decision": "confirmed", "decided_at": "2026-04-02T08:00:00.000Z"}
+    assert build_document_view({**DOCUMENT, "review_decision": None})["review"] is None
 
 
 def test_an_attachment_says_of_which_document_it_is_a_duplicate() -> None:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 import asyncpg
 
-from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, derive_event_id
+from mailroom_common.events import ConnectionEvent, ConnectionKind, DocSource, Profile, derive_event_id
 from mailroom_common.outbox import Outbox
 from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
 from mailroom_common.topics import CONNECTION_EVENTS
@@ -66,7 +66,7 @@ class PgConnectionEvents:
             is_due = synced_at is None or now - synced_at >= _SYNCED_INTERVAL
             # What is wrong all the same stands behind `recovered` too, and is said at once when it changes.
             if is_due or has_recovered or missing != row["missing_folders"]:
-                trouble = _describe_trouble(missing, await _list_failing_folders(conn, source))
+                trouble = _describe_trouble(source, missing, await _list_failing_folders(conn, source))
                 await self._append_event(
                     conn, source, ConnectionKind.SYNCED, now, unannounced=unannounced, trouble=trouble
                 )
@@ -155,7 +155,7 @@ async def _list_failing_folders(conn: DatabaseSession, source: DocSource) -> lis
     return [row["path"] for row in rows]
 
 
-def _describe_trouble(missing: Sequence[str], failing: Sequence[str]) -> str | None:
+def _describe_trouble(source: DocSource, missing: Sequence[str], failing: Sequence[str]) -> str | None:
     """What the mailbox does not give though it is synced, and what to do. None: nothing."""
     troubles = []
     if missing:
@@ -163,8 +163,10 @@ def _describe_trouble(missing: Sequence[str], failing: Sequence[str]) -> str | N
             f"not in the mailbox any more: {', '.join(missing)} (of `folders`): name them as they are called now"
         )
     if failing:
+        meanwhile = "their mail is read by lists meanwhile"
+        if source.profile is Profile.OBSERVATION:
+            meanwhile = "what happens there is reported once it does"
         troubles.append(
-            f"the provider fails to list the changes of {', '.join(failing)}: their mail is read by lists meanwhile, "
-            "and nothing has to be done"
+            f"the provider fails to list the changes of {', '.join(failing)}: {meanwhile}, and nothing has to be done"
         )
     return "; ".join(troubles) or None

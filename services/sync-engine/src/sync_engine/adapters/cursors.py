@@ -69,6 +69,10 @@ class PgCursors:
                 "delete from sync_engine.cursor where doc_source_id = $1 and scope = $2", doc_source_id, scope
             )
 
+    async def begin_relist(self, doc_source_id: str, now: datetime) -> None:
+        async with acquire_session(self._pool) as conn:
+            await conn.execute(_START_RELIST, doc_source_id, RELIST_SCOPE, now, None)
+
     async def list_scopes_without_folder(self, doc_source_id: str) -> Sequence[str]:
         async with acquire_session(self._pool) as conn:
             rows = await conn.fetch(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from mailroom_common.events import UNREAD_REASONS, ResultStatus
+from mailroom_common.events import REJECTED_REASON, UNREAD_REASONS, ResultStatus
 
 MAX_STATE_ID_CHARACTERS = 255
 _MAX_ERROR_CHARACTERS = 2000  # a mail may have hundreds of parts
@@ -52,10 +52,12 @@ class PartState:
     @property
     def is_read(self) -> bool:
         """Confirmed, or put to review by its content. Trades show that it was read whatever else went wrong: claimed
-        by the outside job they would be booked twice."""
+        by the outside job they would be booked twice. What a person rejected is decided too: marked `skipped` it would
+        be anybody's to claim, and to book."""
         if self.result_status == ResultStatus.NEEDS_REVIEW:
             return self.result_reason not in UNREAD_REASONS or self.trades > 0
-        return self.result_status == ResultStatus.COMPLETED
+        is_rejected = self.result_status == ResultStatus.SKIPPED and self.result_reason == REJECTED_REASON
+        return self.result_status == ResultStatus.COMPLETED or is_rejected
 
     @property
     def is_unread(self) -> bool:

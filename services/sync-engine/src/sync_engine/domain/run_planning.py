@@ -13,9 +13,10 @@ RETRY_DELAYS = (timedelta(seconds=30), timedelta(minutes=5), timedelta(minutes=3
 LAST_RETRY_DELAY = timedelta(days=1)
 # So many messages with something parked are tried again in one run: they must not take the quota of new mail.
 MAX_RETRIES_PER_RUN = 50
-# A message may be announced before it can be read; one that is gone so many times, for so long, is gone for good.
+# A message may be announced before it can be read, and a provider that has lost sight of one does not show it again by
+# itself; one that is gone so many times, for so long, is gone for good. A deleted one costs five calls in all.
 _MAX_GONE_ATTEMPTS = 3
-_MIN_GONE_AGE = timedelta(minutes=5)
+_MIN_GONE_AGE = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,6 +89,11 @@ class LabelWatch:
     def missing_names(self) -> tuple[str, ...]:
         return tuple(name for name in self.names if is_own_label(name) and _normalize_name(name) not in self.label_ids)
 
+    def find_own_label_ids(self) -> Mapping[str, str]:
+        """Of the watched labels that are the user's own and that the mailbox has, by name in lower case."""
+        names = {_normalize_name(name) for name in self.names if is_own_label(name)}
+        return {name: self.label_ids[name] for name in names & self.label_ids.keys()}
+
     def knows_location(self, summary: MessageSummary) -> bool:  # noqa: ARG002
         return False
 

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from mailroom_common.errors import MailroomError
 from sync_engine.domain.message_records import FailingFolder
@@ -10,6 +10,8 @@ from sync_engine.domain.watched_folders import FolderWatch
 from sync_engine.handlers.sync_run import SyncRun
 
 _MAX_ROUNDS = 2000
+# A round that was not continued for so long is over: its doc source is deleted, paused, or another worker's.
+_MAX_IDLE = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +38,39 @@ class FolderRound:
         return all(map(self.is_done, self.failing))
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptRound:
+    key: tuple[datetime, int]
+    continued_at: datetime
+    round: FolderRound
+
+
 class FolderRounds:
-    """In memory only: a folder that is forgotten is read once more, from its cursor."""
+    """In memory only: a folder that is forgotten is read once more, from its cursor.
+
+    Where there are more than can be remembered, as in a re-list of a whole site, those that were begun first stay until
+    they end. With the longest unused forgotten instead, all would be begun anew in turn, and none would end that has
+    more folders than a slice can read.
+    """
 
     def __init__(self, max_rounds: int = _MAX_ROUNDS) -> None:
         self._max_rounds = max_rounds
-        self._rounds: OrderedDict[str, tuple[tuple[datetime, int], FolderRound]] = OrderedDict()
+        self._rounds: OrderedDict[str, _KeptRound] = OrderedDict()  # the longest unused first
 
     def find_round(self, run: SyncRun) -> FolderRound:
         """Of the full run that this one is a slice of, and of the same version of the source, which says what is
         watched and from when."""
         key = (run.full_round.started_at, run.source.version)
-        known_key, known = self._rounds.pop(run.doc_source_id, (None, None))
-        found = known if known is not None and known_key == key else FolderRound()
-        self._rounds[run.doc_source_id] = (key, found)
-        if len(self._rounds) > self._max_rounds:
-            self._rounds.popitem(last=False)
+        known = self._rounds.pop(run.doc_source_id, None)
+        found = known.round if known is not None and known.key == key else FolderRound()
+        if self._has_room(run.started_at):
+            self._rounds[run.doc_source_id] = _KeptRound(key, run.started_at, found)
         return found
 
     def end_round(self, run: SyncRun) -> None:
         self._rounds.pop(run.doc_source_id, None)
+
+    def _has_room(self, now: datetime) -> bool:
+        while self._rounds and now - next(iter(self._rounds.values())).continued_at > _MAX_IDLE:
+            self._rounds.popitem(last=False)
+        return len(self._rounds) < self._max_rounds

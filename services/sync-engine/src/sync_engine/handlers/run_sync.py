@@ -103,7 +103,7 @@ class RunSync:
         changes = ProcessChanges(messages, collect, observe)
         commits = CommitUpdates(repositories.pages, clock)
         advance = AdvanceCursor(cursors, messages, changes, commits, clock)
-        self._watches = WatchMailbox(repositories.folders)
+        self._watches = WatchMailbox(repositories.folders, cursors)
         folders = SyncFolders(
             cursors=cursors,
             failing=repositories.folders,

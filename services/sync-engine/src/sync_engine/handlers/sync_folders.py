@@ -120,7 +120,7 @@ class SyncFolders:
             if isinstance(error, ProviderUnavailable) and error.retry_after_s:
                 # A pause is the mailbox's: no other folder of it is asked for either.
                 if is_stuck:
-                    if isinstance(error, ChangesUnavailable) and not run.is_observing:
+                    if isinstance(error, ChangesUnavailable):
                         full.paused.add(cursor.scope)
                     raise FolderUnreadable(str(error), retry_after_s=error.retry_after_s) from error
                 raise

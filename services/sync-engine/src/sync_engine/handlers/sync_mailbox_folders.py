@@ -1,5 +1,6 @@
 """The full run of a mailbox that lists its changes by folder: what was modified lately, then each watched folder."""
 
+import random
 from collections.abc import Awaitable, Callable, Sequence
 
 from mailroom_common.budgets.waiting import mark_calls
@@ -42,7 +43,7 @@ class SyncMailboxFolders:
         on with the folders that are left.
 
         Folders whose changes failed in earlier runs are asked for theirs last: a pause that the provider asks for ends
-        the run, and keeps nothing else from being read.
+        the run, and keeps nothing else from being read. They take turns at being the first of them.
         """
         full = self._rounds.find_round(run)
         if full.watch is None:
@@ -50,7 +51,7 @@ class SyncMailboxFolders:
             failing = await self._failing.list_failing_folders(run.doc_source_id)
             full.failing = {folder.folder_id: folder for folder in failing if folder.folder_id in full.watch.folders}
         watch = full.watch
-        last = [] if run.is_observing else list(full.failing)
+        last = random.sample(list(full.failing), k=len(full.failing))
         new_mail = _NewMail(self._modified, run)
         if _needs_list(run):
             await new_mail.list_modified()
@@ -70,7 +71,7 @@ class SyncMailboxFolders:
             # changes says what became of their mails.
             for scope in await self._cursors.list_scopes_without_folder(run.doc_source_id):
                 await self._folders.close_deleted_folder(run, watch, scope)
-        if last:
+        if last and not run.is_observing:
             await self._list_failing_folders(run, last, new_mail)
         await retry_parked(watch)
         if last:
@@ -83,10 +84,15 @@ class SyncMailboxFolders:
     ) -> ProviderUnavailable | None:
         try:
             return await self._folders.sync_folders(
-                run, watch, folder_ids, full=full, between_batches=new_mail.check_if_due
+                run,
+                watch,
+                folder_ids,
+                full=full,
+                between_batches=None if run.is_observing else new_mail.check_if_due,
             )
         except (AccessDenied, ProviderUnavailable) as error:
-            if full.paused and not full.failures and isinstance(error, FolderUnreadable):
+            is_paused = full.paused and not full.failures and isinstance(error, FolderUnreadable)
+            if is_paused and not run.is_observing:
                 return None  # their mail has been listed, and no call is left to make
             self._rounds.end_round(run)
             raise

@@ -71,14 +71,31 @@ async def test_a_parked_item_is_tried_again_in_time_and_collected_when_it_can_be
     assert await engine.read_rows("parked_item") == []
 
 
+async def test_a_mail_that_could_not_be_found_for_hours_is_collected_when_it_can_be(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    outlook.deliver("late", File())
+    outlook.item_errors["late"] = ItemGone("404, though nobody deleted it")
+    await engine.complete_run()
+    for wait in RETRY_DELAYS:
+        engine.clock.now += wait
+        await engine.complete_run(SyncReason.BACKSTOP)
+    del outlook.item_errors["late"]
+    outlook.hidden_from_list.add("late")
+    engine.clock.pass_by(hours=27)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert await engine.collected_mails() == ["late"]
+
+
 async def test_a_mail_that_stays_gone_is_done(engine: Engine, outlook: FakeOutlook) -> None:
     outlook.deliver("gone", File())
     outlook.item_errors["gone"] = ItemGone("announced, and then deleted")
     await engine.complete_run()
-    for wait in RETRY_DELAYS[:2]:
+    for wait in (*RETRY_DELAYS, timedelta(hours=27)):
         engine.clock.now += wait
         await engine.complete_run(SyncReason.BACKSTOP)
     assert await engine.read_rows("parked_item") == []
+    assert outlook.calls["fetch"] == 1 + len(RETRY_DELAYS) + 1
     message = await engine.read_row("message")
     assert (message["state"], message["skip_reason"]) == ("closed", "gone")
 

@@ -19,6 +19,7 @@ from mailroom_common.errors import (
     Unavailable,
 )
 from mailroom_common.events import AttachmentStored, ConnectionKind, DocSourceState, Profile, SyncReason
+from mailroom_common.providers.types import Folder
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from sync_engine.adapters.connection_events import PgConnectionEvents
 from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunUnfinished
@@ -361,6 +362,47 @@ async def test_a_re_list_reads_a_folder_whose_changes_fail_by_list_again(engine:
     await engine.change_source(relist_from=START - timedelta(days=2), relist_number=1)
     await engine.complete_run(SyncReason.REPLAY)
     assert await engine.collected_mails() == ["old", "old"], "its event once more, since its row was gone"
+
+
+async def test_folders_whose_changes_failed_take_turns_behind_one_that_always_answers_with_a_wait(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    others = [f"f-{number}" for number in range(6)]
+    outlook.tree += [Folder(folder_id, f"Projekte/{folder_id}") for folder_id in others]
+    await engine.complete_run()
+    let_changes_fail(outlook, "f-inbox", retry_after_s=31)
+    for folder_id in ("f-inbox", *others):
+        await engine.repositories.folders.record_failing_folder(engine.source.doc_source_id, folder_id, engine.clock())
+    failing = set(others)
+    for _ in range(60):
+        engine.clock.pass_by(minutes=11)
+        await engine.run_sync(SyncReason.BACKSTOP)
+        found = await engine.repositories.folders.list_failing_folders(engine.source.doc_source_id)
+        if not (failing := {folder.folder_id for folder in found} & set(others)):
+            break
+    assert failing == set(), "each is asked for its changes at last"
+
+
+async def test_an_observed_folder_that_always_answers_with_a_wait_keeps_no_other_from_being_reported(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    await engine.change_source(profile=Profile.OBSERVATION)
+    await engine.complete_run()
+    let_changes_fail(outlook, "f-inbox", retry_after_s=31)
+    outlook.deliver("m1", folder_id="f-invoices")
+    outlook.deliver("m2")
+    for _ in range(2):
+        engine.clock.pass_by(minutes=16)
+        outcome = await engine.run_sync(SyncReason.BACKSTOP)
+        assert isinstance(outcome, RunDeferred)
+        assert outcome.is_failure, "its own changes are in no list: it waits and says so"
+    assert [event.message_id for event in await engine.read_mail_events()] == ["m1"]
+    await PgConnectionEvents(engine.pool, engine.outbox, engine.clock).report_synced(engine.source, RunCompleted())
+    assert "reported once it does" in ((await engine.read_connection_events())[-1].trouble or "")
+    outlook.meanwhile.clear()
+    engine.clock.pass_by(minutes=16)
+    await engine.complete_run(SyncReason.BACKSTOP)
+    assert [event.message_id for event in await engine.read_mail_events()] == ["m1", "m2"]
 
 
 async def test_an_observed_folder_whose_changes_fail_waits_and_says_so(engine: Engine, outlook: FakeOutlook) -> None:

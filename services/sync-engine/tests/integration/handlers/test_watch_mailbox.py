@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from fake_mailbox import FakeGmail, FakeOutlook, File
 from sync_harness import Engine, doc_source, open_engine
 
@@ -27,6 +28,31 @@ async def test_a_folder_made_since_the_last_full_run_is_watched_at_once(engine: 
     outlook.deliver("m1", File(), folder_id="f-new")
     await engine.complete_run()
     assert await engine.collected_mails() == ["m1"]
+
+
+@pytest.mark.parametrize("before", [Folder("Label_7", "Quittungen"), Folder("Label_1", "Anderes")])
+async def test_a_label_that_gets_a_watched_name_or_is_made_brings_the_mail_that_has_it(
+    postgres_url: str, tmp_path: Path, before: Folder
+) -> None:
+    async with open_engine(postgres_url, tmp_path, doc_source("gmail", folders=["Belege"])) as engine:
+        gmail = engine.mailbox
+        assert isinstance(gmail, FakeGmail)
+        gmail.labels = [before]
+        await engine.complete_run(SyncReason.CONNECT)
+        gmail.deliver("elsewhere", File())
+        gmail.deliver("has-it", File(), labels=frozenset({"Label_7"}))
+        await engine.complete_run()
+        gmail.labels = [Folder("Label_7", "Belege")]
+        gmail.deliver("before-we-know", File(), labels=frozenset({"Label_7"}))
+        await engine.complete_run()
+        assert await engine.collected_mails() == []
+        engine.clock.pass_by(minutes=11)  # a full run is due, which lists the labels anew
+        await engine.complete_run(SyncReason.BACKSTOP)
+        assert await engine.collected_mails() == ["before-we-know", "has-it"]
+        gmail.calls.clear()
+        engine.clock.pass_by(minutes=11)
+        await engine.complete_run(SyncReason.BACKSTOP)
+        assert gmail.calls["relist"] == 0, "once"
 
 
 async def test_a_label_that_vanishes_is_reported_once_and_its_return_too(postgres_url: str, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mailroom_common.events import UNREAD_REASONS, ResultStatus
+from mailroom_common.events import REJECTED_REASON, UNREAD_REASONS, ResultStatus
 from sync_engine.domain.ingestion_state import PartState, StateStatus, judge_state
 
 
@@ -35,6 +35,12 @@ def test_one_document_that_was_not_read_fails_the_message(reason: str) -> None:
 
 def test_what_brought_trades_was_read_whatever_its_reason() -> None:
     mark = judge_state([stored(ResultStatus.NEEDS_REVIEW, "archive_refused", trades=1)])
+    assert mark is not None
+    assert mark.status is StateStatus.SUCCESS
+
+
+def test_what_a_person_rejected_is_nobody_elses_to_claim() -> None:
+    mark = judge_state([stored(ResultStatus.SKIPPED, REJECTED_REASON)])
     assert mark is not None
     assert mark.status is StateStatus.SUCCESS
 

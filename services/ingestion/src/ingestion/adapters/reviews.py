@@ -1,0 +1,125 @@
+"""Reviews in Postgres: a decision, its evidence and its results in one transaction, and the history of a document."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import asyncpg
+
+from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_standing_version
+from ingestion.adapters.intakes import append_document_event, read_outcome
+from ingestion.domain.document import AttachmentId, DocumentId
+from ingestion.domain.result import build_result
+from ingestion.domain.review import Decision, Review, ReviewRefused, decide, is_reviewable
+from ingestion.domain.views import build_history_view
+from ingestion.ports import StaleVersion
+from mailroom_common.events import Profile, ResultStatus
+from mailroom_common.outbox import Outbox
+from mailroom_common.postgres import DatabaseSession, acquire_session, open_transaction
+from mailroom_common.topics import INGESTION_RESULTS
+
+# The lock that whoever finishes a reading takes too: of a reading and a review at the same time the later one sees what
+# the earlier one made of the document.
+_LOCK = "select * from ingestion.document where document_id = $1 and tenant_id = $2 for update"
+_DECIDE = """
+    update ingestion.document
+    set status = $2, skip_reason = $3, review_reason = $4, document_type = $5, extraction = $6, confidence = $7,
+        reader = $8, result_number = result_number + 1, review_decision = $9, reviewed_at = now(), updated_at = now()
+    where document_id = $1
+    returning *
+"""
+_INTAKES = "select * from ingestion.intake where document_id = $1 order by seq"
+_FIND = "select * from ingestion.document where document_id = $1 and tenant_id = $2"
+_LIST = """
+    select * from ingestion.document_history
+    where document_id = $1 and tenant_id = $2 and ($3::bigint is null or entry_id < $3)
+    order by entry_id desc limit $4
+"""
+# What was read first and still stands, as the entry that it becomes once another version replaces it.
+_STANDING = """
+    select result_number as version, 'read' as kind, status, coalesce(skip_reason, review_reason) as reason,
+           document_type, extraction, confidence, reader, null as changes, null as comment, null as reviewer,
+           null as api_key_id, updated_at as recorded_at
+    from ingestion.document standing
+    where document_id = $1 and tenant_id = $2 and status not in ('pending', 'processing')
+      and review_decision is null and not exists (
+        select from ingestion.document_history entry
+        where entry.document_id = standing.document_id and entry.version = standing.result_number
+          and entry.kind <> 'proposed')
+"""
+
+
+class PgReviews:
+    """`DocumentReviews` of ports.py."""
+
+    def __init__(self, pool: asyncpg.Pool, outbox: Outbox, clock: Callable[[], datetime]) -> None:
+        self._pool = pool
+        self._outbox = outbox
+        self._clock = clock
+
+    async def decide_document(self, tenant_id: str, document_id: str, review: Review) -> bool:
+        async with open_transaction(self._pool) as conn:
+            standing = await conn.fetchrow(_LOCK, document_id, tenant_id)
+            if standing is None:
+                return False
+            if standing["result_number"] != review.version:
+                raise StaleVersion(standing["result_number"])
+            if not is_reviewable(ResultStatus(standing["status"])):
+                raise ReviewRefused("It is not read yet.")
+            await keep_standing_version(conn, document_id)
+            decision = await _decide(conn, standing, review)
+            decided = await _write_decision(conn, document_id, decision)
+            await insert_decision(conn, decided, decision, review)
+            await self._append_results(conn, decided)
+            await append_document_event(conn, decided)
+            return True
+
+    async def _append_results(self, conn: DatabaseSession, document: Any) -> None:
+        for intake in await conn.fetch(_INTAKES, document["document_id"]):
+            event = build_result(
+                attachment_id=AttachmentId(intake["attachment_id"]),
+                document_id=DocumentId(document["document_id"]),
+                message_id=intake["message_id"],
+                tenant_id=intake["tenant_id"],
+                doc_source_id=intake["doc_source_id"],
+                outcome=read_outcome(document),
+                number=document["result_number"],
+                attempt=document["attempts"],
+                occurred_at=self._clock(),
+            )
+            await self._outbox.append_record(
+                conn, INGESTION_RESULTS, document["document_id"], event, aggregate=document["document_id"]
+            )
+
+    async def list_history(
+        self, tenant_id: str, document_id: str, *, before: int | None, limit: int
+    ) -> tuple[list[dict[str, Any]], int | None] | None:
+        async with acquire_session(self._pool) as conn:
+            if await conn.fetchrow(_FIND, document_id, tenant_id) is None:
+                return None
+            rows = await conn.fetch(_LIST, document_id, tenant_id, before, limit + 1)
+            standing = [] if before is not None else await conn.fetch(_STANDING, document_id, tenant_id)
+        views = [build_history_view(dict(row)) for row in (*standing, *rows[:limit])]
+        return views, rows[limit - 1]["entry_id"] if len(rows) > limit else None
+
+
+async def _decide(conn: DatabaseSession, standing: Any, review: Review) -> Decision:
+    reading = await find_newest_reading(conn, standing["document_id"])
+    read = {} if reading is None else {**(reading.extraction or {}), "document_type": reading.document_type}
+    return decide(review, read_outcome(standing), profile=Profile(standing["profile"]), read=read)
+
+
+async def _write_decision(conn: DatabaseSession, document_id: str, decision: Decision) -> Any:
+    outcome = decision.outcome
+    return await conn.fetchrow(
+        _DECIDE,
+        document_id,
+        outcome.status.value,
+        outcome.skip_reason,
+        outcome.review_reason,
+        outcome.document_type,
+        None if outcome.extraction is None else dict(outcome.extraction),
+        outcome.confidence,
+        outcome.reader,
+        decision.kind.value,
+    )

@@ -1,0 +1,124 @@
+"""What a person decides about a document that was read, and what the document is from then on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from ingestion.domain.document import FINAL_STATUSES, DocumentOutcome
+from ingestion.domain.invoice import INVOICE, Invoice
+from ingestion.domain.reasons import DocumentSkipReason
+from ingestion.domain.routing import Extraction, route_extraction
+from mailroom_common.events import Profile, ResultStatus
+
+# The reader of fields that nothing was read of.
+_NO_READER = "review"
+_NOT_A_FIELD = "page_values"  # what the page says beside the XML: settled by a decision
+
+
+class ReviewAction(StrEnum):
+    CONFIRM = "confirm"  # what the document says is right
+    CORRECT = "correct"  # it says this instead
+    REJECT = "reject"  # it is nothing for this doc source
+
+
+class HistoryKind(StrEnum):
+    """How a version of a document came about."""
+
+    READ = "read"  # a reader read it
+    PROPOSED = "proposed"  # a reader read it otherwise than a person decided, whose decision stands
+    CONFIRMED = "confirmed"  # a person confirmed it
+    CORRECTED = "corrected"  # a person corrected it
+    REJECTED = "rejected"  # a person rejected it
+
+
+class ReviewRefused(Exception):
+    """The decision makes no sense for this document; the message says why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """`version` is the one that the reviewer saw. `fields` are those that are corrected, named as in `extraction`."""
+
+    action: ReviewAction
+    version: int
+    fields: Mapping[str, Any]
+    document_type: str | None = None
+    comment: str | None = None
+    reviewer: str | None = None
+    api_key_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldChange:
+    """The evidence of a correction: `read` is what a reader read, `former` what stood until then."""
+
+    field: str
+    read: Any
+    former: Any
+    given: Any
+
+    def to_json(self) -> dict[str, Any]:
+        return {"field": self.field, "read": self.read, "former": self.former, "given": self.given}
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The outcome that a review makes the document's, and what it changed."""
+
+    kind: HistoryKind
+    outcome: DocumentOutcome
+    changes: tuple[FieldChange, ...] = ()
+
+
+def decide(review: Review, standing: DocumentOutcome, *, profile: Profile, read: Mapping[str, Any] | None) -> Decision:
+    """`standing` is the outcome that the document has; `read` what the newest reading says: `extraction`, and
+    `document_type` beside its fields.
+
+    Raises:
+        ReviewRefused
+    """
+    match review.action:
+        case ReviewAction.CONFIRM:
+            return Decision(HistoryKind.CONFIRMED, _confirm(standing))
+        case ReviewAction.REJECT:
+            rejected = replace(standing, status=ResultStatus.SKIPPED, reason=DocumentSkipReason.REJECTED)
+            return Decision(HistoryKind.REJECTED, rejected)
+        case ReviewAction.CORRECT:
+            return _correct(review, standing, profile, read or {})
+
+
+def is_reviewable(status: ResultStatus) -> bool:
+    return status in FINAL_STATUSES
+
+
+def _confirm(standing: DocumentOutcome) -> DocumentOutcome:
+    """A person may say that a document is complete which lacks a field; not what is in one that nobody read."""
+    if standing.status is ResultStatus.SKIPPED:
+        return standing
+    if standing.extraction is None:
+        raise ReviewRefused("Nothing was read of this document: correct it with the fields that it has, or reject it.")
+    fields = {name: value for name, value in standing.extraction.items() if name != _NOT_A_FIELD}
+    return replace(standing, status=ResultStatus.COMPLETED, reason=None, extraction=fields)
+
+
+def _correct(review: Review, standing: DocumentOutcome, profile: Profile, read: Mapping[str, Any]) -> Decision:
+    """The rules of routing judge the corrected fields too: a slip of the hand does not complete a document."""
+    if profile is not Profile.INVOICE:
+        raise ReviewRefused(f"The fields of a document of the profile {profile.value} are confirmed or rejected.")
+    former = {name: value for name, value in (standing.extraction or {}).items() if name != _NOT_A_FIELD}
+    given = Invoice.from_json({**Invoice().to_json(), **former, **review.fields}).to_json()
+    document_type = review.document_type or standing.document_type or INVOICE
+    changes = [
+        FieldChange(name, read.get(name), former.get(name), given[name])
+        for name in sorted(review.fields)
+        if given[name] != former.get(name)
+    ]
+    if document_type != standing.document_type:
+        changes.append(FieldChange("document_type", read.get("document_type"), standing.document_type, document_type))
+    if not changes:
+        raise ReviewRefused("The document says this already: confirm it where that is what you mean.")
+    reader = standing.reader or _NO_READER
+    routed = route_extraction(Extraction(document_type, given, standing.confidence or 0.0, reader))
+    outcome = replace(routed, confidence=standing.confidence, archive_path=standing.archive_path)
+    return Decision(HistoryKind.CORRECTED, outcome, tuple(changes))
