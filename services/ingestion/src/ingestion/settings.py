@@ -1,8 +1,9 @@
 """The settings of each process, read from the environment."""
 
-from typing import Literal, Self
+from collections.abc import Mapping
+from typing import Any, Literal
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
 from ingestion.domain.model_use import ModelUses
 from mailroom_common.settings import (
@@ -13,6 +14,7 @@ from mailroom_common.settings import (
     ParserSettings,
     ProcessSettings,
     TLSSettings,
+    build_conflict,
 )
 from mailroom_common.transport_security import HTTPSAddress
 
@@ -22,9 +24,6 @@ _ANTHROPIC_URL = "https://api.anthropic.com"
 class LanguageModelSettings(TLSSettings):
     """Of a language model that reads documents too. Off by default: no document leaves the site."""
 
-    # Whose documents a language model reads too, and for what: comma-separated `tenant:profile:task`, none by default.
-    # Tenant `*` is any; a task is `classify`, `extract`, `unsure` (what the local reader leaves to a person) or `off`.
-    llm_use: str = ""
     # What the model's endpoint speaks: `anthropic`, or `openai` for any server with OpenAI's chat completions.
     llm_api: Literal["anthropic", "openai"] = "anthropic"
     # Base URL of the endpoint; `openai`: what stands before `/chat/completions`, with its version.
@@ -54,34 +53,39 @@ class LanguageModelSettings(TLSSettings):
     # Documents of which answers are awaited at once, beside those that are read.
     llm_concurrent: int = Field(default=2, ge=1, le=64)
 
+    # Whose documents a language model reads too, and for what: comma-separated `tenant:profile:task`, none by default.
+    # Tenant `*` is any; a task is `classify`, `extract`, `unsure` (what the local reader leaves to a person) or `off`.
+    llm_use: str = ""
+
     @property
     def llm_uses(self) -> ModelUses:
         return ModelUses.parse(self.llm_use)
 
     @field_validator("llm_use")
     @classmethod
-    def _parsable_use(cls, value: str) -> str:
-        ModelUses.parse(value)
+    def _has_whole_model(cls, value: str, info: ValidationInfo) -> str:
+        if ModelUses.parse(value) and (mistake := _find_model_mistake(info.data)):
+            raise build_conflict(mistake)
         return value
 
-    @model_validator(mode="after")
-    def _complete_model(self) -> Self:
-        if not self.llm_uses:
-            return self
-        if not self.llm_model:
-            raise ValueError("MAILROOM_LLM_USE asks for a language model, and MAILROOM_LLM_MODEL does not name it.")
-        if self.llm_api == "anthropic" and self.llm_key is None:
-            raise ValueError("MAILROOM_LLM_USE asks for a language model, and MAILROOM_LLM_KEY is missing.")
-        if self.llm_api == "openai" and self.llm_url == _ANTHROPIC_URL:
-            raise ValueError("MAILROOM_LLM_API is openai, and MAILROOM_LLM_URL does not say where that is.")
-        if self.llm_api == "openai" and self.llm_input == "pdf":
-            raise ValueError("MAILROOM_LLM_INPUT is pdf, which MAILROOM_LLM_API=openai cannot take: use text.")
-        if (self.llm_document_cost or self.llm_day_cost) and not (self.llm_input_price and self.llm_output_price):
-            raise ValueError(
-                "MAILROOM_LLM_DOCUMENT_COST and MAILROOM_LLM_DAY_COST need MAILROOM_LLM_INPUT_PRICE and "
-                "MAILROOM_LLM_OUTPUT_PRICE."
-            )
-        return self
+
+def _find_model_mistake(given: Mapping[str, Any]) -> str | None:
+    """`given` has the valid settings only: what is wrong by itself is said by itself."""
+    if given.get("llm_model") == "":
+        return "MAILROOM_LLM_USE asks for a language model, and MAILROOM_LLM_MODEL does not name it"
+    if given.get("llm_api") == "anthropic" and given.get("llm_key", "wrong") is None:
+        return "MAILROOM_LLM_USE asks for a language model, and MAILROOM_LLM_KEY is missing"
+    if given.get("llm_api") == "openai" and given.get("llm_url") == _ANTHROPIC_URL:
+        return "MAILROOM_LLM_API is openai, and MAILROOM_LLM_URL does not say where that is"
+    if given.get("llm_api") == "openai" and given.get("llm_input") == "pdf":
+        return "MAILROOM_LLM_INPUT is pdf, which MAILROOM_LLM_API=openai cannot take: use text"
+    has_cost = given.get("llm_document_cost") or given.get("llm_day_cost")
+    if has_cost and not (given.get("llm_input_price", 1) and given.get("llm_output_price", 1)):
+        return (
+            "MAILROOM_LLM_DOCUMENT_COST and MAILROOM_LLM_DAY_COST need MAILROOM_LLM_INPUT_PRICE and "
+            "MAILROOM_LLM_OUTPUT_PRICE"
+        )
+    return None
 
 
 class WorkerSettings(
