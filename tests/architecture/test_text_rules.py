@@ -28,6 +28,7 @@ import mailroom_common.providers.charsets as charsets
 import mailroom_common.providers.headers as headers
 import mailroom_common.providers.http as http
 import mailroom_common.providers.json_answers as json_answers
+import mailroom_common.tracebacks as tracebacks
 import mailroom_common.tracing as tracing
 import mailroom_gmail.base64url as base64url
 import mailroom_gmail.mapping as gmail_mapping
@@ -206,6 +207,9 @@ RULES = {
         "mailroom_common.providers.json_answers",
         lambda text: json_answers.parse_json(b'["\\ud83d", ' + json.dumps(text).encode() + b"]"),
     ),
+    "logged errors": Rule(
+        "mailroom_common.tracebacks", lambda text: tracebacks.describe_without_quotes(ValueError(text))
+    ),
     "traces": Rule("mailroom_common.tracing", tracing.bind_traceparent),
     "base64": Rule("mailroom_gmail.base64url", lambda text: base64url.decode(text)),
     "Gmail's messages": Rule("mailroom_gmail.mapping", map_gmail),
@@ -227,10 +231,12 @@ RULES = {
 
 # What is read there is our own, an operator's, or has a form that was checked before.
 NOT_UNTRUSTED = {
+    "ingestion.api.review",  # an operator's IBAN of 50 characters, and a header by a pattern without repeats
     "ingestion.handlers.record_attachment",  # our own events
     "mailroom_cli.outside_checks",  # what an operator writes
     "mailroom_cli.replay",  # what an operator writes
     "mailroom_cli.settings",  # settings
+    "mailroom_cli.terminal",  # one class of characters, each of which is replaced
     "mailroom_common.blobs",  # settings
     "mailroom_common.index_migrations",  # migrations of ours
     "mailroom_common.kafka.codec",  # names of classes

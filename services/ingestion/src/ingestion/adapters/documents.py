@@ -20,7 +20,8 @@ _LIST = """
     limit $6
 """
 _FIND = "select * from ingestion.document where document_id = $1 and tenant_id = $2"
-_LIST_ATTACHMENTS = "select * from ingestion.intake where document_id = $1 order by seq"
+# One sender may have sent the same content a hundred thousand times, 500 times with each mail.
+_LIST_ATTACHMENTS = "select * from ingestion.intake where document_id = $1 order by seq limit 1000"
 _FIND_CONTENT = """
     select document.content_type, document.content_sha256, document.size_bytes, document.blob_key, intake.filename,
            array(select copy.uploaded_blob_key from ingestion.intake copy

@@ -6,6 +6,7 @@ from typing import Any
 
 import asyncpg
 
+from ingestion.adapters.bounded_rows import fetch_bounded
 from ingestion.adapters.document_history import find_newest_reading, insert_decision, keep_standing_version
 from ingestion.adapters.intakes import append_document_event, read_outcome
 from ingestion.domain.document import AttachmentId, DocumentId
@@ -31,7 +32,8 @@ _DECIDE = """
 _INTAKES = "select * from ingestion.intake where document_id = $1 order by seq"
 _FIND = "select * from ingestion.document where document_id = $1 and tenant_id = $2"
 _LIST = """
-    select * from ingestion.document_history
+    select *, coalesce(octet_length(extraction::text), 0) + coalesce(octet_length(changes::text), 0) as json_bytes
+    from ingestion.document_history
     where document_id = $1 and tenant_id = $2 and ($3::bigint is null or entry_id < $3)
     order by entry_id desc limit $4
 """
@@ -97,10 +99,12 @@ class PgReviews:
         async with acquire_session(self._pool) as conn:
             if await conn.fetchrow(_FIND, document_id, tenant_id) is None:
                 return None
-            rows = await conn.fetch(_LIST, document_id, tenant_id, before, limit + 1)
             standing = [] if before is not None else await conn.fetch(_STANDING, document_id, tenant_id)
-        views = [build_history_view(dict(row)) for row in (*standing, *rows[:limit])]
-        return views, rows[limit - 1]["entry_id"] if len(rows) > limit else None
+        rows, has_more = await fetch_bounded(self._pool, _LIST, document_id, tenant_id, before, limit + 1)
+        page = rows[:limit]
+        has_more = has_more or len(rows) > limit
+        views = [build_history_view(dict(row)) for row in (*standing, *page)]
+        return views, page[-1]["entry_id"] if has_more else None
 
 
 async def _decide(conn: DatabaseSession, standing: Any, review: Review) -> Decision:

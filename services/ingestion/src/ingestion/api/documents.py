@@ -52,6 +52,7 @@ def build_documents_router(catalog: DocumentCatalog, blobs: BlobStore, keys: API
 
     @router.get("/documents/{document_id}", summary="One document with all its attachments", responses=DOCUMENT_EXAMPLE)
     async def get_document(caller: viewer, document_id: DocumentId, response: Response) -> dict[str, Any]:
+        """Of more than a thousand attachments, the first thousand."""
         document = await catalog.find_document(caller.tenant_id, str(document_id))
         if document is None:
             raise not_found()

@@ -23,16 +23,16 @@ _MAX_ISINS = 40  # numbers that are looked at
 
 
 class DocumentKind(StrEnum):
-    INVOICE = "invoice"
-    CREDIT_NOTE = "credit_note"
-    RECEIPT = "receipt"
-    CONTRACT_NOTE = "contract_note"
+    INVOICE = "invoice"  # goods or services are to be paid, corrected ones too
+    CREDIT_NOTE = "credit_note"  # money is given back
+    RECEIPT = "receipt"  # it was paid already
+    CONTRACT_NOTE = "contract_note"  # a trade in securities
     ACTIVITY_STATEMENT = "activity_statement"  # of an account or a custody account; trades may be listed in it
     BANK_NOTICE = "bank_notice"  # income, tax or a transfer of securities: money or securities moved, and no trade
-    REMINDER = "reminder"
-    DELIVERY_NOTE = "delivery_note"
+    REMINDER = "reminder"  # of an invoice that was not paid
+    DELIVERY_NOTE = "delivery_note"  # what came with goods, without a price
     OTHER = "other"  # an offer, an order, what NO_INVOICE_TITLE names
-    UNKNOWN = "unknown"
+    UNKNOWN = "unknown"  # no title says what it is
 
 
 _TITLES_OF_NOTES = frozenset({DocumentKind.CONTRACT_NOTE, DocumentKind.BANK_NOTICE})

@@ -24,10 +24,24 @@ def find_reason_for_no_comparison(invoice: Invoice, transcript: Transcript) -> R
     """Why the page says nothing of this invoice: it is a picture, say, or there is none."""
     if not transcript.lines:
         return next(iter(transcript.unread), ReviewReason.NO_TEXT_LAYER)
+    hidden = next((reason for reason in transcript.unread if reason in _PAGE_IS_NOT_SHOWN), None)
+    return None if hidden is None or _prints_what_is_paid(invoice, transcript) else hidden
+
+
+def _prints_what_is_paid(invoice: Invoice, transcript: Transcript) -> bool:
+    """Whether the letters say for which invoice how much is paid, and to whom: beside a picture of a whole invoice a
+    line with its number alone says nothing of what the picture shows."""
+    text = transcript.text
     number = _strip_punctuation(invoice.invoice_number or "")
-    if number and number in _strip_punctuation(transcript.text):
-        return None
-    return next((reason for reason in transcript.unread if reason in _PAGE_IS_NOT_SHOWN), None)
+    amounts = {
+        amount for line in limit_lines(transcript) for cell in line.cells for amount in values.find_amounts(cell.text)
+    }
+    return (
+        bool(number)
+        and number in _strip_punctuation(text)
+        and invoice.total_gross in amounts
+        and (invoice.iban is None or _names_account(invoice.iban, text))
+    )
 
 
 def find_contradictions(invoice: Invoice, transcript: Transcript) -> dict[str, Any]:
@@ -73,6 +87,14 @@ def _list_other_values(invoice: Invoice, printed: Invoice) -> Iterator[str]:
             # A credit note that is positive in one of them and negative in the other is for a person too.
             if ours is not None and theirs is not None and ours != theirs:
                 yield name
+    elif printed.total_gross is not None and not _has_total(invoice, printed.total_gross):
+        # It may be a net total, or what is left to pay; one that the XML does not know at all is another invoice's.
+        yield "total_gross"
+
+
+def _has_total(invoice: Invoice, amount: Decimal) -> bool:
+    totals = (invoice.total_gross, invoice.total_net, invoice.total_tax, invoice.amount_due)
+    return any(total is not None and abs(total) == abs(amount) for total in totals)
 
 
 _WRITTEN_IBAN = re.compile(r"\bIBAN\b\W{0,3}([A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9]){10,30})")
@@ -80,10 +102,14 @@ _WRITTEN_IBAN = re.compile(r"\bIBAN\b\W{0,3}([A-Z]{2}\d{2}(?:[ \u00a0]?[A-Z0-9])
 
 def _may_be_paid_to(iban: str, page: Sequence[TextLine], text: str) -> bool:
     """Whether the page names this account, or none at all."""
-    if iban.upper() in re.sub(r"[\s\u00a0]", "", text).upper():
+    if _names_account(iban, text):
         return True
     # Written with a wrong check digit it is another account as well.
     return not any(_WRITTEN_IBAN.search(line.text) or next(values.find_ibans(line.text), None) for line in page)
+
+
+def _names_account(iban: str, text: str) -> bool:
+    return iban.upper() in re.sub(r"[\s\u00a0]", "", text).upper()
 
 
 def _may_name_supplier(invoice: Invoice, transcript: Transcript, page: Sequence[TextLine]) -> bool:

@@ -89,6 +89,20 @@ async def test_one_document_lists_all_its_attachments(site: Ingestion, api: http
     ]
 
 
+async def test_of_an_attachment_that_was_sent_again_and_again_the_first_thousand_are_shown(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    (document,) = await record_documents(site, 1)
+    await site.pool.execute(
+        "insert into ingestion.intake (attachment_id, document_id, tenant_id, doc_source_id, provider, message_id, "
+        "part_path, detected_content_type, size_bytes, uploaded_blob_key) "
+        "select n::text, document_id, tenant_id, doc_source_id, provider, message_id, part_path, "
+        "detected_content_type, size_bytes, uploaded_blob_key from ingestion.intake, generate_series(1, 1500) as n"
+    )
+    attachments = (await api.get(f"/documents/{document}")).json()["attachments"]
+    assert [one["attachment_id"] for one in attachments] == [document, *map(str, range(1, 1000))]
+
+
 async def test_pages_go_from_the_newest_to_the_oldest_and_repeat_nothing(
     site: Ingestion, api: httpx.AsyncClient
 ) -> None:

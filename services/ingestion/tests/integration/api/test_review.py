@@ -146,6 +146,24 @@ async def test_a_newer_reading_is_kept_beside_a_decision_and_never_replaces_it(
     assert await list_history(api, document_id, limit=1) == [proposed]
 
 
+async def test_a_page_of_the_history_ends_early_where_versions_are_long(
+    site: Ingestion, api: httpx.AsyncClient
+) -> None:
+    document_id = await finish_document(site)
+    for version in (1, 2):
+        await api.post(f"/documents/{document_id}/review", **correct(version, total_gross=f"{118 + version}"))
+    await site.pool.execute("update ingestion.document_history set extraction = $1", {"lines": ["x" * 3_000_000]})
+    versions: list[int] = []
+    cursor: str | None = None
+    while cursor is not None or not versions:
+        query = {} if cursor is None else {"cursor": cursor}
+        page = (await api.get(f"/documents/{document_id}/history", params=query)).json()
+        assert len(page["items"]) == 1
+        versions += [entry["version"] for entry in page["items"]]
+        cursor = page["next_cursor"]
+    assert versions == [3, 2, 1]
+
+
 async def test_a_reading_that_says_the_same_proposes_nothing(site: Ingestion, api: httpx.AsyncClient) -> None:
     document_id = await finish_document(site)
     await api.post(f"/documents/{document_id}/review", **correct(1, total_gross="119"))

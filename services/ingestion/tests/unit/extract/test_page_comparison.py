@@ -78,6 +78,15 @@ def test_totals_that_are_another_invoices_are_named_with_their_values() -> None:
     }
 
 
+def test_a_total_that_the_xml_does_not_know_is_named_though_its_own_stands_somewhere() -> None:
+    """Nothing on such a page adds up, so that its total is not sure; that of the XML is another one all the same."""
+    page = (
+        PAGE.replace("Nettobetrag", "Kreditrahmen").replace("MwSt 19 %", "davon frei").replace("Gesamtbetrag", "belegt")
+    )
+    assert differing(f"{page}Gesamtbetrag  11,90 EUR") == {"total_gross": "11.90"}
+    assert differing(f"{page}Gesamtbetrag  100,00 EUR") == {}
+
+
 def test_an_amount_due_that_stands_nowhere_on_the_page_is_named() -> None:
     assert list(differing(PAGE, CII(payable="99.00"))) == ["amount_due"]
     assert differing(PAGE, CII(payable="0.00")) == {}
@@ -115,3 +124,18 @@ def test_a_page_that_is_a_picture_cannot_be_compared_and_says_so() -> None:
     scanned = Transcript("application/pdf", 1, stamp.lines, unread=(ReviewReason.NO_TEXT_LAYER,))
     assert find_reason_for_no_comparison(invoice, scanned) is ReviewReason.NO_TEXT_LAYER
     assert find_reason_for_no_comparison(invoice, transcribe(text_page(PAGE))) is None
+
+
+@pytest.mark.parametrize("kept", [("RE-1",), ("RE-1", "119,00"), ("RE-1", "IBAN"), ("119,00", "IBAN")])
+def test_a_line_of_text_beside_a_picture_says_nothing_of_what_the_picture_shows(kept: tuple[str, ...]) -> None:
+    """The picture may be of an invoice with another account."""
+    few = "\n".join(line for line in PAGE.splitlines() if any(text in line for text in kept))
+    lines = transcribe(text_page(few)).lines
+    beside_picture = Transcript("application/pdf", 1, lines, unread=(ReviewReason.NO_TEXT_LAYER,))
+    assert find_reason_for_no_comparison(read_xml(CII()), beside_picture) is ReviewReason.NO_TEXT_LAYER
+
+
+def test_a_picture_beside_a_page_that_says_what_is_paid_hides_nothing() -> None:
+    lines = transcribe(text_page(PAGE)).lines
+    beside_picture = Transcript("application/pdf", 2, lines, unread=(ReviewReason.NO_TEXT_LAYER,))
+    assert find_reason_for_no_comparison(read_xml(CII()), beside_picture) is None

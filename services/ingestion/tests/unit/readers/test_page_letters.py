@@ -55,12 +55,13 @@ def turned(angle: int, *lines: str, stamp: str = "") -> bytes:
     return file.getvalue()
 
 
-def test_a_hyphen_that_stands_for_a_glyph_keeps_its_word_together() -> None:
+@pytest.mark.parametrize("hyphen", [b"002D", b"2010", b"2011", b"00AD"])
+def test_a_hyphen_that_stands_for_a_glyph_keeps_its_word_together(hyphen: bytes) -> None:
     """As Chromium writes them: the glyph's own meaning is a soft hyphen, and the span says which one is meant."""
     content = (
-        b"BT /F1 12 Tf 60 700 Td (RE) Tj /Span<</ActualText<FEFF002D>>>BDC (-) Tj EMC (2026) Tj "
-        b"/Span<</ActualText<FEFF002D>>>BDC (-) Tj EMC (118) Tj ET"
-    )
+        b"BT /F1 12 Tf 60 700 Td (RE) Tj /Span<</ActualText<FEFF%b>>>BDC (-) Tj EMC (2026) Tj "
+        b"/Span<</ActualText<FEFF%b>>>BDC (-) Tj EMC (118) Tj ET"
+    ) % (hyphen, hyphen)
     assert texts(write_page(content)) == ["RE-2026-118"]
 
 
@@ -81,6 +82,13 @@ def test_a_page_that_is_written_in_another_direction_is_read_upright(angle: int)
 def test_a_page_that_is_shown_turned_is_read_as_it_is_shown(rotate: int) -> None:
     """Text that was drawn level on a page that is shown turned lies on its side: it is read all the same."""
     assert texts(write_page(b"BT /F1 12 Tf 60 700 Td (Invoice 1) Tj ET", rotate=rotate)) == ["Invoice 1"]
+
+
+def test_what_stands_upright_as_a_turned_page_is_shown_is_read_first() -> None:
+    level = b"BT /F1 6 Tf 60 700 Td (%b) Tj ET" % (b"level when drawn " * 10)
+    upright = b"BT /F1 6 Tf 0 1 -1 0 300 60 Tm (%b) Tj ET" % (b"upright as shown " * 8)
+    first, second = texts(write_page(level + upright, rotate=90))
+    assert (first[:7], second[:5]) == ("upright", "level")
 
 
 def test_a_stamp_along_the_margin_does_not_turn_the_page() -> None:
