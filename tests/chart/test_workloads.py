@@ -213,6 +213,8 @@ def test_jobs_run_before_the_pods_or_as_plain_jobs(scenario: str, is_hook: bool)
     assert len(jobs) == 2
     for job in jobs:
         assert ("helm.sh/hook" in job["metadata"].get("annotations", {})) is is_hook
+        # A failed hook goes with the next attempt, which has its name; the fields of a plain Job are immutable.
+        assert job["metadata"]["name"].endswith("-1") is not is_hook
         # A hook runs before the release has a ConfigMap or a service account.
         assert "envFrom" not in job["spec"]["template"]["spec"]["containers"][0]
         assert job["spec"]["template"]["spec"]["serviceAccountName"] == "default"

@@ -1,5 +1,6 @@
 """Postgres: one way to open a pool, and sessions and transactions whose transient errors are `Unavailable`."""
 
+import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -26,6 +27,18 @@ _TRANSIENT = (
     OSError,
     TimeoutError,
 )
+
+# Of failures that only a person can end; the first that fits is told. All are waited for like the others, since
+# passwords and certificates are also replaced while a process runs.
+_ADVICE: dict[type[BaseException], str] = {
+    ssl.SSLCertVerificationError: (
+        "its certificate is not accepted: MAILROOM_CA_BUNDLE (caBundle in the chart) has to hold its authority, and "
+        "it has to name the host of the database URL"
+    ),
+    asyncpg.exceptions.InvalidAuthorizationSpecificationError: (
+        "it refuses the role of the database URL: the role does not exist, may not log in, or has another password"
+    ),
+}
 
 INVALID_VALUE_ERRORS: tuple[type[Exception], ...] = (asyncpg.DataError,)
 """Raised for a value of a request that no column can hold: the caller's mistake, not the database's."""
@@ -97,7 +110,11 @@ class transient_errors:  # noqa: N801  # a context manager, named as its `with` 
     def __exit__(self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: object) -> None:
         if isinstance(error, _TRANSIENT):
             # By its kind only: the server's detail quotes values of rows.
-            raise Unavailable(f"Postgres: {type(error).__name__}") from error
+            raise Unavailable(f"Postgres: {type(error).__name__}{_find_advice(error)}") from error
+
+
+def _find_advice(error: BaseException) -> str:
+    return next((f": {advice}" for kind, advice in _ADVICE.items() if isinstance(error, kind)), "")
 
 
 async def _keep_session(_conn: asyncpg.Connection) -> None:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import uvloop
 
-from mailroom_common.errors import Fatal, SettingsError
+from mailroom_common.errors import Fatal, MailroomError, SettingsError
 from mailroom_common.health import Health
 from mailroom_common.logs import configure_logging, get_logger
 from mailroom_common.settings import ProcessSettings, load_settings
@@ -141,7 +141,9 @@ def _report_failure(error: BaseException) -> int:
         # The process ends with an exit code other than 0, and whoever supervises it starts it again.
         log.error("process_failed", reason=str(one))
     if rest is not None:
-        log.error("process_failed", exc_info=rest if rest is not group else error)
+        # Texts of our own errors may be logged; of others the kind says already at the line's begin what it was.
+        reasons = [str(one) if isinstance(one, MailroomError) else type(one).__name__ for one in _flatten_group(rest)]
+        log.error("process_failed", reason="; ".join(reasons), exc_info=rest if rest is not group else error)
     return EXIT_FAILED
 
 

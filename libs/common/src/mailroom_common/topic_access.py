@@ -150,8 +150,13 @@ def list_access_rules(prefix: str, principals: Mapping[str, str] | None = None) 
 def list_operator_rules(prefix: str, principal: str) -> list[AccessRule]:
     """What `mailroom tail`, `topics lag`, `dlq` and `replay` need: no right to create, alter or delete, and to join no
     group of a process."""
-    reads = [name for topic in TOPICS for name in (topic.name, topic.dead_letter_topic) if name in _list_topic_names()]
-    dead_letters = [name for name in reads if name.endswith(_DEAD_LETTERS)]
+    # Those that no process writes too: `dlq list` looks into every dead-letter topic that there is.
+    reads = [
+        name
+        for topic in TOPICS
+        for name in (topic.name, *([topic.dead_letter_topic] if topic.has_dead_letters else []))
+    ]
+    dead_letters = [name for name in reads if name.endswith(_DEAD_LETTERS) and name in _list_topic_names()]
     writes = {
         *dead_letters,  # the mark of what was retried or discarded
         *(name.removesuffix(_DEAD_LETTERS) for name in dead_letters),  # what is retried

@@ -138,6 +138,23 @@ def test_dead_task_ends_the_process_with_1_and_a_log_line() -> None:
     assert "broke" in line["exception"]
 
 
+@pytest.mark.parametrize(
+    ("error", "reason"), [('Unavailable("Postgres: refused")', "Postgres: refused"), ('KeyError("secret")', "KeyError")]
+)
+def test_any_other_error_is_logged_with_a_reason_beside_its_traceback(error: str, reason: str) -> None:
+    compose = f"""
+    from mailroom_common.errors import Unavailable
+
+    async def compose(settings, process):
+        raise {error}
+    """
+    with _child(compose) as child:
+        out, _ = child.communicate(timeout=60)
+    line = json.loads(out.splitlines()[-1])
+    assert (line["event"], line["reason"]) == ("process_failed", reason)
+    assert "Traceback" in line["exception"]
+
+
 @pytest.mark.parametrize("failing", ["fail()", "in_a_group()"])
 def test_fatal_is_logged_as_its_sentence(failing: str) -> None:
     compose = f"""

@@ -57,6 +57,11 @@ def test_an_operator_reads_every_topic_and_writes_what_a_command_sends_again() -
     assert DOC_SOURCES.name not in writes
 
 
+def test_an_operator_reads_every_topic_that_a_list_of_dead_letters_looks_into() -> None:
+    reads = {rule.name for rule in list_operator_rules("", "User:anna") if rule.operation is Operation.READ}
+    assert {topic.dead_letter_topic for topic in TOPICS if topic.has_dead_letters} <= reads
+
+
 def test_an_operator_joins_no_group_of_a_process() -> None:
     groups = [rule for rule in list_operator_rules("", "User:anna") if rule.resource is Resource.GROUP]
     assert {(rule.name, rule.operation) for rule in groups if rule.is_prefix} == {
