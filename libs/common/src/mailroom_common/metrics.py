@@ -219,7 +219,8 @@ INGESTION_ATTEMPT_S = Histogram(
 
 LLM_CALLS = Counter(
     "mailroom_ingestion_llm_documents_total",
-    "Documents about which a language model was to be asked, by outcome: `answered`, or why there was no usable answer.",
+    "Documents about which a language model was to be asked, by outcome: `answered`, or why there was no usable "
+    "answer.",
     ["api", "outcome"],
 )
 LLM_CALL_S = Histogram(

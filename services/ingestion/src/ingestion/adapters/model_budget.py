@@ -9,7 +9,8 @@ from mailroom_common.postgres import acquire_session
 # One statement: two workers never spend the same rest of a day.
 _RESERVE = """
     insert into ingestion.model_spending as spent (tenant_id, day, tokens, cost)
-    select $1, $2, $3, $4 where $3 <= $5 and ($6::double precision is null or $4 <= $6)
+    select $1::text, $2::date, $3::bigint, $4::double precision
+    where $3 <= $5::bigint and ($6::double precision is null or $4 <= $6)
     on conflict (tenant_id, day) do update
     set tokens = spent.tokens + excluded.tokens, cost = spent.cost + excluded.cost
     where spent.tokens + excluded.tokens <= $5

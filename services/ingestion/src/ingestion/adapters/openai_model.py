@@ -46,6 +46,7 @@ class OpenAIModel:
 
     async def ask(self, question: ModelQuestion) -> ModelReply:
         for attempt in range(1, _ATTEMPTS + 1):
+            answer: ProviderAnswer | None
             try:
                 answer = await self._send(question)
             except ProviderUnavailable:

@@ -73,7 +73,8 @@ def _merge_fields(
 ) -> tuple[dict[str, Any], set[str], dict[str, Any]]:
     """The fields of both, the names of those that only the model has, and its values that differ."""
     fields, theirs = dict(local), answer.invoice.to_json()
-    added, disputed = set(), {}
+    added: set[str] = set()
+    disputed: dict[str, Any] = {}
     usable = [name for name in INVOICE_FIELDS if theirs[name] and name not in evidence.unprinted]
     for name in usable:
         if fields[name] is None:

@@ -106,5 +106,5 @@ def test_a_doubt_that_no_model_can_settle_stays() -> None:
 
 def test_an_answer_that_says_the_same_changes_nothing() -> None:
     local = build_local(None)
-    same = dict.fromkeys(("total_net", "total_tax", "iban")) | {"lines": []}
+    same: dict[str, Any] = dict.fromkeys(("total_net", "total_tax", "iban")) | {"lines": []}
     assert combine(local, **same) == local
