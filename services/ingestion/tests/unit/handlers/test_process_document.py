@@ -322,9 +322,10 @@ async def test_a_language_model_is_asked_once_the_parser_process_is_free(
     reading = FakeReading(PAGE, extraction=DONE)
 
     class Assistant:
-        async def assist_outcome(self, *asked: Any) -> DocumentOutcome:
+        async def assist_outcome(
+            self, _lease: object, _file: object, outcome: DocumentOutcome, transcript: Transcript
+        ) -> DocumentOutcome:
             assert reading.closed == 1
-            _, _, outcome, transcript = asked
             assert transcript == PAGE
             return replace(outcome, reader="both/1")
 
