@@ -1,10 +1,11 @@
 """The settings of each process, read from the environment."""
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
 
+from ingestion.domain.extraction_router import DEFAULT_TRADE_CONFIDENCE
 from ingestion.domain.model_use import ModelUses
 from mailroom_common.settings import (
     APISettings,
@@ -98,6 +99,10 @@ class WorkerSettings(
     document_pause_s: float = Field(default=5, gt=0)  # after the first failure; it doubles
     # Longest pause between two attempts.
     document_longest_pause_s: float = Field(default=300, gt=0)
+    # The least confidence with which trades are confirmed without a person; below it they go to review.
+    trade_confidence: float = Field(default=DEFAULT_TRADE_CONFIDENCE, ge=0, le=1)
+    # JSON: doc source id → the least confidence for what is read from it, invoices included.
+    confidence_by_doc_source: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
     # How long events are kept for streams that resume.
     document_event_days: float = Field(default=30, gt=0)
 

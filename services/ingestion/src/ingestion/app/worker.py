@@ -19,6 +19,7 @@ from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
 from ingestion.app.language_model import open_assistant
 from ingestion.domain.document import AttemptPolicy
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
@@ -28,6 +29,7 @@ from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentRead
 from ingestion.settings import WorkerSettings
 from ingestion.worker_loops import run_backlog_report, run_document_worker, run_event_numbering, run_event_retention
 from mailroom_common.blobs import find_blob_folder, open_blob_store
+from mailroom_common.events import Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
@@ -141,7 +143,7 @@ def _build_processor(
     settings: WorkerSettings,
     leases: DocumentLeases,
     blobs: DocumentBlobs,
-    open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+    open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
     assistant: ReadingAssistant | None,
     providers: Sequence[ProviderPackage],
 ) -> DocumentProcessor:
@@ -149,6 +151,7 @@ def _build_processor(
         leases,
         blobs,
         open_readers,
+        ExtractionRouter(settings.trade_confidence, settings.confidence_by_doc_source),
         PDFArchiver(
             leases,
             blobs,

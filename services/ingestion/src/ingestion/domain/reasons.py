@@ -5,6 +5,7 @@ from enum import StrEnum
 
 class DocumentSkipReason(StrEnum):
     NOT_AN_INVOICE = "not_an_invoice"  # classified as something that this doc source is not for
+    NO_TRADE = "no_trade"  # for a doc source of trades: it says what it is, and that is no trade
     NOT_A_DOCUMENT = "not_a_document"  # by its bytes it is no PDF, PNG, JPEG or TIFF
     REJECTED = "rejected"  # a person said that it is nothing for this doc source
 
@@ -14,6 +15,9 @@ class ReviewReason(StrEnum):
 
     FIELDS_MISSING = "fields_missing"  # a field is unknown without which an invoice cannot be booked
     TOTALS_DO_NOT_ADD_UP = "totals_do_not_add_up"  # net and tax do not make the gross total
+    CONFIDENCE_LOW = "confidence_low"  # its reader is less sure than its doc source asks for
+    TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
+    TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back, which a person has to find
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
     EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
     ENCRYPTED = "encrypted"  # a password is needed
