@@ -18,11 +18,13 @@ from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.ocr_reader import OCRReader
 from ingestion.adapters.rereads import PgRereads
+from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.archive_document import PDFArchiver
+from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders
@@ -97,7 +99,10 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
         process.health.add_readiness("kafka", consumer.check_readiness)
-        processor = _build_processor(settings, leases, blobs, partial(open_local_readers, parser), pictures, providers)
+        assistant = await stack.enter_async_context(open_assistant(settings, pool, parser, clock=utc_now))
+        processor = _build_processor(
+            settings, leases, blobs, partial(open_local_readers, parser), pictures, assistant, providers
+        )
         started.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.follow_topic(stopping))
@@ -107,8 +112,9 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_event_numbering(events, listener, stopping))
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
-            # One more for each document that OCR may have in hand: the parser processes stay busy with digital ones.
+            # Documents whose answer is awaited, and those in OCR, hold no parser process: others are read meanwhile.
             loops = settings.parser_processes + settings.ocr_processes
+            loops += settings.llm_concurrent if assistant is not None else 0
             for number in range(loops):
                 schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
@@ -160,6 +166,7 @@ def _build_processor(
     blobs: DocumentBlobs,
     open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
     pictures: OCRReader | None,
+    assistant: ReadingAssistant | None,
     providers: Sequence[ProviderPackage],
 ) -> DocumentProcessor:
     return DocumentProcessor(
@@ -182,4 +189,5 @@ def _build_processor(
         renew_every_s=settings.document_lease_s / 4,
         clock=utc_now,
         pictures=pictures,
+        assistant=assistant,
     )

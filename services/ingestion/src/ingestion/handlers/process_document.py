@@ -15,6 +15,7 @@ from ingestion.domain.ocr_turns import OCRBusy
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import Trade
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
+from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.read_document import ReadingPurpose
 from ingestion.handlers.read_pictures import read_document_with_pictures
 from ingestion.ports import (
@@ -44,7 +45,8 @@ class BlobMismatch(Retryable):
 
 
 class DocumentProcessor:
-    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes."""
+    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes. `assistant` asks a
+    language model, None where no document is to have one."""
 
     def __init__(
         self,
@@ -58,6 +60,7 @@ class DocumentProcessor:
         renew_every_s: float,
         clock: Callable[[], datetime],
         pictures: PictureReader | None = None,
+        assistant: ReadingAssistant | None = None,
     ) -> None:
         self._leases = leases
         self._blobs = blobs
@@ -65,6 +68,7 @@ class DocumentProcessor:
         self._pictures = pictures
         self._router = router
         self._archiver = archiver
+        self._assistant = assistant
         self._attempts = attempts
         self._renew_every_s = renew_every_s
         self._clock = clock
@@ -171,7 +175,6 @@ class DocumentProcessor:
             purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
             open_readers = partial(self._open_readers, lease.profile)
             reading = await read_document_with_pictures(open_readers, self._pictures, file.path, purpose)
-            return reading.outcome
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -185,6 +188,12 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
+        # What a picture shows with doubt, a model that is given those very words cannot confirm.
+        if self._assistant is None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN:
+            return reading.outcome
+        # The parser process was given back: a model's answer takes longer than many documents.
+        assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
+        return self._router.require_confidence(assisted, lease.doc_source_id)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
         if lease.former is not None:
