@@ -1,7 +1,11 @@
+import logging
+from collections.abc import Iterator
+
 import pytest
+import structlog
 from typer.testing import CliRunner
 
-from mailroom_cli.__main__ import app, main
+from mailroom_cli.__main__ import app, main, send_logs_to_stderr
 from mailroom_common.topics import list_deployed_topics
 
 
@@ -29,3 +33,18 @@ def test_a_principal_that_cannot_be_meant_is_refused_before_kafka_is_asked(given
     result = CliRunner().invoke(app, ["topics", "apply", "--acls", "--principal", given])
     assert "--principal is wrong" in str(result.exception)
     assert "ingestion-worker, " in f"{result.exception}, "
+
+
+@pytest.fixture
+def _keep_logging(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(structlog, "configure", lambda **_: None)
+    monkeypatch.setattr(logging, "basicConfig", lambda **_: None)
+    yield
+    logging.getLogger("aiokafka").setLevel(logging.NOTSET)
+
+
+@pytest.mark.usefixtures("_keep_logging")
+def test_with_kafka_away_the_attempts_of_its_client_are_not_among_the_lines_of_a_command() -> None:
+    send_logs_to_stderr()
+    assert not logging.getLogger("aiokafka.conn").isEnabledFor(logging.ERROR)
+    assert logging.getLogger("asyncio").isEnabledFor(logging.ERROR)

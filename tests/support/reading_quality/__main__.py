@@ -2,8 +2,8 @@
 
     python -m reading_quality [--samples FOLDER] [--write PAGE] [--details]
 
-E-invoices are read twice: as they are, and their page without its XML. Contract notes are read as what they are to an
-invoice mailbox: nothing.
+E-invoices are read twice: as they are, and their page without its XML. So are contract notes: for their trades, and as
+what they are to an invoice mailbox: nothing.
 """
 
 import argparse
@@ -29,8 +29,9 @@ from mailroom_common.settings import ParserSettings, load_settings
 from reading_quality.drawn_families import DrawnInvoice, draw_families
 from reading_quality.judging import Verdict, choose_values_of_page, judge_reading
 from reading_quality.page_drawing import draw_text, read_text_file
-from reading_quality.report import Judged, Passed, build_report
+from reading_quality.report import CountedTrades, Judged, Passed, build_report
 from reading_quality.samples import NoSamples, Sample, find_samples
+from reading_quality.trade_judging import LEFT_OUT_BROKERS, has_same_trades, judge_single_trade, list_trades
 
 _CHECKOUT = Path(__file__).parents[3]
 SAMPLES = Path(os.environ.get("MAILROOM_SAMPLES", _CHECKOUT.parent / "shared" / "samples"))
@@ -43,6 +44,7 @@ class Evaluation:
 
     judged: list[Judged]
     passed: list[Passed]
+    counted: list[CountedTrades]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -53,7 +55,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     evaluation = asyncio.run(_read_samples(samples, details=options.details))
-    page = build_report(evaluation.judged, evaluation.passed)
+    page = build_report(evaluation.judged, evaluation.passed, evaluation.counted)
     sys.stdout.write(page)
     if options.write is not None:
         options.write.write_text(page)
@@ -69,7 +71,7 @@ def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 async def _read_samples(samples: Sequence[Sample], *, details: bool) -> Evaluation:
-    evaluation = Evaluation([], [])
+    evaluation = Evaluation([], [], [])
     with tempfile.TemporaryDirectory() as folder:
         async with open_reading_pool(load_settings(ParserSettings)) as pool:
             for sample in samples:
@@ -95,6 +97,8 @@ async def _read_sample(pool: ParserPool, sample: Sample, evaluation: Evaluation,
         evaluation.passed.append(
             Passed(part, sample.family, sample.path.name, expected, reading["status"], reading["reason"])
         )
+    if sample.is_contract_note:
+        await _read_note(pool, sample, evaluation, details)
     if sample.is_contract_note or expected == "skip":
         return
     if reading["reader"] == "e-invoice/1":
@@ -104,6 +108,41 @@ async def _read_sample(pool: ParserPool, sample: Sample, evaluation: Evaluation,
     part = "scans" if sample.kind == "scan" else "invoice pages"
     expected_values = sample.truth if sample.kind == "scan" else choose_values_of_page(sample.truth)
     _add(evaluation, _judge(sample, part, expected_values, reading), reading, details, expected_values)
+
+
+async def _read_note(pool: ParserPool, sample: Sample, evaluation: Evaluation, details: bool) -> None:
+    """For its trades. Of several in a document it is only said whether all of them were found."""
+    expected = str(sample.expected.get("outcome"))
+    if expected not in ("process", "skip"):
+        return
+    reading = await read_file(pool, sample.path, Profile.CONTRACT_NOTE)
+    is_left_out = sample.family in LEFT_OUT_BROKERS
+    split = "left-out families" if is_left_out else "families that rules were made on"
+    evaluation.passed.append(
+        Passed(
+            f"notes of brokers and banks, to a mailbox of trades: {split}",
+            sample.family,
+            sample.path.name,
+            expected,
+            reading["status"],
+            reading["reason"],
+        )
+    )
+    trades = sample.truth["trades"]
+    if len(trades) == 1:
+        judgement = judge_single_trade(sample.truth, reading)
+        part = f"notes with one trade, {split}"
+        judged = Judged(part, sample.family, sample.path.name, judgement, reading.get("pages", 1), reading["seconds"])
+        _add(evaluation, judged, _flatten(reading), details and not is_left_out, trades[0])
+    else:
+        is_right = has_same_trades(trades, list_trades(reading))
+        evaluation.counted.append(
+            CountedTrades(split, sample.path.name, len(trades), is_right, reading["status"] == "completed")
+        )
+
+
+def _flatten(reading: dict[str, Any]) -> dict[str, Any]:
+    return {**reading, "extraction": next(iter(list_trades(reading)), {})}
 
 
 async def _read_drawn(

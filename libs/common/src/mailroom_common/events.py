@@ -20,7 +20,7 @@ class Access(StrEnum):
 
 class Profile(StrEnum):
     INVOICE = "invoice"  # invoices become structured documents for accounts payable
-    CONTRACT_NOTE = "contract_note"  # broker contract notes; archived, their reader comes later
+    CONTRACT_NOTE = "contract_note"  # contract notes and statements of brokers, which are read for trades
     OBSERVATION = "observation"  # only metadata of mails, as mail events
 
 

@@ -20,7 +20,7 @@ from ingestion.domain import routing
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
-from ingestion.handlers.read_document import read_document
+from ingestion.handlers.read_document import ReadingPurpose, read_document
 from mailroom_common.errors import SettingsError
 from mailroom_common.events import Profile
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserLimits, UnreadableFile
@@ -107,8 +107,8 @@ async def _read_confined(pool: ParserPool, file: Path, profile: Profile) -> tupl
     if (without_reader := routing.route_without_reader(profile)) is not None:
         return without_reader, None
     try:
-        async with open_local_readers(pool) as readers:
-            reading = await read_document(readers, file)
+        async with open_local_readers(pool, profile) as readers:
+            reading = await read_document(readers, file, ReadingPurpose(profile))
     except UnreadableFile as error:
         return routing.route_unreadable(error.reason), None
     except ParserLimitReached:
