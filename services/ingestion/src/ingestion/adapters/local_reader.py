@@ -17,7 +17,12 @@ from mailroom_common.events import Profile
 from mailroom_common.parser.pool import ParserPool
 
 # Imported before the parser processes are forked and confined: what a reader loads cannot depend on a file.
-READER_MODULES = ("ingestion.readers.document", "ingestion.extract.rule_based", "ingestion.extract.trades.note")
+READER_MODULES = (
+    "ingestion.readers.document",
+    "ingestion.extract.rule_based",
+    "ingestion.extract.trades.note",
+    "ingestion.extract.page_evidence",
+)
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 
 _INVOICE_FIELDS, _LINE_FIELDS = Invoice().to_json().keys(), InvoiceLine().to_json().keys()

@@ -17,10 +17,12 @@ from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
+from ingestion.app.language_model import open_assistant
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.archive_document import PDFArchiver
+from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders
@@ -93,7 +95,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
         process.health.add_readiness("kafka", consumer.check_readiness)
-        processor = _build_processor(settings, leases, blobs, partial(open_local_readers, parser), providers)
+        assistant = await stack.enter_async_context(open_assistant(settings, pool, parser, clock=utc_now))
+        processor = _build_processor(settings, leases, blobs, partial(open_local_readers, parser), assistant, providers)
         started.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.follow_topic(stopping))
@@ -103,8 +106,10 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_event_numbering(events, listener, stopping))
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
-            for number in range(settings.parser_processes):
-                schedule = LaneSchedule(number, settings.parser_processes)
+            # Documents whose answer is awaited hold no parser process: others are read meanwhile.
+            loops = settings.parser_processes + (settings.llm_concurrent if assistant is not None else 0)
+            for number in range(loops):
+                schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
 
 
@@ -139,6 +144,7 @@ def _build_processor(
     leases: DocumentLeases,
     blobs: DocumentBlobs,
     open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
+    assistant: ReadingAssistant | None,
     providers: Sequence[ProviderPackage],
 ) -> DocumentProcessor:
     return DocumentProcessor(
@@ -160,4 +166,5 @@ def _build_processor(
         # Three renewals may fail before the lease ends.
         renew_every_s=settings.document_lease_s / 4,
         clock=utc_now,
+        assistant=assistant,
     )

@@ -32,6 +32,9 @@ class ReviewReason(StrEnum):
     EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads: a portfolio, say
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
     IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture; reading it needs OCR, which comes later
+    READERS_DISAGREE = "readers_disagree"  # rules and language model read a field, or the kind of document, differently
+    # A language model read a value that is not on the page, or a total that no sum confirms.
+    MODEL_UNCONFIRMED = "model_unconfirmed"
     NO_READER_YET = "no_reader_yet"  # nothing reads documents of this profile yet
     ARCHIVE_REFUSED = "archive_refused"  # it was read, and the blob store never takes the copy for the archive
     READER_LIMIT = "reader_limit"  # reading it reached a limit of the parser process

@@ -13,6 +13,7 @@ from ingestion.domain.lanes import Lane
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import Trade
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
+from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.read_document import ReadingPurpose, read_document
 from ingestion.ports import (
     DocumentBlobs,
@@ -40,7 +41,8 @@ class BlobMismatch(Retryable):
 
 
 class DocumentProcessor:
-    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes."""
+    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes. `assistant` asks a
+    language model, None where no document is to have one."""
 
     def __init__(
         self,
@@ -53,12 +55,14 @@ class DocumentProcessor:
         attempts: AttemptPolicy,
         renew_every_s: float,
         clock: Callable[[], datetime],
+        assistant: ReadingAssistant | None = None,
     ) -> None:
         self._leases = leases
         self._blobs = blobs
         self._open_readers = open_readers
         self._router = router
         self._archiver = archiver
+        self._assistant = assistant
         self._attempts = attempts
         self._renew_every_s = renew_every_s
         self._clock = clock
@@ -156,7 +160,7 @@ class DocumentProcessor:
         try:
             purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
             async with self._open_readers(lease.profile) as readers:
-                return (await read_document(readers, file.path, purpose)).outcome
+                reading = await read_document(readers, file.path, purpose)
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -170,6 +174,11 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
+        if self._assistant is None:
+            return reading.outcome
+        # The parser process was given back: a model's answer takes longer than many documents.
+        assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
+        return self._router.require_confidence(assisted, lease.doc_source_id)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
         if lease.former is not None:

@@ -1,7 +1,9 @@
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, build_lease, build_trade
@@ -326,6 +328,27 @@ async def test_a_note_without_a_trade_is_skipped_and_archived_all_the_same(
     await process(FakeReading(PAGE, Classification(None, 0.9))).process_next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.SKIPPED, "no_trade")
     assert list(blobs.archived) == leases.reserved
+
+
+async def test_a_language_model_is_asked_once_the_parser_process_is_free(
+    leases: FakeLeases, blobs: FakeBlobs, process: Process
+) -> None:
+    reading = FakeReading(PAGE, extraction=DONE)
+
+    class Assistant:
+        async def assist_outcome(
+            self, _lease: object, _file: object, outcome: DocumentOutcome, transcript: Transcript
+        ) -> DocumentOutcome:
+            assert reading.closed == 1
+            assert transcript == PAGE
+            return replace(outcome, reader="both/1")
+
+    processor = process(reading)
+    assistant: Any = Assistant()
+    processor._assistant = assistant
+    await processor.process_next()
+    assert end(leases).reader == "both/1"
+    assert list(blobs.archived) == [end(leases).archive_path]
 
 
 READ_BEFORE = DocumentOutcome(
