@@ -19,14 +19,17 @@ from pathlib import Path
 from typing import Any
 
 from ingestion.adapters.local_reader import open_local_readers
-from ingestion.app.read_files import open_reading_pool, read_file
+from ingestion.adapters.ocr_reader import OCRReader
+from ingestion.app.read_files import open_ocr_reader, open_reading_pool, read_file
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.read_document import read_transcript
+from ingestion.settings import OCRSettings
 from mailroom_common.events import Profile
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
 from mailroom_common.parser.pool import ParserPool
 from mailroom_common.settings import ParserSettings, load_settings
 from reading_quality.drawn_families import DrawnInvoice, draw_families
+from reading_quality.drawn_receipts import DrawnReceipt, draw_receipts
 from reading_quality.judging import Verdict, choose_values_of_page, judge_reading
 from reading_quality.page_drawing import draw_text, read_text_file
 from reading_quality.report import CountedTrades, Judged, Passed, build_report
@@ -73,9 +76,12 @@ def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 async def _read_samples(samples: Sequence[Sample], *, details: bool) -> Evaluation:
     evaluation = Evaluation([], [], [])
     with tempfile.TemporaryDirectory() as folder:
-        async with open_reading_pool(load_settings(ParserSettings)) as pool:
+        parser = load_settings(ParserSettings)
+        async with open_reading_pool(parser) as pool, open_ocr_reader(load_settings(OCRSettings), parser) as ocr:
             for sample in samples:
-                await _read_sample(pool, _draw_sample(sample, Path(folder)), evaluation, details)
+                await _read_sample(pool, ocr, _draw_sample(sample, Path(folder)), evaluation, details)
+            for number, receipt in enumerate(draw_receipts()):
+                await _read_receipt(pool, ocr, receipt, Path(folder) / f"receipt-{number:02}.jpg", evaluation, details)
             for number, invoice in enumerate(draw_families()):
                 await _read_drawn(pool, invoice, Path(folder) / f"{invoice.family}-{number}.pdf", evaluation, details)
     return evaluation
@@ -89,8 +95,10 @@ def _draw_sample(sample: Sample, folder: Path) -> Sample:
     return replace(sample, path=drawn)
 
 
-async def _read_sample(pool: ParserPool, sample: Sample, evaluation: Evaluation, details: bool) -> None:
-    reading = await read_file(pool, sample.path, Profile.INVOICE)
+async def _read_sample(
+    pool: ParserPool, ocr: OCRReader | None, sample: Sample, evaluation: Evaluation, details: bool
+) -> None:
+    reading = await read_file(pool, sample.path, Profile.INVOICE, ocr=ocr)
     expected = "skip" if sample.is_contract_note else str(sample.expected.get("outcome", "process"))
     if expected in ("process", "skip"):
         part = "notes of brokers and banks, to an invoice mailbox" if sample.is_contract_note else _KINDS[sample.kind]
@@ -155,6 +163,17 @@ async def _read_drawn(
     evaluation.passed.append(Passed(part, invoice.family, file.name, "process", reading["status"], reading["reason"]))
     # Of what is left out only the sums are shown.
     _add(evaluation, judged, reading, details and not invoice.is_left_out, invoice.truth)
+
+
+async def _read_receipt(
+    pool: ParserPool, ocr: OCRReader | None, receipt: DrawnReceipt, file: Path, evaluation: Evaluation, details: bool
+) -> None:
+    file.write_bytes(receipt.picture)  # noqa: ASYNC240  # nothing else runs meanwhile
+    reading = await read_file(pool, file, Profile.INVOICE, ocr=ocr)
+    part = "receipts, askew and noisy"
+    judged = _judge(Sample(file, "scan", receipt.family, receipt.truth, {}), part, receipt.truth, reading)
+    evaluation.passed.append(Passed(part, receipt.family, file.name, "process", reading["status"], reading["reason"]))
+    _add(evaluation, judged, reading, details, receipt.truth)
 
 
 def _judge(sample: Sample, part: str, expected: Any, reading: dict[str, Any]) -> Judged:

@@ -1,6 +1,6 @@
 """Transcribing, classifying and extracting without a network, by our own readers and rules in the parser process."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -14,10 +14,16 @@ from ingestion.domain.trade import TRADE_DOCUMENT_TYPES, TRADE_FIELDS, Trade
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
 from mailroom_common.events import Profile
+from mailroom_common.parser import JSON
 from mailroom_common.parser.pool import ParserPool
 
 # Imported before the parser processes are forked and confined: what a reader loads cannot depend on a file.
-READER_MODULES = ("ingestion.readers.document", "ingestion.extract.rule_based", "ingestion.extract.trades.note")
+READER_MODULES = (
+    "ingestion.readers.document",
+    "ingestion.extract.rule_based",
+    "ingestion.extract.trades.note",
+    "ingestion.extract.page_evidence",
+)
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 
 _INVOICE_FIELDS, _LINE_FIELDS = Invoice().to_json().keys(), InvoiceLine().to_json().keys()
@@ -27,7 +33,14 @@ T = TypeVar("T")
 
 
 class ReaderRunner(Protocol):
-    async def run_reader(self, function: str, source: Path | bytes, decode: Callable[[Any], T]) -> T: ...
+    async def run_reader(
+        self,
+        function: str,
+        source: Path | bytes,
+        decode: Callable[[Any], T],
+        *,
+        arguments: Mapping[str, JSON] | None = None,
+    ) -> T: ...
 
 
 @asynccontextmanager
@@ -49,8 +62,13 @@ class LocalReader:
     def __init__(self, parser: ReaderRunner) -> None:
         self._parser = parser
 
-    async def transcribe_file(self, file: Path) -> Transcript:
-        return await self._parser.run_reader("ingestion.readers.document:transcribe_document", file, _decode_transcript)
+    async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
+        return await self._parser.run_reader(
+            "ingestion.readers.document:transcribe_document",
+            file,
+            _decode_transcript,
+            arguments={"password": password},
+        )
 
     async def classify_transcript(self, transcript: Transcript) -> Classification:
         return await self._parser.run_reader(
@@ -90,6 +108,7 @@ def _decode_transcript(answer: Any) -> Transcript:
     _require(transcript.e_invoice is None or isinstance(transcript.e_invoice, dict))
     orjson.dumps(transcript.e_invoice)  # the next reader is given it
     _require(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
+    _require(all(isinstance(page, int) and page >= 0 for page in transcript.pictured_pages))
     return transcript
 
 

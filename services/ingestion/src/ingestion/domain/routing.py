@@ -37,7 +37,7 @@ class Extraction:
     """What an extractor read.
 
     `doubts` names fields that the document contradicts itself about; `unseen` is why the page of an e-invoice could not
-    be held against its XML.
+    be held against its XML, or why what was read off a picture is not believed.
     """
 
     document_type: str

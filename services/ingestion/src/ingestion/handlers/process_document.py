@@ -4,21 +4,26 @@ import asyncio
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 
 from ingestion.domain import routing
 from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import Lane
+from ingestion.domain.ocr_turns import OCRBusy
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.trade import Trade
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
-from ingestion.handlers.read_document import ReadingPurpose, read_document
+from ingestion.handlers.assist_reading import ReadingAssistant
+from ingestion.handlers.read_document import ReadingPurpose
+from ingestion.handlers.read_pictures import read_document_with_pictures
 from ingestion.ports import (
     DocumentBlobs,
     DocumentLeases,
     DocumentReaders,
     FetchedFile,
+    PictureReader,
 )
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Retryable
@@ -40,7 +45,8 @@ class BlobMismatch(Retryable):
 
 
 class DocumentProcessor:
-    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes."""
+    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes. `assistant` asks a
+    language model, None where no document is to have one."""
 
     def __init__(
         self,
@@ -53,12 +59,16 @@ class DocumentProcessor:
         attempts: AttemptPolicy,
         renew_every_s: float,
         clock: Callable[[], datetime],
+        pictures: PictureReader | None = None,
+        assistant: ReadingAssistant | None = None,
     ) -> None:
         self._leases = leases
         self._blobs = blobs
         self._open_readers = open_readers
+        self._pictures = pictures
         self._router = router
         self._archiver = archiver
+        self._assistant = assistant
         self._attempts = attempts
         self._renew_every_s = renew_every_s
         self._clock = clock
@@ -92,6 +102,14 @@ class DocumentProcessor:
             raise
         except LeaseLost:
             raise
+        except OCRBusy as busy:
+            # Others are read meanwhile: what has a text layer never waits for pictures.
+            await self._leases.release_document(
+                lease,
+                not_before=self._clock() + timedelta(seconds=busy.retry_in_s),
+                error=str(busy),
+                count_attempt=False,
+            )
         except Exception as error:  # noqa: BLE001  # the edge of one document: others go on
             await self._handle_failure(lease, error)
 
@@ -155,8 +173,8 @@ class DocumentProcessor:
             return without_reader
         try:
             purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
-            async with self._open_readers(lease.profile) as readers:
-                return (await read_document(readers, file.path, purpose)).outcome
+            open_readers = partial(self._open_readers, lease.profile)
+            reading = await read_document_with_pictures(open_readers, self._pictures, file.path, purpose)
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -170,6 +188,12 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
+        # What a picture shows with doubt, a model that is given those very words cannot confirm.
+        if self._assistant is None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN:
+            return reading.outcome
+        # The parser process was given back: a model's answer takes longer than many documents.
+        assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
+        return self._router.require_confidence(assisted, lease.doc_source_id)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
         if lease.former is not None:

@@ -102,7 +102,7 @@ async def test_every_kind_of_file_ends_with_its_result(
         "disagrees": ("needs_review", "page_and_xml_disagree"),
         "page": ("completed", None),
         "minutes": ("skipped", "not_an_invoice"),
-        "locked": ("needs_review", "encrypted"),
+        "locked": ("needs_review", "password_required"),
         "broken": ("needs_review", "unreadable"),
         "empty page": ("needs_review", "no_text_layer"),
         "text": ("skipped", "not_a_document"),

@@ -128,7 +128,7 @@ def test_an_xml_beside_a_page_that_is_a_picture_is_not_believed() -> None:
     assert route_extraction(read).reason == "no_text_layer"
 
 
-@pytest.mark.parametrize("reason", ["encrypted", "unreadable", "reader_limit"])
+@pytest.mark.parametrize("reason", ["password_required", "unreadable", "reader_limit"])
 def test_a_file_that_cannot_be_read_waits_for_a_person(reason: str) -> None:
     assert routing.route_unreadable(reason).review_reason == reason
 

@@ -1,7 +1,9 @@
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, build_lease, build_trade
@@ -117,7 +119,7 @@ async def test_a_page_without_text_waits_for_a_person(process: Process, leases: 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (UnreadableFile("encrypted"), "encrypted"),
+        (UnreadableFile("password_required"), "password_required"),
         (ParserLimitReached("memory"), "reader_limit"),
         (ParserCrashed("signal 11"), "reader_crashed"),
     ],
@@ -250,7 +252,7 @@ async def test_a_renewal_that_fails_for_a_moment_ends_nothing(process: Process, 
 async def test_a_pdf_that_waits_for_a_person_is_archived(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
-    await process(FakeReading(UnreadableFile("encrypted"))).process_next()
+    await process(FakeReading(UnreadableFile("password_required"))).process_next()
     assert end(leases).archive_path == leases.reserved[0]
     assert list(blobs.archived) == leases.reserved
 
@@ -326,6 +328,27 @@ async def test_a_note_without_a_trade_is_skipped_and_archived_all_the_same(
     await process(FakeReading(PAGE, Classification(None, 0.9))).process_next()
     assert (end(leases).status, end(leases).reason) == (ResultStatus.SKIPPED, "no_trade")
     assert list(blobs.archived) == leases.reserved
+
+
+async def test_a_language_model_is_asked_once_the_parser_process_is_free(
+    leases: FakeLeases, blobs: FakeBlobs, process: Process
+) -> None:
+    reading = FakeReading(PAGE, extraction=DONE)
+
+    class Assistant:
+        async def assist_outcome(
+            self, _lease: object, _file: object, outcome: DocumentOutcome, transcript: Transcript
+        ) -> DocumentOutcome:
+            assert reading.closed == 1
+            assert transcript == PAGE
+            return replace(outcome, reader="both/1")
+
+    processor = process(reading)
+    assistant: Any = Assistant()
+    processor._assistant = assistant
+    await processor.process_next()
+    assert end(leases).reader == "both/1"
+    assert list(blobs.archived) == [end(leases).archive_path]
 
 
 READ_BEFORE = DocumentOutcome(

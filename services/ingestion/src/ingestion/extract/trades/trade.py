@@ -396,7 +396,8 @@ def _find_name(lines: Sequence[ReadLine]) -> str | None:
     """Behind its label, else what stands in front of the security's numbers."""
     for line, place in _list_places(lines, Label.NAME):
         words = list_words_behind(line, place)
-        if re.search(r"[^\W\d_]{3}", words) and len(words) > 4:
+        is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
+        if not is_title and re.search(r"[^\W\d_]{3}", words) and len(words) > 4:
             return words[:120]
     for line in lines:
         if match := ISIN.search(line.text):

@@ -150,6 +150,11 @@ def test_an_amount_that_the_costs_do_not_explain_is_not_certain() -> None:
     assert read(GERMAN.replace("209,95", "219,95")).confidence < 0.9
 
 
+def test_the_title_of_a_note_is_no_name_of_a_security() -> None:
+    text = GERMAN.replace("Wertpapierabrechnung", "Wertpapier Abrechnung Kauf")
+    assert read_only(text)["security_name"] == "ALLIANZ SE NA O.N."
+
+
 def test_a_sale_takes_the_costs_off() -> None:
     text = GERMAN.replace("Kauf am", "Verkauf am").replace("zulasten", "zugunsten").replace("209,95", "200,05")
     assert (read_only(text)["direction"], read_only(text)["settled_amount"]) == ("sell", "200.05")
