@@ -147,6 +147,20 @@ def test_a_policy_leads_to_the_proxy_alone_where_calls_of_the_providers_take_it(
         assert "0.0.0.0/0" not in str(egress)
 
 
+def test_only_the_reader_of_documents_reaches_a_language_model_and_only_where_one_is_used() -> None:
+    model = {"to": [{"ipBlock": {"cidr": "10.2.2.2/32"}}], "ports": [{"port": 8000}]}
+    policy = {"enabled": True, "objectStorage": [], "languageModel": [model]}
+    for use in ("", "acme:invoice:unsure"):
+        values = {"networkPolicy": policy, "languageModel": {"use": use, "model": "m"}}
+        manifests = render("minimal", values)
+        reaching = [
+            each["metadata"]["name"]
+            for each in manifests
+            if each["kind"] == "NetworkPolicy" and model in each["spec"]["egress"]
+        ]
+        assert reaching == (["mailroom-ingestion-worker"] if use else [])
+
+
 def test_an_ingress_sends_every_path_where_the_sandboxs_reverse_proxy_sends_it() -> None:
     of_chart = {path: component.command for component in COMPONENTS for path in component.routes}
     of_sandbox = {path: ("python", *service.command[1:]) for service in SERVICES for path in service.routes}

@@ -88,5 +88,8 @@ def _list_fields(extraction: dict[str, Any]) -> Iterator[tuple[str, str]]:
         if name == "lines":
             for line in value:
                 yield "line", "  ".join(str(part) for part in line.values() if part is not None)
+        elif name == "trades":
+            for trade in value:
+                yield "trade", "  ".join(f"{key} {part}" for key, part in trade.items() if part not in (None, False))
         elif value is not None:
             yield name, str(value)

@@ -44,6 +44,12 @@ def test_a_reading_shows_its_outcome_and_the_fields_that_were_found() -> None:
     ]
 
 
+def test_each_trade_is_a_line_of_what_is_known_of_it() -> None:
+    trade = {"direction": "buy", "isin": None, "quantity": "10", "is_cancellation": False}
+    shown = describe_reading({**READING, "extraction": {"trades": [trade, trade]}})
+    assert shown.splitlines()[1:] == ["  trade           direction buy  quantity 10"] * 2
+
+
 def test_the_text_is_shown_by_page_under_the_fields() -> None:
     shown = describe_reading({**READING, "extraction": None, "lines": [{"page": 2, "text": "Total  119.00"}]})
     assert shown.splitlines()[1:] == ["  page   2  Total  119.00"]

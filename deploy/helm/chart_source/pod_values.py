@@ -187,8 +187,8 @@ class ComponentsValues(Values):
     )
     ingestion_worker: ComponentValues = Field(
         default=_component(
-            # Two parser processes of 1 GiB each beside the worker itself.
-            resources={"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "3Gi"}},
+            # Two parser processes of 1 GiB each and an OCR process of 2 GiB beside the worker itself.
+            resources={"requests": {"cpu": "500m", "memory": "1Gi"}, "limits": {"memory": "5Gi"}},
             temporary_storage="1Gi",
             autoscaling=Autoscaling(type="none", min_replicas=2, max_replicas=8),
         ),

@@ -156,6 +156,21 @@ class Providers(Values):
     gmail: Gmail = Field(default=Gmail(), description="Gmail API.")
 
 
+class LanguageModel(Values):
+    # Off by default: no document leaves the site unless a tenant's are named here.
+    use: str = Field(
+        default="",
+        description="Whose documents a language model reads too: comma-separated `tenant:profile:task` "
+        "(`MAILROOM_LLM_USE`); empty: none.",
+    )
+    api: Literal["anthropic", "openai"] = Field(
+        default="anthropic", description="What its endpoint speaks (`MAILROOM_LLM_API`)."
+    )
+    url: str = Field(default="", description="Base URL of the endpoint; empty is Anthropic's (`MAILROOM_LLM_URL`).")
+    model: str = Field(default="", description="Name of the model (`MAILROOM_LLM_MODEL`).")
+    key: SecretKey = Field(default=SecretKey(key="llm-key"), description="Key for the endpoint (`MAILROOM_LLM_KEY`).")
+
+
 class CABundle(Values):
     existing_secret: str = Field(
         default="", description="Secret with CAs for providers and Postgres; empty: the system's."
@@ -248,6 +263,11 @@ class NetworkPolicyValues(Values):
         default=[],
         description="Egress rules that reach the providers, or `httpsProxy`; empty: port 443 of everything but "
         "`excludedNetworks`.",
+    )
+    language_model: KubernetesList = Field(
+        default=[],
+        description="Egress rules that reach the language model, or `httpsProxy`; empty: port 443 of everything but "
+        "`excludedNetworks`. Only where `languageModel.use` names a tenant.",
     )
     excluded_networks: list[str] = Field(
         default=["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "100.64.0.0/10"],
@@ -382,6 +402,9 @@ class ChartValues(Values):
     tokens: Tokens = Field(default=Tokens(), description="How grants are kept.")
     api: API = Field(default=API(), description="Who may call the API.")
     providers: Providers = Field(default=Providers(), description="The mail providers.")
+    language_model: LanguageModel = Field(
+        default=LanguageModel(), description="A language model that reads documents too; limits are settings."
+    )
     health_port: Port = Field(
         default=9090, description="Port of probes and metrics, apart from the API; no route leads to it."
     )

@@ -2,8 +2,8 @@
 
     python -m reading_quality [--samples FOLDER] [--write PAGE] [--details]
 
-E-invoices are read twice: as they are, and their page without its XML. Contract notes are read as what they are to an
-invoice mailbox: nothing.
+E-invoices are read twice: as they are, and their page without its XML. So are contract notes: for their trades, and as
+what they are to an invoice mailbox: nothing.
 """
 
 import argparse
@@ -19,18 +19,22 @@ from pathlib import Path
 from typing import Any
 
 from ingestion.adapters.local_reader import open_local_readers
-from ingestion.app.read_files import open_reading_pool, read_file
+from ingestion.adapters.ocr_reader import OCRReader
+from ingestion.app.read_files import open_ocr_reader, open_reading_pool, read_file
 from ingestion.domain.transcript import Transcript
 from ingestion.handlers.read_document import read_transcript
+from ingestion.settings import OCRSettings
 from mailroom_common.events import Profile
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
 from mailroom_common.parser.pool import ParserPool
 from mailroom_common.settings import ParserSettings, load_settings
 from reading_quality.drawn_families import DrawnInvoice, draw_families
+from reading_quality.drawn_receipts import DrawnReceipt, draw_receipts
 from reading_quality.judging import Verdict, choose_values_of_page, judge_reading
 from reading_quality.page_drawing import draw_text, read_text_file
-from reading_quality.report import Judged, Passed, build_report
+from reading_quality.report import CountedTrades, Judged, Passed, build_report
 from reading_quality.samples import NoSamples, Sample, find_samples
+from reading_quality.trade_judging import LEFT_OUT_BROKERS, has_same_trades, judge_single_trade, list_trades
 
 _CHECKOUT = Path(__file__).parents[3]
 SAMPLES = Path(os.environ.get("MAILROOM_SAMPLES", _CHECKOUT.parent / "shared" / "samples"))
@@ -43,6 +47,7 @@ class Evaluation:
 
     judged: list[Judged]
     passed: list[Passed]
+    counted: list[CountedTrades]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -53,7 +58,7 @@ def main(arguments: Sequence[str]) -> int:
         sys.stderr.write(f"{error}\n")
         return 2
     evaluation = asyncio.run(_read_samples(samples, details=options.details))
-    page = build_report(evaluation.judged, evaluation.passed)
+    page = build_report(evaluation.judged, evaluation.passed, evaluation.counted)
     sys.stdout.write(page)
     if options.write is not None:
         options.write.write_text(page)
@@ -69,11 +74,14 @@ def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 async def _read_samples(samples: Sequence[Sample], *, details: bool) -> Evaluation:
-    evaluation = Evaluation([], [])
+    evaluation = Evaluation([], [], [])
     with tempfile.TemporaryDirectory() as folder:
-        async with open_reading_pool(load_settings(ParserSettings)) as pool:
+        parser = load_settings(ParserSettings)
+        async with open_reading_pool(parser) as pool, open_ocr_reader(load_settings(OCRSettings), parser) as ocr:
             for sample in samples:
-                await _read_sample(pool, _draw_sample(sample, Path(folder)), evaluation, details)
+                await _read_sample(pool, ocr, _draw_sample(sample, Path(folder)), evaluation, details)
+            for number, receipt in enumerate(draw_receipts()):
+                await _read_receipt(pool, ocr, receipt, Path(folder) / f"receipt-{number:02}.jpg", evaluation, details)
             for number, invoice in enumerate(draw_families()):
                 await _read_drawn(pool, invoice, Path(folder) / f"{invoice.family}-{number}.pdf", evaluation, details)
     return evaluation
@@ -87,14 +95,18 @@ def _draw_sample(sample: Sample, folder: Path) -> Sample:
     return replace(sample, path=drawn)
 
 
-async def _read_sample(pool: ParserPool, sample: Sample, evaluation: Evaluation, details: bool) -> None:
-    reading = await read_file(pool, sample.path, Profile.INVOICE)
+async def _read_sample(
+    pool: ParserPool, ocr: OCRReader | None, sample: Sample, evaluation: Evaluation, details: bool
+) -> None:
+    reading = await read_file(pool, sample.path, Profile.INVOICE, ocr=ocr)
     expected = "skip" if sample.is_contract_note else str(sample.expected.get("outcome", "process"))
     if expected in ("process", "skip"):
         part = "notes of brokers and banks, to an invoice mailbox" if sample.is_contract_note else _KINDS[sample.kind]
         evaluation.passed.append(
             Passed(part, sample.family, sample.path.name, expected, reading["status"], reading["reason"])
         )
+    if sample.is_contract_note:
+        await _read_note(pool, sample, evaluation, details)
     if sample.is_contract_note or expected == "skip":
         return
     if reading["reader"] == "e-invoice/1":
@@ -104,6 +116,41 @@ async def _read_sample(pool: ParserPool, sample: Sample, evaluation: Evaluation,
     part = "scans" if sample.kind == "scan" else "invoice pages"
     expected_values = sample.truth if sample.kind == "scan" else choose_values_of_page(sample.truth)
     _add(evaluation, _judge(sample, part, expected_values, reading), reading, details, expected_values)
+
+
+async def _read_note(pool: ParserPool, sample: Sample, evaluation: Evaluation, details: bool) -> None:
+    """For its trades. Of several in a document it is only said whether all of them were found."""
+    expected = str(sample.expected.get("outcome"))
+    if expected not in ("process", "skip"):
+        return
+    reading = await read_file(pool, sample.path, Profile.CONTRACT_NOTE)
+    is_left_out = sample.family in LEFT_OUT_BROKERS
+    split = "left-out families" if is_left_out else "families that rules were made on"
+    evaluation.passed.append(
+        Passed(
+            f"notes of brokers and banks, to a mailbox of trades: {split}",
+            sample.family,
+            sample.path.name,
+            expected,
+            reading["status"],
+            reading["reason"],
+        )
+    )
+    trades = sample.truth["trades"]
+    if len(trades) == 1:
+        judgement = judge_single_trade(sample.truth, reading)
+        part = f"notes with one trade, {split}"
+        judged = Judged(part, sample.family, sample.path.name, judgement, reading.get("pages", 1), reading["seconds"])
+        _add(evaluation, judged, _flatten(reading), details and not is_left_out, trades[0])
+    else:
+        is_right = has_same_trades(trades, list_trades(reading))
+        evaluation.counted.append(
+            CountedTrades(split, sample.path.name, len(trades), is_right, reading["status"] == "completed")
+        )
+
+
+def _flatten(reading: dict[str, Any]) -> dict[str, Any]:
+    return {**reading, "extraction": next(iter(list_trades(reading)), {})}
 
 
 async def _read_drawn(
@@ -116,6 +163,17 @@ async def _read_drawn(
     evaluation.passed.append(Passed(part, invoice.family, file.name, "process", reading["status"], reading["reason"]))
     # Of what is left out only the sums are shown.
     _add(evaluation, judged, reading, details and not invoice.is_left_out, invoice.truth)
+
+
+async def _read_receipt(
+    pool: ParserPool, ocr: OCRReader | None, receipt: DrawnReceipt, file: Path, evaluation: Evaluation, details: bool
+) -> None:
+    file.write_bytes(receipt.picture)  # noqa: ASYNC240  # nothing else runs meanwhile
+    reading = await read_file(pool, file, Profile.INVOICE, ocr=ocr)
+    part = "receipts, askew and noisy"
+    judged = _judge(Sample(file, "scan", receipt.family, receipt.truth, {}), part, receipt.truth, reading)
+    evaluation.passed.append(Passed(part, receipt.family, file.name, "process", reading["status"], reading["reason"]))
+    _add(evaluation, judged, reading, details, receipt.truth)
 
 
 def _judge(sample: Sample, part: str, expected: Any, reading: dict[str, Any]) -> Judged:

@@ -20,7 +20,7 @@ class Access(StrEnum):
 
 class Profile(StrEnum):
     INVOICE = "invoice"  # invoices become structured documents for accounts payable
-    CONTRACT_NOTE = "contract_note"  # broker contract notes; archived, their reader comes later
+    CONTRACT_NOTE = "contract_note"  # contract notes and statements of brokers, which are read for trades
     OBSERVATION = "observation"  # only metadata of mails, as mail events
 
 
@@ -232,9 +232,10 @@ class ResultStatus(StrEnum):
 
 
 UNREAD_REASONS = frozenset(
-    {"encrypted", "unreadable", "no_text_layer", "image_needs_ocr", "no_reader_yet", "archive_refused", "reader_limit"}
-    | {"reader_crashed", "blob_missing", "blob_mismatch", "internal_error", "container_unreadable"}
-    | {"text_garbled", "form_not_read", "pages_not_read", "embedded_files_not_read", "xml_unreadable"}
+    {"password_required", "unreadable", "no_text_layer", "image_needs_ocr", "ocr_uncertain", "no_reader_yet"}
+    | {"archive_refused", "reader_limit", "reader_crashed", "blob_missing", "blob_mismatch", "internal_error"}
+    | {"container_unreadable", "text_garbled", "form_not_read", "pages_not_read", "embedded_files_not_read"}
+    | {"xml_unreadable"}
 )
 """Reasons of `needs_review` that say nothing of a document's content: it was not read, or no copy of it was kept."""
 

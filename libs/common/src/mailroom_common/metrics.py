@@ -217,6 +217,29 @@ INGESTION_ATTEMPT_S = Histogram(
     buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 30, 60, 120),
 )
 
+LLM_CALLS = Counter(
+    "mailroom_ingestion_llm_documents_total",
+    "Documents about which a language model was to be asked, by outcome: `answered`, or why there was no usable "
+    "answer.",
+    ["api", "outcome"],
+)
+LLM_CALL_S = Histogram(
+    "mailroom_ingestion_llm_call_seconds",
+    "From asking a language model about a document to its answer, retries included.",
+    ["api"],
+    buckets=(0.5, 1, 2, 5, 10, 20, 40, 80, 160),
+)
+LLM_TOKENS = Counter(
+    "mailroom_ingestion_llm_tokens_total",
+    "Tokens as the provider counts them: `read`, `cached` (read from its cache) or `written`.",
+    ["api", "kind"],
+)
+LLM_COST = Counter(
+    "mailroom_ingestion_llm_cost_total",
+    "What answers cost, in the currency of `MAILROOM_LLM_INPUT_PRICE` and `MAILROOM_LLM_OUTPUT_PRICE`.",
+    ["api"],
+)
+
 # subscription-manager
 SUBSCRIPTION_STEPS = Counter(
     "mailroom_subscription_manager_steps_total",

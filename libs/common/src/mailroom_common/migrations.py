@@ -147,6 +147,16 @@ def _is_applied(migration: Migration, applied: dict[int, str]) -> bool:
 
 
 async def _apply_migration(conn: asyncpg.Connection, migration: Migration) -> str:
+    try:
+        await _execute_migration(conn, migration)
+    except asyncpg.PostgresError as error:
+        # Postgres names the table at most; the note is the last line of what `mailroom migrate` prints.
+        error.add_note(f"in migration {migration.schema}/{migration.name}")
+        raise
+    return f"{migration.schema}/{migration.name}"
+
+
+async def _execute_migration(conn: asyncpg.Connection, migration: Migration) -> None:
     if is_index_migration(migration.sql):
         await apply_index_statements(conn, migration.sql)
         await conn.execute(f"set lock_timeout = '{_LOCK_TIMEOUT}'")
@@ -155,7 +165,6 @@ async def _apply_migration(conn: asyncpg.Connection, migration: Migration) -> st
         async with conn.transaction():
             await conn.execute(migration.sql)
             await _record_migration(conn, migration)
-    return f"{migration.schema}/{migration.name}"
 
 
 async def _record_migration(conn: asyncpg.Connection, migration: Migration) -> None:

@@ -62,8 +62,9 @@ async def test_several_at_once_apply_each_migration_once(postgres_url: str, ship
 
 async def test_failed_migration_leaves_nothing_of_itself(postgres_url: str, shipped: list[Migration]) -> None:
     shipped.append(BROKEN)
-    with pytest.raises(asyncpg.DivisionByZeroError):
+    with pytest.raises(asyncpg.DivisionByZeroError) as raised:
         await apply_migrations(postgres_url, {"m_test"})
+    assert raised.value.__notes__ == ["in migration m_test/0003_broken"]
     conn = await asyncpg.connect(postgres_url)
     assert await conn.fetchval("select to_regclass('m_test.one')") == "m_test.one"
     assert await conn.fetchval("select to_regclass('m_test.half')") is None

@@ -3,13 +3,16 @@
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ingestion.domain.document import DocumentLease, DocumentOutcome
+from ingestion.domain.invoice import Invoice
 from ingestion.domain.lanes import Lane
+from ingestion.domain.model_answer import ModelReply, PageEvidence
+from ingestion.domain.model_question import ModelQuestion
 from ingestion.domain.review import Review
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
@@ -117,6 +120,17 @@ class DocumentLeases(Protocol):
         ...
 
 
+class PictureReader(Protocol):
+    async def read_pictures(self, file: Path, transcript: Transcript, *, password: str | None = None) -> Transcript:
+        """The transcript with what OCR reads on the pages that are pictures.
+
+        Raises:
+            OCRBusy: no process is free for it.
+            UnreadableFile, ParserLimitReached, ParserCrashed: as `Transcriber`.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
     """A blob as a file of our own. `content_type` is what its bytes are, None for nothing that Mailroom reads."""
@@ -176,6 +190,38 @@ class DocumentReaders:
     transcriber: Transcriber
     classifier: DocumentClassifier
     extractor: FieldExtractor
+
+
+class LanguageModel(Protocol):
+    """`api` is a label of metrics, `name` says which model read a document."""
+
+    api: str
+    name: str
+
+    async def ask(self, question: ModelQuestion) -> ModelReply:
+        """Tries again what may pass within the time of a document; what fails for good is said in the reply."""
+        ...
+
+
+class ModelBudget(Protocol):
+    async def reserve_tokens(
+        self, tenant_id: str, day: date, tokens: int, cost: float, *, day_tokens: int, day_cost: float | None
+    ) -> bool:
+        """False when the tenant would have used more than a day's tokens or cost, those of calls under way included."""
+        ...
+
+    async def return_tokens(self, tenant_id: str, day: date, tokens: int, cost: float) -> None:
+        """What was reserved and not used."""
+        ...
+
+
+class PageChecker(Protocol):
+    async def check_invoice(self, transcript: Transcript, invoice: Invoice) -> PageEvidence:
+        """
+        Raises:
+            ParserLimitReached, ParserCrashed, UnreadableFile: as `Transcriber`.
+        """
+        ...
 
 
 class Channel(StrEnum):

@@ -1,18 +1,129 @@
 """The settings of each process, read from the environment."""
 
-from pydantic import Field
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
 
+from pydantic import Field, SecretStr, ValidationInfo, field_validator
+
+from ingestion.domain.extraction_router import DEFAULT_TRADE_CONFIDENCE
+from ingestion.domain.model_use import ModelUses
+from ingestion.domain.ocr_alphabet import LANGUAGES
 from mailroom_common.settings import (
     APISettings,
     BlobSettings,
     DatabaseSettings,
     KafkaSettings,
+    MailroomSettings,
     ParserSettings,
     ProcessSettings,
+    TLSSettings,
+    build_conflict,
 )
+from mailroom_common.transport_security import HTTPSAddress
+
+_ANTHROPIC_URL = "https://api.anthropic.com"
+
+_MiB = 1024 * 1024
 
 
-class WorkerSettings(ProcessSettings, KafkaSettings, DatabaseSettings, BlobSettings, ParserSettings):
+class OCRSettings(MailroomSettings):
+    """Of reading pages that are pictures."""
+
+    # As many documents are read by OCR at once, beside those of `MAILROOM_PARSER_PROCESSES`; 0: OCR is off.
+    ocr_processes: int = Field(default=0, ge=0, le=16)
+    # Languages of the documents, with commas between: letters that none of them has are not read.
+    ocr_languages: str = "en,de,fr,es,it,nl,pt,pl,cs,da,sv"
+    # Pages of one document that are read by OCR: its first and last ones.
+    ocr_pages: int = Field(default=10, ge=1)
+    # Address space that an OCR process may use, the models included.
+    ocr_memory_bytes: int = Field(default=2048 * _MiB, ge=1024 * _MiB)
+    # CPU time that one document may cost in OCR.
+    ocr_cpu_s: int = Field(default=120, ge=1)
+    # Time that one document may take in OCR, waiting included.
+    ocr_wall_s: float = Field(default=300, gt=0)
+
+    @property
+    def ocr_language_list(self) -> list[str]:
+        return [language.strip() for language in self.ocr_languages.split(",")]
+
+    @field_validator("ocr_languages")
+    @classmethod
+    def _require_known_languages(cls, value: str) -> str:
+        if unknown := sorted({language.strip() for language in value.split(",")} - LANGUAGES):
+            raise ValueError(f"has {', '.join(unknown)}, and should name some of {', '.join(sorted(LANGUAGES))}")
+        return value
+
+
+class LanguageModelSettings(TLSSettings):
+    """Of a language model that reads documents too. Off by default: no document leaves the site."""
+
+    # What the model's endpoint speaks: `anthropic`, or `openai` for any server with OpenAI's chat completions.
+    llm_api: Literal["anthropic", "openai"] = "anthropic"
+    # Base URL of the endpoint; `openai`: what stands before `/chat/completions`, with its version.
+    llm_url: HTTPSAddress = _ANTHROPIC_URL
+    # Key for the endpoint.
+    llm_key: SecretStr | None = None
+    # Name of the model, as the endpoint calls it.
+    llm_model: str = ""
+    # What the model is given: the `text` that the local reader found, or the `pdf` itself (`anthropic` only).
+    llm_input: Literal["text", "pdf"] = "text"
+    # Most tokens that one document may cost, question and answer; a document that may cost more is not asked about.
+    llm_document_tokens: int = Field(default=60_000, ge=1)
+    # Most tokens of an answer.
+    llm_answer_tokens: int = Field(default=8_000, ge=100)
+    # Longest wait for the answer about one document, with its retries.
+    llm_document_s: float = Field(default=90, gt=0)
+    # Most tokens that the documents of one tenant may cost in a day (UTC).
+    llm_day_tokens: int = Field(default=5_000_000, ge=1)
+    # Most that one document may cost, in the currency of the prices; empty: only tokens count.
+    llm_document_cost: float | None = Field(default=None, gt=0)
+    # Most that the documents of one tenant may cost in a day (UTC).
+    llm_day_cost: float | None = Field(default=None, gt=0)
+    # Price of a million tokens that the model reads.
+    llm_input_price: float = Field(default=0, ge=0)
+    # Price of a million tokens that it writes.
+    llm_output_price: float = Field(default=0, ge=0)
+    # Documents of which answers are awaited at once, beside those that are read.
+    llm_concurrent: int = Field(default=2, ge=1, le=64)
+
+    # Whose documents a language model reads too, and for what: comma-separated `tenant:profile:task`, none by default.
+    # Tenant `*` is any; a task is `classify`, `extract`, `unsure` (what the local reader leaves to a person) or `off`.
+    llm_use: str = ""
+
+    @property
+    def llm_uses(self) -> ModelUses:
+        return ModelUses.parse(self.llm_use)
+
+    @field_validator("llm_use")
+    @classmethod
+    def _has_whole_model(cls, value: str, info: ValidationInfo) -> str:
+        if ModelUses.parse(value) and (mistake := _find_model_mistake(info.data)):
+            raise build_conflict(mistake)
+        return value
+
+
+def _find_model_mistake(given: Mapping[str, Any]) -> str | None:
+    """`given` has the valid settings only: what is wrong by itself is said by itself."""
+    if given.get("llm_model") == "":
+        return "MAILROOM_LLM_USE asks for a language model, and MAILROOM_LLM_MODEL does not name it"
+    if given.get("llm_api") == "anthropic" and given.get("llm_key", "wrong") is None:
+        return "MAILROOM_LLM_USE asks for a language model, and MAILROOM_LLM_KEY is missing"
+    if given.get("llm_api") == "openai" and given.get("llm_url") == _ANTHROPIC_URL:
+        return "MAILROOM_LLM_API is openai, and MAILROOM_LLM_URL does not say where that is"
+    if given.get("llm_api") == "openai" and given.get("llm_input") == "pdf":
+        return "MAILROOM_LLM_INPUT is pdf, which MAILROOM_LLM_API=openai cannot take: use text"
+    has_cost = given.get("llm_document_cost") or given.get("llm_day_cost")
+    if has_cost and not (given.get("llm_input_price", 1) and given.get("llm_output_price", 1)):
+        return (
+            "MAILROOM_LLM_DOCUMENT_COST and MAILROOM_LLM_DAY_COST need MAILROOM_LLM_INPUT_PRICE and "
+            "MAILROOM_LLM_OUTPUT_PRICE"
+        )
+    return None
+
+
+class WorkerSettings(
+    ProcessSettings, KafkaSettings, DatabaseSettings, BlobSettings, ParserSettings, OCRSettings, LanguageModelSettings
+):
     http_port: int = 8085
     document_lease_s: float = Field(default=30, ge=1)  # a worker that died is taken over after at most so long
     # Attempts before a document ends as `failed`; a dependency that is away costs none.
@@ -20,6 +131,10 @@ class WorkerSettings(ProcessSettings, KafkaSettings, DatabaseSettings, BlobSetti
     document_pause_s: float = Field(default=5, gt=0)  # after the first failure; it doubles
     # Longest pause between two attempts.
     document_longest_pause_s: float = Field(default=300, gt=0)
+    # The least confidence with which trades are confirmed without a person; below it they go to review.
+    trade_confidence: float = Field(default=DEFAULT_TRADE_CONFIDENCE, ge=0, le=1)
+    # JSON: doc source id → the least confidence for what is read from it, invoices included.
+    confidence_by_doc_source: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
     # How long events are kept for streams that resume.
     document_event_days: float = Field(default=30, gt=0)
 

@@ -41,6 +41,18 @@ def text_page(text: str) -> bytes:
     return draw(rows)
 
 
+CONTRACT_NOTE = """
+Wertpapierabrechnung Kauf
+ISIN  DE0008404005
+Stück  10
+Kurs  20,50 EUR
+Schlusstag  01.04.2026
+Kurswert  205,00 EUR
+Provision  4,95 EUR
+Ausmachender Betrag  209,95 EUR
+"""
+
+
 @dataclass(frozen=True)
 class CII:
     """An e-invoice of the current generation; `lines` are (name, quantity, price, amount, tax rate)."""

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ from uuid import uuid4
 from ingestion.domain.document import AttachmentId, DocumentAttachment, DocumentId, DocumentLease, DocumentOutcome
 from ingestion.domain.lanes import Lane
 from ingestion.domain.routing import Classification, Extraction
+from ingestion.domain.trade import Direction, Trade
 from ingestion.domain.transcript import Transcript, detect_content_type
 from ingestion.ports import DocumentReaders, FetchedFile
 from mailroom_common.blobs import BlobNotFound
@@ -77,6 +79,23 @@ def build_record(
         "folder": "Inbox",
     }
     return AttachmentStored(**{**usual, **changed})
+
+
+def build_trade(**changed: Any) -> Trade:
+    """A trade that is whole and adds up."""
+    usual: dict[str, Any] = {
+        "direction": Direction.BUY,
+        "trade_date": date(2026, 4, 1),
+        "quantity": Decimal(10),
+        "price": Decimal("20.5"),
+        "isin": "DE0008404005",
+        "currency": "EUR",
+        "gross_amount": Decimal(205),
+        "fees": Decimal("4.95"),
+        "taxes": Decimal(0),
+        "settled_amount": Decimal("209.95"),
+    }
+    return Trade(**{**usual, **changed})
 
 
 def build_lease(content: bytes = PDF, **changed: Any) -> DocumentLease:
@@ -190,10 +209,12 @@ class FakeReading:
     extraction: Extraction | Exception | None = None
     opened: int = 0
     closed: int = 0
+    profiles: list[Profile] = field(default_factory=list)
 
     @asynccontextmanager
-    async def open_readers(self) -> AsyncIterator[DocumentReaders]:
+    async def open_readers(self, profile: Profile = Profile.INVOICE) -> AsyncIterator[DocumentReaders]:
         self.opened += 1
+        self.profiles.append(profile)
         try:
             yield DocumentReaders(transcriber=self, classifier=self, extractor=self)
         finally:

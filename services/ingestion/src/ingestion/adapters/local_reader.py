@@ -1,6 +1,6 @@
 """Transcribing, classifying and extracting without a network, by our own readers and rules in the parser process."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -10,12 +10,20 @@ import orjson
 from ingestion.domain.invoice import DOCUMENT_TYPES, Invoice, InvoiceLine
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Classification, Extraction
+from ingestion.domain.trade import TRADE_DOCUMENT_TYPES, TRADE_FIELDS, Trade
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
+from mailroom_common.events import Profile
+from mailroom_common.parser import JSON
 from mailroom_common.parser.pool import ParserPool
 
 # Imported before the parser processes are forked and confined: what a reader loads cannot depend on a file.
-READER_MODULES = ("ingestion.readers.document", "ingestion.extract.rule_based")
+READER_MODULES = (
+    "ingestion.readers.document",
+    "ingestion.extract.rule_based",
+    "ingestion.extract.trades.note",
+    "ingestion.extract.page_evidence",
+)
 READER_REASONS = frozenset([*DocumentSkipReason, *ReviewReason])
 
 _INVOICE_FIELDS, _LINE_FIELDS = Invoice().to_json().keys(), InvoiceLine().to_json().keys()
@@ -25,16 +33,27 @@ T = TypeVar("T")
 
 
 class ReaderRunner(Protocol):
-    async def run_reader(self, function: str, source: Path | bytes, decode: Callable[[Any], T]) -> T: ...
+    async def run_reader(
+        self,
+        function: str,
+        source: Path | bytes,
+        decode: Callable[[Any], T],
+        *,
+        arguments: Mapping[str, JSON] | None = None,
+    ) -> T: ...
 
 
 @asynccontextmanager
-async def open_local_readers(pool: ParserPool) -> AsyncIterator[DocumentReaders]:
+async def open_local_readers(pool: ParserPool, profile: Profile = Profile.INVOICE) -> AsyncIterator[DocumentReaders]:
     """The readers for one document, in a process that ends with the block."""
     # Documents are claimed in turn by tenant, and no more at once than there are processes: nobody waits here.
     async with pool.open_document() as parser:
         reader = LocalReader(parser)
-        yield DocumentReaders(transcriber=reader, classifier=reader, extractor=reader)
+        if profile is Profile.CONTRACT_NOTE:
+            notes = LocalNoteReader(parser)
+            yield DocumentReaders(transcriber=reader, classifier=notes, extractor=notes)
+        else:
+            yield DocumentReaders(transcriber=reader, classifier=reader, extractor=reader)
 
 
 class LocalReader:
@@ -43,8 +62,13 @@ class LocalReader:
     def __init__(self, parser: ReaderRunner) -> None:
         self._parser = parser
 
-    async def transcribe_file(self, file: Path) -> Transcript:
-        return await self._parser.run_reader("ingestion.readers.document:transcribe_document", file, _decode_transcript)
+    async def transcribe_file(self, file: Path, *, password: str | None = None) -> Transcript:
+        return await self._parser.run_reader(
+            "ingestion.readers.document:transcribe_document",
+            file,
+            _decode_transcript,
+            arguments={"password": password},
+        )
 
     async def classify_transcript(self, transcript: Transcript) -> Classification:
         return await self._parser.run_reader(
@@ -54,6 +78,23 @@ class LocalReader:
     async def extract_fields(self, transcript: Transcript) -> Extraction:
         return await self._parser.run_reader(
             "ingestion.extract.rule_based:extract_invoice", orjson.dumps(transcript.to_json()), _decode_extraction
+        )
+
+
+class LocalNoteReader:
+    """`DocumentClassifier` and `FieldExtractor` for documents of banks and brokers: their trades."""
+
+    def __init__(self, parser: ReaderRunner) -> None:
+        self._parser = parser
+
+    async def classify_transcript(self, transcript: Transcript) -> Classification:
+        return await self._parser.run_reader(
+            "ingestion.extract.trades.note:classify_note", orjson.dumps(transcript.to_json()), _decode_note_type
+        )
+
+    async def extract_fields(self, transcript: Transcript) -> Extraction:
+        return await self._parser.run_reader(
+            "ingestion.extract.trades.note:extract_trades", orjson.dumps(transcript.to_json()), _decode_trades
         )
 
 
@@ -67,6 +108,7 @@ def _decode_transcript(answer: Any) -> Transcript:
     _require(transcript.e_invoice is None or isinstance(transcript.e_invoice, dict))
     orjson.dumps(transcript.e_invoice)  # the next reader is given it
     _require(all(isinstance(cell.text, str) for line in transcript.lines for cell in line.cells))
+    _require(all(isinstance(page, int) and page >= 0 for page in transcript.pictured_pages))
     return transcript
 
 
@@ -97,6 +139,25 @@ def _decode_extraction(answer: Any) -> Extraction:
         tuple(doubts),
         None if answer["unseen"] is None else ReviewReason(answer["unseen"]),
     )
+
+
+def _decode_note_type(answer: Any) -> Classification:
+    document_type = answer["document_type"]
+    _require(document_type is None or document_type in TRADE_DOCUMENT_TYPES)
+    return Classification(document_type, _decode_share(answer["confidence"]))
+
+
+def _decode_trades(answer: Any) -> Extraction:
+    fields, doubts = dict(answer["extraction"]), answer["doubts"]
+    _require(answer["document_type"] in TRADE_DOCUMENT_TYPES and _is_short_text(answer["reader"]))
+    _require(isinstance(doubts, list) and all(map(_is_short_text, doubts)))
+    _require(fields.keys() == {"trades"} and isinstance(fields["trades"], list))
+    for trade in fields["trades"]:
+        _require(trade.keys() == set(TRADE_FIELDS) and isinstance(trade["is_cancellation"], bool))
+        _require(all(value is None or isinstance(value, str | bool) for value in trade.values()))
+        Trade.from_json(trade).adds_up()  # routing asks this too, and must not fail then
+    share = _decode_share(answer["confidence"])
+    return Extraction(answer["document_type"], fields, share, answer["reader"], tuple(doubts))
 
 
 def _decode_share(value: Any) -> float:

@@ -10,17 +10,22 @@ import sys
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from ingestion.adapters.local_reader import READER_MODULES, open_local_readers
+from ingestion.adapters.ocr_reader import OCRReader
+from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain import routing
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
-from ingestion.handlers.read_document import read_document
+from ingestion.handlers.read_document import ReadingPurpose
+from ingestion.handlers.read_pictures import read_document_with_pictures
+from ingestion.settings import OCRSettings
 from mailroom_common.errors import SettingsError
 from mailroom_common.events import Profile
 from mailroom_common.parser import ParserCrashed, ParserLimitReached, ParserLimits, UnreadableFile
@@ -56,9 +61,12 @@ def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 async def _read_and_print(files: Sequence[Path], profile: Profile, *, with_text: bool) -> int:
     failed = False
-    async with open_reading_pool(load_settings(ParserSettings)) as pool:
+    async with (
+        open_reading_pool(load_settings(ParserSettings)) as pool,
+        open_ocr_reader(load_settings(OCRSettings), load_settings(ParserSettings)) as ocr,
+    ):
         for file in files:
-            reading = await read_file(pool, file, profile, with_text=with_text)
+            reading = await read_file(pool, file, profile, with_text=with_text, ocr=ocr)
             failed = failed or "error" in reading
             sys.stdout.write(f"{orjson.dumps(reading).decode()}\n")
             sys.stdout.flush()
@@ -85,12 +93,27 @@ async def open_reading_pool(settings: ParserSettings) -> AsyncIterator[ParserPoo
         yield pool
 
 
-async def read_file(pool: ParserPool, file: Path, profile: Profile, *, with_text: bool = False) -> dict[str, Any]:
-    """What the worker would make of a file, or `error`: why the file could not be opened."""
+@asynccontextmanager
+async def open_ocr_reader(settings: OCRSettings, parser: ParserSettings) -> AsyncIterator[OCRReader | None]:
+    """None where OCR is switched off."""
+    if not settings.ocr_processes:
+        yield None
+        return
+    open_pool = partial(
+        open_ocr_pool, settings, private_paths=find_secret_paths(), allow_unconfined=parser.parser_unconfined
+    )
+    async with build_ocr_reader(settings, open_pool) as ocr:
+        yield ocr
+
+
+async def read_file(
+    pool: ParserPool, file: Path, profile: Profile, *, with_text: bool = False, ocr: OCRReader | None = None
+) -> dict[str, Any]:
+    """What the worker would make of a file, or `error`: why the file could not be opened. `ocr` None: switched off."""
     if (error := _find_error(file)) is not None:
         return {"file": str(file), "error": error}
     begun = time.perf_counter()
-    outcome, transcript = await _read_confined(pool, file, profile)
+    outcome, transcript = await _read_confined(pool, ocr, file, profile)
     return _describe(file, outcome, transcript, time.perf_counter() - begun, with_text=with_text)
 
 
@@ -102,13 +125,16 @@ def _find_error(file: Path) -> str | None:
     return None if os.access(file, os.R_OK) else "you may not read it"
 
 
-async def _read_confined(pool: ParserPool, file: Path, profile: Profile) -> tuple[DocumentOutcome, Transcript | None]:
+async def _read_confined(
+    pool: ParserPool, ocr: OCRReader | None, file: Path, profile: Profile
+) -> tuple[DocumentOutcome, Transcript | None]:
     """The outcomes are those of `DocumentProcessor`, where a limit or a crash is one attempt and no more."""
     if (without_reader := routing.route_without_reader(profile)) is not None:
         return without_reader, None
     try:
-        async with open_local_readers(pool) as readers:
-            reading = await read_document(readers, file)
+        reading = await read_document_with_pictures(
+            partial(open_local_readers, pool, profile), ocr, file, ReadingPurpose(profile)
+        )
     except UnreadableFile as error:
         return routing.route_unreadable(error.reason), None
     except ParserLimitReached:

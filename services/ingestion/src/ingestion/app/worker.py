@@ -16,16 +16,22 @@ from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
 from ingestion.adapters.notify_listener import NotifyListener
+from ingestion.adapters.ocr_reader import OCRReader
 from ingestion.adapters.rereads import PgRereads
+from ingestion.app.language_model import open_assistant
+from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
 from ingestion.handlers.archive_document import PDFArchiver
+from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.process_document import DocumentProcessor
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.ports import Channel, DocumentBlobs, DocumentLeases, DocumentReaders
 from ingestion.settings import WorkerSettings
 from ingestion.worker_loops import run_backlog_report, run_document_worker, run_event_numbering, run_event_retention
 from mailroom_common.blobs import find_blob_folder, open_blob_store
+from mailroom_common.events import Profile
 from mailroom_common.kafka.codec import Codec
 from mailroom_common.kafka.dead_letters import DeadLetterWriter
 from mailroom_common.kafka.producer import EventProducer
@@ -38,6 +44,7 @@ from mailroom_common.parser.worker_pool import open_worker_pool
 from mailroom_common.postgres import open_pool
 from mailroom_common.process import Process
 from mailroom_common.providers.ports import ProviderPackage
+from mailroom_common.secret_files import find_secret_paths
 from mailroom_common.topic_access import INTAKE_GROUP
 from mailroom_common.topics import ATTACHMENTS, ATTACHMENTS_BACKFILL
 from mailroom_common.web import build_service_app, serve_service_app
@@ -73,6 +80,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
                 reasons=READER_REASONS,
             )
         )
+        pictures = await _open_picture_reader(stack, settings, scratch)
         codec = Codec()
         producer = await stack.enter_async_context(EventProducer(settings, codec, client_id=process.name))
         schemas = SchemaDirectory(settings, codec)
@@ -91,7 +99,10 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
         process.health.add_readiness("kafka", consumer.check_readiness)
-        processor = _build_processor(settings, leases, blobs, partial(open_local_readers, parser), providers)
+        assistant = await stack.enter_async_context(open_assistant(settings, pool, parser, clock=utc_now))
+        processor = _build_processor(
+            settings, leases, blobs, partial(open_local_readers, parser), pictures, assistant, providers
+        )
         started.set()
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(schemas.follow_topic(stopping))
@@ -101,8 +112,11 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_event_numbering(events, listener, stopping))
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
-            for number in range(settings.parser_processes):
-                schedule = LaneSchedule(number, settings.parser_processes)
+            # Documents whose answer is awaited, and those in OCR, hold no parser process: others are read meanwhile.
+            loops = settings.parser_processes + settings.ocr_processes
+            loops += settings.llm_concurrent if assistant is not None else 0
+            for number in range(loops):
+                schedule = LaneSchedule(number, loops)
                 tasks.create_task(run_document_worker(processor, leases, listener, stopping, schedule))
 
 
@@ -128,6 +142,20 @@ def _build_consumer(
     )
 
 
+async def _open_picture_reader(stack: AsyncExitStack, settings: WorkerSettings, scratch: Path) -> OCRReader | None:
+    """None where OCR is switched off. Its processes start with the first picture."""
+    if not settings.ocr_processes:
+        return None
+    blobs = find_blob_folder(settings)
+    open_pool = partial(
+        open_ocr_pool,
+        settings,
+        private_paths=[*find_secret_paths(), scratch, scratch.parent, *([blobs] if blobs else [])],
+        allow_unconfined=settings.parser_unconfined,
+    )
+    return await stack.enter_async_context(build_ocr_reader(settings, open_pool))
+
+
 def utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -136,13 +164,16 @@ def _build_processor(
     settings: WorkerSettings,
     leases: DocumentLeases,
     blobs: DocumentBlobs,
-    open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+    open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
+    pictures: OCRReader | None,
+    assistant: ReadingAssistant | None,
     providers: Sequence[ProviderPackage],
 ) -> DocumentProcessor:
     return DocumentProcessor(
         leases,
         blobs,
         open_readers,
+        ExtractionRouter(settings.trade_confidence, settings.confidence_by_doc_source),
         PDFArchiver(
             leases,
             blobs,
@@ -157,4 +188,6 @@ def _build_processor(
         # Three renewals may fail before the lease ends.
         renew_every_s=settings.document_lease_s / 4,
         clock=utc_now,
+        pictures=pictures,
+        assistant=assistant,
     )

@@ -99,6 +99,11 @@ class DocumentOutcome:
         """Whether the document was read, as far as it can be: otherwise the attempt says nothing about its content."""
         return self.status is not ResultStatus.FAILED and self.reason not in _NOT_A_READING
 
+    def list_trades(self) -> list[Mapping[str, Any]]:
+        """The trades that were read and stand: not those that the document takes back, nor any of a skipped one."""
+        trades = (self.extraction or {}).get("trades", [])
+        return [trade for trade in trades if not trade["is_cancellation"]]
+
     def with_archive_path(self, path: str) -> Self:
         return replace(self, archive_path=path)
 

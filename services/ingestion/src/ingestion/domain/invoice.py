@@ -6,6 +6,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Literal, Self
 
+from ingestion.domain.numbers import format_amount, format_date, format_number, parse_date, parse_decimal
+
 LineAmounts = Literal["net", "gross"]
 
 INVOICE = "invoice"
@@ -25,20 +27,20 @@ class InvoiceLine:
     def to_json(self) -> dict[str, str | None]:
         return {
             "description": self.description,
-            "quantity": _format_number(self.quantity),
-            "unit_price": _format_number(self.unit_price),
-            "amount": _format_amount(self.amount),
-            "tax_rate": _format_number(self.tax_rate),
+            "quantity": format_number(self.quantity),
+            "unit_price": format_number(self.unit_price),
+            "amount": format_amount(self.amount),
+            "tax_rate": format_number(self.tax_rate),
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         return cls(
             description=value["description"],
-            quantity=_parse_decimal(value["quantity"]),
-            unit_price=_parse_decimal(value["unit_price"]),
-            amount=_parse_decimal(value["amount"]),
-            tax_rate=_parse_decimal(value["tax_rate"]),
+            quantity=parse_decimal(value["quantity"]),
+            unit_price=parse_decimal(value["unit_price"]),
+            amount=parse_decimal(value["amount"]),
+            tax_rate=parse_decimal(value["tax_rate"]),
         )
 
 
@@ -64,17 +66,17 @@ class Invoice:
         return {
             "supplier_name": self.supplier_name,
             "invoice_number": self.invoice_number,
-            "issue_date": _format_date(self.issue_date),
-            "due_date": _format_date(self.due_date),
+            "issue_date": format_date(self.issue_date),
+            "due_date": format_date(self.due_date),
             "currency": self.currency,
-            "total_gross": _format_amount(self.total_gross),
-            "total_net": _format_amount(self.total_net),
-            "total_tax": _format_amount(self.total_tax),
+            "total_gross": format_amount(self.total_gross),
+            "total_net": format_amount(self.total_net),
+            "total_tax": format_amount(self.total_tax),
             "vat_id": self.vat_id,
             "iban": self.iban,
             "lines": [line.to_json() for line in self.lines],
             "line_amounts": self.line_amounts,
-            "amount_due": _format_amount(self.amount_due),
+            "amount_due": format_amount(self.amount_due),
         }
 
     @classmethod
@@ -83,17 +85,17 @@ class Invoice:
         return cls(
             supplier_name=value["supplier_name"],
             invoice_number=value["invoice_number"],
-            issue_date=_parse_date(value["issue_date"]),
-            due_date=_parse_date(value["due_date"]),
+            issue_date=parse_date(value["issue_date"]),
+            due_date=parse_date(value["due_date"]),
             currency=value["currency"],
-            total_gross=_parse_decimal(value["total_gross"]),
-            total_net=_parse_decimal(value["total_net"]),
-            total_tax=_parse_decimal(value["total_tax"]),
+            total_gross=parse_decimal(value["total_gross"]),
+            total_net=parse_decimal(value["total_net"]),
+            total_tax=parse_decimal(value["total_tax"]),
             vat_id=value["vat_id"],
             iban=value["iban"],
             lines=tuple(InvoiceLine.from_json(line) for line in value["lines"]),
             line_amounts=value["line_amounts"],
-            amount_due=_parse_decimal(value["amount_due"]),
+            amount_due=parse_decimal(value["amount_due"]),
         )
 
     def determine_document_type(self, type_code: str | None = None) -> str:
@@ -109,30 +111,3 @@ class Invoice:
         if self.total_gross is None or self.total_net is None or self.total_tax is None:
             return None
         return abs(self.total_net + self.total_tax - self.total_gross) <= Decimal("0.02")
-
-
-def _format_date(value: date | None) -> str | None:
-    return None if value is None else value.isoformat()
-
-
-def _format_amount(value: Decimal | None) -> str | None:
-    """Two decimals at least, as money is written; more where the document has them."""
-    if value is None:
-        return None
-    shortened = value.normalize()
-    exponent = shortened.as_tuple().exponent
-    return f"{shortened:.2f}" if not isinstance(exponent, int) or exponent > -2 else f"{shortened:f}"
-
-
-def _format_number(value: Decimal | None) -> str | None:
-    if value is None:
-        return None
-    return f"{value.normalize():f}" if value else "0"
-
-
-def _parse_decimal(value: str | None) -> Decimal | None:
-    return None if value is None else Decimal(value)
-
-
-def _parse_date(value: str | None) -> date | None:
-    return None if value is None else date.fromisoformat(value)

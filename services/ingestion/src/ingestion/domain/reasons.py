@@ -5,6 +5,7 @@ from enum import StrEnum
 
 class DocumentSkipReason(StrEnum):
     NOT_AN_INVOICE = "not_an_invoice"  # classified as something that this doc source is not for
+    NO_TRADE = "no_trade"  # for a doc source of trades: it says what it is, and that is no trade
     NOT_A_DOCUMENT = "not_a_document"  # by its bytes it is no PDF, PNG, JPEG or TIFF
     REJECTED = "rejected"  # a person said that it is nothing for this doc source
 
@@ -14,20 +15,27 @@ class ReviewReason(StrEnum):
 
     FIELDS_MISSING = "fields_missing"  # a field is unknown without which an invoice cannot be booked
     TOTALS_DO_NOT_ADD_UP = "totals_do_not_add_up"  # net and tax do not make the gross total
+    CONFIDENCE_LOW = "confidence_low"  # its reader is less sure than its doc source asks for
+    TRADES_NOT_READ = "trades_not_read"  # it names securities that no trade which was read is in
+    TRADE_CANCELLED = "trade_cancelled"  # it takes a trade back, which a person has to find
     PAGE_AND_XML_DISAGREE = "page_and_xml_disagree"  # the page of an e-invoice contradicts its XML
     EXTRACTION_TOO_LARGE = "extraction_too_large"  # more lines, or longer texts, than a result can carry
-    ENCRYPTED = "encrypted"  # a password is needed
+    PASSWORD_REQUIRED = "password_required"  # it is locked, and no password that was given opens it  # noqa: S105
     UNREADABLE = "unreadable"  # damaged, or larger than any page
     # An attached mail or an archive that is locked, broken or beyond a limit: what could be taken out of it is filed.
     CONTAINER_UNREADABLE = "container_unreadable"
-    NO_TEXT_LAYER = "no_text_layer"  # a page is a picture, whose text needs OCR
+    NO_TEXT_LAYER = "no_text_layer"  # a page is a picture, and OCR is switched off or found no text on it
     TEXT_GARBLED = "text_garbled"  # the letters that a page names are not those that it shows
     FORM_NOT_READ = "form_not_read"  # a form whose page is a placeholder: only some programs show what is in it
     PAGES_NOT_READ = "pages_not_read"  # more pages, or more text on a page, than is read
     SEVERAL_E_INVOICES = "several_e_invoices"  # XMLs of different invoices in one file: a person says which
     EMBEDDED_FILES_NOT_READ = "embedded_files_not_read"  # files in a PDF that nothing reads: a portfolio, say
     XML_UNREADABLE = "xml_unreadable"  # an e-invoice's XML that cannot be read, whatever its page says
-    IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture; reading it needs OCR, which comes later
+    IMAGE_NEEDS_OCR = "image_needs_ocr"  # a picture, and OCR is switched off or found no text on it
+    OCR_UNCERTAIN = "ocr_uncertain"  # read off a picture, and a field that matters is not certain
+    READERS_DISAGREE = "readers_disagree"  # rules and language model read a field, or the kind of document, differently
+    # A language model read a value that is not on the page, or a total that no sum confirms.
+    MODEL_UNCONFIRMED = "model_unconfirmed"
     NO_READER_YET = "no_reader_yet"  # nothing reads documents of this profile yet
     ARCHIVE_REFUSED = "archive_refused"  # it was read, and the blob store never takes the copy for the archive
     READER_LIMIT = "reader_limit"  # reading it reached a limit of the parser process

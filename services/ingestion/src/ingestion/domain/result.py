@@ -38,6 +38,7 @@ def build_result(
         document_type=outcome.document_type,
         confidence=outcome.confidence,
         extraction=_encode_json(outcome.extraction),
+        trades=[orjson.dumps(trade).decode() for trade in outcome.list_trades()],
         archive_path=outcome.archive_path,
         reader=outcome.reader,
         attempt=attempt,

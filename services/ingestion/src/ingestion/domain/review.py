@@ -13,7 +13,8 @@ from mailroom_common.events import Profile, ResultStatus
 
 # The reader of fields that nothing was read of.
 _NO_READER = "review"
-_NOT_A_FIELD = "page_values"  # what the page says beside the XML: settled by a decision
+# What the page says beside the XML, and a language model beside the rules: settled by a decision.
+_NOT_FIELDS = frozenset({"page_values", "model_values"})
 
 
 class ReviewAction(StrEnum):
@@ -98,7 +99,7 @@ def _confirm(standing: DocumentOutcome) -> DocumentOutcome:
         return standing
     if standing.extraction is None:
         raise ReviewRefused("Nothing was read of this document: correct it with the fields that it has, or reject it.")
-    fields = {name: value for name, value in standing.extraction.items() if name != _NOT_A_FIELD}
+    fields = {name: value for name, value in standing.extraction.items() if name not in _NOT_FIELDS}
     return replace(standing, status=ResultStatus.COMPLETED, reason=None, extraction=fields)
 
 
@@ -106,7 +107,7 @@ def _correct(review: Review, standing: DocumentOutcome, profile: Profile, read: 
     """The rules of routing judge the corrected fields too: a slip of the hand does not complete a document."""
     if profile is not Profile.INVOICE:
         raise ReviewRefused(f"The fields of a document of the profile {profile.value} are confirmed or rejected.")
-    former = {name: value for name, value in (standing.extraction or {}).items() if name != _NOT_A_FIELD}
+    former = {name: value for name, value in (standing.extraction or {}).items() if name not in _NOT_FIELDS}
     given = Invoice.from_json({**Invoice().to_json(), **former, **review.fields}).to_json()
     document_type = review.document_type or standing.document_type or INVOICE
     changes = [

@@ -9,6 +9,8 @@ import orjson
 from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason, parse_reason
+from ingestion.domain.trade import TRADE_DOCUMENT_TYPES
+from ingestion.domain.trade_routing import find_trade_review_reason
 from ingestion.domain.transcript import CONTAINER_EXTENSIONS, PDF, Transcript
 from mailroom_common.events import Profile, ResultStatus
 
@@ -35,7 +37,7 @@ class Extraction:
     """What an extractor read.
 
     `doubts` names fields that the document contradicts itself about; `unseen` is why the page of an e-invoice could not
-    be held against its XML.
+    be held against its XML, or why what was read off a picture is not believed.
     """
 
     document_type: str
@@ -67,20 +69,20 @@ def route_without_text(transcript: Transcript) -> DocumentOutcome:
 
 def route_without_reader(profile: Profile) -> DocumentOutcome | None:
     """The outcome of a document of a profile that has no reader yet; None where there is one."""
-    if profile is Profile.INVOICE:
+    if profile is not Profile.OBSERVATION:
         return None
     return DocumentOutcome(
         status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.NO_READER_YET, document_type=profile.value
     )
 
 
-def route_not_an_invoice(classification: Classification, transcript: Transcript) -> DocumentOutcome:
-    """Skipped only if all that the file holds was read: what could not be read may be an invoice."""
+def route_unwanted(profile: Profile, classification: Classification, transcript: Transcript) -> DocumentOutcome:
+    """Skipped only if all that the file holds was read: what could not be read may be an invoice, or a trade."""
     if transcript.unread:
         return DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=transcript.unread[0])
-    return DocumentOutcome(
-        status=ResultStatus.SKIPPED, reason=DocumentSkipReason.NOT_AN_INVOICE, confidence=classification.confidence
-    )
+    is_for_trades = profile is Profile.CONTRACT_NOTE
+    reason = DocumentSkipReason.NO_TRADE if is_for_trades else DocumentSkipReason.NOT_AN_INVOICE
+    return DocumentOutcome(status=ResultStatus.SKIPPED, reason=reason, confidence=classification.confidence)
 
 
 def route_archive_refusal(outcome: DocumentOutcome) -> DocumentOutcome:
@@ -119,6 +121,8 @@ def route_extraction(extraction: Extraction, unread: Sequence[ReviewReason] = ()
 
 
 def _find_review_reason(extraction: Extraction, unread: Sequence[ReviewReason]) -> ReviewReason | None:
+    if extraction.document_type in TRADE_DOCUMENT_TYPES:
+        return find_trade_review_reason(extraction.fields, extraction.doubts, unread)
     if extraction.doubts:
         return ReviewReason.PAGE_AND_XML_DISAGREE
     if (xml_trouble := next((reason for reason in unread if reason in _XML_TROUBLES), None)) is not None:

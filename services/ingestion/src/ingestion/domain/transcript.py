@@ -42,11 +42,15 @@ def detect_content_type(head: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class TextCell:
-    """Text without a wide gap in it: a word group, a table's cell. Left and right edge in points."""
+    """Text without a wide gap in it: a word group, a table's cell. Left and right edge in points.
+
+    `confidence` is that of its least certain word, where it was read off a picture; what a text layer says is certain.
+    """
 
     text: str
     left: float
     right: float
+    confidence: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,8 @@ class TextLine:
 class Transcript:
     """`e_invoice` is what the embedded XML says, as `readers/einvoice.py` returns it.
 
-    `unread` are reasons why the file may hold more than is here, the weightiest first.
+    `unread` are reasons why the file may hold more than is here, the weightiest first. `pictured_pages` are the pages
+    (from 0) that are a picture, or whose letters mean nothing, and were not read by OCR.
     """
 
     content_type: str
@@ -75,6 +80,7 @@ class Transcript:
     lines: tuple[TextLine, ...] = ()
     e_invoice: Mapping[str, Any] | None = None
     unread: tuple[ReviewReason, ...] = ()
+    pictured_pages: tuple[int, ...] = ()
 
     @cached_property
     def text(self) -> str:
@@ -100,18 +106,25 @@ class Transcript:
             "content_type": self.content_type,
             "pages": self.pages,
             "lines": [
-                [line.page, line.top, line.height, [[cell.text, cell.left, cell.right] for cell in line.cells]]
+                [line.page, line.top, line.height, [_list_cell_values(cell) for cell in line.cells]]
                 for line in self.lines
             ],
             "e_invoice": self.e_invoice,
             "unread": [reason.value for reason in self.unread],
+            "pictured_pages": list(self.pictured_pages),
         }
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Self:
         lines = tuple(
-            TextLine(page, top, height, tuple(TextCell(text, left, right) for text, left, right in cells))
+            TextLine(page, top, height, tuple(TextCell(*values) for values in cells))
             for page, top, height, cells in value["lines"]
         )
         unread = tuple(ReviewReason(reason) for reason in value["unread"])
-        return cls(value["content_type"], value["pages"], lines, value["e_invoice"], unread)
+        pictured = tuple(value["pictured_pages"])
+        return cls(value["content_type"], value["pages"], lines, value["e_invoice"], unread, pictured)
+
+
+def _list_cell_values(cell: TextCell) -> list[str | float]:
+    values: list[str | float] = [cell.text, cell.left, cell.right]
+    return values if cell.confidence == 1.0 else [*values, cell.confidence]

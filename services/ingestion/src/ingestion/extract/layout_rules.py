@@ -68,7 +68,10 @@ def is_invoice(transcript: Transcript) -> bool:
 
 def limit_lines(transcript: Transcript) -> list[TextLine]:
     """Rules take time by the length of what they read; no invoice needs more than this."""
-    lines = transcript.lines[_find_beginning(transcript.lines) :][:_MAX_LINES]
+    return cut_lines(transcript.lines[_find_beginning(transcript.lines) :][:_MAX_LINES])
+
+
+def cut_lines(lines: Sequence[TextLine]) -> list[TextLine]:
     return [
         replace(line, cells=tuple(replace(cell, text=cell.text[:_MAX_CELL]) for cell in line.cells[:_MAX_CELLS]))
         for line in lines

@@ -9,12 +9,15 @@ from typing import Any, BinaryIO
 import orjson
 
 from ingestion.domain.invoice import Invoice
+from ingestion.domain.reasons import ReviewReason
 from ingestion.domain.transcript import Transcript
 from ingestion.extract.layout_rules import is_invoice, read_invoice
+from ingestion.extract.ocr_certainty import find_uncertain_fields, was_read_by_ocr
 from ingestion.extract.page_comparison import find_contradictions, find_reason_for_no_comparison
 from mailroom_common.parser import JSON
 
 LAYOUT_READER = "layout-rules/1"
+OCR_READER = "ocr+layout-rules/1"
 E_INVOICE_READER = "e-invoice/1"
 
 _FIELD_WEIGHTS = {"invoice_number": 0.25, "total_gross": 0.25, "issue_date": 0.2, "supplier_name": 0.2, "currency": 0.1}
@@ -33,19 +36,21 @@ def classify_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
 
 def extract_invoice(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
     """`extraction` has the fields of an invoice, `doubts` the names of those that need a person's eye, `unseen` why a
-    page could not be compared with its XML."""
+    page could not be compared with its XML, or is not certain enough to be believed."""
     transcript = Transcript.from_json(orjson.loads(file.read()))
     if transcript.e_invoice is not None:
         return _extract_from_xml(transcript, transcript.e_invoice)
     invoice, kind = read_invoice(transcript)
+    is_ocr = was_read_by_ocr(transcript)
+    is_uncertain = is_ocr and bool(find_uncertain_fields(invoice, transcript))
     confidence = _estimate_confidence(invoice)
     return {
         "document_type": kind,
         "extraction": invoice.to_json(),
-        "confidence": confidence,
+        "confidence": min(confidence, 0.5) if is_uncertain else confidence,
         "doubts": [],
-        "unseen": None,
-        "reader": LAYOUT_READER,
+        "unseen": ReviewReason.OCR_UNCERTAIN if is_uncertain else None,
+        "reader": OCR_READER if is_ocr else LAYOUT_READER,
     }
 
 

@@ -78,7 +78,7 @@ _MONTHS = {
 _MONTH_OF = {name: month for month, names in _MONTHS.items() for name in names.split()}
 _MONTH = "|".join(sorted(_MONTH_OF, key=len, reverse=True))
 _YEAR = r"(?:19|20)\d\d"
-_DATES = re.compile(
+DATES = re.compile(
     rf"(?<!\d)(?P<iso>(?P<y1>{_YEAR})[-/.](?P<m1>\d\d?)[-/.](?P<d1>\d\d?))(?!\d)"
     rf"|(?<![\d.,])(?P<numeric>(?P<a>\d\d?)\s?(?P<mark>[./-])\s?(?P<b>\d\d?)\s?(?P=mark)\s?(?P<y2>{_YEAR}|\d\d))(?![\d.,]\d|\d)"
     rf"|(?<!\d)(?P<d3>\d\d?)(?:st|nd|rd|th|er|\.)?\s*(?:of\s+|de\s+|di\s+)?(?P<m3>{_MONTH})\b\.?,?\s*(?:de\s+|del\s+)?(?P<y3>{_YEAR})(?!\d)"
@@ -118,7 +118,7 @@ class WrittenDate:
 
 
 def find_dates(text: str) -> list[WrittenDate]:
-    return [_build_written_date(match) for match in _DATES.finditer(text)]
+    return [_build_written_date(match) for match in DATES.finditer(text)]
 
 
 def _build_written_date(match: re.Match[str]) -> WrittenDate:
@@ -143,7 +143,7 @@ def _build_date(year: int, month: int, day: int) -> date | None:
 
 
 def _remove_dates(text: str) -> str:
-    return _DATES.sub(" \u2022 ", text)
+    return DATES.sub(" \u2022 ", text)
 
 
 _SYMBOLS = {
@@ -157,7 +157,7 @@ _SYMBOLS = {
     "a$": "AUD",
     "$": "USD",
 }
-_CODES = {"EUR", "USD", "GBP", "CHF", "PLN", "CAD", "AUD", "DKK", "SEK", "NOK", "CZK", "HUF", "RON", "BRL"}
+CURRENCY_CODES = {"EUR", "USD", "GBP", "CHF", "PLN", "CAD", "AUD", "DKK", "SEK", "NOK", "CZK", "HUF", "RON", "BRL"}
 _DOLLARS = {"USD", "CAD", "AUD"}
 _WORDS = {"us dollars": "USD", "euros": "EUR", "euro": "EUR", "pound sterling": "GBP", "złotych": "PLN"}
 _CURRENCY = re.compile(rf"{_MONEY}(?![a-z])", re.IGNORECASE)
@@ -168,7 +168,7 @@ def find_currencies(text: str) -> list[str]:
     found = []
     for match in _CURRENCY.finditer(text):
         word = match[0].lower()
-        code = match[0] if match[0] in _CODES else _SYMBOLS.get(word)
+        code = match[0] if match[0] in CURRENCY_CODES else _SYMBOLS.get(word)
         before = text[match.start() - 1 : match.start()]
         if code and not (before.isalpha() and match[0][0].isalpha()):
             found.append(code)

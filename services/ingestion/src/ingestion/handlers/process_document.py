@@ -4,23 +4,30 @@ import asyncio
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 
 from ingestion.domain import routing
 from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import Lane
+from ingestion.domain.ocr_turns import OCRBusy
 from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.trade import Trade
 from ingestion.handlers.archive_document import LeaseLost, PDFArchiver
-from ingestion.handlers.read_document import read_document
+from ingestion.handlers.assist_reading import ReadingAssistant
+from ingestion.handlers.read_document import ReadingPurpose
+from ingestion.handlers.read_pictures import read_document_with_pictures
 from ingestion.ports import (
     DocumentBlobs,
     DocumentLeases,
     DocumentReaders,
     FetchedFile,
+    PictureReader,
 )
 from mailroom_common.blobs import BlobNotFound
 from mailroom_common.errors import Fatal, MailroomError, Retryable
-from mailroom_common.events import ResultStatus
+from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import (
     INGESTION_ATTEMPT_S,
@@ -38,23 +45,30 @@ class BlobMismatch(Retryable):
 
 
 class DocumentProcessor:
-    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes."""
+    """`renew_every_s` is well below the length of a lease. `clock` gives aware UTC datetimes. `assistant` asks a
+    language model, None where no document is to have one."""
 
     def __init__(
         self,
         leases: DocumentLeases,
         blobs: DocumentBlobs,
-        open_readers: Callable[[], AbstractAsyncContextManager[DocumentReaders]],
+        open_readers: Callable[[Profile], AbstractAsyncContextManager[DocumentReaders]],
+        router: ExtractionRouter,
         archiver: PDFArchiver,
         *,
         attempts: AttemptPolicy,
         renew_every_s: float,
         clock: Callable[[], datetime],
+        pictures: PictureReader | None = None,
+        assistant: ReadingAssistant | None = None,
     ) -> None:
         self._leases = leases
         self._blobs = blobs
         self._open_readers = open_readers
+        self._pictures = pictures
+        self._router = router
         self._archiver = archiver
+        self._assistant = assistant
         self._attempts = attempts
         self._renew_every_s = renew_every_s
         self._clock = clock
@@ -88,6 +102,14 @@ class DocumentProcessor:
             raise
         except LeaseLost:
             raise
+        except OCRBusy as busy:
+            # Others are read meanwhile: what has a text layer never waits for pictures.
+            await self._leases.release_document(
+                lease,
+                not_before=self._clock() + timedelta(seconds=busy.retry_in_s),
+                error=str(busy),
+                count_attempt=False,
+            )
         except Exception as error:  # noqa: BLE001  # the edge of one document: others go on
             await self._handle_failure(lease, error)
 
@@ -140,7 +162,9 @@ class DocumentProcessor:
             # Before it is read: a result must never be that of other bytes than its record named.
             if file.sha256 != lease.content_sha256:
                 raise BlobMismatch(f"the blob of document {lease.document_id} has other content")
-            return await self._archiver.archive_document(lease, file, await self._read_document(lease, file))
+            outcome = await self._read_document(lease, file)
+            trades = [Trade.from_json(trade) for trade in outcome.list_trades()]
+            return await self._archiver.archive_document(lease, file, outcome, trades)
 
     async def _read_document(self, lease: DocumentLease, file: FetchedFile) -> DocumentOutcome:
         if (unopened := routing.route_container(lease.content_type)) is not None:
@@ -148,8 +172,9 @@ class DocumentProcessor:
         if (without_reader := routing.route_without_reader(lease.profile)) is not None:
             return without_reader
         try:
-            async with self._open_readers() as readers:
-                return (await read_document(readers, file.path)).outcome
+            purpose = ReadingPurpose(lease.profile, lease.doc_source_id, self._router)
+            open_readers = partial(self._open_readers, lease.profile)
+            reading = await read_document_with_pictures(open_readers, self._pictures, file.path, purpose)
         except UnreadableFile as error:
             return routing.route_unreadable(error.reason)
         except ParserLimitReached as error:
@@ -163,6 +188,12 @@ class DocumentProcessor:
             # The file ended its parser process; it goes to review and is not read again.
             log.warning("reader_crashed", document_id=lease.document_id, reason=str(error))
             return routing.route_unreadable(ReviewReason.READER_CRASHED)
+        # What a picture shows with doubt, a model that is given those very words cannot confirm.
+        if self._assistant is None or reading.outcome.reason is ReviewReason.OCR_UNCERTAIN:
+            return reading.outcome
+        # The parser process was given back: a model's answer takes longer than many documents.
+        assisted = await self._assistant.assist_outcome(lease, file, reading.outcome, reading.transcript)
+        return self._router.require_confidence(assisted, lease.doc_source_id)
 
     async def _finish_document(self, lease: DocumentLease, outcome: DocumentOutcome) -> None:
         if lease.former is not None:

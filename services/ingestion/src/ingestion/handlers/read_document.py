@@ -3,13 +3,15 @@
 Classifying comes after transcribing, since what tells an invoice from a newsletter is its text.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ingestion.domain import routing
 from ingestion.domain.document import DocumentOutcome
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
+from mailroom_common.events import Profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +22,34 @@ class DocumentReading:
     transcript: Transcript
 
 
-async def read_document(readers: DocumentReaders, file: Path) -> DocumentReading:
+@dataclass(frozen=True, slots=True)
+class ReadingPurpose:
+    """What a document is read for, and how it is routed then. `doc_source_id` None: it came from none."""
+
+    profile: Profile = Profile.INVOICE
+    doc_source_id: str | None = None
+    router: ExtractionRouter = field(default_factory=ExtractionRouter)
+
+
+_AS_INVOICE = ReadingPurpose()
+
+
+async def read_document(readers: DocumentReaders, file: Path, purpose: ReadingPurpose = _AS_INVOICE) -> DocumentReading:
     """
     Raises:
         UnreadableFile, ParserLimitReached, ParserCrashed: as `Transcriber`.
     """
     transcript = await readers.transcriber.transcribe_file(file)
-    return DocumentReading(await read_transcript(readers, transcript), transcript)
+    return DocumentReading(await read_transcript(readers, transcript, purpose), transcript)
 
 
-async def read_transcript(readers: DocumentReaders, transcript: Transcript) -> DocumentOutcome:
+async def read_transcript(
+    readers: DocumentReaders, transcript: Transcript, purpose: ReadingPurpose = _AS_INVOICE
+) -> DocumentOutcome:
     if not transcript.lines and transcript.e_invoice is None:
         return routing.route_without_text(transcript)
     classification = await readers.classifier.classify_transcript(transcript)
     if classification.document_type is None:
-        return routing.route_not_an_invoice(classification, transcript)
-    return routing.route_extraction(await readers.extractor.extract_fields(transcript), transcript.unread)
+        return purpose.router.route_unwanted(purpose.profile, classification, transcript)
+    extraction = await readers.extractor.extract_fields(transcript)
+    return purpose.router.route_extraction(extraction, transcript.unread, purpose.doc_source_id)

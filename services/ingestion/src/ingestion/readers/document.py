@@ -22,23 +22,24 @@ _UNREAD_BY_WEIGHT = (
 )
 
 
-def transcribe_document(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
-    """The document as `Transcript.to_json` has it.
+def transcribe_document(file: BinaryIO, arguments: Mapping[str, Any]) -> JSON:
+    """The document as `Transcript.to_json` has it; `password` opens a locked one.
 
     Raises:
-        UnreadableFile: `not_a_document`, `encrypted`, `unreadable` or `extraction_too_large`.
+        UnreadableFile: `not_a_document`, `password_required`, `unreadable` or `extraction_too_large`.
     """
     content_type = detect_content_type(file.read(HEAD_BYTES))
     file.seek(0)
     if content_type is None:
         raise UnreadableFile(DocumentSkipReason.NOT_A_DOCUMENT)
     if content_type != PDF:
-        return Transcript(content_type, image.count_image_pages(file, content_type)).to_json()
-    pdf = pdf_text.read_pdf_text(file)
+        pages = image.count_image_pages(file, content_type)
+        return Transcript(content_type, pages, pictured_pages=tuple(range(pages))).to_json()
+    pdf = pdf_text.read_pdf_text(file, arguments.get("password"))
     # The page is read of an e-invoice too: where it contradicts the XML a person decides.
     e_invoice, not_read = _read_attachments(pdf.attachments)
     unread = tuple(reason for reason in _UNREAD_BY_WEIGHT if reason in pdf.unread | not_read)
-    return Transcript(content_type, pdf.pages, tuple(pdf.lines), e_invoice, unread).to_json()
+    return Transcript(content_type, pdf.pages, tuple(pdf.lines), e_invoice, unread, tuple(pdf.pictured)).to_json()
 
 
 def _read_attachments(attachments: Iterable[pdf_text.EmbeddedFile]) -> tuple[dict[str, Any] | None, set[ReviewReason]]:

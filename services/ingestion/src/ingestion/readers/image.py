@@ -1,5 +1,7 @@
-"""Pictures: how many pages they have, and whether they can be decoded. There is no OCR yet: a person reads them."""
+"""Pictures: how many pages they have, and whether they can be decoded. Their text is OCR's (`ocr`)."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO
 
 from PIL import Image, UnidentifiedImageError
@@ -21,9 +23,19 @@ def count_image_pages(file: BinaryIO, content_type: str) -> int:
     Raises:
         UnreadableFile: `unreadable` when it is damaged, or larger than any page.
     """
+    with open_image(file, content_type) as image:
+        image.load()
+        return int(getattr(image, "n_frames", 1))
+
+
+@contextmanager
+def open_image(file: BinaryIO, content_type: str) -> Iterator[Image.Image]:
+    """
+    Raises:
+        UnreadableFile: as `count_image_pages`, also from within the block.
+    """
     try:
         with Image.open(file, formats=[_FORMATS[content_type]]) as image:
-            image.load()
-            return int(getattr(image, "n_frames", 1))
+            yield image
     except (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError) as error:
         raise UnreadableFile(ReviewReason.UNREADABLE) from error

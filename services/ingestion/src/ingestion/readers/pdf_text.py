@@ -42,28 +42,31 @@ class EmbeddedFile:
 
 @dataclass(slots=True)
 class PDFText:
-    """`unread` says what the lines are not: reasons why the file may hold more."""
+    """`unread` says what the lines are not: reasons why the file may hold more. `pictured` are the pages that OCR may
+    say more of."""
 
     pages: int
     lines: list[TextLine] = field(default_factory=list)
     attachments: list[EmbeddedFile] = field(default_factory=list)
+    pictured: list[int] = field(default_factory=list)
     unread: set[ReviewReason] = field(default_factory=set)
 
 
-def read_pdf_text(file: BinaryIO) -> PDFText:
+def read_pdf_text(file: BinaryIO, password: str | None = None) -> PDFText:
     """
     Raises:
-        UnreadableFile: `encrypted` when a password is needed, `unreadable` when the file is damaged.
+        UnreadableFile: `password_required` when it is locked and `password` does not open it, `unreadable` when the
+            file is damaged.
     """
     try:
-        document = pypdfium2.PdfDocument(file)
+        document = pypdfium2.PdfDocument(file, password=password)
         try:
             read = _read_document(document)
         finally:
             document.close()
     except pypdfium2.PdfiumError as error:
         needs_password = error.err_code in (pdfium.FPDF_ERR_PASSWORD, pdfium.FPDF_ERR_SECURITY)
-        raise UnreadableFile(ReviewReason.ENCRYPTED if needs_password else ReviewReason.UNREADABLE) from error
+        raise UnreadableFile(ReviewReason.PASSWORD_REQUIRED if needs_password else ReviewReason.UNREADABLE) from error
     if read.pages == 0:
         raise UnreadableFile(ReviewReason.UNREADABLE)
     return read
@@ -100,6 +103,7 @@ def _read_page(document: pypdfium2.PdfDocument, number: int, read: PDFText) -> N
         page.close()
     if unread is not None:
         read.unread.add(unread)
+        read.pictured.append(number)
     if unread is ReviewReason.TEXT_GARBLED:
         return  # letters that mean nothing are worse than none
     for group in letters.groups:

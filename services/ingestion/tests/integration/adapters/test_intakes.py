@@ -134,14 +134,14 @@ async def test_a_duplicate_that_meets_a_finish_under_way_waits_for_it_and_emits_
     await site.claim_document()
     async with site.pool.acquire() as conn, conn.transaction():
         await conn.execute(
-            "update ingestion.document set status = 'needs_review', review_reason = 'encrypted', lease_token = null, "
-            "next_attempt_at = null"
+            "update ingestion.document set status = 'needs_review', review_reason = 'password_required', "
+            "lease_token = null, next_attempt_at = null"
         )
         taking_in = asyncio.create_task(site.intakes.record_attachment(late))
         await wait_for_blocked_statement(site.pool, "ingestion.document")
     assert await taking_in == SuperfluousBlob(late.blob_key, first.blob_key)
     (result,) = await site.results()
-    assert (result.attachment_id, result.reason) == (late.attachment_id, "encrypted")
+    assert (result.attachment_id, result.reason) == (late.attachment_id, "password_required")
 
 
 async def test_a_duplicate_and_its_result_are_committed_together_or_not_at_all(

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from generated_invoices import CII, draw, text_page
+from generated_invoices import CII, CONTRACT_NOTE, draw, text_page
 from ingestion_fakes import build_record
 from ingestion_processes import free_port, running_worker, worker_settings
 from ingestion_site import Ingestion
@@ -76,7 +76,7 @@ async def test_every_kind_of_file_ends_with_its_result(
         for name, content in files.items()
     }
     records["note"] = await upload_attachment(
-        site, text_page("Contract note"), message="note", source="broker", profile=Profile.CONTRACT_NOTE
+        site, text_page(CONTRACT_NOTE), message="note", source="broker", profile=Profile.CONTRACT_NOTE
     )
     settings = worker_settings(
         postgres_url, tmp_path / "blobs", topics.settings.kafka_bootstrap, topics.settings.topic_prefix
@@ -102,14 +102,15 @@ async def test_every_kind_of_file_ends_with_its_result(
         "disagrees": ("needs_review", "page_and_xml_disagree"),
         "page": ("completed", None),
         "minutes": ("skipped", "not_an_invoice"),
-        "locked": ("needs_review", "encrypted"),
+        "locked": ("needs_review", "password_required"),
         "broken": ("needs_review", "unreadable"),
         "empty page": ("needs_review", "no_text_layer"),
         "text": ("skipped", "not_a_document"),
-        "note": ("needs_review", "no_reader_yet"),
+        "note": ("completed", None),
     }
     assert json.loads(ends["e-invoice"].extraction or "")["invoice_number"] == "RE-77"
     assert ends["e-invoice"].reader == "e-invoice/1"
+    assert [json.loads(trade)["isin"] for trade in ends["note"].trades] == ["DE0008404005"]
     archived = ends["note"].archive_path
     assert archived is not None
     assert await site.blobs.has_blob(archived)

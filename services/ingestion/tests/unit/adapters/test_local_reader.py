@@ -57,7 +57,9 @@ class TakenOverParser:
     def __init__(self, answer: Any) -> None:
         self._answer = answer
 
-    async def run_reader(self, function: str, source: Path | bytes, decode: Callable[[Any], T]) -> T:
+    async def run_reader(
+        self, function: str, source: Path | bytes, decode: Callable[[Any], T], *, arguments: Any = None
+    ) -> T:
         return decode_answer(decode, self._answer)
 
 

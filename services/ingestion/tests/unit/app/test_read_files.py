@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from generated_invoices import CII, text_page
+from generated_invoices import CII, CONTRACT_NOTE, text_page
 
 from ingestion.app import read_files
 
@@ -23,9 +23,20 @@ def test_each_file_becomes_a_line_of_json(tmp_path: Path, capsys: pytest.Capture
     assert code == 1
 
 
+def test_a_note_is_read_for_its_trades(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "note.pdf").write_bytes(text_page(CONTRACT_NOTE))
+    (tmp_path / "minutes.pdf").write_bytes(text_page("Dividendengutschrift\nISIN DE0008404005\nNetto 5,00 EUR"))
+    names = ("note.pdf", "minutes.pdf")
+    assert read_files.main(["--profile", "contract_note", *(str(tmp_path / name) for name in names)]) == 0
+    note, income = (json.loads(line) for line in capsys.readouterr().out.splitlines())
+    assert (note["status"], note["document_type"], note["reader"]) == ("completed", "contract_note", "trade-rules/1")
+    assert [trade["settled_amount"] for trade in note["extraction"]["trades"]] == ["209.95"]
+    assert (income["status"], income["reason"]) == ("skipped", "no_trade")
+
+
 def test_a_profile_without_a_reader_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "note.pdf").write_bytes(text_page("Buy 5 shares"))
-    assert read_files.main(["--profile", "contract_note", str(tmp_path / "note.pdf")]) == 0
+    assert read_files.main(["--profile", "observation", str(tmp_path / "note.pdf")]) == 0
     assert json.loads(capsys.readouterr().out)["reason"] == "no_reader_yet"
 
 

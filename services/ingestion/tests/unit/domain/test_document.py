@@ -30,7 +30,7 @@ def test_every_outcome_but_completed_has_a_reason_of_its_own_kind() -> None:
     with pytest.raises(ValueError, match="reason"):
         DocumentOutcome(status=ResultStatus.COMPLETED, reason=ReviewReason.INTERNAL_ERROR)
     with pytest.raises(ValueError, match="no reason for"):
-        DocumentOutcome(status=ResultStatus.SKIPPED, reason=ReviewReason.ENCRYPTED)
+        DocumentOutcome(status=ResultStatus.SKIPPED, reason=ReviewReason.PASSWORD_REQUIRED)
     with pytest.raises(ValueError, match="no reason for"):
         DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=DocumentSkipReason.NOT_AN_INVOICE)
 

@@ -31,6 +31,11 @@ def test_every_reason_says_whether_the_document_was_read() -> None:
         ReviewReason.TOTALS_DO_NOT_ADD_UP,
         ReviewReason.PAGE_AND_XML_DISAGREE,
         ReviewReason.EXTRACTION_TOO_LARGE,
+        ReviewReason.READERS_DISAGREE,
+        ReviewReason.MODEL_UNCONFIRMED,
+        ReviewReason.CONFIDENCE_LOW,
+        ReviewReason.TRADES_NOT_READ,
+        ReviewReason.TRADE_CANCELLED,
         ReviewReason.SEVERAL_E_INVOICES,
     }
     assert {str(reason) for reason in ReviewReason} == UNREAD_REASONS | {str(reason) for reason in by_content}

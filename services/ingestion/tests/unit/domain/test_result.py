@@ -38,5 +38,5 @@ def test_only_a_further_attachment_is_a_duplicate() -> None:
 
 def test_an_extraction_travels_as_json_and_a_missing_one_as_null() -> None:
     assert result().extraction == '{"lines":[]}'
-    review = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.ENCRYPTED)
-    assert (result(outcome=review).extraction, result(outcome=review).reason) == (None, "encrypted")
+    review = DocumentOutcome(status=ResultStatus.NEEDS_REVIEW, reason=ReviewReason.PASSWORD_REQUIRED)
+    assert (result(outcome=review).extraction, result(outcome=review).reason) == (None, "password_required")

@@ -70,7 +70,7 @@ def test_an_extraction_of_exactly_what_a_record_holds_is_kept() -> None:
 
 
 def test_what_is_no_invoice_is_skipped_with_its_reason() -> None:
-    outcome = routing.route_not_an_invoice(Classification(None, 0.8), Transcript(PDF, 1))
+    outcome = routing.route_unwanted(Profile.INVOICE, Classification(None, 0.8), Transcript(PDF, 1))
     assert (outcome.status, outcome.skip_reason, outcome.review_reason) == (
         ResultStatus.SKIPPED,
         "not_an_invoice",
@@ -81,7 +81,7 @@ def test_what_is_no_invoice_is_skipped_with_its_reason() -> None:
 def test_a_copy_that_the_archive_never_takes_is_for_a_person_to_see_to() -> None:
     done = routing.route_archive_refusal(route_extraction(extraction()))
     assert (done.status, done.reason, done.extraction) == (ResultStatus.NEEDS_REVIEW, "archive_refused", FIELDS)
-    note = routing.route_without_reader(Profile.CONTRACT_NOTE)
+    note = routing.route_without_reader(Profile.OBSERVATION)
     assert note is not None
     assert routing.route_archive_refusal(note).reason == "archive_refused"
 
@@ -99,7 +99,9 @@ def test_what_has_no_text_waits_for_a_person_and_says_why(content_type: str, rea
 
 def test_what_could_not_be_read_keeps_a_document_from_being_skipped() -> None:
     for reason in (ReviewReason.NO_TEXT_LAYER, ReviewReason.EMBEDDED_FILES_NOT_READ, ReviewReason.PAGES_NOT_READ):
-        outcome = routing.route_not_an_invoice(Classification(None, 0.8), Transcript(PDF, 2, unread=(reason,)))
+        outcome = routing.route_unwanted(
+            Profile.INVOICE, Classification(None, 0.8), Transcript(PDF, 2, unread=(reason,))
+        )
         assert (outcome.status, outcome.reason) == (ResultStatus.NEEDS_REVIEW, reason)
 
 
@@ -126,7 +128,7 @@ def test_an_xml_beside_a_page_that_is_a_picture_is_not_believed() -> None:
     assert route_extraction(read).reason == "no_text_layer"
 
 
-@pytest.mark.parametrize("reason", ["encrypted", "unreadable", "reader_limit"])
+@pytest.mark.parametrize("reason", ["password_required", "unreadable", "reader_limit"])
 def test_a_file_that_cannot_be_read_waits_for_a_person(reason: str) -> None:
     assert routing.route_unreadable(reason).review_reason == reason
 
@@ -136,7 +138,13 @@ def test_bytes_that_are_no_document_are_skipped() -> None:
 
 
 def test_a_profile_without_a_reader_says_so_instead_of_guessing() -> None:
-    end = routing.route_without_reader(Profile.CONTRACT_NOTE)
+    end = routing.route_without_reader(Profile.OBSERVATION)
     assert end is not None
     assert (end.status, end.reason) == (ResultStatus.NEEDS_REVIEW, "no_reader_yet")
     assert routing.route_without_reader(Profile.INVOICE) is None
+    assert routing.route_without_reader(Profile.CONTRACT_NOTE) is None
+
+
+def test_a_note_that_says_it_is_no_trade_is_skipped_as_that() -> None:
+    outcome = routing.route_unwanted(Profile.CONTRACT_NOTE, Classification(None, 0.9), Transcript(PDF, 1))
+    assert (outcome.status, outcome.skip_reason) == (ResultStatus.SKIPPED, "no_trade")

@@ -9,6 +9,7 @@ import pytest
 from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, build_attachment, build_lease
 
 from ingestion.domain.document import AttemptPolicy, DocumentLease, DocumentOutcome
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.routing import Extraction
@@ -222,6 +223,7 @@ class DyingSite:
         return DocumentProcessor(
             *ports,
             reading.open_readers,
+            ExtractionRouter(),
             PDFArchiver(*ports, sources={}, clock=lambda: NOW),
             attempts=AttemptPolicy(3, timedelta(seconds=5), timedelta(seconds=60)),
             renew_every_s=10,

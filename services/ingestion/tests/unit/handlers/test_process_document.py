@@ -1,12 +1,15 @@
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, build_lease
+from ingestion_fakes import NOW, PDF, FakeBlobs, FakeLeases, FakeReading, build_lease, build_trade
 
 from ingestion.domain.document import AttemptPolicy, DocumentOutcome
+from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.invoice import Invoice
 from ingestion.domain.routing import Classification, Extraction
 from ingestion.domain.transcript import Transcript
@@ -26,6 +29,7 @@ FIELDS = {
     "total_gross": "10.00",
 }
 DONE = Extraction("invoice", FIELDS, 0.9, "reader/1")
+TRADES = Extraction("contract_note", {"trades": [build_trade().to_json()]}, 0.97, "trades/1")
 RETRIES = AttemptPolicy(max_attempts=3, first_pause=timedelta(seconds=5), longest_pause=timedelta(seconds=60))
 
 
@@ -46,6 +50,7 @@ def process(leases: FakeLeases, blobs: FakeBlobs) -> Callable[[FakeReading], Doc
             leases,
             blobs,
             reading.open_readers,
+            ExtractionRouter(),
             PDFArchiver(leases, blobs, sources={"gmail": "gmail_push"}, clock=lambda: NOW, retry_pauses_s=()),
             attempts=RETRIES,
             renew_every_s=0.01,
@@ -114,7 +119,7 @@ async def test_a_page_without_text_waits_for_a_person(process: Process, leases: 
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (UnreadableFile("encrypted"), "encrypted"),
+        (UnreadableFile("password_required"), "password_required"),
         (ParserLimitReached("memory"), "reader_limit"),
         (ParserCrashed("signal 11"), "reader_crashed"),
     ],
@@ -247,7 +252,7 @@ async def test_a_renewal_that_fails_for_a_moment_ends_nothing(process: Process, 
 async def test_a_pdf_that_waits_for_a_person_is_archived(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
-    await process(FakeReading(UnreadableFile("encrypted"))).process_next()
+    await process(FakeReading(UnreadableFile("password_required"))).process_next()
     assert end(leases).archive_path == leases.reserved[0]
     assert list(blobs.archived) == leases.reserved
 
@@ -305,13 +310,45 @@ async def test_a_worker_whose_parser_is_not_confined_ends_and_its_document_waits
     assert leases.finished == []
 
 
-async def test_a_contract_note_is_archived_although_it_has_no_reader_yet(
+async def test_trades_are_confirmed_and_their_note_is_archived(
     process: Process, leases: FakeLeases, blobs: FakeBlobs
 ) -> None:
     leases.waiting[:] = [build_lease(profile=Profile.CONTRACT_NOTE)]
-    await process(FakeReading(AssertionError("must not be read"))).process_next()
-    assert (end(leases).reason, end(leases).document_type) == ("no_reader_yet", "contract_note")
+    reading = FakeReading(PAGE, Classification("contract_note", 0.97), TRADES)
+    await process(reading).process_next()
+    assert (end(leases).status, end(leases).document_type) == (ResultStatus.COMPLETED, "contract_note")
+    assert reading.profiles == [Profile.CONTRACT_NOTE]
     assert list(blobs.archived) == leases.reserved
+
+
+async def test_a_note_without_a_trade_is_skipped_and_archived_all_the_same(
+    process: Process, leases: FakeLeases, blobs: FakeBlobs
+) -> None:
+    leases.waiting[:] = [build_lease(profile=Profile.CONTRACT_NOTE)]
+    await process(FakeReading(PAGE, Classification(None, 0.9))).process_next()
+    assert (end(leases).status, end(leases).reason) == (ResultStatus.SKIPPED, "no_trade")
+    assert list(blobs.archived) == leases.reserved
+
+
+async def test_a_language_model_is_asked_once_the_parser_process_is_free(
+    leases: FakeLeases, blobs: FakeBlobs, process: Process
+) -> None:
+    reading = FakeReading(PAGE, extraction=DONE)
+
+    class Assistant:
+        async def assist_outcome(
+            self, _lease: object, _file: object, outcome: DocumentOutcome, transcript: Transcript
+        ) -> DocumentOutcome:
+            assert reading.closed == 1
+            assert transcript == PAGE
+            return replace(outcome, reader="both/1")
+
+    processor = process(reading)
+    assistant: Any = Assistant()
+    processor._assistant = assistant
+    await processor.process_next()
+    assert end(leases).reader == "both/1"
+    assert list(blobs.archived) == [end(leases).archive_path]
 
 
 READ_BEFORE = DocumentOutcome(

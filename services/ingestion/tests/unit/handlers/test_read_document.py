@@ -29,9 +29,13 @@ FUNCTIONS = {
 class ReadersInThisProcess:
     """The same functions without the process around them: these files are our own."""
 
-    async def run_reader(self, function: str, source: Path | bytes, decode: Callable[[Any], T]) -> T:
+    async def run_reader(
+        self, function: str, source: Path | bytes, decode: Callable[[Any], T], *, arguments: Any = None
+    ) -> T:
         content = source if isinstance(source, bytes) else source.read_bytes()  # noqa: ASYNC240  # a small file
-        return decode(orjson.loads(orjson.dumps(FUNCTIONS[function.partition(":")[2]](BytesIO(content), {}))))
+        return decode(
+            orjson.loads(orjson.dumps(FUNCTIONS[function.partition(":")[2]](BytesIO(content), arguments or {})))
+        )
 
 
 async def read(sample: str) -> DocumentOutcome:

@@ -100,7 +100,7 @@ def test_what_was_filled_into_a_form_is_part_of_its_page() -> None:
 @pytest.mark.parametrize(
     ("pdf", "reason"),
     [
-        (draw(ROWS, encrypted="secret"), "encrypted"),
+        (draw(ROWS, encrypted="secret"), "password_required"),
         (draw(ROWS)[:300], "unreadable"),
         (b"%PDF-1.7 and then nothing of the kind", "unreadable"),
     ],

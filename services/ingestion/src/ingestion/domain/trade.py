@@ -1,0 +1,101 @@
+"""A trade as Mailroom knows it: one buy or sale of one security, of which any field may be unknown."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any, Self
+
+from ingestion.domain.numbers import format_amount, format_number, parse_date, parse_decimal
+
+CONTRACT_NOTE = "contract_note"
+ACTIVITY_STATEMENT = "activity_statement"
+TRADE_DOCUMENT_TYPES = frozenset({CONTRACT_NOTE, ACTIVITY_STATEMENT})
+
+# Without these nobody can book a trade, so without them only a person may say that it is complete.
+REQUIRED_FIELDS = ("direction", "trade_date", "quantity", "currency", "settled_amount")
+IDENTIFIERS = ("isin", "wkn", "ticker")
+
+
+class Direction(StrEnum):
+    BUY = "buy"  # the account gets the security and pays
+    SELL = "sell"  # the account gives the security and is paid
+
+    @property
+    def sign_of_costs(self) -> int:
+        """Costs are paid on top of what is bought, and out of what is sold."""
+        return 1 if self is Direction.BUY else -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trade:
+    """`gross_amount` is quantity × price in `currency`, in which the trade was settled; where the price is in another
+    one, `foreign_currency` and `foreign_gross_amount` say so. `fees` and `taxes` are sums of what the note lists.
+
+    `is_cancellation`: the note takes this trade back.
+    """
+
+    direction: Direction | None = None
+    trade_date: date | None = None
+    trade_time: str | None = None
+    settlement_date: date | None = None
+    quantity: Decimal | None = None
+    price: Decimal | None = None
+    isin: str | None = None
+    wkn: str | None = None
+    ticker: str | None = None
+    security_name: str | None = None
+    currency: str | None = None
+    settled_amount: Decimal | None = None
+    gross_amount: Decimal | None = None
+    fees: Decimal | None = None
+    taxes: Decimal | None = None
+    accrued_interest: Decimal | None = None
+    foreign_currency: str | None = None
+    foreign_gross_amount: Decimal | None = None
+    reference: str | None = None
+    account: str | None = None
+    account_name: str | None = None
+    is_cancellation: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: _to_json(name, getattr(self, name)) for name in TRADE_FIELDS}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`: how a trade comes back from the parser process."""
+        return cls(**{name: _from_json(name, value[name]) for name in TRADE_FIELDS})
+
+    def list_missing_fields(self) -> list[str]:
+        missing = [name for name in REQUIRED_FIELDS if getattr(self, name) is None]
+        return missing + ([] if any(getattr(self, name) for name in IDENTIFIERS) else ["isin"])
+
+    def adds_up(self) -> bool | None:
+        """Whether gross and costs make what was settled, to a cent or two of rounding; None when one is unknown."""
+        if self.direction is None or self.gross_amount is None or self.settled_amount is None:
+            return None
+        costs = (self.fees or Decimal(0)) + (self.taxes or Decimal(0)) + (self.accrued_interest or Decimal(0))
+        return abs(self.gross_amount + self.direction.sign_of_costs * costs - self.settled_amount) <= Decimal("0.02")
+
+
+TRADE_FIELDS = tuple(field.name for field in fields(Trade))
+_AMOUNTS = frozenset({"settled_amount", "gross_amount", "fees", "taxes", "accrued_interest", "foreign_gross_amount"})
+_NUMBERS = frozenset({"quantity", "price"})
+_DATES = frozenset({"trade_date", "settlement_date"})
+
+
+def _to_json(name: str, value: Any) -> Any:
+    if name in _AMOUNTS:
+        return format_amount(value)
+    if name in _NUMBERS:
+        return format_number(value)
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _from_json(name: str, value: Any) -> Any:
+    if name in _AMOUNTS or name in _NUMBERS:
+        return parse_decimal(value)
+    if name in _DATES:
+        return parse_date(value)
+    return Direction(value) if name == "direction" and value is not None else value

@@ -1,0 +1,150 @@
+"""The lines of a document with what a reader of trades looks for: its labels, numbers and dates, and their places."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from itertools import islice
+
+from ingestion.domain.transcript import TextLine
+from ingestion.extract import values
+from ingestion.extract.trades.labels import Label, find_labels
+from ingestion.extract.trades.numbers import Number, NumberStyle, determine_style, find_numbers, mask_codes
+
+MAX_LINES = 1500
+_MAX_LINE = 400  # letters
+_MAX_PROSE = 110  # letters; a longer line without money is a sentence of the terms
+_MAX_NUMBERS = 40  # of a line
+_MAX_ROWS_BELOW = 6  # of a table's head and its first row
+
+
+@dataclass(frozen=True, slots=True)
+class LabelPlace:
+    label: Label
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DatePlace:
+    date: date
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReadLine:
+    """`masked` is the text without dates, times and numbers of other things; `offsets` are the places of its cells."""
+
+    index: int
+    text: str
+    masked: str
+    source: TextLine
+    labels: tuple[LabelPlace, ...]
+    numbers: tuple[Number, ...]
+    dates: tuple[DatePlace, ...]
+
+    def locate(self, place: int) -> float:
+        """How far to the right of its page a letter of the line stands, in points, about."""
+        start = 0
+        for cell in self.source.cells:
+            if place <= start + len(cell.text):
+                return cell.left + (cell.right - cell.left) * (place - start) / max(len(cell.text), 1)
+            start += len(cell.text) + 1
+        return self.source.cells[-1].right
+
+
+def read_lines(page: Sequence[TextLine], day_first: bool | None) -> list[ReadLine]:
+    texts = [line.text[:_MAX_LINE] for line in page[:MAX_LINES]]
+    masked = [mask_codes(text) for text in texts]
+    style = determine_style(masked)
+    return [
+        _read_line(index, texts[index], masked[index], line, style, day_first)
+        for index, line in enumerate(page[:MAX_LINES])
+    ]
+
+
+def _read_line(
+    index: int, text: str, masked: str, line: TextLine, style: NumberStyle, day_first: bool | None
+) -> ReadLine:
+    numbers = tuple(islice(find_numbers(masked, index, style), _MAX_NUMBERS))
+    dates = tuple(_find_dates(text, day_first))
+    is_prose = len(text) > _MAX_PROSE and not any(number.is_money for number in numbers)
+    labels = () if is_prose else tuple(_find_label_places(text))
+    return ReadLine(index, text, masked, line, labels, numbers, dates)
+
+
+def _find_label_places(text: str) -> Iterator[LabelPlace]:
+    for match in find_labels(text):
+        yield LabelPlace(Label(match.lastgroup or ""), match.start(), match.end())
+
+
+def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
+    matches = list(values.DATES.finditer(text))
+    for match, written in zip(matches, values.find_dates(text), strict=True):
+        if (found := written.resolve_date(day_first=day_first)) is not None:
+            yield DatePlace(found, match.start())
+
+
+def list_numbers_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
+    """The numbers that a label speaks of: behind it up to the next label, else below it."""
+    if behind := [n for n in line.numbers if place.end <= n.start < _find_next_label(line, place)]:
+        return behind
+    return _list_numbers_below(lines, line, place)
+
+
+def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[date]:
+    end = _find_next_label(line, place)
+    if behind := [found.date for found in line.dates if place.end <= found.start < end]:
+        return behind
+    if line.dates or line.numbers or re.search(r"\w", list_words_behind(line, place)):
+        return []
+    for below in _list_lines_below(lines, line):
+        if below.dates:
+            at = line.locate(place.start)
+            return [min(below.dates, key=lambda found: abs(below.locate(found.start) - at)).date]
+    return []
+
+
+def list_words_behind(line: ReadLine, place: LabelPlace) -> str:
+    return line.text[place.end : _find_next_label(line, place)].strip(" :#.()\t")
+
+
+def _find_next_label(line: ReadLine, place: LabelPlace) -> int:
+    return next((other.start for other in line.labels if other.start >= place.end), len(line.text) + 1)
+
+
+_NUMERIC = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
+
+
+def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
+    """By the order of a table's heads, where a row has as many numbers; else what stands in the column; else, for a
+    lone label, what begins the next line."""
+    if any(n.start >= place.end for n in line.numbers):
+        return []
+    heads = [other for other in line.labels if other.label in _NUMERIC]
+    below = list(_list_lines_below(lines, line))
+    if len(heads) >= 2:
+        for row in below:
+            if len(row.numbers) == len(heads):
+                return [row.numbers[heads.index(place)]] if place in heads else []
+        return _list_column(line, place, below)
+    is_alone = not re.search(r"\w", list_words_behind(line, place))
+    if not is_alone or not below or not below[0].numbers or (below[0].labels and below[0].labels[0].start == 0):
+        return []
+    return list(below[0].numbers)
+
+
+def _list_column(line: ReadLine, place: LabelPlace, below: Sequence[ReadLine]) -> list[Number]:
+    left, right = line.locate(place.start), line.locate(place.end)
+    for row in below:
+        for number in row.numbers:
+            if min(row.locate(number.end), right) - max(row.locate(number.start), left) > 0:
+                return [number]
+    return []
+
+
+def _list_lines_below(lines: Sequence[ReadLine], line: ReadLine) -> Iterator[ReadLine]:
+    position = line.index - lines[0].index
+    for below in lines[position + 1 : position + 1 + _MAX_ROWS_BELOW]:
+        if below.source.page == line.source.page:
+            yield below

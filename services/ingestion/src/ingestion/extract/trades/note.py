@@ -1,0 +1,207 @@
+"""The trades of a document: parted into what speaks of each, read one by one, and what the document is."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, BinaryIO
+
+import orjson
+
+from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
+from ingestion.domain.transcript import TextLine, Transcript
+from ingestion.extract import values
+from ingestion.extract.document_kind import DocumentKind, classify_lines, find_title
+from ingestion.extract.layout_rules import cut_lines
+from ingestion.extract.trades import labels
+from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
+from ingestion.extract.trades.trade import (
+    SHORT_DATE,
+    SharedFacts,
+    TradeReading,
+    find_account,
+    find_account_name,
+    list_isins,
+    read_trade,
+)
+from mailroom_common.parser import JSON
+
+TRADE_READER = "trade-rules/1"
+
+_MAX_TRADES = 200
+_MAX_BLOCK = 60  # lines of one trade
+
+
+@dataclass(frozen=True, slots=True)
+class NoteReading:
+    """`has_trades` False: the document has none, and says so by what it is. `doubts` is what the trades do not account
+    for: `trades`, securities that none of them is in; `lines`, more text than is read."""
+
+    document_type: str
+    trades: tuple[TradeReading, ...]
+    has_trades: bool
+    doubts: tuple[str, ...]
+
+    @property
+    def confidence(self) -> float:
+        return min((reading.confidence for reading in self.trades), default=0.0)
+
+
+def classify_note(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
+    """`document_type` is null for what has no trade, and says so by what it is."""
+    reading = _read_transcript(file.read())
+    return {
+        "document_type": reading.document_type if reading.has_trades else None,
+        "confidence": reading.confidence if reading.has_trades else 0.9,
+    }
+
+
+def extract_trades(file: BinaryIO, _arguments: Mapping[str, Any]) -> JSON:
+    reading = _read_transcript(file.read())
+    return {
+        "document_type": reading.document_type,
+        "extraction": {"trades": [found.trade.to_json() for found in reading.trades]},
+        "confidence": reading.confidence,
+        "doubts": list(reading.doubts),
+        "reader": TRADE_READER,
+    }
+
+
+@lru_cache(maxsize=1)  # a process reads one document: it is classified, and its trades are extracted
+def _read_transcript(content: bytes) -> NoteReading:
+    return read_note(Transcript.from_json(orjson.loads(content)).lines)
+
+
+def read_note(text: Sequence[TextLine]) -> NoteReading:
+    page = cut_lines(text[:MAX_LINES])
+    lines = read_lines(page, _determine_day_first(page))
+    shared = _find_shared_facts(lines)
+    kind = find_title(page)
+    blocks = _find_blocks(lines, kind)
+    readings = [read_trade(block, shared) for block in blocks[:_MAX_TRADES]]
+    solved = [reading for reading in readings if _is_solved(reading)]
+    # The numbers of a whole statement have nothing to do with each other.
+    is_statement = kind is DocumentKind.ACTIVITY_STATEMENT
+    if len(solved) < 2 and not is_statement:
+        whole = read_trade(lines, shared)
+        readings = [_choose_single(whole, readings)]
+    document_type = ACTIVITY_STATEMENT if is_statement else CONTRACT_NOTE
+    if len(text) <= MAX_LINES and not _may_have_trades(page, lines, kind, readings):
+        return NoteReading(document_type, (), has_trades=False, doubts=())
+    readings = [_name_security(reading, lines) for reading in readings]
+    doubts = [*_find_doubts(readings, lines), *(["lines"] if len(text) > MAX_LINES else [])]
+    return NoteReading(document_type, tuple(readings), True, tuple(doubts))
+
+
+def _find_blocks(lines: Sequence[ReadLine], kind: DocumentKind | None) -> list[Sequence[ReadLine]]:
+    """The lines from each that begins a trade to the next one that does."""
+    starts = [line.index for line in lines if _begins_trade(line, kind)]
+    return [lines[start : min(end, start + _MAX_BLOCK)] for start, end in pairwise([*starts, len(lines)])]
+
+
+def _begins_trade(line: ReadLine, kind: DocumentKind | None) -> bool:
+    """In a statement that is a line with its date; elsewhere a heading may do."""
+    if len(line.text) > 140 or labels.ANCHOR.match(line.text) is None:
+        return False
+    return kind is not DocumentKind.ACTIVITY_STATEMENT or bool(line.dates) or SHORT_DATE.match(line.text) is not None
+
+
+def _is_solved(reading: TradeReading) -> bool:
+    return reading.is_product_proven or (
+        reading.trade.quantity is not None and reading.trade.settled_amount is not None and reading.is_settlement_proven
+    )
+
+
+def _choose_single(whole: TradeReading, readings: Sequence[TradeReading]) -> TradeReading:
+    """One trade: read from the whole document, unless its own lines say more."""
+    best = max(readings, key=lambda reading: reading.confidence, default=whole)
+    return best if best.confidence > whole.confidence else whole
+
+
+def _may_have_trades(
+    page: Sequence[TextLine], lines: Sequence[ReadLine], kind: DocumentKind | None, readings: Sequence[TradeReading]
+) -> bool:
+    """Whether a person should see it at least. Skipped is only what says that it is something else, or what says
+    nothing of any trade and is of a kind that is known."""
+    texts = [line.text for line in lines if len(line.text) <= 140]
+    if any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
+        return False
+    begins_any = any(_begins_trade(line, kind) for line in lines)
+    is_read = any(_is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings)
+    if kind is DocumentKind.BANK_NOTICE:
+        return begins_any and is_read
+    speaks_of_trade = any(labels.DIRECTION.search(text) for text in texts)
+    if kind is DocumentKind.ACTIVITY_STATEMENT:
+        return begins_any or any(
+            labels.DIRECTION.search(line.text) for line in lines if line.numbers and len(line.text) <= 140
+        )
+    if kind is DocumentKind.CONTRACT_NOTE or begins_any or is_read:
+        return True
+    if classify_lines(page) is DocumentKind.UNKNOWN:
+        return True
+    return speaks_of_trade
+
+
+def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeReading:
+    """A trade whose own lines name no security, in a document that names one only."""
+    found = list_isins(lines)
+    if reading.trade.isin is None and len(found) == 1:
+        return replace(reading, trade=replace(reading.trade, isin=found[0]))
+    return reading
+
+
+def _find_doubts(readings: Sequence[TradeReading], lines: Sequence[ReadLine]) -> list[str]:
+    """What the document says that the trades do not account for."""
+    named = {reading.trade.isin for reading in readings}
+    unread = [number for number in list_isins(lines) if number not in named]
+    return ["trades"] if unread and len(readings) < len(list_isins(lines)) else []
+
+
+def _determine_day_first(page: Sequence[TextLine]) -> bool | None:
+    """The order of day and month, by the dates of this document, else by its language."""
+    said = {written.says_day_first for line in page for written in values.find_dates(line.text)} - {None}
+    if len(said) == 1:
+        return said.pop()
+    if said:
+        return None
+    text = "\n".join(line.text for line in page).lower()
+    if _MONTH_FIRST.search(text):
+        return False
+    if _DAY_FIRST_LANGUAGE.search(text):
+        return True
+    if re.search(r"\b(?:usa|united states|finra|sipc|sec|new york)\b|\$", text):
+        return False
+    return True if re.search(r"\b(?:fca|united kingdom|london|england)\b|£", text) else None
+
+
+_MONTH_FIRST = re.compile(
+    r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\s+\d{1,2},\s+\d{4}"
+)
+_DAY_FIRST_LANGUAGE = re.compile(
+    r"\b(?:kauf|verkauf|achat|vente|compra|venta|acquisto|vendita|aankoop|verkoop|venda|købt|solgt|datum|fecha)\b"
+)
+
+
+def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
+    years = Counter(found.date.year for line in lines for found in line.dates)
+    return SharedFacts(
+        currency=_find_named_currency(lines) or values.determine_currency(line.text for line in lines),
+        account=find_account(lines),
+        account_name=find_account_name(lines),
+        year=years.most_common(1)[0][0] if years else None,
+        has_ticker_column=any(place.label is Label.TICKER for line in lines for place in line.labels),
+    )
+
+
+_NAMED_CURRENCY = re.compile(
+    r"\b(?:currency|konto?w[äa]hrung|w[äa]hrung|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)",
+    re.IGNORECASE,
+)
+
+
+def _find_named_currency(lines: Sequence[ReadLine]) -> str | None:
+    found = {match[1] for line in lines if (match := _NAMED_CURRENCY.search(line.text)) and match[1].isupper()}
+    return found.pop() if len(found) == 1 else None

@@ -1,0 +1,171 @@
+"""Numbers of a trade, whose decimal mark only the document tells: `1.000` are a thousand shares or one.
+
+A number keeps all its readings, the likeliest first; arithmetic chooses.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from ingestion.extract import values
+
+_CODES = (
+    "EUR|USD|GBP|GBX|CHF|PLN|CAD|AUD|NZD|DKK|SEK|NOK|CZK|HUF|RON|BRL|JPY|HKD|SGD|CNY|INR|ZAR|MXN|TRY|ILS|KRW|THB|RUB"
+)
+_MONEY = rf"(?:{_CODES}|US\$|C\$|CA\$|A\$|R\$|zł|Kč|kr\.?|[€$£])"
+_SYMBOLS = {
+    "€": "EUR",
+    "$": "USD",
+    "us$": "USD",
+    "c$": "CAD",
+    "ca$": "CAD",
+    "a$": "AUD",
+    "£": "GBP",
+    "r$": "BRL",
+    "zł": "PLN",
+    "kč": "CZK",
+}
+_BLANKS = "\u00a0\u202f\u2009"
+_TOKEN = re.compile(
+    rf"(?<![\w.,'’/:])(?:(?P<before>{_MONEY})\s{{0,20}})?(?P<sign>[-−–+(])?\s?(?:(?P<inner>{_MONEY})\s?)?"
+    rf"(?P<number>\d{{1,3}}(?:['’]\d{{3}})+(?:\.\d{{1,12}})?|\d{{1,3}}(?:[{_BLANKS}]\d{{3}})+(?:,\d{{1,12}})?|\d(?:[\d.,]{{0,30}}\d)?)"
+    rf"(?:,--|,-|\.-|\.–)?(?P<after>\s?[-−–](?=\s|$|[A-Z]{{3}}))?(?![\w/:’']|[.,]\d)?(?:\s{{0,3}}(?P<unit>{_MONEY})(?![\w]))?",
+)
+_GROUPED_BY_BLANK = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3})+(?:,\d{1,12})?(?![\d.,])")
+_MASKED = re.compile(
+    r"\b[A-Z]{2}[A-Z0-9]{9}\d\b"  # ISIN
+    r"|\b[A-Z]{2}\d{2}(?:\s?[A-Z0-9*X]{4}){2,8}(?:\s?[A-Z0-9*X]{1,4})?\b"  # IBAN
+    r"|\b\d{1,2}:\d{2}(?::\d{2}(?:[.,:]\d{1,6})?)?(?:\s?(?:uhr|am|pm))?\b"  # a time
+    r"|\b\d{8,}/?\S*",  # an account's or order's number
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """`start` and `end` are places in the text of its line; `decimals` is how many are written."""
+
+    readings: tuple[Decimal, ...]
+    start: int
+    end: int
+    line: int
+    currency: str | None
+    decimals: int
+    is_percent: bool
+    is_negative: bool
+
+    @property
+    def value(self) -> Decimal:
+        return self.readings[0]
+
+    @property
+    def is_money(self) -> bool:
+        """Whether it is written as money is: with its currency, or with cents."""
+        return not self.is_percent and (self.currency is not None or self.decimals == 2)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberStyle:
+    """How a document writes numbers: its decimal mark (None: nothing says), and whether blanks part thousands."""
+
+    decimal_mark: str | None
+    has_blank_groups: bool
+
+
+def mask_codes(text: str) -> str:
+    """The text with dates, times and numbers of other things blanked out, places kept."""
+    masked = _MASKED.sub(lambda match: " " * len(match[0]), text)
+    return values.DATES.sub(lambda match: " " * len(match[0]), masked)
+
+
+def determine_style(texts: Iterable[str]) -> NumberStyle:
+    marks: Counter[str] = Counter()
+    blank_groups = other_groups = 0
+    for text in texts:
+        for match in _TOKEN.finditer(text):
+            if (mark := _find_decimal_mark(match["number"])) and not _is_percent(text, match):
+                marks[mark] += 1
+            other_groups += bool(re.search(r"\d[.'’]\d{3}", match["number"]))
+        blank_groups += any("," in match[0] for match in _GROUPED_BY_BLANK.finditer(text))
+    ranked = marks.most_common(2)
+    is_clear = ranked and (len(ranked) == 1 or ranked[0][1] > ranked[1][1])
+    mark = ranked[0][0] if is_clear else None
+    return NumberStyle(mark, blank_groups > 0 and not other_groups and mark == ",")
+
+
+def find_numbers(text: str, line: int, style: NumberStyle) -> Iterator[Number]:
+    """The numbers of a masked text, from left to right."""
+    if style.has_blank_groups:
+        text = _GROUPED_BY_BLANK.sub(lambda match: match[0].replace(" ", "\u00a0"), text)
+    for match in _TOKEN.finditer(text):
+        following = text[match.end("number") : match.end("number") + 1]
+        if following.isalpha() and match["unit"] is None:
+            continue
+        readings = tuple(_list_readings(match["number"], style.decimal_mark))
+        if not readings:
+            continue
+        mark = _find_decimal_mark(match["number"], readings[0])
+        yield Number(
+            readings,
+            match.start("number"),
+            match.end(),
+            line,
+            _name_currency(match["before"] or match["inner"] or match["unit"]),
+            len(match["number"].rpartition(mark)[2]) if mark else 0,
+            _is_percent(text, match),
+            match["sign"] in ("-", "−", "–", "(") or match["after"] is not None,
+        )
+
+
+def _is_percent(text: str, match: re.Match[str]) -> bool:
+    return text[match.end("number") : match.end("number") + 2].lstrip().startswith("%")
+
+
+def _find_decimal_mark(written: str, value: Decimal | None = None) -> str | None:
+    """The decimal mark of a number, None where it has none or may have none."""
+    separators = [letter for letter in written if letter in ".,"]
+    if not separators:
+        return None
+    last = separators[-1]
+    if len(set(separators)) == 2 or any(mark in written for mark in f"'’{_BLANKS}"):
+        return last
+    if len(separators) > 1:
+        return None
+    if len(written.rpartition(last)[2]) != 3 or written.startswith("0"):
+        return last
+    return last if value is not None and value != value.to_integral_value() else None
+
+
+def _list_readings(written: str, decimal_mark: str | None) -> Iterator[Decimal]:
+    plain = re.sub(rf"['’{_BLANKS}]", "", written)
+    separators = re.findall(r"[.,]", plain)
+    if len(separators) > 1 and len(set(separators)) == 1:
+        if all(len(group) == 3 for group in re.split(r"[.,]", plain)[1:]):
+            yield Decimal(re.sub(r"[.,]", "", plain))
+        return
+    if len(set(separators)) == 2:
+        if separators.count(separators[-1]) == 1:
+            yield Decimal(plain.replace(separators[0], "").replace(separators[-1], "."))
+        return
+    if not separators:
+        yield Decimal(plain)
+        return
+    with_decimals = Decimal(plain.replace(separators[0], "."))
+    whole, _, decimals = plain.partition(separators[0])
+    if len(decimals) != 3 or whole == "0" or len(whole) > 3 or plain != written:
+        yield with_decimals
+        return
+    thousands = Decimal(whole + decimals)
+    yield from (with_decimals, thousands) if decimal_mark == separators[0] else (thousands, with_decimals)
+
+
+def _name_currency(written: str | None) -> str | None:
+    if written is None:
+        return None
+    return written if re.fullmatch(_CODES, written) else _SYMBOLS.get(written.lower())
+
+
+def list_values(numbers: Sequence[Number]) -> list[Decimal]:
+    return [reading for number in numbers for reading in number.readings]

@@ -1,0 +1,280 @@
+"""The arithmetic of a trade: quantity × price = gross amount, and gross amount ± costs = settled amount.
+
+It chooses among the numbers that labels name, and says how far they hold together.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import islice
+
+from ingestion.domain.trade import Direction
+from ingestion.extract.trades.numbers import Number
+
+_CENT = Decimal("0.02")
+_MAX_CANDIDATES = 8  # of one field
+_MAX_NUMBERS = 60  # that may be an amount
+_MAX_COSTS = 10  # lines: each may or may not belong to the sum
+_HUNDRED = Decimal(100)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What the labels of a trade name, the likeliest first; `others` are all its numbers."""
+
+    quantities: tuple[Number, ...]
+    prices: tuple[Number, ...]
+    gross: tuple[Number, ...]
+    settled: tuple[Number, ...]
+    weakly_settled: tuple[Number, ...]
+    fees: tuple[Number, ...]
+    taxes: tuple[Number, ...]
+    interests: tuple[Number, ...]
+    exchange_rates: tuple[Number, ...]
+    others: tuple[Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Quantity × price, and the number that it makes: in another currency where an exchange rate stands between."""
+
+    quantity: Decimal
+    price: Number
+    price_value: Decimal
+    amount: Decimal
+    gross: Number | None
+    gross_value: Decimal
+    is_foreign: bool
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """`gross` is in the currency of the settlement, None where no exchange rate leads there; `is_proven` where the
+    costs explain the difference."""
+
+    amount: Number | None
+    value: Decimal
+    gross: Decimal | None
+    fees: Decimal
+    taxes: Decimal
+    interest: Decimal
+    is_proven: bool
+    is_converted: bool
+
+
+def find_product(candidates: Candidates) -> Product | None:
+    """The likeliest quantity, price and gross amount that belong together."""
+    found = list(islice(_list_products(candidates), 400))
+    return max(found, key=lambda product: product.score, default=None)
+
+
+def _list_products(candidates: Candidates) -> Iterator[Product]:
+    quantities = candidates.quantities[:_MAX_CANDIDATES]
+    prices = candidates.prices[:_MAX_CANDIDATES]
+    yield from _multiply(candidates, quantities, prices, 4)
+    others = tuple(number for number in candidates.others[:_MAX_NUMBERS] if number not in prices)
+    if not prices:
+        yield from _multiply(candidates, quantities, others, 0)
+    if not quantities:
+        yield from _multiply(candidates, others, prices, 0)
+    if not quantities and not prices:
+        # A row of a table, whose heads stand far above: quantity, price, amount.
+        for quantity, price, amount in zip(others[:9], others[1:], others[2:], strict=False):
+            if quantity.line == amount.line and amount.is_money and quantity.value != 1:
+                row = replace(candidates, others=(amount,))
+                yield from _multiply(row, (quantity,), (price,), 2)
+
+
+def _multiply(
+    candidates: Candidates, quantities: Sequence[Number], prices: Sequence[Number], score: int
+) -> Iterator[Product]:
+    rates = [rate for number in candidates.exchange_rates[:3] for rate in number.readings if rate > 0]
+    for rank, quantity in enumerate(quantities):
+        for number, price in enumerate(prices):
+            if price is quantity:
+                continue
+            for units in quantity.readings:
+                for value in price.readings:
+                    if units and value:
+                        yield from _match_gross(candidates, quantity, units, price, value, rates, score - rank - number)
+
+
+def _match_gross(
+    candidates: Candidates,
+    quantity: Number,
+    units: Decimal,
+    price: Number,
+    value: Decimal,
+    rates: Sequence[Decimal],
+    score: int,
+) -> Iterator[Product]:
+    # A bond's price is a percentage of its face value, which has a currency.
+    is_bond = price.is_percent or quantity.currency is not None
+    amount = units * value / _HUNDRED if is_bond else units * value
+    slack = _compute_slack(quantity, units, price, value) / (_HUNDRED if is_bond else 1)
+    converted = (
+        [(amount, False)] + [(amount / rate, True) for rate in rates] + [(amount * rate, True) for rate in rates]
+    )
+    labelled = {id(number) for number in (*candidates.gross, *candidates.settled)}
+    for other in _list_once((*candidates.gross, *candidates.settled, *candidates.others[:_MAX_NUMBERS])):
+        if other is quantity or other is price or other.is_percent:
+            continue
+        is_labelled = id(other) in labelled
+        for expected, is_foreign in converted:
+            allowed = slack if is_labelled else min(slack, _CENT + expected / 2000)
+            allowed += expected / 1000 if is_foreign else 0  # rates are rounded
+            for written in other.readings:
+                if abs(written - expected) <= allowed and (is_labelled or units != 1):
+                    bonus = 4 if is_labelled else 1
+                    exact = 1 if abs(written - expected) <= _CENT else 0
+                    yield Product(
+                        units,
+                        price,
+                        value,
+                        amount,
+                        other,
+                        written,
+                        is_foreign,
+                        score + bonus + exact - 2 * is_foreign - (other.currency is None) + other.is_money,
+                    )
+
+
+def _list_once(numbers: Sequence[Number]) -> Iterator[Number]:
+    seen: set[int] = set()
+    for number in numbers:
+        if id(number) not in seen:
+            seen.add(id(number))
+            yield number
+
+
+def _compute_slack(quantity: Number, units: Decimal, price: Number, value: Decimal) -> Decimal:
+    """How far a product may be from what is printed, since both its factors were rounded."""
+    of_price = units * Decimal(1).scaleb(-price.decimals) / 2 if price.decimals else Decimal(0)
+    of_quantity = value * Decimal(1).scaleb(-quantity.decimals) / 2 if quantity.decimals else Decimal(0)
+    return _CENT + min(of_price, units * value / 200) + min(of_quantity, units * value / 50)
+
+
+def find_settlement(
+    candidates: Candidates, gross: Decimal, currency: str | None, direction: Direction | None
+) -> Settlement | None:
+    """What was paid or received for a gross amount in a currency."""
+    named = tuple(number for number in candidates.settled if number.is_money) or candidates.settled
+    if (found := _find_proven(candidates, named, gross, currency, direction)) is not None:
+        return found
+    if named:
+        last = named[-1]
+        costs = CostSums(candidates, currency, Decimal(1)).total
+        is_same = last.currency in (None, currency)
+        return Settlement(
+            last, last.value, gross if is_same else None, *costs, is_proven=False, is_converted=not is_same
+        )
+    if not _has_costs(candidates) and not candidates.exchange_rates:
+        return Settlement(None, gross, gross, *_NOTHING, is_proven=True, is_converted=False)
+    return None
+
+
+def _find_proven(
+    candidates: Candidates,
+    named: Sequence[Number],
+    gross: Decimal,
+    currency: str | None,
+    direction: Direction | None,
+) -> Settlement | None:
+    rates = [rate for number in candidates.exchange_rates[:3] for rate in number.readings if rate > 0]
+    factors = [Decimal(1), *(1 / rate for rate in rates), *rates]
+    for factor in factors:
+        is_converted = factor != 1
+        converted = _choose_converted(candidates, gross * factor, currency) if is_converted else gross
+        slack = _CENT + (converted / 3000 if is_converted else 0)  # rates are rounded
+        costs = CostSums(candidates, currency, factor)
+        for numbers in (named, candidates.weakly_settled, candidates.others[:_MAX_NUMBERS]):
+            is_named = numbers is named or numbers is candidates.weakly_settled
+            for number in numbers:
+                if (
+                    number.currency is not None
+                    and currency is not None
+                    and (number.currency == currency) == is_converted
+                ):
+                    continue
+                for value in number.readings:
+                    found = _explain(costs, converted, value, direction, slack)
+                    # A number that merely equals the gross amount proves nothing unless it is named so, and is the only
+                    # one that is.
+                    if found is None or (not any(found) and (not is_named or _is_contested(named, value))):
+                        continue
+                    return Settlement(number, value, converted, *found, is_proven=True, is_converted=is_converted)
+    return None
+
+
+def _choose_converted(candidates: Candidates, converted: Decimal, currency: str | None) -> Decimal:
+    """The gross amount in the currency of the settlement: as printed, where it is."""
+    for number in (*candidates.gross, *candidates.others[:_MAX_NUMBERS]):
+        if number.currency not in (None, currency) and abs(number.value - converted) <= _CENT + converted / 1000:
+            return number.value
+    return converted.quantize(Decimal("0.01"))
+
+
+def _is_contested(named: Sequence[Number], value: Decimal) -> bool:
+    return len({number.value for number in named if number.is_money} | {value}) > 1
+
+
+def _has_costs(candidates: Candidates) -> bool:
+    return any(number.value for number in (*candidates.fees, *candidates.taxes, *candidates.interests))
+
+
+_NOTHING = (Decimal(0), Decimal(0), Decimal(0))
+Costs = tuple[Decimal, Decimal, Decimal]  # fees, taxes, accrued interest
+
+
+def _explain(
+    costs: "CostSums", gross: Decimal, settled: Decimal, direction: Direction | None, slack: Decimal
+) -> Costs | None:
+    """What leads from gross to settled; None where nothing does."""
+    signs = (1, -1) if direction is None else (direction.sign_of_costs,)
+    for sign in signs:
+        # Costs may be larger than what was sold: then the difference is paid.
+        for difference in ((settled - gross) * sign, gross + settled if sign < 0 else Decimal(-1)):
+            if abs(difference) <= min(slack, max(_CENT, gross / 1000)):
+                return _NOTHING
+            if difference > 0 and (found := costs.find_summands(difference, slack)) is not None:
+                return found
+    return None
+
+
+class CostSums:
+    """The sums that some of the cost lines make, as many as possible of them: a page repeats some, and sums up others.
+
+    Costs in `currency`, that of the price, are converted by `factor`. Accrued interest is paid to the seller, and so
+    has the other sign in a sale; that is rare, and left to a person.
+    """
+
+    def __init__(self, candidates: Candidates, currency: str | None, factor: Decimal) -> None:
+        kinds = (candidates.fees, candidates.taxes, candidates.interests)
+        costs = [
+            (number.value * factor if number.currency == currency else number.value, kind)
+            for kind, numbers in enumerate(kinds)
+            for number in numbers
+            if number.value
+        ][:_MAX_COSTS]
+        self.total = self._add(costs)
+        self._sums: dict[int, tuple[int, Costs]] = {}
+        for mask in range(1, 1 << len(costs)):
+            chosen = [cost for number, cost in enumerate(costs) if mask >> number & 1]
+            parts = self._add(chosen)
+            key = int(sum(parts) * 100)
+            if key not in self._sums or self._sums[key][0] < len(chosen):
+                self._sums[key] = (len(chosen), parts)
+
+    @staticmethod
+    def _add(costs: Sequence[tuple[Decimal, int]]) -> Costs:
+        parts = [sum((value for value, own in costs if own == kind), Decimal(0)) for kind in range(3)]
+        return parts[0], parts[1], parts[2]
+
+    def find_summands(self, total: Decimal, slack: Decimal) -> Costs | None:
+        """The costs whose sum is the total, to a cent or two."""
+        key, reach = int(total * 100), min(int(slack * 100) + 1, 200)
+        for step in sorted(range(-reach, reach + 1), key=abs):
+            if (found := self._sums.get(key + step)) is not None and abs(sum(found[1]) - total) <= slack:
+                return found[1]
+        return None

@@ -1,0 +1,157 @@
+"""Asking a language model about a document that the local reader has read, within limits and never trusting it."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from ingestion.domain.document import DocumentLease, DocumentOutcome
+from ingestion.domain.model_answer import (
+    ModelAnswer,
+    ModelFailure,
+    ModelTokens,
+    ModelUnusable,
+    PageEvidence,
+    parse_answer,
+)
+from ingestion.domain.model_question import ModelQuestion, build_question
+from ingestion.domain.model_reading import combine_outcome
+from ingestion.domain.model_use import ModelTask, ModelUses, is_model_asked
+from ingestion.domain.transcript import PDF, Transcript
+from ingestion.ports import FetchedFile, LanguageModel, ModelBudget, PageChecker
+from mailroom_common.logs import get_logger
+from mailroom_common.metrics import LLM_CALL_S, LLM_CALLS, LLM_COST, LLM_TOKENS
+from mailroom_common.parser import ParserCrashed, ParserLimitReached, UnreadableFile
+
+log = get_logger()
+
+# The model is given the text of what is larger: its pages would cost more than most limits allow.
+_MAX_PDF_BYTES = 8 * 1024 * 1024
+_MAX_PDF_PAGES = 30
+# Of a part of the input that the provider had in its cache.
+_CACHED_SHARE = 0.1
+_PER_PRICE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelLimits:
+    """Of one document, and of one tenant and day. Prices are for a million tokens; costs are in their currency, None is
+    no limit."""
+
+    document_tokens: int
+    answer_tokens: int
+    document_s: float
+    day_tokens: int
+    document_cost: float | None = None
+    day_cost: float | None = None
+    input_price: float = 0.0
+    output_price: float = 0.0
+
+    def compute_cost(self, tokens: ModelTokens) -> float:
+        read = tokens.read - tokens.cached + tokens.cached * _CACHED_SHARE
+        return (read * self.input_price + tokens.written * self.output_price) / _PER_PRICE
+
+
+class ReadingAssistant:
+    """`make_mark` gives random text. `sends_pdf` says whether the model gets the file in place of its text."""
+
+    def __init__(
+        self,
+        model: LanguageModel,
+        budget: ModelBudget,
+        checker: PageChecker,
+        *,
+        uses: ModelUses,
+        limits: ModelLimits,
+        sends_pdf: bool,
+        make_mark: Callable[[], str],
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._model = model
+        self._budget = budget
+        self._checker = checker
+        self._uses = uses
+        self._limits = limits
+        self._sends_pdf = sends_pdf
+        self._make_mark = make_mark
+        self._clock = clock
+
+    async def assist_outcome(
+        self, lease: DocumentLease, file: FetchedFile, outcome: DocumentOutcome, transcript: Transcript
+    ) -> DocumentOutcome:
+        """The outcome with what the model adds; the same outcome where it is not asked, or gives no usable answer."""
+        tasks = self._uses.find_tasks(lease.tenant_id, lease.profile)
+        if not is_model_asked(tasks, outcome, transcript):
+            return outcome
+        with_fields = bool(tasks & {ModelTask.EXTRACT, ModelTask.UNSURE}) or outcome.extraction is None
+        try:
+            question = await self._build_question(file, transcript, with_fields=with_fields)
+            answer = parse_answer(await self._ask(lease, question), with_fields=with_fields)
+            evidence = await self._check_answer(transcript, answer)
+        except ModelUnusable as error:
+            LLM_CALLS.labels(self._model.api, error.failure.value).inc()
+            # The document ends as the local reader left it. The reason is the model's or its provider's, or a limit.
+            log.warning("model_answer_unusable", document_id=lease.document_id, reason=error.failure.value)
+            return outcome
+        LLM_CALLS.labels(self._model.api, "answered").inc()
+        return combine_outcome(outcome, answer, evidence, unread=transcript.unread, model=self._model.name)
+
+    async def _build_question(self, file: FetchedFile, transcript: Transcript, *, with_fields: bool) -> ModelQuestion:
+        pdf = None
+        if self._sends_pdf and file.content_type == PDF and transcript.pages <= _MAX_PDF_PAGES:
+            content = await asyncio.to_thread(file.path.read_bytes)
+            pdf = content if len(content) <= _MAX_PDF_BYTES else None
+        return build_question(
+            transcript,
+            mark=self._make_mark(),
+            with_fields=with_fields,
+            answer_tokens=self._limits.answer_tokens,
+            pdf=pdf,
+        )
+
+    async def _ask(self, lease: DocumentLease, question: ModelQuestion) -> str:
+        at_most = ModelTokens(read=question.most_input_tokens, written=question.answer_tokens)
+        cost = self._limits.compute_cost(at_most)
+        if at_most.total > self._limits.document_tokens or _exceeds(cost, self._limits.document_cost):
+            raise ModelUnusable(ModelFailure.DOCUMENT_LIMIT)
+        day = self._clock().date()
+        is_within = await self._budget.reserve_tokens(
+            lease.tenant_id,
+            day,
+            at_most.total,
+            cost,
+            day_tokens=self._limits.day_tokens,
+            day_cost=self._limits.day_cost,
+        )
+        if not is_within:
+            raise ModelUnusable(ModelFailure.DAY_LIMIT)
+        try:
+            async with asyncio.timeout(self._limits.document_s):
+                with LLM_CALL_S.labels(self._model.api).time():
+                    reply = await self._model.ask(question)
+        except TimeoutError as error:
+            # What was reserved stays counted: the provider may have answered, and charges for it.
+            raise ModelUnusable(ModelFailure.TOO_SLOW) from error
+        # Of a worker that dies before this, all that was reserved counts: too much rather than too little.
+        spent = self._limits.compute_cost(reply.tokens)
+        await self._budget.return_tokens(lease.tenant_id, day, at_most.total - reply.tokens.total, cost - spent)
+        self._count(reply.tokens, spent)
+        if reply.failure is not None or reply.text is None:
+            raise ModelUnusable(reply.failure or ModelFailure.BROKEN)
+        return reply.text
+
+    def _count(self, tokens: ModelTokens, spent: float) -> None:
+        LLM_TOKENS.labels(self._model.api, "read").inc(tokens.read - tokens.cached)
+        LLM_TOKENS.labels(self._model.api, "cached").inc(tokens.cached)
+        LLM_TOKENS.labels(self._model.api, "written").inc(tokens.written)
+        LLM_COST.labels(self._model.api).inc(spent)
+
+    async def _check_answer(self, transcript: Transcript, answer: ModelAnswer) -> PageEvidence:
+        try:
+            return await self._checker.check_invoice(transcript, answer.invoice)
+        except (ParserLimitReached, ParserCrashed, UnreadableFile) as error:
+            raise ModelUnusable(ModelFailure.NOT_CHECKED) from error
+
+
+def _exceeds(cost: float, limit: float | None) -> bool:
+    return limit is not None and cost > limit

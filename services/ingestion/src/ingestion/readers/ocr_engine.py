@@ -1,0 +1,143 @@
+"""Letters on a picture, by the models that the package rapidocr brings (PP-OCRv6, on onnxruntime).
+
+Imported by the fork server of the OCR processes only: the models are loaded here, once, and each process that is forked
+has them. That is safe because nothing here starts a thread: a fork copies one, and would leave the others' locks held.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import Any
+
+# Before they are imported: OpenBLAS and OpenMP would start a thread for each core, onnxruntime one for its telemetry.
+os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", ORT_DISABLE_TELEMETRY="1")
+
+import cv2
+import numpy as np
+from PIL import Image
+from rapidocr import RapidOCR
+
+from ingestion.readers.ocr_text import Quad, ReadText, build_read_text
+
+# A page of A4 at 155 dpi: letters of 6 points are 13 pixels high there, and memory and time grow with the area.
+MAX_SIDE_PIXELS = 1800
+_MAX_TEXTS = 600  # of one picture
+_BATCH = 6
+_DIRECTION_SAMPLES = 6
+_TALL = 1.5  # height to width, from which on a piece of text runs up or down the picture
+
+Pixels = Any  # numpy's arrays of bytes: rows, columns, three colours
+
+cv2.setNumThreads(1)
+_MODELS = files("rapidocr") / "models"
+# Paths are given, since without them rapidocr fetches what it does not find.
+# Any: what a call of it answers depends on what it is asked for.
+_ENGINE: Any = RapidOCR(
+    params={
+        "Global.log_level": "critical",
+        "Global.max_side_len": MAX_SIDE_PIXELS,
+        "Global.text_score": 0.0,
+        "EngineConfig.onnxruntime.intra_op_num_threads": 1,
+        "EngineConfig.onnxruntime.inter_op_num_threads": 1,
+        "Det.model_path": str(_MODELS / "PP-OCRv6_det_small.onnx"),
+        "Cls.model_path": str(_MODELS / "ch_ppocr_mobile_v2.0_cls_mobile.onnx"),
+        "Rec.model_path": str(_MODELS / "PP-OCRv6_rec_small.onnx"),
+    }
+)
+
+
+def read_picture(picture: Image.Image, alphabet: frozenset[str]) -> list[ReadText]:
+    """Every piece of text on a picture in three colours, which is turned upright for it.
+
+    Letters that are not in `alphabet` are read as the likeliest one that is.
+    """
+    pixels = np.array(picture)
+    quads = _find_texts(pixels)
+    if _runs_upwards(quads):
+        pixels = np.ascontiguousarray(np.rot90(pixels))
+        quads = _find_texts(pixels)
+    if _is_upside_down(pixels, quads, alphabet):
+        pixels = np.ascontiguousarray(np.rot90(pixels, 2))
+        quads = _find_texts(pixels)
+    crops = [_cut_out(pixels, quad) for quad in quads]
+    found = zip(quads, _recognize(crops, alphabet), strict=True)
+    return [build_read_text(quad, letters) for quad, letters in found if letters]
+
+
+def _find_texts(pixels: Pixels) -> list[Quad]:
+    """The four corners of each piece of text, from its upper left one on."""
+    boxes = _ENGINE(pixels, use_det=True, use_cls=False, use_rec=False).boxes
+    return [] if boxes is None else [tuple((float(x), float(y)) for x, y in box) for box in boxes[:_MAX_TEXTS]]
+
+
+def _runs_upwards(quads: Sequence[Quad]) -> bool:
+    """Whether most of the text, by its length, runs up or down the picture: the page lies on its side."""
+    tall = sum(height for width, height in map(_measure, quads) if height > _TALL * width)
+    wide = sum(width for width, height in map(_measure, quads) if height <= _TALL * width)
+    return tall > wide
+
+
+def _is_upside_down(pixels: Pixels, quads: Sequence[Quad], alphabet: frozenset[str]) -> bool:
+    """The longest pieces are read both ways: letters that stand on their heads are hardly any."""
+    longest = sorted(quads, key=lambda quad: -_measure(quad)[0])[:_DIRECTION_SAMPLES]
+    crops = [_cut_out(pixels, quad) for quad in longest]
+    turned = [np.ascontiguousarray(np.rot90(crop, 2)) for crop in crops]
+    return _sum_certainty(turned, alphabet) > _sum_certainty(crops, alphabet)
+
+
+def _sum_certainty(crops: Sequence[Pixels], alphabet: frozenset[str]) -> float:
+    read = _recognize(crops, alphabet)
+    return sum(sum(certainty for _, certainty in letters) / max(len(letters), 1) for letters in read)
+
+
+def _measure(quad: Quad) -> tuple[float, float]:
+    (x0, y0), (x1, y1), _, (x3, y3) = quad
+    return float(np.hypot(x1 - x0, y1 - y0)), float(np.hypot(x3 - x0, y3 - y0))
+
+
+def _cut_out(pixels: Pixels, quad: Quad) -> Pixels:
+    """The piece of text, level and without its perspective."""
+    width, height = (max(round(side), 1) for side in _measure(quad))
+    corners = np.array([(0, 0), (width, 0), (width, height), (0, height)], dtype=np.float32)
+    straighten = cv2.getPerspectiveTransform(np.array(quad, dtype=np.float32), corners)
+    return cv2.warpPerspective(
+        pixels, straighten, (width, height), borderMode=cv2.BORDER_REPLICATE, flags=cv2.INTER_CUBIC
+    )
+
+
+def _recognize(crops: Sequence[Pixels], alphabet: frozenset[str]) -> list[list[tuple[str, float]]]:
+    """The letters of each piece with their certainties, from 0 to 1."""
+    order = sorted(range(len(crops)), key=lambda index: crops[index].shape[1] / crops[index].shape[0])
+    read: list[list[tuple[str, float]]] = [[] for _ in crops]
+    for start in range(0, len(order), _BATCH):
+        batch = order[start : start + _BATCH]
+        for index, letters in zip(batch, _recognize_batch([crops[index] for index in batch], alphabet), strict=True):
+            read[index] = letters
+    return read
+
+
+def _recognize_batch(crops: Sequence[Pixels], alphabet: frozenset[str]) -> Iterator[list[tuple[str, float]]]:
+    recognizer = _ENGINE.text_rec
+    longest = max(320 / 48, *(crop.shape[1] / crop.shape[0] for crop in crops))
+    batch = np.stack([recognizer.resize_norm_img(crop, longest) for crop in crops])
+    characters: list[str] = recognizer.postprocess_op.character
+    scores = np.array(recognizer.session(batch))
+    # The first is the model's sign for no letter. Models of many alphabets read a blurred `%` as a sign of another one.
+    excluded = [index for index, letter in enumerate(characters) if index and letter not in alphabet]
+    scores[:, :, excluded] = 0
+    for steps in scores:
+        best = steps.argmax(axis=1)
+        kept = [at for at in range(len(best)) if best[at] and (at == 0 or best[at] != best[at - 1])]
+        yield [(characters[best[at]], float(steps[at, best[at]])) for at in kept]
+
+
+def _load_models() -> None:
+    """Each model is loaded by its first use, which must be before the fork."""
+    blank = np.full((96, 96, 3), 255, dtype=np.uint8)
+    cv2.putText(blank, "A1", (20, 60), cv2.FONT_HERSHEY_SIMPLEX, 1, (0, 0, 0), 2)
+    _ENGINE(blank, use_det=True, use_cls=False, use_rec=True)
+
+
+_load_models()
+# Whoever waits for a digital document would wait for seconds of OCR otherwise.
+os.nice(10)

@@ -1,0 +1,36 @@
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from ingestion_fakes import build_trade
+
+from ingestion.domain.trade import Direction, Trade
+
+
+def test_a_trade_comes_back_from_its_json() -> None:
+    trade = build_trade(trade_time="10:42:18", is_cancellation=True, foreign_gross_amount=Decimal("1.5"))
+    assert Trade.from_json(trade.to_json()) == trade
+    assert trade.to_json()["fees"] == "4.95"
+    assert trade.to_json()["quantity"] == "10"
+
+
+@pytest.mark.parametrize("name", ["direction", "trade_date", "quantity", "currency", "settled_amount", "isin"])
+def test_a_trade_without_what_books_it_is_not_whole(name: str) -> None:
+    assert build_trade().list_missing_fields() == []
+    assert build_trade(**{name: None}).list_missing_fields() == [name]
+
+
+def test_any_number_of_a_security_identifies_it() -> None:
+    assert build_trade(isin=None, ticker="VEQT").list_missing_fields() == []
+
+
+def test_costs_are_added_to_what_is_bought_and_taken_off_what_is_sold() -> None:
+    bought = build_trade()
+    assert bought.adds_up() is True
+    assert replace(bought, direction=Direction.SELL).adds_up() is False
+    assert replace(bought, direction=Direction.SELL, settled_amount=Decimal("200.05")).adds_up() is True
+    assert replace(bought, accrued_interest=Decimal(1), settled_amount=Decimal("210.95")).adds_up() is True
+
+
+def test_nothing_adds_up_to_an_unknown_amount() -> None:
+    assert build_trade(gross_amount=None).adds_up() is None

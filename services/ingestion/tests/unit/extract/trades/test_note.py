@@ -1,0 +1,270 @@
+"""Notes of made-up banks in seven languages, with labels beside, above and below their values."""
+
+from decimal import Decimal
+from io import BytesIO
+from time import process_time
+from typing import Any
+
+import orjson
+import pytest
+
+from ingestion.domain.transcript import Transcript
+from ingestion.extract.trades import note
+from ingestion.extract.trades.note import NoteReading, read_note
+
+GERMAN = """
+Wertpapierabrechnung
+Kauf am 15.01.2026 um 08:13:35
+Bezeichnung WKN ISIN
+ALLIANZ SE NA O.N. 840400 DE0008404005
+Einheit Umsatz
+ST 10,00000
+Preis pro Anteil 20,500000 EUR
+Kurswert 205,00 EUR
+Provision 4,95 EUR
+zulasten Konto-Nr. 12345678 209,95 EUR
+Valuta 19.01.2026
+"""
+ENGLISH = """
+Contract note
+You have PURCHASED
+Investment name: Allianz SE
+ISIN: DE0008404005
+Execution date/time: 15 Jan 2026 08:13:35
+Settlement date: 19/01/2026
+Number of units: 10
+Price: €20.50
+Consideration: €205.00
+Commission: €4.95
+Total amount payable: €209.95
+"""
+FRENCH = """
+Avis d'opéré
+Sens : Achat
+Valeur : ALLIANZ SE   Code ISIN : DE0008404005
+Date d'exécution : 15/01/2026   Date de règlement : 19/01/2026
+Quantité : 10   Cours : 20,50 EUR
+Montant brut : 205,00 EUR
+Courtage : 4,95 EUR
+Montant net au débit : 209,95 EUR
+"""
+SPANISH = """
+Confirmación de compra
+Tipo de operación: Compra
+Valor: ALLIANZ SE
+ISIN: DE0008404005
+Fecha de ejecución: 15/01/2026
+Fecha valor: 19/01/2026
+Títulos  Precio  Importe bruto
+10  20,50 EUR  205,00 EUR
+Comisión: 4,95 EUR
+Importe neto: 209,95 EUR
+"""
+ITALIAN = """
+Nota informativa
+Operazione: Acquisto
+Titolo: ALLIANZ SE
+Codice ISIN: DE0008404005
+Data esecuzione: 15/01/2026
+Data valuta: 19/01/2026
+Quantità: 10
+Prezzo: 20,50 EUR
+Controvalore: 205,00 EUR
+Commissioni: 4,95 EUR
+Importo netto: 209,95 EUR
+"""
+DUTCH = """
+Transactienota
+Soort transactie: Aankoop
+Fonds: ALLIANZ SE
+ISIN: DE0008404005
+Transactiedatum: 15-01-2026
+Valutadatum: 19-01-2026
+Aantal: 10
+Koers: 20,50 EUR
+Effectenwaarde: 205,00 EUR
+Transactiekosten: 4,95 EUR
+Te betalen: 209,95 EUR
+"""
+PORTUGUESE = """
+Nota de execução
+Operação: Compra
+Ativo: ALLIANZ SE
+ISIN: DE0008404005
+Data da operação: 15/01/2026
+Data valor: 19/01/2026
+Quantidade: 10
+Preço unitário: 20,50 EUR
+Valor bruto: 205,00 EUR
+Comissão: 4,95 EUR
+Valor líquido: 209,95 EUR
+"""
+LANGUAGES = {
+    "de": GERMAN,
+    "en": ENGLISH,
+    "fr": FRENCH,
+    "es": SPANISH,
+    "it": ITALIAN,
+    "nl": DUTCH,
+    "pt": PORTUGUESE,
+}
+EXPECTED = {
+    "direction": "buy",
+    "isin": "DE0008404005",
+    "trade_date": "2026-01-15",
+    "settlement_date": "2026-01-19",
+    "quantity": "10",
+    "price": "20.5",
+    "currency": "EUR",
+    "gross_amount": "205.00",
+    "fees": "4.95",
+    "settled_amount": "209.95",
+}
+
+
+def read(text: str) -> NoteReading:
+    return read_note(Transcript.from_rows(text.strip("\n").splitlines()).lines)
+
+
+def read_only(text: str) -> dict[str, Any]:
+    (reading,) = read(text).trades
+    return reading.trade.to_json()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_note_is_read_in_each_language(language: str) -> None:
+    trade = read_only(LANGUAGES[language])
+    assert {name: trade[name] for name in EXPECTED} == EXPECTED
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_holds_together_is_certain(language: str) -> None:
+    assert read(LANGUAGES[language]).confidence >= 0.9
+
+
+def test_a_wrong_check_digit_is_no_security() -> None:
+    assert read_only(GERMAN.replace("DE0008404005", "DE0008404006"))["isin"] is None
+
+
+def test_an_amount_that_the_costs_do_not_explain_is_not_certain() -> None:
+    assert read(GERMAN.replace("209,95", "219,95")).confidence < 0.9
+
+
+def test_the_title_of_a_note_is_no_name_of_a_security() -> None:
+    text = GERMAN.replace("Wertpapierabrechnung", "Wertpapier Abrechnung Kauf")
+    assert read_only(text)["security_name"] == "ALLIANZ SE NA O.N."
+
+
+def test_a_sale_takes_the_costs_off() -> None:
+    text = GERMAN.replace("Kauf am", "Verkauf am").replace("zulasten", "zugunsten").replace("209,95", "200,05")
+    assert (read_only(text)["direction"], read_only(text)["settled_amount"]) == ("sell", "200.05")
+    assert read(text).confidence >= 0.9
+
+
+STATEMENT = """
+Kontoauszug vom 16.12.2026
+Alter Saldo per 04.12.2026 200,00
+Datum Buchungstext Wert Betrag
+16.12 Kauf aus Dauerauftrag  Depot 7800000000/20261216-45514943  18.12  99,68-
+ISIN LU0378449770 ETF EINS  1,22000 STK
+Kurs  80,340000  KURSWERT  -98,01 EUR
+Handelsspesen  -1,67 EUR
+16.12 Verkauf  Depot 7800000000/20261216-45589045  18.12  96,95
+ISIN LU0392494562 ETF ZWEI  1,68000 STK
+Kurs  58,700000  KURSWERT  98,62 EUR
+Handelsspesen  -1,67 EUR
+Neuer Saldo zu Ihren Gunsten 0,03
+"""
+
+
+def test_a_statement_has_the_trades_that_are_booked_in_it() -> None:
+    reading = read(STATEMENT)
+    assert reading.document_type == "activity_statement"
+    trades = [found.trade for found in reading.trades]
+    assert [(trade.direction, trade.isin, trade.settled_amount) for trade in trades] == [
+        ("buy", "LU0378449770", Decimal("99.68")),
+        ("sell", "LU0392494562", Decimal("96.95")),
+    ]
+    assert {str(trade.trade_date) for trade in trades} == {"2026-12-16"}
+
+
+def test_a_statement_without_a_trade_has_none() -> None:
+    rows = ["Kontoauszug", "Alter Saldo 10,00", "16.12.2026 Gehalt 100,00", "Neuer Saldo 110,00"]
+    assert not read("\n".join(rows)).has_trades
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dividendengutschrift\nISIN DE0008404005\nBestand 43 Stück\nSchlusstag 20.08.2026\nNetto zugunsten 16,36 EUR",
+        "Depotübertrag\nISIN DE0008404005\nStück 30",
+        "Order rejected\nISIN DE0008404005\nBuy 10 shares at 20.50 EUR",
+    ],
+)
+def test_what_says_that_it_is_something_else_has_no_trade(text: str) -> None:
+    assert not read(text).has_trades
+
+
+def test_what_cannot_be_told_is_not_thrown_away() -> None:
+    assert read("Some words that nobody knows\n12,00 EUR").has_trades
+
+
+def test_a_cancellation_marks_the_trade_that_it_takes_back() -> None:
+    assert (
+        read_only(GERMAN.replace("Wertpapierabrechnung", "Storno der Wertpapierabrechnung"))["is_cancellation"] is True
+    )
+    assert read_only(GERMAN)["is_cancellation"] is False
+
+
+def test_a_security_that_no_trade_is_in_is_a_doubt() -> None:
+    assert read(GERMAN + "\nUmtausch in IE00B4L5YC18").doubts == ("trades",)
+
+
+def test_more_lines_than_are_read_are_a_doubt() -> None:
+    assert read(GERMAN + "\n".join(["x"] * 1600)).doubts == ("lines",)
+
+
+def test_numbers_in_another_currency_are_converted() -> None:
+    text = (
+        GERMAN.replace("20,500000 EUR", "20,500000 USD")
+        .replace(
+            "Kurswert 205,00 EUR", "Kurswert 205,00 USD\nDevisenkurs 1,025000 EUR / USD\nKurswert in EUR 200,00 EUR"
+        )
+        .replace("209,95", "204,95")
+    )
+    trade = read_only(text)
+    assert (trade["gross_amount"], trade["settled_amount"], trade["currency"]) == ("200.00", "204.95", "EUR")
+    assert (trade["foreign_currency"], trade["foreign_gross_amount"]) == ("USD", "205.00")
+
+
+def given(text: str) -> BytesIO:
+    return BytesIO(orjson.dumps(Transcript.from_rows(text.strip("\n").splitlines()).to_json()))
+
+
+def classified(text: str) -> Any:
+    answer: Any = note.classify_note(given(text), {})
+    return answer["document_type"]
+
+
+def test_the_reader_answers_with_type_trades_and_confidence() -> None:
+    assert classified(GERMAN) == "contract_note"
+    answer: Any = note.extract_trades(given(GERMAN), {})
+    assert len(answer["extraction"]["trades"]) == 1
+    assert (answer["reader"], answer["doubts"]) == ("trade-rules/1", [])
+    assert classified("Dividendengutschrift\nISIN DE0008404005\nAktie") is None
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "Kauf 10 20,50 " * 30,
+        "Betrag Kurs Stück " * 20 + "1 2 3 " * 40,
+        "1 000 " * 60,
+        "DE12 " * 70,
+        "16.12 Kauf 1,00 2,00 2,00 Provision 1,00 Spesen 2,00 Steuer 3,00",
+    ],
+)
+def test_hostile_rows_take_bounded_time(row: str) -> None:
+    begun = process_time()
+    read("\n".join([row] * 300))
+    assert process_time() - begun < 10

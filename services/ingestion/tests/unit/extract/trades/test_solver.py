@@ -1,0 +1,90 @@
+from decimal import Decimal
+
+from ingestion.domain.trade import Direction
+from ingestion.extract.trades.numbers import Number, NumberStyle, find_numbers
+from ingestion.extract.trades.solver import Candidates, CostSums, find_product, find_settlement
+
+STYLE = NumberStyle(".", has_blank_groups=False)
+
+
+def given(text: str) -> tuple[Number, ...]:
+    return tuple(find_numbers(text, 0, STYLE))
+
+
+def candidates(**texts: str) -> Candidates:
+    names = ("quantities", "prices", "gross", "settled", "weakly_settled", "fees", "taxes", "interests")
+    named = {name: given(texts.get(name, "")) for name in (*names, "exchange_rates", "others")}
+    every = tuple(number for numbers in named.values() for number in numbers)
+    return Candidates(**{**named, "others": every})
+
+
+def test_of_several_numbers_those_belong_together_whose_product_stands_there() -> None:
+    product = find_product(candidates(quantities="7 10", prices="3.00 20.50", gross="205.00 EUR"))
+    assert product is not None
+    assert (product.quantity, product.price_value, product.gross_value) == (
+        Decimal(10),
+        Decimal("20.50"),
+        Decimal("205.00"),
+    )
+
+
+def test_arithmetic_chooses_between_a_thousand_and_one() -> None:
+    product = find_product(candidates(quantities="2,000", prices="2.37", gross="4,740.00"))
+    assert product is not None
+    assert product.quantity == 2000
+
+
+def test_a_price_in_percent_is_one_of_the_face_value() -> None:
+    product = find_product(candidates(quantities="EUR 10,000", prices="98.50 %", gross="EUR 9,850.00"))
+    assert product is not None
+    assert product.gross_value == Decimal("9850.00")
+
+
+def test_numbers_without_a_product_prove_nothing() -> None:
+    assert find_product(candidates(quantities="10", prices="20.50", gross="206.00")) is None
+
+
+def test_the_costs_that_explain_what_was_settled_are_told_from_those_that_repeat_them() -> None:
+    settlement = find_settlement(
+        candidates(settled="EUR 212.45", fees="4.95 2.50 7.45"), Decimal(205), "EUR", Direction.BUY
+    )
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.fees) == (True, Decimal("7.45"))
+
+
+def test_costs_larger_than_what_was_sold_are_paid() -> None:
+    settlement = find_settlement(candidates(settled="0.95", fees="3.95"), Decimal("3.00"), "EUR", Direction.SELL)
+    assert settlement is not None
+    assert settlement.is_proven
+
+
+def test_the_wrong_way_round_costs_explain_nothing() -> None:
+    settlement = find_settlement(candidates(settled="212.45", fees="7.45"), Decimal(205), "EUR", Direction.SELL)
+    assert settlement is not None
+    assert not settlement.is_proven
+
+
+def test_an_exchange_rate_leads_to_the_currency_of_the_settlement() -> None:
+    settlement = find_settlement(
+        candidates(settled="525.92 EUR", fees="5.00 EUR 19.95 EUR", exchange_rates="1.0779"),
+        Decimal(540),
+        "USD",
+        Direction.BUY,
+    )
+    assert settlement is not None
+    assert (settlement.is_proven, settlement.is_converted, settlement.gross) == (True, True, Decimal("500.97"))
+
+
+def test_another_currency_without_a_rate_proves_nothing() -> None:
+    settlement = find_settlement(candidates(settled="540.00 EUR"), Decimal(540), "USD", Direction.BUY)
+    assert settlement is not None
+    assert not settlement.is_proven
+
+
+def test_many_cost_lines_are_summed_in_bounded_time() -> None:
+    sums = CostSums(candidates(fees=" ".join(f"{number}.01" for number in range(1, 60))), "EUR", Decimal(1))
+    assert sums.find_summands(Decimal("55.10"), Decimal("0.02")) == (
+        Decimal("55.10"),
+        Decimal(0),
+        Decimal(0),
+    )
