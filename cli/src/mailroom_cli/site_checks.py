@@ -122,7 +122,19 @@ async def check_database() -> list[CheckResult]:
         return [CheckResult("postgres", "connection", Outcome.FAILED, str(error), step)]
 
 
+_COUNT_CLOSED_TABLES = """
+select count(*) from pg_class c join pg_namespace n on n.oid = c.relnamespace
+where n.nspname = $1 and c.relkind in ('r', 'p') and has_schema_privilege(n.oid, 'usage')
+  and not has_table_privilege(c.oid, 'select')
+"""
+
+
 async def _check_schema(pool: asyncpg.Pool, schema: str) -> CheckResult:
+    # Only a service's own schemas are opened to its role, each with all of its tables.
+    if closed := await pool.fetchval(_COUNT_CLOSED_TABLES, schema):
+        finding = f"this role may use the schema, and may not read {closed} of its tables"
+        step = "mailroom migrate --grant-roles gives each role its rights again"
+        return CheckResult("postgres", schema, Outcome.FAILED, finding, step)
     try:
         await require_current_schema(pool, schema)
     except asyncpg.InsufficientPrivilegeError:

@@ -79,6 +79,9 @@ def _find_sync_troubles(source: Item, state: Item | None, runs: Sequence[Item], 
         yield f"no sync before a new consent: `mailroom sources authorize {source['id']}` makes a link"
     if state["failed_attempts"]:
         yield f"{state['failed_attempts']} failed syncs in a row{_explain_last_run(runs)}{_next_attempt(state, now)}"
+    elif runs and runs[0]["outcome"] == "failed":
+        # It is the site's own failure, which says nothing of the mailbox, and counts as no failed sync of it.
+        yield f"the last sync failed{_explain_last_run(runs[:1])}: the log of sync-engine's worker says more"
     last = _parse_time(source["last_successful_sync_at"])
     since = last or _parse_time(source["created_at"])
     if since is not None and now - since > _LATE_AFTER:

@@ -71,12 +71,29 @@ def test_schemas_are_right_once_they_are_migrated_and_tokens_once_their_key_is_t
     assert CliRunner().invoke(app, ["migrate"], env=environment).exit_code == 0
     assert {each["outcome"] for each in run_doctor("postgres", environment)} == {"ok"}
 
+    with_role = {**environment, "MAILROOM_DATABASE_URL": asyncio.run(create_role_without_a_table(database_url))}
+    by_schema = {each["subject"]: each for each in run_doctor("postgres", with_role)}
+    assert by_schema["ingestion"]["finding"] == "this role may use the schema, and may not read 1 of its tables"
+    assert by_schema["sync_engine"]["outcome"] == "skipped"
+
     asyncio.run(store_grant(database_url, old))
     [lost] = run_doctor("tokens", environment)
     assert lost["outcome"] == "failed"
     assert lost["finding"].startswith("1 of the 1")
     [found] = run_doctor("tokens", {**environment, "MAILROOM_TOKEN_KEYS": f"{new},{old}"})
     assert found["outcome"] == "ok"
+
+
+async def create_role_without_a_table(url: str) -> str:
+    """The address for a role that may read the schema of ingestion, but for one table."""
+    name = f"role_{secrets.token_hex(4)}"
+    conn = await asyncpg.connect(url)
+    await conn.execute(f"create role {name} login password 'secret'; grant usage on schema ingestion to {name}")
+    await conn.execute(f"grant select on all tables in schema ingestion to {name}")
+    await conn.execute(f"revoke select on ingestion.document from {name}")
+    await conn.close()
+    server = urlsplit(url)
+    return urlunsplit(server._replace(netloc=f"{name}:secret@{server.netloc.rpartition('@')[2]}"))
 
 
 async def store_grant(url: str, key: str) -> None:

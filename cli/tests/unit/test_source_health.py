@@ -56,6 +56,14 @@ def test_paused_says_how_to_resume() -> None:
     assert "mailroom sources resume 0b8f0f4e" in judge(source(state="paused")).summary
 
 
+def test_mailbox_whose_mail_this_site_cannot_store_does_not_work() -> None:
+    failed = {"outcome": "failed", "detail": "S3: NoCredentialsError"}
+    assert judge(source(), runs=[failed]).troubles == (
+        "the last sync failed (S3: NoCredentialsError): the log of sync-engine's worker says more",
+    )
+    assert judge(source(), runs=[{"outcome": "done", "detail": None}, failed]).is_working
+
+
 def test_refused_grant_says_how_to_consent_anew() -> None:
     health = judge(source(connection_status="token_refresh_failed", connection_reason="token_refused"))
     assert "mailroom sources authorize 0b8f0f4e" in health.summary

@@ -81,10 +81,11 @@ async def test_after_a_crash_the_round_goes_on_from_its_page_token(postgres_url:
     mailbox = crash_mailbox("outlook")
     async with open_engine(postgres_url, tmp_path, source, mailbox) as engine:
         # One commit is of the other folder, which is empty.
-        await _run_and_die(postgres_url, tmp_path, source.doc_source_id, "outlook", "before_commit:4")
+        await _run_and_die(postgres_url, tmp_path, source.doc_source_id, "outlook", "before_commit:5")
         (inbox,) = [row for row in await engine.read_rows("cursor") if row["scope"] == "f-inbox"]
         assert inbox["position"] is None
         assert inbox["page_token"] is not None
-        fetched = mailbox.calls["fetch"]
+        fetched, taken = mailbox.calls["fetch"], len(await engine.read_rows("message"))
+        assert taken >= 3, "the first page of three was through"
         await engine.complete_run(SyncReason.CONNECT)
-        assert mailbox.calls["fetch"] - fetched == len(TAKEN) - 2 * 3, "two pages of three were through"
+        assert mailbox.calls["fetch"] - fetched == len(TAKEN) - taken

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
+from mailroom_common.errors import Unavailable
 from mailroom_common.events import SyncReason
 from sync_engine.domain.message_records import RunKind
 from sync_engine.domain.run_outcomes import NotSyncable, RunCompleted, RunDeferred, RunOutcome, RunReport, RunUnfinished
@@ -29,7 +30,9 @@ class RecordRuns:
                 await starting
             outcome = await execute()
         except Exception as error:
-            await self._finish_run(run, kind, starting, _build_report(run, "failed", type(error).__name__))
+            # The text of one of our own may be shown: it names what is away, a store or the database.
+            detail = str(error) if isinstance(error, Unavailable) else type(error).__name__
+            await self._finish_run(run, kind, starting, _build_report(run, "failed", detail))
             raise
         finally:
             starting.cancel()

@@ -6,6 +6,7 @@ import pytest
 from fake_mailbox import FakeOutlook, File
 from sync_harness import Engine
 
+from mailroom_common.errors import Unavailable
 from mailroom_common.events import SyncReason
 from sync_engine.handlers import record_runs
 
@@ -27,6 +28,18 @@ async def test_a_run_that_crashes_is_written_down_as_failed(engine: Engine, outl
         await engine.run_sync()
     run = await engine.read_row("sync_run")
     assert (run["outcome"], run["detail"]) == ("failed", "KeyError")
+
+
+async def test_a_run_that_could_not_store_a_part_is_written_down_with_what_is_away(
+    engine: Engine, outlook: FakeOutlook
+) -> None:
+    async def refuse(_: str) -> None:
+        raise Unavailable("S3: NoCredentialsError")
+
+    outlook.meanwhile["folders"] = refuse
+    with pytest.raises(Unavailable):
+        await engine.run_sync()
+    assert (await engine.read_row("sync_run"))["detail"] == "S3: NoCredentialsError"
 
 
 async def test_a_run_that_a_notification_asked_for_and_that_found_nothing_leaves_no_row(
