@@ -19,8 +19,8 @@ def show_status(
 ) -> None:
     """Is it working? Each mailbox with what is wrong with it. Exit code 1 when a mailbox does not work.
 
-    `mailroom sources show SOURCE` says more of one. A time of a last sync is told at most once a minute. A worker that is
-    away shows here after 20 minutes, and at once in `mailroom topics lag`.
+    `mailroom sources show SOURCE` says more of one. A time of a last sync is told at most once a minute. A worker that
+    is away shows here after 20 minutes, and at once in `mailroom topics lag`.
     """
     with open_site_api() as api:
         sources = api.list_items("/doc-sources")

@@ -88,9 +88,10 @@ async def create_role_without_a_table(url: str) -> str:
     """The address for a role that may read the schema of ingestion, but for one table."""
     name = f"role_{secrets.token_hex(4)}"
     conn = await asyncpg.connect(url)
-    await conn.execute(f"create role {name} login password 'secret'; grant usage on schema ingestion to {name}")
+    await conn.execute(f"create role {name} login password 'secret'")
+    await conn.execute(f"grant usage on schema ingestion to {name}")
     await conn.execute(f"grant select on all tables in schema ingestion to {name}")
-    await conn.execute(f"revoke select on ingestion.document from {name}")
+    await conn.execute(f"revoke all on ingestion.document from {name}")
     await conn.close()
     server = urlsplit(url)
     return urlunsplit(server._replace(netloc=f"{name}:secret@{server.netloc.rpartition('@')[2]}"))

@@ -18,8 +18,8 @@ _KEY_FIELDS = ("supplier_name", "invoice_number", "issue_date", "currency", "tot
 
 
 def fold_words(text: str) -> list[str]:
-    # Letters that no decomposition takes apart are left: `ß` becomes `ss` by its case already. One by one, since accents
-    # that follow each other would be sorted, which takes minutes for a hundred thousand.
+    # Letters that no decomposition takes apart are left: `ß` becomes `ss` by its case already. One by one: a row of
+    # accents would be sorted, which takes minutes for a hundred thousand of them.
     letters = (part for letter in text.casefold() for part in unicodedata.normalize("NFKD", letter))
     plain = "".join(letter for letter in letters if not _is_accent(letter))
     return [word[:_MAX_WORD_CHARACTERS] for word in re.findall(r"[^\W_]+", plain)]
