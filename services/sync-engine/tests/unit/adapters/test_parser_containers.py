@@ -143,7 +143,7 @@ async def test_a_provider_that_sends_slowly_holds_no_place_for_long(tmp_path: Pa
             yield b"a"
             await asyncio.sleep(0.01)
 
-    containers = ParserContainers(cast("ParserPool", None), tmp_path, max_spooling_s=0.05)
+    containers = ParserContainers(cast("ParserPool", None), tmp_path, max_spooling_s=0.3)
     slow = [containers.spool_container("acme", dawdling()).__aenter__() for _ in range(20)]
     spooling = asyncio.gather(*slow, return_exceptions=True)
     await asyncio.sleep(0)
