@@ -1,6 +1,6 @@
 """`make eval`: reads samples with the worker's readers, prints what was right, and writes docs/quality.md.
 
-    python -m reading_quality [--samples FOLDER] [--write PAGE] [--details]
+    python -m reading_quality [--samples FOLDER] [--write PAGE | --only scans receipts | --for-rules] [--details]
 
 E-invoices are read twice: as they are, and their page without its XML. So are contract notes: for their trades, and as
 what they are to an invoice mailbox: nothing.
@@ -29,7 +29,7 @@ from mailroom_common.parser import ParserCrashed, ParserLimitReached, Unreadable
 from mailroom_common.parser.pool import ParserPool
 from mailroom_common.settings import ParserSettings, load_settings
 from reading_quality.drawn_families import DrawnInvoice, draw_families
-from reading_quality.drawn_receipts import DrawnReceipt, draw_receipts
+from reading_quality.drawn_receipts import FOR_RULES, RECEIPTS, REPORTED, DrawnReceipt, draw_receipts
 from reading_quality.judging import Verdict, choose_values_of_page, judge_reading
 from reading_quality.page_drawing import draw_text, read_text_file
 from reading_quality.report import CountedTrades, Judged, Passed, build_report
@@ -57,7 +57,12 @@ def main(arguments: Sequence[str]) -> int:
     except NoSamples as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    evaluation = asyncio.run(_read_samples(samples, details=options.details))
+    samples = [sample for sample in samples if not options.only or _KINDS.get(sample.kind) in options.only]
+    receipts = list(draw_receipts(FOR_RULES if options.for_rules else REPORTED, options.receipts))
+    invoices = [] if options.only else list(draw_families())
+    if options.only and "receipts" not in options.only:
+        receipts = []
+    evaluation = asyncio.run(_read_samples(samples, receipts, invoices, details=options.details))
     page = build_report(evaluation.judged, evaluation.passed, evaluation.counted)
     sys.stdout.write(page)
     if options.write is not None:
@@ -68,21 +73,27 @@ def main(arguments: Sequence[str]) -> int:
 def _parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make eval", description=__doc__)
     parser.add_argument("--samples", type=Path, default=SAMPLES, help="a folder with an index.json")
-    parser.add_argument("--write", type=Path, help="the page to write")
+    whole = parser.add_mutually_exclusive_group()
+    whole.add_argument("--write", type=Path, help="the page to write")
+    whole.add_argument("--only", nargs="+", choices=[*_KINDS.values(), "receipts"], help="only these parts")
+    parser.add_argument("--for-rules", action="store_true", help="the receipts that rules are made on")
+    parser.add_argument("--receipts", type=int, default=RECEIPTS, help="as many receipts")
     parser.add_argument("--details", action="store_true", help="each field that is not right, to stderr")
     return parser.parse_args(arguments)
 
 
-async def _read_samples(samples: Sequence[Sample], *, details: bool) -> Evaluation:
+async def _read_samples(
+    samples: Sequence[Sample], receipts: Sequence[DrawnReceipt], invoices: Sequence[DrawnInvoice], *, details: bool
+) -> Evaluation:
     evaluation = Evaluation([], [], [])
     with tempfile.TemporaryDirectory() as folder:
         parser = load_settings(ParserSettings)
         async with open_reading_pool(parser) as pool, open_ocr_reader(load_settings(OCRSettings), parser) as ocr:
             for sample in samples:
                 await _read_sample(pool, ocr, _draw_sample(sample, Path(folder)), evaluation, details)
-            for number, receipt in enumerate(draw_receipts()):
+            for number, receipt in enumerate(receipts):
                 await _read_receipt(pool, ocr, receipt, Path(folder) / f"receipt-{number:02}.jpg", evaluation, details)
-            for number, invoice in enumerate(draw_families()):
+            for number, invoice in enumerate(invoices):
                 await _read_drawn(pool, invoice, Path(folder) / f"{invoice.family}-{number}.pdf", evaluation, details)
     return evaluation
 
