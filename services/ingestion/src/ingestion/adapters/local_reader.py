@@ -137,8 +137,12 @@ def _decode_extraction(answer: Any) -> Extraction:
         _decode_share(answer["confidence"]),
         answer["reader"],
         tuple(doubts),
-        None if answer["unseen"] is None else ReviewReason(answer["unseen"]),
+        _decode_unseen(answer["unseen"]),
     )
+
+
+def _decode_unseen(value: Any) -> ReviewReason | None:
+    return None if value is None else ReviewReason(value)
 
 
 def _decode_note_type(answer: Any) -> Classification:
@@ -157,7 +161,9 @@ def _decode_trades(answer: Any) -> Extraction:
         _require(all(value is None or isinstance(value, str | bool) for value in trade.values()))
         Trade.from_json(trade).adds_up()  # routing asks this too, and must not fail then
     share = _decode_share(answer["confidence"])
-    return Extraction(answer["document_type"], fields, share, answer["reader"], tuple(doubts))
+    return Extraction(
+        answer["document_type"], fields, share, answer["reader"], tuple(doubts), _decode_unseen(answer["unseen"])
+    )
 
 
 def _decode_share(value: Any) -> float:

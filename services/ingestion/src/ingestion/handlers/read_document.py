@@ -11,15 +11,17 @@ from ingestion.domain.document import DocumentOutcome
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.transcript import Transcript
 from ingestion.ports import DocumentReaders
+from mailroom_common.errors import Rejected
 from mailroom_common.events import Profile
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentReading:
-    """Where a document goes, and the text that was read for it."""
+    """Where a document goes, and the text that was read for it. `pictures_error` ended OCR before all was read."""
 
     outcome: DocumentOutcome
     transcript: Transcript
+    pictures_error: Rejected | None = None
 
 
 @dataclass(frozen=True, slots=True)

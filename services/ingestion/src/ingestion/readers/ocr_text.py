@@ -15,11 +15,11 @@ _LEVEL_RATIO = 2.0  # width to height, from which on a piece tells how askew the
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A piece of text. `confidence` is that of its least certain word."""
+    """A piece of text, and how certain each of its words is."""
 
     quad: Quad
     text: str
-    confidence: float
+    word_confidences: tuple[float, ...]
 
 
 def build_read_text(quad: Quad, letters: Sequence[tuple[str, float]]) -> ReadText:
@@ -32,7 +32,7 @@ def build_read_text(quad: Quad, letters: Sequence[tuple[str, float]]) -> ReadTex
             words[-1].append(certainty)
     certainties = [sum(word) / len(word) for word in words if word]
     text = " ".join("".join(letter for letter, _ in letters).split())
-    return ReadText(quad, text, round(min(certainties, default=0.0), 3))
+    return ReadText(quad, text, tuple(round(certainty, 3) for certainty in certainties))
 
 
 def build_text_lines(page: int, texts: Sequence[ReadText], points_per_pixel: float) -> list[TextLine]:
@@ -56,7 +56,7 @@ class _Piece:
     middle: float
     height: float
     text: str
-    confidence: float
+    word_confidences: tuple[float, ...]
 
 
 def _estimate_angle(texts: Sequence[ReadText]) -> float:
@@ -82,7 +82,7 @@ def _level(read: ReadText, angle: float, points_per_pixel: float) -> _Piece:
     ]
     xs, ys = zip(*corners, strict=True)
     (_, top), _, _, (_, bottom) = corners
-    return _Piece(min(xs), max(xs), sum(ys) / 4, max(abs(bottom - top), 1.0), read.text, read.confidence)
+    return _Piece(min(xs), max(xs), sum(ys) / 4, max(abs(bottom - top), 1.0), read.text, read.word_confidences)
 
 
 def _stands_in(piece: _Piece, line: Sequence[_Piece]) -> bool:
@@ -100,6 +100,13 @@ def _build_line(page: int, pieces: Sequence[_Piece]) -> TextLine:
     height = sorted(piece.height for piece in pieces)[len(pieces) // 2]
     top = min(piece.middle for piece in pieces) - height / 2
     cells = tuple(
-        TextCell(piece.text, round(piece.left, 1), round(piece.right, 1), piece.confidence) for piece in ordered
+        TextCell(
+            piece.text,
+            round(piece.left, 1),
+            round(piece.right, 1),
+            min(piece.word_confidences, default=0.0),
+            piece.word_confidences,
+        )
+        for piece in ordered
     )
     return TextLine(page, round(top, 1), round(height, 1), cells)
