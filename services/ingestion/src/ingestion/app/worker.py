@@ -15,6 +15,7 @@ from ingestion.adapters.document_events import PgEventLog
 from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
+from ingestion.adapters.model_budget import PgModelBudget
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.ocr_reader import OCRReader
 from ingestion.adapters.rereads import PgRereads
@@ -107,7 +108,9 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         dead_letters = DeadLetterWriter(producer, process.name)
         consumer = _build_consumer(settings, recorder, codec, schemas, dead_letters)
         process.health.add_readiness("kafka", consumer.check_readiness)
-        assistant = await stack.enter_async_context(open_assistant(settings, pool, parser, clock=utc_now))
+        assistant = await stack.enter_async_context(
+            open_assistant(settings, PgModelBudget(pool), parser, clock=utc_now)
+        )
         processor = _build_processor(
             settings, leases, blobs, partial(open_local_readers, parser), pictures, assistant, providers
         )
