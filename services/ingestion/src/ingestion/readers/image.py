@@ -6,7 +6,7 @@ from typing import BinaryIO
 
 from PIL import Image, UnidentifiedImageError
 
-from ingestion.domain.reasons import ReviewReason
+from ingestion.domain.reasons import DocumentSkipReason, ReviewReason
 from ingestion.domain.transcript import JPEG, PNG, TIFF
 from mailroom_common.parser import UnreadableFile
 
@@ -22,13 +22,20 @@ _FORMATS = {PNG: "PNG", JPEG: "JPEG", TIFF: "TIFF"}
 PICTURE_ERRORS = (UnidentifiedImageError, Image.DecompressionBombError, OSError, ValueError, SyntaxError, EOFError)
 
 
+# Pixels: an icon has room for ten letters in a row, a line that parts or counts has none.
+_ICON, _RULE = 64, 12
+
+
 def count_image_pages(file: BinaryIO, content_type: str) -> int:
     """The number of pages of a picture that can be decoded.
 
     Raises:
-        UnreadableFile: `unreadable` when it is damaged, or larger than any page.
+        UnreadableFile: `unreadable` when it is damaged, or larger than any page; `not_a_document` when it is too small
+            to say anything.
     """
     with open_image(file, content_type) as image:
+        if content_type != TIFF and (max(image.size) <= _ICON or min(image.size) <= _RULE):
+            raise UnreadableFile(DocumentSkipReason.NOT_A_DOCUMENT)
         require_page_size(image)
         image.load()
         # What a telephone puts behind its photograph is a smaller copy of it, or how bright it is.

@@ -45,6 +45,15 @@ def test_a_damaged_picture_is_unreadable(kind: str) -> None:
     assert refused.value.reason == "unreadable"
 
 
+@pytest.mark.parametrize("size", [(64, 64), (1, 1), (700, 12)], ids=["icon", "counting pixel", "rule"])
+def test_a_picture_without_room_for_words_is_no_document(size: tuple[int, int]) -> None:
+    file = BytesIO()
+    Image.new("L", size).save(file, "PNG")
+    with pytest.raises(UnreadableFile) as refused:
+        count_image_pages(file, "image/png")
+    assert refused.value.reason == "not_a_document"
+
+
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_a_picture_larger_than_any_page_is_not_decoded() -> None:
     file = BytesIO()
