@@ -11,6 +11,7 @@ from ingestion.domain.transcript import TextCell, TextLine, Transcript
 from ingestion.extract import values
 
 _CERTAIN = 0.9  # of the least certain word beside a value
+_MAX_WORDS = 60  # of a line; of a longer one all count
 _NUMBER = re.compile(r"\d+(?:[.,'’]\d+)*")
 _CERTAIN_NAME = 0.8  # a name with a wrong letter is still recognized; an amount is another one
 
@@ -111,10 +112,11 @@ def _list_cells(transcript: Transcript) -> Iterator[TextCell]:
 def _measure_words(cells: Sequence[TextCell], is_written: Callable[[str], bool]) -> float:
     """How certain the least certain word is of those that say the value: what stands beside them does not count."""
     words = [word for cell in cells for word in _list_words(cell)]
-    while len(words) > 1 and is_written(_join(words[1:])):
-        del words[0]
-    while len(words) > 1 and is_written(_join(words[:-1])):
-        del words[-1]
+    if len(words) <= _MAX_WORDS:
+        while len(words) > 1 and is_written(_join(words[1:])):
+            del words[0]
+        while len(words) > 1 and is_written(_join(words[:-1])):
+            del words[-1]
     return min((confidence for _, confidence in words), default=0.0)
 
 

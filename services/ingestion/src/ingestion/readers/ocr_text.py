@@ -40,9 +40,10 @@ def build_read_text(quad: Quad, letters: Sequence[tuple[str, float]]) -> ReadTex
 
 def _part_rates(letters: Sequence[tuple[str, float]]) -> list[tuple[str, float]]:
     """`VAT20 %` as two words: the narrow blank before a rate is what is overlooked most."""
-    parted = list(letters)
-    for match in reversed(list(_GLUED_RATE.finditer("".join(letter for letter, _ in letters)))):
-        parted.insert(match.start(), (" ", 1.0))
+    starts = {match.start() for match in _GLUED_RATE.finditer("".join(letter for letter, _ in letters))}
+    parted = []
+    for place, letter in enumerate(letters):
+        parted += [(" ", 1.0), letter] if place in starts else [letter]
     return parted
 
 
