@@ -157,7 +157,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:st[üu]ck(?:zahl|e)?|nominale?|nennwert|nominalbetrag|anzahl|menge|anteile|umsatz|zugang|abgang|nom\.?\s*/?\s*stk\.?|stk\.?)(?:\s*/\s*(?:nominale?|nennwert|stk\.?|anteile))?\b",
             r"(?:number|no\.?|amount)\s+of\s+(?:shares|units|securities|contracts)|(?:units?|shares|securities)\s+(?:purchased|sold|bought|redeemed|allocated|traded)|quantity(?:\s+(?:executed|filled|traded))?|qty\.?|filled\s+quantity|units?\b|shares\b|face\s+(?:amount|value)",
             r"quantit[ée]s?(?:\s+(?:ex[ée]cut[ée]e|n[ée]goci[ée]e))?|nombre\s+(?:de\s+)?(?:titres|parts|actions)|nb\.?\s+(?:de\s+)?titres|(?:n[úu]mero|n[°º]|cantidad|n\.?)\s*(?:de\s+)?(?:t[íi]tulos|acciones|participaciones|valores)|cantidad|t[íi]tulos\b|participaciones\b",
-            r"quantit[àa](?:\s+(?:eseguita|negoziata))?|(?:numero|n\.?)\s+(?:azioni|titoli|quote)|aantal(?:\s+\w+)?|stuks\b|nominaal|quantidade|(?:n[úu]mero|n[°º])\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades)|antal(?:\s+stk\.?)?",
+            r"quantit[àa](?:\s+(?:eseguita|negoziata))?|(?:numero|n\.?)\s+(?:azioni|titoli|quote)|aantal(?:\s+(?:aandelen|effecten|stuks|titels|deelbewijzen|participaties))?|hoeveelheid|stuks\b|nominaal|quantidade|(?:n[úu]mero|n[°º])\s*(?:de\s+)?(?:a[çc][õo]es|t[íi]tulos|unidades)|antal(?:\s+stk\.?)?",
         ),
     ),
     (Label.ISIN, (r"isin(?:-?\s?(?:code|kode|nr\.?))?|codice\s+isin|c[óo]digo\s+isin|code\s+isin",)),

@@ -1,7 +1,7 @@
 """The lines of a document with what a reader of trades looks for: its labels, numbers and dates, and their places."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import islice
@@ -87,9 +87,16 @@ def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
 
 def list_numbers_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
     """The numbers that a label speaks of: behind it up to the next label, else below it."""
-    if behind := [n for n in line.numbers if place.end <= n.start < _find_next_label(line, place)]:
-        return behind
-    return _list_numbers_below(lines, line, place)
+    return list_numbers_behind(line, place) or _list_numbers_below(lines, line, place)
+
+
+def list_numbers_behind(line: ReadLine, place: LabelPlace) -> list[Number]:
+    """Up to the next label, but over that of a date: `Total due  Value date 19/01/2026  209.95`."""
+    if place.label in _DATED:
+        end = _find_next_label(line, place)
+    else:
+        end = _find_next_label(line, place, over=_DATED)
+    return [number for number in line.numbers if place.end <= number.start < end]
 
 
 def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[date]:
@@ -109,20 +116,24 @@ def list_words_behind(line: ReadLine, place: LabelPlace) -> str:
     return line.text[place.end : _find_next_label(line, place)].strip(" :#.()\t")
 
 
-def _find_next_label(line: ReadLine, place: LabelPlace) -> int:
-    return next((other.start for other in line.labels if other.start >= place.end), len(line.text) + 1)
+def _find_next_label(line: ReadLine, place: LabelPlace, over: Container[Label] = ()) -> int:
+    return next(
+        (other.start for other in line.labels if other.start >= place.end and other.label not in over),
+        len(line.text) + 1,
+    )
 
 
+_DATED = frozenset({Label.TRADE_DATE, Label.SETTLEMENT_DATE})
 _NUMERIC = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
 
 
 def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
     """By the order of a table's heads, where a row has as many numbers; else what stands in the column; else, for a
     lone label, what begins the next line."""
-    if any(n.start >= place.end for n in line.numbers):
-        return []
+    if any(n.start >= place.end or n.is_money for n in line.numbers):
+        return []  # no head of a table: it has values itself
     heads = [other for other in line.labels if other.label in _NUMERIC]
-    below = list(_list_lines_below(lines, line))
+    below = [row for row in _list_lines_below(lines, line) if not _has_labels_of_its_own(row, place.label)]
     if len(heads) >= 2:
         for row in below:
             if len(row.numbers) == len(heads):
@@ -132,6 +143,13 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
     if not is_alone or not below or not below[0].numbers or (below[0].labels and below[0].labels[0].start == 0):
         return []
     return list(below[0].numbers)
+
+
+def _has_labels_of_its_own(row: ReadLine, label: Label) -> bool:
+    """Whether the amounts of a row are what its own labels say: then they are nothing that stands above."""
+    return any(
+        own.label in _NUMERIC and own.label is not label and list_numbers_behind(row, own) for own in row.labels
+    )
 
 
 def _list_column(line: ReadLine, place: LabelPlace, below: Sequence[ReadLine]) -> list[Number]:

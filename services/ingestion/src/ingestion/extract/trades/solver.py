@@ -109,8 +109,30 @@ def _match_gross(
     rates: Sequence[Decimal],
     score: int,
 ) -> Iterator[Product]:
-    # A bond's price is a percentage of its face value, which has a currency.
-    is_bond = price.is_percent or quantity.currency is not None
+    for is_bond in _list_kinds_of_price(quantity, price):
+        yield from _match_amount(candidates, quantity, units, price, value, rates, score, is_bond=is_bond)
+
+
+def _list_kinds_of_price(quantity: Number, price: Number) -> tuple[bool, ...]:
+    """Whether a price may be a percentage of a bond's face value, which has a currency; the likelier first."""
+    if price.is_percent:
+        return (True,)
+    if price.currency is not None:
+        return (False,)
+    return (True, False) if quantity.currency is not None else (False,)
+
+
+def _match_amount(
+    candidates: Candidates,
+    quantity: Number,
+    units: Decimal,
+    price: Number,
+    value: Decimal,
+    rates: Sequence[Decimal],
+    score: int,
+    *,
+    is_bond: bool,
+) -> Iterator[Product]:
     amount = units * value / _HUNDRED if is_bond else units * value
     slack = _compute_slack(quantity, units, price, value) / (_HUNDRED if is_bond else 1)
     converted = (

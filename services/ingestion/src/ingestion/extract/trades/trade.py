@@ -71,7 +71,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     gross = product.gross_value if product else _get_gross(candidates)
     settlement = None
     if gross is not None:
-        settlement = find_settlement(candidates, gross, _get_price_currency(product, candidates), direction)
+        settlement = find_settlement(candidates, gross, _get_gross_currency(product, candidates), direction)
     trade_date, is_date_certain = _find_trade_date(lines, shared)
     trade = Trade(
         direction=direction,
@@ -131,6 +131,13 @@ def _get_price_currency(product: Product | None, candidates: Candidates) -> str 
     return gross.currency if gross is not None else None
 
 
+def _get_gross_currency(product: Product | None, candidates: Candidates) -> str | None:
+    """The currency of the gross amount: that of the settlement already, where the price was converted."""
+    if product is not None and product.is_foreign and product.gross is not None and product.gross.currency is not None:
+        return product.gross.currency
+    return _get_price_currency(product, candidates)
+
+
 def _round(amount: Decimal) -> Decimal:
     return amount.quantize(Decimal("0.01"))
 
@@ -163,11 +170,7 @@ def _get_quantity(candidates: Candidates) -> Decimal | None:
 
 
 def _gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
-    named: dict[Label, list[Number]] = {label: [] for label in Label}
-    for line in lines:
-        for place in line.labels:
-            numbers = list_numbers_at(lines, line, place)
-            named[place.label] += _choose_numbers(place.label, numbers)
+    named = _name_numbers(lines)
     useless = {id(number) for number in named[Label.IGNORED]}
     others = [n for line in lines for n in line.numbers if id(n) not in useless and not n.is_percent]
     quantities = [*_list_quantities_by_unit(lines), *named[Label.QUANTITY]]
@@ -185,6 +188,18 @@ def _gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
         _drop_repeats(named[Label.EXCHANGE_RATE]),
         _drop_repeats(others),
     )
+
+
+def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
+    """The numbers by what labels call them. What was kept for a state is no fee as well."""
+    named: dict[Label, list[Number]] = {label: [] for label in Label}
+    for line in lines:
+        for place in line.labels:
+            numbers = list_numbers_at(lines, line, place)
+            named[place.label] += _choose_numbers(place.label, numbers)
+    taxes = {id(number) for number in named[Label.TAX]}
+    named[Label.FEE] = [number for number in named[Label.FEE] if id(number) not in taxes]
+    return named
 
 
 def _choose_numbers(label: Label, numbers: list[Number]) -> list[Number]:
@@ -353,11 +368,23 @@ _WKN = re.compile(r"\b(?=[A-Z0-9]*\d)[A-Z0-9]{6,7}\b")
 
 
 def _find_wkn(lines: Sequence[ReadLine]) -> str | None:
-    """Behind its label, or beside the ISIN where a table's head names both."""
+    """Beside the ISIN where a table's head names both, or behind its label. In an ISIN of Germany it stands as well."""
+    found = _find_wkn_beside(lines) or _find_wkn_behind(lines)
+    isin = find_isin(lines)
+    if found is not None and isin is not None and isin.startswith("DE000") and isin[5:11] != found:
+        return None
+    return found
+
+
+def _find_wkn_behind(lines: Sequence[ReadLine]) -> str | None:
     for line, place in _list_places(lines, Label.WKN):
         words = list_words_behind(line, place)
         if (match := _WKN.match(words)) is not None:
             return match[0]
+    return None
+
+
+def _find_wkn_beside(lines: Sequence[ReadLine]) -> str | None:
     if not any(place.label is Label.WKN for line in lines for place in line.labels):
         return None
     for line in lines:
@@ -374,15 +401,17 @@ _TICKER = re.compile(r"\W{0,3}([A-Z][A-Z0-9]{0,6})(?=\s)")
 
 
 def _find_ticker(lines: Sequence[ReadLine], shared: SharedFacts) -> str | None:
-    inside = (re.search(r"\(([A-Z]{1,5})\)", line.text) for line in lines if len(line.text) < 100)
-    symbols = {match[1] for match in inside if match} - _NO_TICKERS
     places = list(_list_places(lines, Label.TICKER))
-    if len(symbols) == 1 and (places or not list_isins(lines)):
-        return symbols.pop()
-    if shared.has_ticker_column and not list_isins(lines):
+    has_isin = bool(list_isins(lines))
+    if shared.has_ticker_column and not has_isin:
         for line in lines:
             if (match := labels.ANCHOR.match(line.text)) and (symbol := _TICKER.match(line.text[match.end() :])):
                 return symbol[1]
+    # A word in brackets that is explained is an abbreviation: `Deferred sales charge (DSC): …`.
+    inside = (re.search(r"\(([A-Z]{1,5})\)(?!\s*[:=])", line.text) for line in lines if len(line.text) < 100)
+    symbols = {match[1] for match in inside if match} - _NO_TICKERS
+    if len(symbols) == 1 and (places or not has_isin):
+        return symbols.pop()
     for line, place in places:
         if match := re.match(r"[A-Z][A-Z0-9]{0,6}(?=$|[\s.)])", list_words_behind(line, place)):
             return match[0]
