@@ -193,14 +193,16 @@ def find_labels(text: str) -> Iterator[re.Match[str]]:
 
 
 _BUY = (
-    r"(?:wertpapier|fonds|aktien)?-?(?:kauf|ankauf|zeichnung|bezug)|gekauft|erworben|bought|buy|purchased?|subscri(?:bed|ption)"
-    r"|achat|achet[ée]e?s?|souscription|compra(?:do|da|s)?|suscripci[óo]n|acquist(?:o|ato)|sottoscrizione|aankoop|gekocht"
-    r"|subscri[çc][ãa]o|k[øo]bt?|k[öo]pt?|inschrijving"
+    r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|bezug|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
+    r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
+    r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
+    r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven"
 )
 _SELL = (
-    r"(?:wertpapier|fonds|aktien)?-?(?:verkauf|r(?:ü|ue?)cknahme|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|sold|sell|sale|redemption|redeemed"
-    r"|vente|vendue?s?|rachat|remboursement|venta|vendid[oa]|reembolso|amortizaci[óo]n|vendita|venduto|rimborso|verkoop"
-    r"|verkocht|venda|resgate|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
+    r"(?:wertpapier|fonds|aktien)?-?(?:verkauf|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|ver[äa]u(?:ß|ss)ert"
+    r"|zur(?:ü|ue?)ck(?:genommen|gegeben)|sold|sell|sale|redemption|redeemed|ventes?|vendue?s?|rachats?|rachet[ée]e?s?|remboursements?"
+    r"|venta|vendid[oa]s?|vendemos|vendeu|reembolsos?|reembolsad[oa]s?|amortizaci[óo]n|vendita|vendut[oaie]|rimbors(?:o|at[oaie])|verkoop"
+    r"|verkocht|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
 )
 DIRECTION = re.compile(rf"\b(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)
 

@@ -18,6 +18,7 @@ from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
+from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.trade import (
     SHORT_DATE,
     SharedFacts,
@@ -86,8 +87,7 @@ def read_note(text: Sequence[TextLine]) -> NoteReading:
     # The numbers of a whole statement have nothing to do with each other.
     is_statement = kind is DocumentKind.ACTIVITY_STATEMENT
     if len(solved) < 2 and not is_statement:
-        whole = read_trade(lines, shared)
-        readings = [_choose_single(whole, readings)]
+        readings = read_row_trades(lines, shared) or [_choose_single(read_trade(lines, shared), readings)]
     document_type = ACTIVITY_STATEMENT if is_statement else CONTRACT_NOTE
     if len(text) <= MAX_LINES and not _may_have_trades(page, lines, kind, readings):
         return NoteReading(document_type, (), has_trades=False, doubts=())

@@ -10,6 +10,7 @@ from itertools import islice
 
 from ingestion.domain.trade import Direction
 from ingestion.extract.trades.numbers import Number
+from ingestion.extract.trades.rows import ProductRow, explain_by_row
 
 _CENT = Decimal("0.02")
 _MAX_CANDIDATES = 8  # of one field
@@ -63,6 +64,16 @@ class Settlement:
     is_converted: bool
 
 
+def build_product(rows: Sequence[ProductRow]) -> Product:
+    """What rows come to together, each of which is quantity × price = amount."""
+    quantity = sum((row.quantity for row in rows), Decimal(0))
+    amount = sum((row.amount for row in rows), Decimal(0))
+    prices = {row.price for row in rows}
+    price = prices.pop() if len(prices) == 1 else (amount / quantity).quantize(Decimal("0.000001"))
+    number = rows[0].amount_number if len(rows) == 1 else None
+    return Product(quantity, rows[0].price_number, price, amount, number, amount, is_foreign=False, score=0)
+
+
 def find_product(candidates: Candidates) -> Product | None:
     """The likeliest quantity, price and gross amount that belong together."""
     found = list(islice(_list_products(candidates), 400))
@@ -75,9 +86,11 @@ def _list_products(candidates: Candidates) -> Iterator[Product]:
     yield from _multiply(candidates, quantities, prices, 4)
     others = tuple(number for number in candidates.others[:_MAX_NUMBERS] if number not in prices)
     if not prices:
-        yield from _multiply(candidates, quantities, others, 0)
+        for price in others:
+            yield from _multiply(candidates, quantities, (price,), int(price.currency is not None))
     if not quantities:
-        yield from _multiply(candidates, others, prices, 0)
+        for quantity in others:
+            yield from _multiply(candidates, (quantity,), prices, int(quantity.currency is None))
     if not quantities and not prices:
         # A row of a table, whose heads stand far above: quantity, price, amount.
         for quantity, price, amount in zip(others[:9], others[1:], others[2:], strict=False):
@@ -210,6 +223,9 @@ def _find_proven(
         converted = _choose_converted(candidates, gross * factor, currency) if is_converted else gross
         slack = _CENT + (converted / 3000 if is_converted else 0)  # rates are rounded
         costs = CostSums(candidates, currency, factor)
+        by_row = _explain_by_row(candidates, gross, direction) if not is_converted and not named else None
+        if by_row is not None:
+            return by_row
         for numbers in (named, candidates.weakly_settled, candidates.others[:_MAX_NUMBERS]):
             is_named = numbers is named or numbers is candidates.weakly_settled
             for number in numbers:
@@ -227,6 +243,17 @@ def _find_proven(
                         continue
                     return Settlement(number, value, converted, *found, is_proven=True, is_converted=is_converted)
     return None
+
+
+def _explain_by_row(candidates: Candidates, gross: Decimal, direction: Direction | None) -> Settlement | None:
+    """Where the row of a statement goes on with what a trade cost, and what was paid."""
+    sign = Direction.BUY.sign_of_costs if direction is None else direction.sign_of_costs
+    if (found := explain_by_row(candidates.weakly_settled, gross, sign)) is None:
+        return None
+    number, cost = found
+    return Settlement(
+        number, number.value, gross, cost, Decimal(0), Decimal(0), is_proven=True, is_converted=False
+    )
 
 
 def _choose_converted(candidates: Candidates, converted: Decimal, currency: str | None) -> Decimal:

@@ -21,7 +21,15 @@ from ingestion.extract.trades.lines import (
     list_words_behind,
 )
 from ingestion.extract.trades.numbers import Number
-from ingestion.extract.trades.solver import Candidates, Product, Settlement, find_product, find_settlement
+from ingestion.extract.trades.rows import drop_total, find_product_rows
+from ingestion.extract.trades.solver import (
+    Candidates,
+    Product,
+    Settlement,
+    build_product,
+    find_product,
+    find_settlement,
+)
 
 ISIN = re.compile(r"\b([A-Z]{2}[A-Z0-9]{9}\d)\b")
 _MAX_PROSE = 140  # letters of a line that may say which way a trade goes
@@ -65,9 +73,9 @@ class SharedFacts:
 
 
 def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
-    direction, is_direction_certain = _find_direction(lines)
-    candidates = _gather_candidates(lines)
-    product = find_product(candidates)
+    direction, is_direction_certain = find_direction(lines)
+    candidates = gather_candidates(lines)
+    product, has_unexplained_rows = _choose_product(lines, candidates)
     gross = product.gross_value if product else _get_gross(candidates)
     settlement = None
     if gross is not None:
@@ -91,7 +99,28 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     )
     trade = _add_amounts(trade, candidates, product, gross, settlement, shared)
     is_proven = settlement is not None and settlement.is_proven
-    return TradeReading(trade, product is not None, is_proven, is_date_certain, is_direction_certain)
+    is_product_proven = product is not None and not has_unexplained_rows
+    return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
+
+
+def _choose_product(lines: Sequence[ReadLine], candidates: Candidates) -> tuple[Product | None, bool]:
+    """By labels, or by a row; and whether there are rows that say otherwise.
+
+    An order that was filled in parts has a row for each: the trade is their sum, which a total or a label says.
+    """
+    product = find_product(candidates)
+    rows = find_product_rows(lines, {id(number) for number in candidates.quantities})
+    parts = drop_total(rows)
+    distinct = {(row.quantity, row.price, row.amount) for row in parts}
+    if len(distinct) < 2 and len(parts) == len(rows):
+        return product or (build_product(rows[:1]) if rows else None), False
+    quantity, amount = sum(row.quantity for row in parts), sum(row.amount for row in parts)
+    if product is not None and product.quantity not in {row.quantity for row in parts}:
+        return product, False
+    printed = {value for number in candidates.others for value in number.readings}
+    if len(parts) < len(rows) or quantity in printed or amount in printed:
+        return build_product(parts), False
+    return product, True
 
 
 def _add_amounts(
@@ -169,7 +198,7 @@ def _get_quantity(candidates: Candidates) -> Decimal | None:
 # Numbers
 
 
-def _gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
+def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
     named = _name_numbers(lines)
     useless = {id(number) for number in named[Label.IGNORED]}
     others = [n for line in lines for n in line.numbers if id(n) not in useless and not n.is_percent]
@@ -195,11 +224,18 @@ def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
     named: dict[Label, list[Number]] = {label: [] for label in Label}
     for line in lines:
         for place in line.labels:
+            if place.label is Label.QUANTITY and any(_is_unit_of(number, line, place) for number in line.numbers):
+                continue
             numbers = list_numbers_at(lines, line, place)
             named[place.label] += _choose_numbers(place.label, numbers)
     taxes = {id(number) for number in named[Label.TAX]}
     named[Label.FEE] = [number for number in named[Label.FEE] if id(number) not in taxes]
     return named
+
+
+def _is_unit_of(number: Number, line: ReadLine, place: LabelPlace) -> bool:
+    """`4,250 shares`: the word belongs to the number in front of it, and to none behind."""
+    return number.end <= place.start and number.currency is None and not line.masked[number.end : place.start].strip()
 
 
 def _choose_numbers(label: Label, numbers: list[Number]) -> list[Number]:
@@ -249,7 +285,7 @@ def _list_amounts_of_anchor(lines: Sequence[ReadLine]) -> list[Number]:
 # Which way, and when
 
 
-def _find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
+def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
     weights = {Direction.BUY: 0, Direction.SELL: 0}
     for line in lines:
         if len(line.text) > _MAX_PROSE:
