@@ -54,7 +54,8 @@ class ReadLine:
 
 
 def read_lines(page: Sequence[TextLine], day_first: bool | None) -> list[ReadLine]:
-    texts = [line.text[:_MAX_LINE] for line in page[:MAX_LINES]]
+    # Between cells no blank parts the thousands of a number: `13` and `142,25` side by side are two.
+    texts = ["\t".join(cell.text for cell in line.cells)[:_MAX_LINE] for line in page[:MAX_LINES]]
     masked = [mask_codes(text) for text in texts]
     style = determine_style(masked)
     return [
@@ -91,7 +92,15 @@ def list_numbers_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace
 
 
 def list_numbers_behind(line: ReadLine, place: LabelPlace) -> list[Number]:
-    """Up to the next label, but over that of a date: `Total due  Value date 19/01/2026  209.95`."""
+    """Up to the next label, but over that of a date: `Total due  Value date 19/01/2026  209.95`. What was set off before
+    or after a trade, and what it was computed from, is nothing that its labels say."""
+    if any(
+        other.end <= place.start
+        and _SET_OFF.match(line.text, other.start)
+        and not any(other.end <= number.start < place.start for number in line.numbers)
+        for other in line.labels
+    ):
+        return []
     if place.label in _DATED:
         end = _find_next_label(line, place)
     else:
@@ -113,7 +122,7 @@ def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) 
 
 
 def list_words_behind(line: ReadLine, place: LabelPlace) -> str:
-    return line.text[place.end : _find_next_label(line, place)].strip(" :#.()\t")
+    return " ".join(line.text[place.end : _find_next_label(line, place)].split()).strip(" :#.()")
 
 
 def _find_next_label(line: ReadLine, place: LabelPlace, over: Container[Label] = ()) -> int:
@@ -123,6 +132,7 @@ def _find_next_label(line: ReadLine, place: LabelPlace, over: Container[Label] =
     )
 
 
+_SET_OFF = re.compile(r"verrechnungstopf|bemessung|berechnung|sparerpausch|freistellung|freibetrag|verlust|gewinn", re.IGNORECASE)
 _DATED = frozenset({Label.TRADE_DATE, Label.SETTLEMENT_DATE})
 _NUMERIC = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
 

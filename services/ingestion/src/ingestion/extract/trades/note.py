@@ -174,14 +174,16 @@ def _determine_day_first(page: Sequence[TextLine]) -> bool | None:
         return True
     if re.search(r"\b(?:usa|united states|finra|sipc|sec|new york)\b|\$", text):
         return False
-    return True if re.search(r"\b(?:fca|united kingdom|london|england)\b|£", text) else None
+    return True if re.search(r"\b(?:fca|gbp|united kingdom|london|england|ireland|australia|eur)\b|£|€", text) else None
 
 
 _MONTH_FIRST = re.compile(
     r"\b(?:january|february|march|april|june|july|august|september|october|november|december)\s+\d{1,2},\s+\d{4}"
 )
 _DAY_FIRST_LANGUAGE = re.compile(
-    r"\b(?:kauf|verkauf|achat|vente|compra|venta|acquisto|vendita|aankoop|verkoop|venda|købt|solgt|datum|fecha)\b"
+    r"\b(?:kauf|verkauf|zeichnung|rücknahme|betrag|achat|vente|souscription|rachat|montant|cours|compra|venta|reembolso|importe"
+    r"|suscripción|acquisto|vendita|sottoscrizione|rimborso|importo|prezzo|aankoop|verkoop|inschrijving|bedrag|koers|venda|subscrição"
+    r"|resgate|montante|preço|købt|solgt|datum|fecha)\b"
 )
 
 

@@ -16,6 +16,7 @@ _CENT = Decimal("0.02")
 _MAX_CANDIDATES = 8  # of one field
 _MAX_NUMBERS = 60  # that may be an amount
 _MAX_COSTS = 10  # lines: each may or may not belong to the sum
+_LABELLED = 4  # the score of two numbers that labels name
 _HUNDRED = Decimal(100)
 
 
@@ -47,6 +48,11 @@ class Product:
     gross_value: Decimal
     is_foreign: bool
     score: int
+
+    @property
+    def is_labelled(self) -> bool:
+        """Whether labels name quantity and price, and a number equals their product without a rate in between."""
+        return self.score >= _LABELLED and not self.is_foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +89,7 @@ def find_product(candidates: Candidates) -> Product | None:
 def _list_products(candidates: Candidates) -> Iterator[Product]:
     quantities = candidates.quantities[:_MAX_CANDIDATES]
     prices = candidates.prices[:_MAX_CANDIDATES]
-    yield from _multiply(candidates, quantities, prices, 4)
+    yield from _multiply(candidates, quantities, prices, _LABELLED)
     others = tuple(number for number in candidates.others[:_MAX_NUMBERS] if number not in prices)
     if not prices:
         for price in others:
@@ -194,7 +200,8 @@ def find_settlement(
     candidates: Candidates, gross: Decimal, currency: str | None, direction: Direction | None
 ) -> Settlement | None:
     """What was paid or received for a gross amount in a currency."""
-    named = tuple(number for number in candidates.settled if number.is_money) or candidates.settled
+    money = tuple(number for number in candidates.settled if number.is_money) or candidates.settled
+    named = tuple(number for number in money if number.value) or money
     if (found := _find_proven(candidates, named, gross, currency, direction)) is not None:
         return found
     if named:

@@ -103,12 +103,17 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 
+_ROWS_OF_ANCHOR = 4  # lines that a row of a statement may be broken into
+
+
 def _choose_product(lines: Sequence[ReadLine], candidates: Candidates) -> tuple[Product | None, bool]:
     """By labels, or by a row; and whether there are rows that say otherwise.
 
     An order that was filled in parts has a row for each: the trade is their sum, which a total or a label says.
     """
     product = find_product(candidates)
+    if product is not None and not product.is_labelled and (rows := find_product_rows(lines[:_ROWS_OF_ANCHOR])):
+        product = build_product(rows[:1])
     rows = find_product_rows(lines, {id(number) for number in candidates.quantities})
     parts = drop_total(rows)
     distinct = {(row.quantity, row.price, row.amount) for row in parts}
