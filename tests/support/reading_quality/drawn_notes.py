@@ -330,10 +330,10 @@ NOTE_LAYOUTS: tuple[Callable[[NoteFacts], Drawn], ...] = (
     _lay_out_pairs,
     _lay_out_executions,
     _lay_out_plan,
-    _lay_out_symbols,
     _lay_out_columns,
+    _lay_out_symbols,
 )
-_LAYOUTS_WITH_RULES = 8
+_LAYOUTS_WITH_RULES = 9
 
 
 def _join(cells: Sequence[str], width: int = 34) -> str:

@@ -14,6 +14,7 @@ from ingestion.extract.trades.numbers import Number, NumberStyle, determine_styl
 MAX_LINES = 1500
 _MAX_LINE = 400  # letters
 _MAX_PROSE = 110  # letters; a longer line without money is a sentence of the terms
+_LEAST_HEADS = 4  # cells of a long line from which on it is the head of a table
 _MAX_NUMBERS = 40  # of a line
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
 
@@ -69,7 +70,9 @@ def _read_line(
 ) -> ReadLine:
     numbers = tuple(islice(find_numbers(masked, index, style), _MAX_NUMBERS))
     dates = tuple(_find_dates(text, day_first))
-    is_prose = len(text) > _MAX_PROSE and not any(number.is_money for number in numbers)
+    is_prose = (
+        len(text) > _MAX_PROSE and len(line.cells) < _LEAST_HEADS and not any(number.is_money for number in numbers)
+    )
     labels = () if is_prose else tuple(_find_label_places(text))
     return ReadLine(index, text, masked, line, labels, numbers, dates)
 

@@ -17,6 +17,7 @@ _MAX_CANDIDATES = 8  # of one field
 _MAX_NUMBERS = 60  # that may be an amount
 _MAX_COSTS = 10  # lines: each may or may not belong to the sum
 _LABELLED = 4  # the score of two numbers that labels name
+_LARGEST_COSTS = Decimal("0.3")  # of the gross amount: taxes are kept from what is sold
 _HUNDRED = Decimal(100)
 
 
@@ -212,8 +213,18 @@ def find_settlement(
             last, last.value, gross if is_same else None, *costs, is_proven=False, is_converted=not is_same
         )
     if not _has_costs(candidates) and not candidates.exchange_rates:
-        return Settlement(None, gross, gross, *_NOTHING, is_proven=True, is_converted=False)
+        is_alone = not _has_amount_near(candidates, gross)
+        return Settlement(None, gross, gross, *_NOTHING, is_proven=is_alone, is_converted=False)
     return None
+
+
+def _has_amount_near(candidates: Candidates, gross: Decimal) -> bool:
+    """Whether another amount stands there that may be what was settled, after costs that no label names."""
+    return any(
+        number.is_money and value != gross and abs(value - gross) <= gross * _LARGEST_COSTS
+        for number in candidates.others[:_MAX_NUMBERS]
+        for value in number.readings
+    )
 
 
 def _find_proven(
