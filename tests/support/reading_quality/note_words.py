@@ -143,7 +143,7 @@ NOTE_COUNTRIES = (
             NoteWords(
                 "Conferma di esecuzione", "Segno", ("Sottoscrizione", "Rimborso"), "Strumento", "ISIN",
                 "Data operazione", "Data regolamento", "Numero quote", "Prezzo unitario", "Controvalore lordo",
-                "Commissioni di negoziazione", "Bolli e spese", "Imposta", ("Totale addebito", "Totale accredito"),
+                "Commissioni di negoziazione", "Spese amministrative", "Imposta", ("Totale addebito", "Totale accredito"),
                 "Riferimento", "Deposito titoli n.", "Cambio",
                 ("Sottoscrizione del {day} di n. {units} quote {name} al prezzo di {price}",
                  "Rimborso del {day} di n. {units} quote {name} al prezzo di {price}"),
