@@ -12,8 +12,15 @@ import orjson
 
 from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
 from ingestion.domain.transcript import TextLine, Transcript
-from ingestion.extract import values
-from ingestion.extract.document_kind import DocumentKind, classify_lines, find_title
+from ingestion.extract import kind_words, values
+from ingestion.extract.document_kind import (
+    BANK_KINDS,
+    DocumentKind,
+    classify_lines,
+    find_title,
+    has_title,
+    names_security,
+)
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
@@ -124,25 +131,33 @@ def _choose_single(whole: TradeReading, readings: Sequence[TradeReading]) -> Tra
 def _may_have_trades(
     page: Sequence[TextLine], lines: Sequence[ReadLine], kind: DocumentKind | None, readings: Sequence[TradeReading]
 ) -> bool:
-    """Whether a person should see it at least. Skipped is only what says that it is something else, or what says
-    nothing of any trade and is of a kind that is known."""
+    """Whether a person should see it at least. Skipped is only what says that it is something else: that nothing could
+    be read says nothing."""
     texts = [line.text for line in lines if len(line.text) <= 140]
     if any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
         return False
     begins_any = any(_begins_trade(line, kind) for line in lines)
     is_read = any(_is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings)
     if kind is DocumentKind.BANK_NOTICE:
-        return begins_any and is_read
-    speaks_of_trade = any(labels.DIRECTION.search(text) for text in texts)
+        return begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE))
     if kind is DocumentKind.ACTIVITY_STATEMENT:
         return begins_any or any(
             labels.DIRECTION.search(line.text) for line in lines if line.numbers and len(line.text) <= 140
         )
     if kind is DocumentKind.CONTRACT_NOTE or begins_any or is_read:
         return True
-    if classify_lines(page) is DocumentKind.UNKNOWN:
+    if any(labels.DIRECTION.search(text) for text in texts):
         return True
-    return speaks_of_trade
+    return not _says_what_it_is(page, texts)
+
+
+def _says_what_it_is(page: Sequence[TextLine], texts: Sequence[str]) -> bool:
+    """Whether a document that speaks of no buy or sale is of a kind that has none."""
+    if (kind := classify_lines(page)) is DocumentKind.UNKNOWN:
+        return False
+    if kind not in BANK_KINDS and not names_security(texts):
+        return True
+    return any(kind_words.NO_TRADE_WORD.search(text) for text in texts)
 
 
 def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeReading:
