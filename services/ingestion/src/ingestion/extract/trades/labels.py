@@ -225,15 +225,32 @@ _BUY = (
     r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|bezug|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
-    r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven"
+    r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement|verwerving"
 )
 _SELL = (
     r"(?:wertpapier|fonds|aktien)?-?(?:verkauf|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|ver[äa]u(?:ß|ss)ert"
     r"|zur(?:ü|ue?)ck(?:genommen|gegeben)|sold|sell|sale|redemption|redeemed|ventes?|vendue?s?|rachats?|rachet[ée]e?s?|remboursements?"
     r"|venta|vendid[oa]s?|vendemos|vendeu|reembolsos?|reembolsad[oa]s?|amortizaci[óo]n|vendita|vendut[oaie]|rimbors(?:o|at[oaie])|verkoop"
+    r"|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
     r"|verkocht|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
 )
 DIRECTION = re.compile(rf"\b(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)
+
+# Which way the money went, where no word says what was done: to the account it goes for what is sold.
+PAID = re.compile(
+    r"\b(?:zu\s?lasten|zu\s+ihren\s+lasten|belast\w+|lastschrift|d[ée]bit(?:er|[ée]e?)?|(?:net\s+)?[àa]\s+payer|addebit\w+|a\s+(?:vostro\s+)?debito|(?:a\s+)?cargo"
+    r"|cargar|adeud\w+|a\s+pagar|da\s+pagare|d[ée]bito|debitar|te\s+betalen|laste|payable|debited|amount\s+due(?!\s+to\s+you)|you\s+pay|hæves)\b",
+    re.IGNORECASE,
+)
+RECEIVED = re.compile(
+    r"\b(?:zu\s?gunsten|zu\s+ihren\s+gunsten|gutschrift|gutgeschrieben|cr[ée]dit(?:er|[ée]e?)?|[àa]\s+recevoir|accredit\w+|a\s+(?:vostro\s+)?credito|abon(?:o|ar|ad[oa])"
+    r"|percibir|a\s+receber|da\s+ricevere|cr[ée]dito|creditar|te\s+ontvangen|gunste|proceeds|due\s+to\s+you|credited|you\s+receive|inds[æa]ttes)\b",
+    re.IGNORECASE,
+)
+TAX_WORD = re.compile(
+    r"steuer|\btax|\btaxe\b|imp[ôo]t|impuesto|imposta|imposto|reten[cç]|ritenuta|belasting|taks\b|stempel|stamp|\bduty|\blevy|timbre|\bboll[oi]\b|skat\b|abgabe|withh|solidar",
+    re.IGNORECASE,
+)
 
 # What a line may say before the word that begins a trade: a date, whose, or that it was done.
 ANCHOR = re.compile(

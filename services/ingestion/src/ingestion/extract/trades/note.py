@@ -137,16 +137,18 @@ def _may_have_trades(
     if any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
         return False
     begins_any = any(_begins_trade(line, kind) for line in lines)
-    is_read = any(_is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings)
+    speaks_of_trade = any(labels.DIRECTION.search(text) for text in texts)
+    # Income has a quantity, a rate and an amount as well.
+    is_read = speaks_of_trade and any(
+        _is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings
+    )
     if kind is DocumentKind.BANK_NOTICE:
         return begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE))
     if kind is DocumentKind.ACTIVITY_STATEMENT:
         return begins_any or any(
             labels.DIRECTION.search(line.text) for line in lines if line.numbers and len(line.text) <= 140
         )
-    if kind is DocumentKind.CONTRACT_NOTE or begins_any or is_read:
-        return True
-    if any(labels.DIRECTION.search(text) for text in texts):
+    if kind is DocumentKind.CONTRACT_NOTE or begins_any or speaks_of_trade:
         return True
     return not _says_what_it_is(page, texts)
 

@@ -23,7 +23,8 @@ _HUNDRED = Decimal(100)
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the labels of a trade name, the likeliest first; `others` are all its numbers."""
+    """What the labels of a trade name, the likeliest first; `others` are all its numbers. Unnamed are the amounts of lines
+    between the gross amount and what was settled: whatever such a line is called, it may be a cost."""
 
     quantities: tuple[Number, ...]
     prices: tuple[Number, ...]
@@ -35,6 +36,8 @@ class Candidates:
     interests: tuple[Number, ...]
     exchange_rates: tuple[Number, ...]
     others: tuple[Number, ...]
+    unnamed_fees: tuple[Number, ...] = ()
+    unnamed_taxes: tuple[Number, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,13 @@ def find_settlement(
     named = tuple(number for number in money if number.value) or money
     if (found := _find_proven(candidates, named, gross, currency, direction)) is not None:
         return found
+    if named and (candidates.unnamed_fees or candidates.unnamed_taxes):
+        fees, taxes = candidates.unnamed_fees, candidates.unnamed_taxes
+        more = replace(
+            candidates, fees=_join(candidates.fees, fees), taxes=_join(candidates.taxes, taxes), weakly_settled=(), others=()
+        )
+        if (found := _find_proven(more, named, gross, currency, direction)) is not None:
+            return found
     if named:
         last = named[-1]
         costs = CostSums(candidates, currency, Decimal(1)).total
@@ -216,6 +226,10 @@ def find_settlement(
         is_alone = not _has_amount_near(candidates, gross)
         return Settlement(None, gross, gross, *_NOTHING, is_proven=is_alone, is_converted=False)
     return None
+
+
+def _join(named: Sequence[Number], unnamed: Sequence[Number]) -> tuple[Number, ...]:
+    return (*named, *(number for number in unnamed if number not in named))
 
 
 def _has_amount_near(candidates: Candidates, gross: Decimal) -> bool:

@@ -32,6 +32,8 @@ from ingestion.extract.trades.solver import (
 )
 
 ISIN = re.compile(r"\b([A-Z]{2}[A-Z0-9]{9}\d)\b")
+_GROUPED_ISIN = re.compile(r"[\W_]{0,8}([A-Z]{2}(?:[\s.-]?[A-Z0-9]){9}[\s.-]?\d)(?![A-Z0-9])")
+_PARTED_ISIN = re.compile(r"\b([A-Z]{2})\s([A-Z0-9]{9}\d)\b")
 _MAX_PROSE = 140  # letters of a line that may say which way a trade goes
 _LONGEST_SETTLEMENT = timedelta(days=40)
 
@@ -80,6 +82,8 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     settlement = None
     if gross is not None:
         settlement = find_settlement(candidates, gross, _get_gross_currency(product, candidates), direction)
+    if direction is None:
+        direction = _infer_direction(lines, settlement)
     trade_date, is_date_certain = _find_trade_date(lines, shared)
     trade = Trade(
         direction=direction,
@@ -103,6 +107,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     return TradeReading(trade, is_product_proven, is_proven, is_date_certain, is_direction_certain)
 
 
+_MAX_UNNAMED = 4  # cost lines that no label names
 _ROWS_OF_ANCHOR = 4  # lines that a row of a statement may be broken into
 
 
@@ -221,7 +226,28 @@ def gather_candidates(lines: Sequence[ReadLine]) -> Candidates:
         _drop_repeats(named[Label.INTEREST]),
         _drop_repeats(named[Label.EXCHANGE_RATE]),
         _drop_repeats(others),
+        *_list_unnamed_costs(lines, named),
     )
+
+
+def _list_unnamed_costs(
+    lines: Sequence[ReadLine], named: dict[Label, list[Number]]
+) -> tuple[tuple[Number, ...], tuple[Number, ...]]:
+    """Fees and taxes, by their words, of the lines that no label names, between gross amount and settled amount."""
+    gross = [number.line for number in named[Label.GROSS]]
+    settled = [number.line for number in named[Label.SETTLED]]
+    if not gross or not settled:
+        return (), ()
+    known = {id(number) for numbers in named.values() for number in numbers}
+    fees: list[Number] = []
+    taxes: list[Number] = []
+    for line in lines:
+        amounts = [number for number in line.numbers if number.is_money]
+        is_between = min(gross) < line.index < max(settled)
+        if not is_between or not amounts or id(amounts[-1]) in known or not re.search(r"[^\W\d_]{3}", line.text):
+            continue
+        (taxes if labels.TAX_WORD.search(line.text) else fees).append(amounts[-1])
+    return tuple(fees[:_MAX_UNNAMED]), tuple(taxes[:_MAX_UNNAMED])
 
 
 def _name_numbers(lines: Sequence[ReadLine]) -> dict[Label, list[Number]]:
@@ -297,7 +323,10 @@ def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
             continue
         has_label = any(place.label is Label.DIRECTION for place in line.labels)
         is_title = kind_words.CONTRACT_NOTE_TITLE.search(line.text) is not None
-        for match in labels.DIRECTION.finditer(line.text):
+        matches = list(labels.DIRECTION.finditer(line.text))
+        if len({match["buy"] is None for match in matches}) > 1 and not line.numbers:
+            continue  # `Buy/Sell`: what the field is called, not what it says
+        for match in matches:
             is_anchor = (anchor := labels.ANCHOR.match(line.text)) is not None and anchor.end() == match.end()
             weight = (
                 6 if is_anchor or is_title else 5 if has_label else 3 if line.dates else 2 if match[0].isupper() else 1
@@ -310,6 +339,17 @@ def find_direction(lines: Sequence[ReadLine]) -> tuple[Direction | None, bool]:
     if least == weights[best]:
         return None, False
     return best, weights[best] >= 2 * least and weights[best] >= 2
+
+
+def _infer_direction(lines: Sequence[ReadLine], settlement: Settlement | None) -> Direction | None:
+    """Where no word says what was done: by what the costs did, or by whether the account paid."""
+    if settlement is not None and settlement.is_proven and settlement.gross not in (None, settlement.value):
+        return Direction.BUY if settlement.value > (settlement.gross or 0) else Direction.SELL
+    texts = [line.text for line in lines if len(line.text) <= _MAX_PROSE and line.numbers]
+    paid, received = any(map(labels.PAID.search, texts)), any(map(labels.RECEIVED.search, texts))
+    if paid == received:
+        return None
+    return Direction.BUY if paid else Direction.SELL
 
 
 def _find_trade_date(lines: Sequence[ReadLine], shared: SharedFacts) -> tuple[date | None, bool]:
@@ -387,12 +427,18 @@ def is_cancellation(lines: Sequence[ReadLine]) -> bool:
 
 def list_isins(lines: Sequence[ReadLine]) -> list[str]:
     """The numbers of securities, with right check digits, without repeats."""
-    found = (match[1] for line in lines for match in ISIN.finditer(line.text))
+    found = [match[1] for line in lines for match in ISIN.finditer(line.text)]
+    if not found:  # in groups, or close to its label
+        found = [
+            re.sub(r"[\s.-]", "", match[1])
+            for line, place in _list_places(lines, Label.ISIN)
+            if (match := _GROUPED_ISIN.match(line.text, place.end))
+        ] or [match[1] + match[2] for line in lines for match in _PARTED_ISIN.finditer(line.text)]
     return [number for number in dict.fromkeys(found) if stdnum_isin.is_valid(number)][:40]
 
 
 def find_isin(lines: Sequence[ReadLine]) -> str | None:
-    """The number of the one security; where several are named, the one behind its label."""
+    """The number of the one security; where several are named, the one behind its label, or that is named most often."""
     found = list_isins(lines)
     if len(found) <= 1:
         return found[0] if found else None
@@ -402,10 +448,17 @@ def find_isin(lines: Sequence[ReadLine]) -> str | None:
         for match in ISIN.finditer(line.text[place.end :])
         if match[1] in found
     }
-    return labelled.pop() if len(labelled) == 1 else None
+    if len(labelled) == 1:
+        return labelled.pop()
+    named = Counter(match[1] for line in lines for match in ISIN.finditer(line.text) if match[1] in found)
+    (first, most), (_, next_most) = named.most_common(2)
+    return first if most > next_most else None
 
 
 _WKN = re.compile(r"\b(?=[A-Z0-9]*\d)[A-Z0-9]{6,7}\b")
+
+
+_VALOR = re.compile(r"\d{5,9}(?![\w.,'’])|\d{1,3}(?:['’ .]\d{3}){1,2}(?![\w.,'’])")
 
 
 def _find_wkn(lines: Sequence[ReadLine]) -> str | None:
@@ -422,6 +475,9 @@ def _find_wkn_behind(lines: Sequence[ReadLine]) -> str | None:
         words = list_words_behind(line, place)
         if (match := _WKN.match(words)) is not None:
             return match[0]
+        is_swiss = line.text[place.start : place.end].lower().startswith("valor")
+        if is_swiss and (match := _VALOR.match(words)) is not None:
+            return re.sub(r"\D", "", match[0])
     return None
 
 
