@@ -124,8 +124,7 @@ def _is_solved(reading: TradeReading) -> bool:
 
 def _choose_single(whole: TradeReading, readings: Sequence[TradeReading]) -> TradeReading:
     """One trade: read from the whole document, unless its own lines say more."""
-    best = max(readings, key=lambda reading: reading.confidence, default=whole)
-    return best if best.confidence > whole.confidence else whole
+    return max([whole, *readings], key=lambda found: (found.confidence, -len(found.trade.list_missing_fields())))
 
 
 def _may_have_trades(

@@ -215,17 +215,21 @@ def find_settlement(
         )
         if (found := _find_proven(more, named, gross, currency, direction)) is not None:
             return found
-    if named:
-        last = named[-1]
+    if (last := find_single(named)) is not None:
         costs = CostSums(candidates, currency, Decimal(1)).total
         is_same = last.currency in (None, currency)
         return Settlement(
             last, last.value, gross if is_same else None, *costs, is_proven=False, is_converted=not is_same
         )
-    if not _has_costs(candidates) and not candidates.exchange_rates:
+    if not named and not _has_costs(candidates) and not candidates.exchange_rates:
         is_alone = not _has_amount_near(candidates, gross)
         return Settlement(None, gross, gross, *_NOTHING, is_proven=is_alone, is_converted=False)
     return None
+
+
+def find_single(named: Sequence[Number]) -> Number | None:
+    """The one amount that was settled, where nothing but its label speaks for it: of several any may be meant."""
+    return named[-1] if len({number.value for number in named}) == 1 else None
 
 
 def _join(named: Sequence[Number], unnamed: Sequence[Number]) -> tuple[Number, ...]:

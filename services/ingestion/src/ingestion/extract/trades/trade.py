@@ -28,6 +28,7 @@ from ingestion.extract.trades.solver import (
     Settlement,
     build_product,
     find_product,
+    find_single,
     find_settlement,
 )
 
@@ -79,7 +80,7 @@ def read_trade(lines: Sequence[ReadLine], shared: SharedFacts) -> TradeReading:
     candidates = gather_candidates(lines)
     product, has_unexplained_rows = _choose_product(lines, candidates)
     gross = product.gross_value if product else _get_gross(candidates)
-    settlement = None
+    settlement: Settlement | None = None
     if gross is not None:
         settlement = find_settlement(candidates, gross, _get_gross_currency(product, candidates), direction)
     if direction is None:
@@ -142,7 +143,7 @@ def _add_amounts(
     shared: SharedFacts,
 ) -> Trade:
     if settlement is None:
-        number = next(reversed(candidates.settled), None)
+        number = find_single(candidates.settled)
         currency = _choose_currency(number, product, candidates, shared)
         return replace(trade, currency=currency, settled_amount=number.value if number else None, gross_amount=gross)
     is_foreign = settlement.is_converted or (product is not None and product.is_foreign)
@@ -202,7 +203,9 @@ def _get_gross(candidates: Candidates) -> Decimal | None:
 
 
 def _get_quantity(candidates: Candidates) -> Decimal | None:
-    return candidates.quantities[0].value if candidates.quantities else None
+    """Where no product chooses, only the one that is named."""
+    values_named = {number.value for number in candidates.quantities}
+    return values_named.pop() if len(values_named) == 1 else None
 
 
 # Numbers
