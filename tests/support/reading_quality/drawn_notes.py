@@ -159,7 +159,8 @@ def _list_pairs(facts: NoteFacts) -> list[tuple[str, str]]:
 
 def _head(facts: NoteFacts) -> str:
     words = facts.words
-    return f"Sample Bank\nHigh Road 9\n\n{words.title}\n{words.reference}: 4711-{facts.quantity:.0f}\n{words.account}: 00123456\n"
+    numbers = f"{words.reference}: 4711-{facts.quantity:.0f}\n{words.account}: 00123456\n"
+    return f"Sample Bank\nHigh Road 9\n\n{words.title}\n{numbers}"
 
 
 def _lay_out_beside(facts: NoteFacts) -> Drawn:
@@ -222,7 +223,10 @@ def _lay_out_told(facts: NoteFacts) -> Drawn:
         told,
         f"{words.isin}: {isin}",
         "",
-        *(f"{word} {'.' * 20} {facts.money(amount)}" for word, amount in [(words.gross, facts.gross), *_list_costs(facts)]),
+        *(
+            f"{word} {'.' * 20} {facts.money(amount)}"
+            for word, amount in [(words.gross, facts.gross), *_list_costs(facts)]
+        ),
         f"{facts.settled_word} {'.' * 20} {facts.money(facts.settled)}",
         f"{words.settles} {facts.day(facts.settles)}",
     ]
@@ -287,8 +291,16 @@ def _lay_out_plan(facts: NoteFacts) -> Drawn:
     words, (name, isin) = facts.words, facts.security
     months = [
         NoteFacts(
-            facts.country, words, facts.is_buy, facts.security, date(2026, month, 5), Decimal(units),
-            facts.price + month, Decimal(0), Decimal(0), Decimal(0),
+            facts.country,
+            words,
+            facts.is_buy,
+            facts.security,
+            date(2026, month, 5),
+            Decimal(units),
+            facts.price + month,
+            Decimal(0),
+            Decimal(0),
+            Decimal(0),
         )
         for month, units in ((1, "2.125"), (2, "2.075"), (3, "1.998"), (4, "2.031"))
     ]
@@ -310,7 +322,11 @@ def _lay_out_columns(facts: NoteFacts) -> Drawn:
     words, (name, isin) = facts.words, facts.security
     costs = _list_costs(facts)
     heads = [words.quantity, words.price, words.gross, *(word for word, _ in costs), facts.settled_word]
-    row = [facts.units, facts.write(facts.price, 4), *map(facts.write, (facts.gross, *(a for _, a in costs), facts.settled))]
+    row = [
+        facts.units,
+        facts.write(facts.price, 4),
+        *map(facts.write, (facts.gross, *(a for _, a in costs), facts.settled)),
+    ]
     text = [
         _head(facts),
         f"{words.side}: {facts.side}  {words.traded}: {facts.day(facts.traded)}",

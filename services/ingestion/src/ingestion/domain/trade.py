@@ -72,8 +72,10 @@ class Trade:
         return missing + ([] if any(getattr(self, name) for name in IDENTIFIERS) else ["isin"])
 
     def adds_up(self) -> bool | None:
-        """Whether gross and costs make what was settled, to a cent or two of rounding; None when one is unknown. Where costs
-        are more than what was sold, the rest is paid."""
+        """Whether gross and costs make what was settled, to a cent or two of rounding; None when one is unknown.
+
+        Where costs are more than what was sold, the rest is paid.
+        """
         if self.direction is None or self.gross_amount is None or self.settled_amount is None:
             return None
         costs = (self.fees or Decimal(0)) + (self.taxes or Decimal(0)) + (self.accrued_interest or Decimal(0))

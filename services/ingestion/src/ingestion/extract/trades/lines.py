@@ -95,8 +95,10 @@ def list_numbers_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace
 
 
 def list_numbers_behind(line: ReadLine, place: LabelPlace) -> list[Number]:
-    """Up to the next label, but over that of a date: `Total due  Value date 19/01/2026  209.95`. What was set off before
-    or after a trade, and what it was computed from, is nothing that its labels say."""
+    """Up to the next label, but over that of a date: `Total due  Value date 19/01/2026  209.95`.
+
+    What was set off before or after a trade, and what it was computed from, is nothing that its labels say.
+    """
     if any(
         other.end <= place.start
         and _SET_OFF.match(line.text, other.start)
@@ -104,10 +106,7 @@ def list_numbers_behind(line: ReadLine, place: LabelPlace) -> list[Number]:
         for other in line.labels
     ):
         return []
-    if place.label in _DATED:
-        end = _find_next_label(line, place)
-    else:
-        end = _find_next_label(line, place, over=_DATED)
+    end = _find_next_label(line, place, over=frozenset() if place.label in _DATED else _DATED)
     return [number for number in line.numbers if place.end <= number.start < end]
 
 
@@ -124,6 +123,10 @@ def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) 
     return []
 
 
+def list_places(lines: Sequence[ReadLine], label: Label) -> Iterator[tuple[ReadLine, LabelPlace]]:
+    return ((line, place) for line in lines for place in line.labels if place.label is label)
+
+
 def list_words_behind(line: ReadLine, place: LabelPlace) -> str:
     return " ".join(line.text[place.end : _find_next_label(line, place)].split()).strip(" :#.()")
 
@@ -135,7 +138,9 @@ def _find_next_label(line: ReadLine, place: LabelPlace, over: Container[Label] =
     )
 
 
-_SET_OFF = re.compile(r"verrechnungstopf|bemessung|berechnung|sparerpausch|freistellung|freibetrag|verlust|gewinn", re.IGNORECASE)
+_SET_OFF = re.compile(
+    r"verrechnungstopf|bemessung|berechnung|sparerpausch|freistellung|freibetrag|verlust|gewinn", re.IGNORECASE
+)
 _DATED = frozenset({Label.TRADE_DATE, Label.SETTLEMENT_DATE})
 _NUMERIC = frozenset({Label.QUANTITY, Label.PRICE, Label.GROSS, Label.SETTLED, Label.FEE, Label.TAX})
 
@@ -160,9 +165,7 @@ def _list_numbers_below(lines: Sequence[ReadLine], line: ReadLine, place: LabelP
 
 def _has_labels_of_its_own(row: ReadLine, label: Label) -> bool:
     """Whether the amounts of a row are what its own labels say: then they are nothing that stands above."""
-    return any(
-        own.label in _NUMERIC and own.label is not label and list_numbers_behind(row, own) for own in row.labels
-    )
+    return any(own.label in _NUMERIC and own.label is not label and list_numbers_behind(row, own) for own in row.labels)
 
 
 def _list_column(line: ReadLine, place: LabelPlace, below: Sequence[ReadLine]) -> list[Number]:

@@ -26,15 +26,9 @@ from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.row_trades import read_row_trades
-from ingestion.extract.trades.trade import (
-    SHORT_DATE,
-    SharedFacts,
-    TradeReading,
-    find_account,
-    find_account_name,
-    list_isins,
-    read_trade,
-)
+from ingestion.extract.trades.security import find_account, find_account_name, list_isins
+from ingestion.extract.trades.side_and_dates import SHORT_DATE
+from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
 TRADE_READER = "trade-rules/1"

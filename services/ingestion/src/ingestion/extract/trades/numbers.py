@@ -71,8 +71,10 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """How a document writes numbers: its decimal mark (None: nothing says), whether blanks part thousands, and whether a
-    currency between two numbers is that of the second one."""
+    """How a document writes numbers: its decimal mark (None: nothing says), and whether blanks part thousands.
+
+    `has_currency_in_front`: a currency between two numbers is that of the second one.
+    """
 
     decimal_mark: str | None
     has_blank_groups: bool

@@ -5,19 +5,13 @@ from decimal import Decimal
 
 from ingestion.domain.trade import Direction, Trade
 from ingestion.extract.trades import labels
+from ingestion.extract.trades.candidates import gather_candidates
 from ingestion.extract.trades.labels import Label
 from ingestion.extract.trades.lines import ReadLine
 from ingestion.extract.trades.rows import ProductRow, drop_total, explain_by_row, find_product_rows, has_several_days
-from ingestion.extract.trades.trade import (
-    ISIN,
-    SharedFacts,
-    TradeReading,
-    find_direction,
-    find_isin,
-    gather_candidates,
-    is_cancellation,
-    list_isins,
-)
+from ingestion.extract.trades.security import ISIN, find_isin, list_isins
+from ingestion.extract.trades.side_and_dates import find_direction, is_cancellation
+from ingestion.extract.trades.trade import SharedFacts, TradeReading
 
 _ZERO = Decimal("0.00")
 

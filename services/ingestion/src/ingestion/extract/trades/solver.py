@@ -23,8 +23,11 @@ _HUNDRED = Decimal(100)
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What the labels of a trade name, the likeliest first; `others` are all its numbers. Unnamed are the amounts of lines
-    between the gross amount and what was settled: whatever such a line is called, it may be a cost."""
+    """What the labels of a trade name, the likeliest first; `others` are all its numbers.
+
+    Unnamed are the amounts of lines between the gross amount and what was settled: whatever such a line is called, it
+    may be a cost.
+    """
 
     quantities: tuple[Number, ...]
     prices: tuple[Number, ...]
@@ -211,7 +214,11 @@ def find_settlement(
     if named and (candidates.unnamed_fees or candidates.unnamed_taxes):
         fees, taxes = candidates.unnamed_fees, candidates.unnamed_taxes
         more = replace(
-            candidates, fees=_join(candidates.fees, fees), taxes=_join(candidates.taxes, taxes), weakly_settled=(), others=()
+            candidates,
+            fees=_join(candidates.fees, fees),
+            taxes=_join(candidates.taxes, taxes),
+            weakly_settled=(),
+            others=(),
         )
         if (found := _find_proven(more, named, gross, currency, direction)) is not None:
             return found
@@ -287,9 +294,7 @@ def _explain_by_row(candidates: Candidates, gross: Decimal, direction: Direction
     if (found := explain_by_row(candidates.weakly_settled, gross, sign)) is None:
         return None
     number, cost = found
-    return Settlement(
-        number, number.value, gross, cost, Decimal(0), Decimal(0), is_proven=True, is_converted=False
-    )
+    return Settlement(number, number.value, gross, cost, Decimal(0), Decimal(0), is_proven=True, is_converted=False)
 
 
 def _choose_converted(candidates: Candidates, converted: Decimal, currency: str | None) -> Decimal:
