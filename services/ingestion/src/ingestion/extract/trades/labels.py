@@ -54,23 +54,23 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.TRADE_DATE,
         (
-            r"ausf[üu]hrung(?=\W{0,3}\d)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?=\W{0,3}\d)|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom)|tag\s+des\s+gesch[äa]fts|datum\s+der\s+ausf[üu]hrung",
+            r"ausf[üu]hrung(?:\s+\w{1,20}){0,3}\s+am\b|ausf[üu]hrung(?=\W{0,3}\d)|execution(?=\W{0,3}\d)|ex[ée]cution(?=\W{0,3}\d)|ejecuci[óo]n(?=\W{0,3}\d)|esecuzione(?=\W{0,3}\d)|uitvoering(?=\W{0,3}\d)|execu[çc][ãa]o(?=\W{0,3}\d)|(?:schluss|handels|ausf[üu]hrungs|gesch[äa]fts|abschluss|kauf|verkaufs|preis|transaktions)-?\s?(?:tag|datum)(?:\s*/\s*-?\s?(?:zeit|uhrzeit))?|(?:handels|ausf[üu]hrungs)-?\s?(?:uhr)?zeit(?:punkt)?|preisdatum|zeitpunkt\s+der\s+ausf[üu]hrung|ausgef[üu]hrt\s+am|(?:ausf[üu]hrung|abschluss)\s+(?:am|vom)|tag\s+des\s+gesch[äa]fts|datum\s+der\s+ausf[üu]hrung",
             r"(?:trade|execution|deal|transaction|purchase|sale|dealing|order\s+execution|bargain)\s*date(?:\s*/\s*time)?|date\s+of\s+(?:trade|execution|transaction|deal)|executed\s+(?:on|at)|traded\s+on|(?:trade|execution)\s+(?:date\s+and\s+)?time(?:stamp)?|trans(?:action)?\.?\s+date",
             r"date\s+(?:et\s+heure\s+)?(?:d['’]ex[ée]cution|de\s+(?:la\s+)?(?:transaction|n[ée]gociation|l['’]op[ée]ration)|d['’]op[ée]ration)|ex[ée]cut[ée]e?\s+le|date\s+(?:bourse|op[ée]ration)",
             r"fecha\s+(?:de\s+)?(?:la\s+)?(?:operaci[óo]n|ejecuci[óo]n|contrataci[óo]n|negociaci[óo]n|transacci[óo]n)|ejecutad[ao]\s+el",
             r"data\s+(?:(?:di|dell?['’a]?|da|de)\s*)?(?:esecuzione|operazione|negoziazione|eseguito|contrattazione|opera[çc][ãa]o|execu[çc][ãa]o|negocia[çc][ãa]o|transa[çc][ãa]o|neg[óo]cio|preg[ãa]o)|eseguito\s+il",
             r"(?:transactie|uitvoerings|handels|beurs)\s?(?:datum|dag)|datum\s+(?:transactie|uitvoering)|uitgevoerd\s+op|handelsdato|handelsdag|afslagsdag",
-            r"(?:kauf|verkaufs?|zeichnungs|r[üu]cknahme|order-?ausf[üu]hrungs|b[öo]rsen|bewertungs)-?(?:tag|datum)|(?:contract|dealing|execution|order)\s+(?:date|day)|date\s+(?:traded|executed|dealt)|dealt\s+on|as\s+of\s+trade\s+date",
+            r"(?:kauf|verkaufs?|zeichnungs|r[üu]cknahme|order-?ausf[üu]hrungs|b[öo]rsen|bewertungs)-?(?:tag|datum)|(?:contract|dealing|execution)\s+(?:date|day)|date\s+(?:traded|executed|dealt)|dealt\s+on|as\s+of\s+trade\s+date",
             r"date\s+(?:de\s+)?(?:l['’])?(?:achat|vente|souscription|rachat|bourse|ex[ée]cution|cession)|date\s+d['’](?:achat|ordre\s+ex[ée]cut[ée])|ex[ée]cut[ée]\s+(?:le|[àa])|s[ée]ance\s+du|n[ée]goci[ée]e?\s+le",
             r"fecha\s+(?:de\s+)?(?:compra|venta|suscripci[óo]n|reembolso)|fecha\s+y\s+hora(?:\s+de\s+(?:la\s+)?(?:ejecuci[óo]n|operaci[óo]n))?|contratad[ao]\s+el|data\s+(?:di\s+)?(?:acquisto|vendita|sottoscrizione|rimborso|contratto)|data\s+(?:e|/)\s*ora(?:\s+(?:di\s+)?(?:esecuzione|operazione))?",
-            r"data\s+(?:de\s+|da\s+)?(?:compra|venda|subscri[çc][ãa]o|resgate)|data\s+e\s+hora(?:\s+da\s+\w+)?|executad[ao]\s+em|(?:aankoop|verkoop|order|uitvoer)\s?datum|datum\s+(?:en\s+tijd(?:stip)?|uitvoering)|verhandeld\s+op|transactiedag",
+            r"data\s+(?:de\s+|da\s+)?(?:compra|venda|subscri[çc][ãa]o|resgate)|data\s+e\s+hora(?:\s+da\s+\w+)?|executad[ao]\s+em|(?:aankoop|verkoop|uitvoer)\s?datum|datum\s+(?:en\s+tijd(?:stip)?|uitvoering)|verhandeld\s+op|transactiedag",
         ),
     ),
     (
         Label.SETTLEMENT_DATE,
         (
             r"(?:settlement|settle|value|contractual\s+settlement|payment)\s*date|settles?\s+on|settlement(?=\W*\d)",
-            r"valuta(?:tag|datum)?\b|wert(?:stellung)?\b|kassatag|erf[üu]llungs(?:tag|datum)|zahltag|mit\s+val[øo]r|val[øo]r(?:dato)?\b",
+            r"valuta(?:tag|datum)?\b|wert(?:stellung)?\b|kassatag|erf[üu]llungs(?:tag|datum)|zahltag|me[dt]\s+valør|val[øo]rdato|valør\b",
             r"date\s+(?:de\s+)?(?:valeur|r[èe]glement(?:[-/\s]livraison)?|d[ée]nouement)|fecha\s+(?:de\s+)?(?:valor|liquidaci[óo]n)|data\s+(?:di\s+)?(?:valuta|regolamento)|valutadatum|data\s+(?:de\s+)?(?:valor|liquida[çc][ãa]o)",
             r"afwikkel(?:ing)?s?\s?datum|abwicklungs(?:tag|datum)|liefer(?:ungs)?(?:tag|datum)|gutschriftsdatum|belastungsdatum|value\s+day|settlement\s+on|for\s+settlement|date\s+de\s+livraison|date\s+de\s+comptabilisation|fecha\s+de\s+abono|fecha\s+de\s+cargo|data\s+(?:di\s+)?liquidazione|data\s+accredito|data\s+addebito|boekingsdatum",
         ),
@@ -144,7 +144,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:brokers?\s+)?commissions?|(?:dealing|brokerage|transaction|exchange|clearing|platform|trading|regulatory|execution|service|handling|foreign\s+exchange|fx|stamp|initial|exit|third\s+party|dealer)?\s*(?:fees?|charges?|costs?)\b|brokerage\b|ecn\b",
             r"frais(?:\s+(?:de\s+)?\w+)?|courtages?\b|commissions?\b|gastos(?:\s+\w+)?|corretaje\w*|comisi[óo]n(?:es)?|c[áa]non\w*|tarifa\w*",
             r"commissioni?\b|spese(?:\s+\w+)?|(?:transactie|makelaars|beurs|order)?kosten\b|provisie|makelaarsloon|comiss(?:[ãa]o|[õo]es)|corretagem|emolumentos|taxa\s+de\s+\w+|custos?\b|kurtage|handelsomkostninger|gebyr\w*",
-            r"[a-zäöüß]{0,30}(?:geb[üu]hren?|entgelte?|spesen|provisionen|kosten|courtagen?|pauschale|aufschl[äa]ge?|abschlag|kommissionen|vergoeding(?:en)?)\b|[üu]bernahmeprovision|handling|abwicklung(?=\W{0,40}(?:[a-z]{3}\s*)?\d)|spread\b",
+            r"[a-zäöüß]{0,30}(?:geb[üu]hren?|entgelte?|spesen|provisionen|kosten|courtagen?|pauschale|aufschl[äa]ge?|abschlag|kommissionen|vergoeding(?:en)?|zuschl[äa]ge?)\b|[üu]bernahmeprovision|handling|abwicklung(?=\W{0,40}(?:[a-z]{3}\s*)?\d)|spread\b",
             r"(?:droits?|commissions?|frais|r[ée]tro\w*|honoraires)\s*(?:d['’](?:entr[ée]e|sortie|ordre|ex[ée]cution|intervention|acquisition)|de\s+(?:bourse|garde|place|march[ée]|courtage|dossier|gestion|n[ée]gociation|r[ée]glement|souscription|rachat|transaction|change))?",
             r"(?:derechos|gastos|c[áa]nones|tasas|tarifas?|honorarios|comisi[óo]n(?:es)?)(?:\s+(?:de\s+(?:la\s+)?)?(?:bolsa|mercado|contrataci[óo]n|liquidaci[óo]n|custodia|intermediaci[óo]n|compra|venta|suscripci[óo]n|reembolso|cambio|tramitaci[óo]n|correo|bancari[oa]s?|operaci[óo]n))?\b",
             r"(?:commissioni?|diritti|oneri|spese|costi)(?:\s+(?:di\s+|d['’])?(?:negoziazione|intermediazione|borsa|mercato|esecuzione|sottoscrizione|ingresso|uscita|cambio|fiss[ie]|bancari[ae]|amministrativ[ie]|accessorie|varie))?\b",
@@ -155,7 +155,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.GROSS,
         (
-            r"gegenwert|handels(?:wert|volumen)|order(?:volumen|wert)|transaktions(?:betrag|wert)|anlage(?:betrag|summe)|investitions?(?:betrag|summe)|kauf(?:wert|betrag|preis\s+gesamt)|zwischensumme|(?:trade|transaction|deal|order|investment)\s+(?:value|amount|consideration)|sub-?total|net\s+consideration|value\s+of\s+(?:trade|transaction)|amount\s+invested|proceeds",
+            r"(?:stock|security|share|securities)\s+value|gegenwert|handels(?:wert|volumen)|order(?:volumen|wert)|transaktions(?:betrag|wert)|anlage(?:betrag|summe)|investitions?(?:betrag|summe)|kauf(?:wert|betrag|preis\s+gesamt)|zwischensumme|(?:trade|transaction|deal|order|investment)\s+(?:value|amount|consideration)|sub-?total|net\s+consideration|value\s+of\s+(?:trade|transaction)|amount\s+invested|proceeds",
             r"montant\s+(?:de\s+(?:l['’]op[ée]ration|la\s+(?:transaction|n[ée]gociation))|n[ée]goci[ée]|investi|de\s+l['’]ordre|de\s+la\s+(?:souscription|vente)|du\s+rachat|des\s+titres)|valeur\s+(?:brute|de\s+la\s+transaction)|sous-?total|contre-?valeur",
             r"(?:importe|valor|efectivo)\s+(?:de\s+(?:la\s+)?)?(?:operaci[óo]n|transacci[óo]n|negociado|compra|venta|t[íi]tulos)|subtotal|(?:controvalore|importo|valore)\s+(?:lordo|titoli|operazione|negoziato|eseguito|investito)|subtotale",
             r"(?:tegenwaarde|brutowaarde|bruto\s+(?:bedrag|waarde)|waarde(?:\s+(?:effecten|transactie))?|transactiebedrag|orderbedrag|subtotaal|inleg)|(?:valor|montante)\s+(?:da\s+(?:opera[çc][ãa]o|transa[çc][ãa]o|compra|venda)|il[íi]quido|negociado|investido|dos\s+t[íi]tulos)",
@@ -225,14 +225,14 @@ _BUY = (
     r"(?:wertpapier|fonds|aktien|sparplan)?-?(?:kauf|ankauf|zeichnung|bezug|erwerb)|gekauft|erworben|gezeichnet|bought|buy|purchased?"
     r"|subscri(?:bed|ption)|achats?|achet[ée]e?s?|souscriptions?|souscrite?s?|compras?|comprad[oa]s?|compr[áa]mos|comprou|suscripci[óo]n|suscrit[oa]s?"
     r"|acquist(?:o|at[oaie])|sottoscri(?:zione|tt[oaie])|aankoop|gekocht|subscri[çc][ãa]o|subscritas?|subscrevemos|aquisi[çc][ãa]o|adquisici[óo]n"
-    r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement|verwerving"
+    r"|k[øo]bt?|k[öo]pt?|inschrijving|ingeschreven|acquisitions?|acquired|investissement|verwerving|koop|kopen|kochten"
 )
 _SELL = (
     r"(?:wertpapier|fonds|aktien)?-?(?:verkauf|ver[äa]u(?:ß|ss)erung|r(?:ü|ue?)ck(?:nahme|gabe|kauf)|einl(?:ö|oe?)sung|tilgung)|verk(?=\.)|verkauft|ver[äa]u(?:ß|ss)ert"
     r"|zur(?:ü|ue?)ck(?:genommen|gegeben)|sold|sell|sale|redemption|redeemed|ventes?|vendue?s?|rachats?|rachet[ée]e?s?|remboursements?"
     r"|venta|vendid[oa]s?|vendemos|vendeu|reembolsos?|reembolsad[oa]s?|amortizaci[óo]n|vendita|vendut[oaie]|rimbors(?:o|at[oaie])|verkoop"
     r"|cessions?|c[ée]d[ée]e?s?|d[ée]sinvestissement|disposal|disposed|enajenaci[óo]n|cessione|aliena[çc][ãa]o"
-    r"|verkocht|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
+    r"|verkocht(?:en)?|verkopen|terugkoop|venda|resgates?|resgatad[oa]s?|salg|solgt|s[äa]lj|s[åa]lt|f[öo]rs[äa]ljning"
 )
 DIRECTION = re.compile(rf"\b(?:(?P<buy>{_BUY})|(?P<sell>{_SELL}))\b", re.IGNORECASE)
 
@@ -266,11 +266,15 @@ CANCELLATION = re.compile(
     r"|annullato|storno\s+di|anulaci[óo]n|anulad[ao]|cancelad[ao]|cancelamento|estorno|annulering|geannuleerd|annulleret|annulleret)\b",
     re.IGNORECASE,
 )
+_ENDED = (
+    r"abgelehnt|gel[öo]scht|gestrichen|verfallen|storniert|nicht\s+ausgef[üu]hrt|rejected|expired|cancell?ed|not\s+(?:been\s+)?(?:executed|filled)|unfilled"
+    r"|annul[ée]e?|rejet[ée]e?|expir[ée]e?|non\s+ex[ée]cut[ée]e?|rechazad[oa]|cancelad[oa]|caducad[oa]|anulad[oa]|no\s+ejecutad[oa]"
+    r"|rifiutato|revocato|scaduto|annullato|non\s+eseguito|vervallen|geannuleerd|geweigerd|niet\s+uitgevoerd|rejeitad[oa]|expirad[oa]|n[ãa]o\s+executad[oa]"
+)
 FAILED_ORDER = re.compile(
-    r"\b(?:nicht\s+ausgef[üu]hrt|order\s+(?:abgelehnt|gel[öo]scht|gestrichen|verfallen)|gel[öo]schte?\s+order|auftrag\s+(?:gel[öo]scht|gestrichen|abgelehnt)"
-    r"|order\s+(?:rejected|expired|not\s+executed|cancell?ation)|(?:rejected|expired|unfilled)\s+order|not\s+(?:been\s+)?executed|ordre\s+(?:annul[ée]|rejet[ée]|non\s+ex[ée]cut[ée]|expir[ée])"
-    r"|orden\s+(?:rechazada|cancelada|caducada|no\s+ejecutada)|ordine\s+(?:rifiutato|revocato|scaduto|non\s+eseguito)|order\s+(?:vervallen|geannuleerd|niet\s+uitgevoerd)"
-    r"|ordem\s+(?:rejeitada|cancelada|expirada|n[ãa]o\s+executada))\b",
+    r"\b(?:nicht\s+ausgef[üu]hrt|gel[öo]schte?\s+order|(?:rejected|expired|unfilled|cancell?ed)\s+order|not\s+(?:been\s+)?executed|order\s+cancell?ation"
+    r"|(?:order|auftrags?|ordre|orden|ordine|ordem|opdracht|status|statut|estado|stato)(?:\s?status)?\b\W{0,4}"
+    rf"(?:(?:has|was|is|wurde|ist|a|est|ha|fue|[èe]|foi|been|[ée]t[ée]|sido|stat[oa]|werd)\s+){{0,3}}(?:{_ENDED}))\b",
     re.IGNORECASE,
 )
 ORDER_ONLY = re.compile(

@@ -14,7 +14,7 @@ from ingestion.extract.trades.numbers import Number, NumberStyle, determine_styl
 MAX_LINES = 1500
 _MAX_LINE = 400  # letters
 _MAX_PROSE = 110  # letters; a longer line without money is a sentence of the terms
-_LEAST_HEADS = 4  # cells of a long line from which on it is the head of a table
+_LEAST_HEADS = 4  # cells or labels of a line from which on it is the head of a table
 _MAX_NUMBERS = 40  # of a line
 _MAX_ROWS_BELOW = 6  # of a table's head and its first row
 
@@ -79,6 +79,8 @@ def _read_line(
 
 def _find_label_places(text: str) -> Iterator[LabelPlace]:
     for match in find_labels(text):
+        if match.lastgroup == Label.TAX and _INCLUDING.search(text[max(0, match.start() - 30) : match.start()]):
+            continue  # `Brokerage incl. VAT`: that is a fee
         yield LabelPlace(Label(match.lastgroup or ""), match.start(), match.end())
 
 
@@ -87,6 +89,11 @@ def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
     for match, written in zip(matches, values.find_dates(text), strict=True):
         if (found := written.resolve_date(day_first=day_first)) is not None:
             yield DatePlace(found, match.start())
+
+
+_INCLUDING = re.compile(
+    r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$", re.IGNORECASE
+)
 
 
 def list_numbers_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) -> list[Number]:
@@ -114,7 +121,8 @@ def list_dates_at(lines: Sequence[ReadLine], line: ReadLine, place: LabelPlace) 
     end = _find_next_label(line, place)
     if behind := [found.date for found in line.dates if place.end <= found.start < end]:
         return behind
-    if line.dates or line.numbers or re.search(r"\w", list_words_behind(line, place)):
+    is_head = len(line.labels) >= _LEAST_HEADS or not re.search(r"\w", list_words_behind(line, place))
+    if line.dates or line.numbers or not is_head:
         return []
     for below in _list_lines_below(lines, line):
         if below.dates:

@@ -24,6 +24,7 @@ from ingestion.extract.document_kind import (
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
+from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
 from ingestion.extract.trades.row_trades import read_row_trades
 from ingestion.extract.trades.security import find_account, find_account_name, list_isins
@@ -209,11 +210,14 @@ def _find_shared_facts(lines: Sequence[ReadLine]) -> SharedFacts:
 
 
 _NAMED_CURRENCY = re.compile(
-    r"\b(?:currency|konto?w[äa]hrung|w[äa]hrung|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)",
+    r"\b(?:currency|konto?w[äa]hrung|w[äa]hrung|devise|divisa|moneda|valuta|moeda)\s*:?\s*([A-Z]{3})\b(?!/)"
+    r"|[a-z]\s?\((?:in\s+)?([A-Z]{3}|[€£])\)",
     re.IGNORECASE,
 )
+_SIGNS = {"€": "EUR", "£": "GBP"}
 
 
 def _find_named_currency(lines: Sequence[ReadLine]) -> str | None:
-    found = {match[1] for line in lines if (match := _NAMED_CURRENCY.search(line.text)) and match[1].isupper()}
+    words = {match[1] or match[2] for line in lines if (match := _NAMED_CURRENCY.search(line.text))}
+    found = {_SIGNS.get(word, word) for word in words if word in _SIGNS or word in CURRENCIES}
     return found.pop() if len(found) == 1 else None

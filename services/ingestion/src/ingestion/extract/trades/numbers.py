@@ -14,6 +14,7 @@ from ingestion.extract import values
 _CODES = (
     "EUR|USD|GBP|GBX|CHF|PLN|CAD|AUD|NZD|DKK|SEK|NOK|CZK|HUF|RON|BRL|JPY|HKD|SGD|CNY|INR|ZAR|MXN|TRY|ILS|KRW|THB|RUB"
 )
+CURRENCIES = frozenset(_CODES.split("|"))
 _MONEY = rf"(?:{_CODES}|US\$|C\$|CA\$|A\$|R\$|zł|Kč|kr\.?|[€$£])"
 _SYMBOLS = {
     "€": "EUR",

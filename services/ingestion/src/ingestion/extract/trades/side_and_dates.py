@@ -62,14 +62,15 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue
-        if line.dates:
+        dates = [found for found in line.dates if not _ORDERED_ON.search(line.text, 0, found.start)]
+        if dates:
             # The one that the line begins with, or the one beside the word: `Kauf am 15.01.`
-            first = line.dates[0]
-            near = min(line.dates, key=lambda found: abs(found.start - match.end()))
+            first = dates[0]
+            near = min(dates, key=lambda found: abs(found.start - match.end()))
             is_beside = (
                 abs(near.start - match.end()) <= _BESIDE
                 or labels.ANCHOR.match(line.text) is not None
-                or (len(line.dates) == 1 and _TIME.search(line.text) and not _ORDERED.search(line.text))
+                or (len(dates) == 1 and _TIME.search(line.text) and not _ORDERED.search(line.text))
             )
             return (first.date, True) if first.start <= 3 else (near.date, bool(is_beside))
         if (written := SHORT_DATE.match(line.text)) and year is not None:
@@ -85,6 +86,9 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
 
 # The day on which an order was given is not that of the trade.
 _ORDERED = re.compile(r"\b(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)", re.IGNORECASE)
+_ORDERED_ON = re.compile(
+    r"(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)\w{0,8}\s+(?:vom|v\.|from|of|dated|du|del|de|di|van|d\.d\.)?\s*$", re.IGNORECASE
+)
 _BESIDE = 40  # letters between a date and the word that says what happened
 SHORT_DATE = re.compile(r"\s*(\d{1,2})\.(\d{1,2})\.?\s")
 

@@ -145,7 +145,8 @@ def _list_kinds_of_price(quantity: Number, price: Number) -> tuple[bool, ...]:
         return (True,)
     if price.currency is not None:
         return (False,)
-    return (True, False) if quantity.currency is not None else (False,)
+    # A bond's price is often a percentage without a sign, and London's prices are in pence.
+    return (True, False) if quantity.currency is not None else (False, True)
 
 
 def _match_amount(
@@ -165,6 +166,7 @@ def _match_amount(
         [(amount, False)] + [(amount / rate, True) for rate in rates] + [(amount * rate, True) for rate in rates]
     )
     labelled = {id(number) for number in (*candidates.gross, *candidates.settled)}
+    is_guess = is_bond and not price.is_percent and quantity.currency is None
     for other in _list_once((*candidates.gross, *candidates.settled, *candidates.others[:_MAX_NUMBERS])):
         if other is quantity or other is price or other.is_percent:
             continue
@@ -173,8 +175,9 @@ def _match_amount(
             allowed = slack if is_labelled else min(slack, _CENT + expected / 2000)
             allowed += expected / 1000 if is_foreign else 0  # rates are rounded
             for written in other.readings:
-                if abs(written - expected) <= allowed and (is_labelled or units != 1):
-                    bonus = 4 if is_labelled else 1
+                is_by_label = is_labelled and (other in candidates.gross or not is_guess)
+                if abs(written - expected) <= allowed and (is_by_label if is_guess else is_labelled or units != 1):
+                    bonus = (4 if is_labelled else 1) - 3 * is_guess
                     exact = 1 if abs(written - expected) <= _CENT else 0
                     yield Product(
                         units,
