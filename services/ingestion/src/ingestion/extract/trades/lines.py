@@ -92,7 +92,8 @@ def _find_dates(text: str, day_first: bool | None) -> Iterator[DatePlace]:
 
 
 _INCLUDING = re.compile(
-    r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$", re.IGNORECASE
+    r"\b(?:inc|incl|inkl|including|inklusive|inclus\w*|comprensiv\w*|enthalten\w*|inclu[ií]\w*)\.?\s*(?:\d{1,2}(?:[.,]\d)?\s?%\s*)?$",
+    re.IGNORECASE,
 )
 
 

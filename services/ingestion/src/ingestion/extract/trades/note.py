@@ -24,9 +24,10 @@ from ingestion.extract.document_kind import (
 from ingestion.extract.layout_rules import cut_lines
 from ingestion.extract.trades import labels
 from ingestion.extract.trades.labels import Label
-from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.lines import MAX_LINES, ReadLine, read_lines
+from ingestion.extract.trades.numbers import CURRENCIES
 from ingestion.extract.trades.row_trades import read_row_trades
+from ingestion.extract.trades.rows import find_product_rows
 from ingestion.extract.trades.security import find_account, find_account_name, list_isins
 from ingestion.extract.trades.side_and_dates import SHORT_DATE
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
@@ -88,12 +89,15 @@ def read_note(text: Sequence[TextLine]) -> NoteReading:
     solved = [reading for reading in readings if _is_solved(reading)]
     # The numbers of a whole statement have nothing to do with each other.
     is_statement = kind is DocumentKind.ACTIVITY_STATEMENT
-    if len(solved) < 2 and not is_statement:
+    if len(solved) < 2 and is_statement:
+        readings = read_row_trades(lines, shared) or readings
+    elif len(solved) < 2:
         readings = read_row_trades(lines, shared) or [_choose_single(read_trade(lines, shared), readings)]
     document_type = ACTIVITY_STATEMENT if is_statement else CONTRACT_NOTE
     if len(text) <= MAX_LINES and not _may_have_trades(page, lines, kind, readings):
         return NoteReading(document_type, (), has_trades=False, doubts=())
-    readings = [_name_security(reading, lines) for reading in readings]
+    dollar = _find_dollar(lines)
+    readings = [_name_dollar(_name_security(reading, lines), dollar) for reading in readings]
     doubts = [*_find_doubts(readings, lines), *(["lines"] if len(text) > MAX_LINES else [])]
     return NoteReading(document_type, tuple(readings), True, tuple(doubts))
 
@@ -128,23 +132,38 @@ def _may_have_trades(
     """Whether a person should see it at least. Skipped is only what says that it is something else: that nothing could
     be read says nothing."""
     texts = [line.text for line in lines if len(line.text) <= 140]
-    if any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
-        return False
-    begins_any = any(_begins_trade(line, kind) for line in lines)
     speaks_of_trade = any(labels.DIRECTION.search(text) for text in texts)
     # Income has a quantity, a rate and an amount as well.
     is_read = speaks_of_trade and any(
         _is_solved(reading) and not reading.trade.list_missing_fields() for reading in readings
     )
+    if _is_order_only(lines) or any(labels.FAILED_ORDER.search(text) for text in texts[:60]):
+        return is_read and any(reading.is_settlement_proven for reading in readings)
+    begins_any = any(_begins_trade(line, kind) for line in lines)
     if kind is DocumentKind.BANK_NOTICE:
         return begins_any and (is_read or has_title(page, DocumentKind.CONTRACT_NOTE))
     if kind is DocumentKind.ACTIVITY_STATEMENT:
-        return begins_any or any(
-            labels.DIRECTION.search(line.text) for line in lines if line.numbers and len(line.text) <= 140
-        )
+        return begins_any or _lists_trades(lines)
     if kind is DocumentKind.CONTRACT_NOTE or begins_any or speaks_of_trade:
         return True
     return not _says_what_it_is(page, texts)
+
+
+def _is_order_only(lines: Sequence[ReadLine]) -> bool:
+    """Whether it says that an order was received, and nothing of what became of it."""
+    is_titled = any(labels.ORDER_ONLY.search(line.text) for line in lines[:30] if len(line.text) <= 90)
+    return is_titled and not any(
+        place.label in (Label.TRADE_DATE, Label.SETTLED, Label.SETTLEMENT_DATE)
+        for line in lines
+        for place in line.labels
+    )
+
+
+def _lists_trades(lines: Sequence[ReadLine]) -> bool:
+    """Whether a row of a statement may be a trade: by a word, or because it multiplies and has a day."""
+    if any(labels.DIRECTION.search(line.text) for line in lines if line.numbers and len(line.text) <= 140):
+        return True
+    return any(row.traded is not None for row in find_product_rows(lines))
 
 
 def _says_what_it_is(page: Sequence[TextLine], texts: Sequence[str]) -> bool:
@@ -162,6 +181,21 @@ def _name_security(reading: TradeReading, lines: Sequence[ReadLine]) -> TradeRea
     if reading.trade.isin is None and len(found) == 1:
         return replace(reading, trade=replace(reading.trade, isin=found[0]))
     return reading
+
+
+def _name_dollar(reading: TradeReading, dollar: str | None) -> TradeReading:
+    if dollar is None or reading.trade.currency != "USD":
+        return reading
+    return replace(reading, trade=replace(reading.trade, currency=dollar))
+
+
+def _find_dollar(lines: Sequence[ReadLine]) -> str | None:
+    """Whose dollar `$` is, in a document that names one only, and not that of the United States."""
+    named = {match[0] for line in lines for match in _DOLLARS.finditer(line.text)}
+    return named.pop() if len(named) == 1 and not named & {"USD", "US$"} else None
+
+
+_DOLLARS = re.compile(r"\b(?:USD|AUD|CAD|NZD|HKD|SGD)\b|US\$")
 
 
 def _find_doubts(readings: Sequence[TradeReading], lines: Sequence[ReadLine]) -> list[str]:

@@ -3,6 +3,7 @@
 An order that was filled in parts has a row for each part, often with a total; a savings plan has a row for each month.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ _MAX_LETTERS = 200  # of a row
 _MAX_NUMBERS = 7  # of a row that are looked at
 _MAX_ROWS = 120
 _LEAST_GROUP = 2
+_WORDS = re.compile(r"[^\W\d_]{2,40}")
 
 Pattern = tuple[int, int, int]  # the places of quantity, price and amount among the numbers of a row
 
@@ -98,10 +100,15 @@ def _swap(row: ProductRow) -> ProductRow:
     return ProductRow(row.line, (second, first, amount), row.price, row.quantity, row.amount)
 
 
-def has_several_days(rows: Sequence[ProductRow]) -> bool:
-    """Whether the rows are trades of their own: each has its day, and not the same one."""
-    days = [row.traded for row in rows]
-    return len(rows) >= _LEAST_GROUP and None not in days and len(set(days)) > 1
+def are_trades(rows: Sequence[ProductRow]) -> bool:
+    """Whether the rows are trades of their own: each has its day, and not the same one or not the same security."""
+    what = {(row.traded, _find_first_words(row.line.text)) for row in rows}
+    return len(rows) >= _LEAST_GROUP and all(row.traded is not None for row in rows) and len(what) > 1
+
+
+def _find_first_words(text: str) -> str:
+    """What a row names: it stands in front of its numbers, or of its date."""
+    return "".join(_WORDS.findall(text)[:2])
 
 
 def drop_total(rows: Sequence[ProductRow]) -> list[ProductRow]:

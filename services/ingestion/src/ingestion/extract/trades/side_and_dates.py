@@ -70,6 +70,7 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
             is_beside = (
                 abs(near.start - match.end()) <= _BESIDE
                 or labels.ANCHOR.match(line.text) is not None
+                or (len(dates) == 1 and _ON_DAY.search(line.text, 0, near.start) is not None)
                 or (len(dates) == 1 and _TIME.search(line.text) and not _ORDERED.search(line.text))
             )
             return (first.date, True) if first.start <= 3 else (near.date, bool(is_beside))
@@ -87,8 +88,10 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
 # The day on which an order was given is not that of the trade.
 _ORDERED = re.compile(r"\b(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)", re.IGNORECASE)
 _ORDERED_ON = re.compile(
-    r"(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)\w{0,8}\s+(?:vom|v\.|from|of|dated|du|del|de|di|van|d\.d\.)?\s*$", re.IGNORECASE
+    r"(?:auftrag|order|ordre|orden|ordine|ordem|opdracht)\w{0,8}\s+(?:vom|v\.|from|of|dated|du|del|de|di|van|d\.d\.)?\s*$",
+    re.IGNORECASE,
 )
+_ON_DAY = re.compile(r"\b(?:am|on|le|el|il|op|em|den)\s$", re.IGNORECASE)
 _BESIDE = 40  # letters between a date and the word that says what happened
 SHORT_DATE = re.compile(r"\s*(\d{1,2})\.(\d{1,2})\.?\s")
 
