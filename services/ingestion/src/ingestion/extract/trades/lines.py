@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 
@@ -54,15 +54,20 @@ class ReadLine:
         return self.source.cells[-1].right
 
 
-def read_lines(page: Sequence[TextLine], day_first: bool | None) -> list[ReadLine]:
+def read_lines(
+    page: Sequence[TextLine], day_first: bool | None, *, may_have_blank_groups: bool = True
+) -> tuple[list[ReadLine], bool]:
+    """The lines, and whether a blank between digits was taken for a mark of thousands: `1 234,50`."""
     # Between cells no blank parts the thousands of a number: `13` and `142,25` side by side are two.
     texts = ["\t".join(cell.text for cell in line.cells)[:_MAX_LINE] for line in page[:MAX_LINES]]
     masked = [mask_codes(text) for text in texts]
     style = determine_style(masked)
-    return [
+    style = replace(style, has_blank_groups=style.has_blank_groups and may_have_blank_groups)
+    lines = [
         _read_line(index, texts[index], masked[index], line, style, day_first)
         for index, line in enumerate(page[:MAX_LINES])
     ]
+    return lines, style.has_blank_groups
 
 
 def _read_line(

@@ -35,6 +35,8 @@ from mailroom_common.parser import JSON
 
 TRADE_READER = "trade-rules/1"
 
+_SEVERAL = 2  # trades that hold together by themselves
+_CERTAIN = 0.9
 _MAX_TRADES = 200
 _MAX_BLOCK = 60  # lines of one trade
 
@@ -81,25 +83,42 @@ def _read_transcript(content: bytes) -> NoteReading:
 
 def read_note(text: Sequence[TextLine]) -> NoteReading:
     page = cut_lines(text[:MAX_LINES])
-    lines = read_lines(page, _determine_day_first(page))
+    day_first = _determine_day_first(page)
+    lines, has_blank_groups = read_lines(page, day_first)
+    reading = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
+    if not has_blank_groups or reading.confidence >= _CERTAIN:
+        return reading
+    # `12 171,50` are twelve shares at 171.50 where columns are lost: what holds together decides.
+    lines, _ = read_lines(page, day_first, may_have_blank_groups=False)
+    other = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
+    return max(reading, other, key=lambda found: (found.has_trades, found.confidence, len(found.trades)))
+
+
+def _read_lines(page: Sequence[TextLine], lines: Sequence[ReadLine], *, is_cut: bool) -> NoteReading:
     shared = _find_shared_facts(lines)
     kind = find_title(page)
-    blocks = _find_blocks(lines, kind)
-    readings = [read_trade(block, shared) for block in blocks[:_MAX_TRADES]]
-    solved = [reading for reading in readings if _is_solved(reading)]
-    # The numbers of a whole statement have nothing to do with each other.
-    is_statement = kind is DocumentKind.ACTIVITY_STATEMENT
-    if len(solved) < 2 and is_statement:
-        readings = read_row_trades(lines, shared) or readings
-    elif len(solved) < 2:
-        readings = read_row_trades(lines, shared) or [_choose_single(read_trade(lines, shared), readings)]
-    document_type = ACTIVITY_STATEMENT if is_statement else CONTRACT_NOTE
-    if len(text) <= MAX_LINES and not _may_have_trades(page, lines, kind, readings):
+    readings = _read_trades(lines, shared, kind)
+    document_type = ACTIVITY_STATEMENT if kind is DocumentKind.ACTIVITY_STATEMENT else CONTRACT_NOTE
+    if not is_cut and not _may_have_trades(page, lines, kind, readings):
         return NoteReading(document_type, (), has_trades=False, doubts=())
     dollar = _find_dollar(lines)
     readings = [_name_dollar(_name_security(reading, lines), dollar) for reading in readings]
-    doubts = [*_find_doubts(readings, lines), *(["lines"] if len(text) > MAX_LINES else [])]
+    doubts = [*_find_doubts(readings, lines), *(["lines"] if is_cut else [])]
     return NoteReading(document_type, tuple(readings), True, tuple(doubts))
+
+
+def _read_trades(lines: Sequence[ReadLine], shared: SharedFacts, kind: DocumentKind | None) -> list[TradeReading]:
+    """Of the parts that begin with a trade, of rows, or of the document as a whole."""
+    blocks = _find_blocks(lines, kind)
+    readings = [read_trade(block, shared) for block in blocks[:_MAX_TRADES]]
+    if sum(map(_is_solved, readings)) >= _SEVERAL:
+        return readings
+    if rows := read_row_trades(lines, shared):
+        return rows
+    # The numbers of a whole statement have nothing to do with each other.
+    if kind is DocumentKind.ACTIVITY_STATEMENT:
+        return readings
+    return [_choose_single(read_trade(lines, shared), readings)]
 
 
 def _find_blocks(lines: Sequence[ReadLine], kind: DocumentKind | None) -> list[Sequence[ReadLine]]:
