@@ -55,19 +55,24 @@ class ReadLine:
 
 
 def read_lines(
-    page: Sequence[TextLine], day_first: bool | None, *, may_have_blank_groups: bool = True
+    page: Sequence[TextLine], day_first: bool | None, *, may_group_in_rows: bool = True
 ) -> tuple[list[ReadLine], bool]:
-    """The lines, and whether a blank between digits was taken for a mark of thousands: `1 234,50`."""
+    """The lines, and whether a blank between digits was taken for a mark of thousands: `1 234,50`. Where columns are lost
+    `12 171,50` may be two numbers of a row; behind a label it is one."""
     # Between cells no blank parts the thousands of a number: `13` and `142,25` side by side are two.
     texts = ["\t".join(cell.text for cell in line.cells)[:_MAX_LINE] for line in page[:MAX_LINES]]
     masked = [mask_codes(text) for text in texts]
     style = determine_style(masked)
-    style = replace(style, has_blank_groups=style.has_blank_groups and may_have_blank_groups)
+    in_rows = replace(style, has_blank_groups=style.has_blank_groups and may_group_in_rows)
     lines = [
-        _read_line(index, texts[index], masked[index], line, style, day_first)
+        _read_line(index, texts[index], masked[index], line, style if _has_label(texts[index]) else in_rows, day_first)
         for index, line in enumerate(page[:MAX_LINES])
     ]
     return lines, style.has_blank_groups
+
+
+def _has_label(text: str) -> bool:
+    return any(match.lastgroup in _NUMERIC for match in find_labels(text))
 
 
 def _read_line(

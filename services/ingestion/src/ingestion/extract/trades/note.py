@@ -89,7 +89,7 @@ def read_note(text: Sequence[TextLine]) -> NoteReading:
     if not has_blank_groups or reading.confidence >= _CERTAIN:
         return reading
     # `12 171,50` are twelve shares at 171.50 where columns are lost: what holds together decides.
-    lines, _ = read_lines(page, day_first, may_have_blank_groups=False)
+    lines, _ = read_lines(page, day_first, may_group_in_rows=False)
     other = _read_lines(page, lines, is_cut=len(text) > MAX_LINES)
     return max(reading, other, key=lambda found: (found.has_trades, found.confidence, len(found.trades)))
 

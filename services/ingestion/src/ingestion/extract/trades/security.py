@@ -100,7 +100,7 @@ def find_ticker(lines: Sequence[ReadLine], *, has_ticker_column: bool) -> str | 
     symbols = {match[1] for match in inside if match} - _NO_TICKERS
     if len(symbols) == 1 and (places or not has_isin):
         return symbols.pop()
-    named = [] if has_isin else [found for found in list_places(lines, Label.NAME)]
+    named = [] if has_isin else list(list_places(lines, Label.NAME))
     for line, place in (*places, *named):
         if place.label is Label.NAME and not re.fullmatch(r"[A-Z]{2,6}", list_words_behind(line, place)):
             continue

@@ -77,7 +77,12 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
         if (written := SHORT_DATE.match(line.text)) and year is not None:
             return _build_date(year, int(written[2]), int(written[1])), True
     settlement = set(_list_settlement_dates(lines))
-    rest = [found.date for line in lines for found in line.dates if found.date not in settlement]
+    rest = [
+        found.date
+        for line in lines
+        for found in line.dates
+        if found.date not in settlement and not _ORDERED_ON.search(line.text, 0, found.start)
+    ]
     if not rest:
         return None, False
     common = Counter(rest).most_common(2)
