@@ -60,7 +60,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"fecha\s+(?:de\s+)?(?:la\s+)?(?:operaci[óo]n|ejecuci[óo]n|contrataci[óo]n|negociaci[óo]n|transacci[óo]n)|ejecutad[ao]\s+el",
             r"data\s+(?:(?:di|dell?['’a]?|da|de)\s*)?(?:esecuzione|operazione|negoziazione|eseguito|contrattazione|opera[çc][ãa]o|execu[çc][ãa]o|negocia[çc][ãa]o|transa[çc][ãa]o|neg[óo]cio|preg[ãa]o)|eseguito\s+il",
             r"(?:transactie|uitvoerings|handels|beurs)\s?(?:datum|dag)|datum\s+(?:transactie|uitvoering)|uitgevoerd\s+op|handelsdato|handelsdag|afslagsdag",
-            r"(?:kauf|verkaufs?|zeichnungs|r[üu]cknahme|order-?ausf[üu]hrungs|b[öo]rsen|bewertungs)-?(?:tag|datum)|(?:contract|dealing|execution)\s+(?:date|day)|date\s+(?:traded|executed|dealt)|dealt\s+on|as\s+of\s+trade\s+date",
+            r"(?:kauf|verkaufs?|zeichnungs|r[üu]cknahme|order-?ausf[üu]hrungs|b[öo]rsen|bewertungs)-?(?:tag|datum)|(?:contract|dealing|execution)\s+(?:date|day)|date\s+(?:traded|executed|dealt)|dealt\s+on|as\s+of\s+trade\s+date|trad(?:ing|e)\s+time|date\s*/\s*time|date\s+and\s+time",
             r"date\s+(?:de\s+)?(?:l['’])?(?:achat|vente|souscription|rachat|bourse|ex[ée]cution|cession)|date\s+d['’](?:achat|ordre\s+ex[ée]cut[ée])|ex[ée]cut[ée]\s+(?:le|[àa])|s[ée]ance\s+du|n[ée]goci[ée]e?\s+le",
             r"fecha\s+(?:de\s+)?(?:compra|venta|suscripci[óo]n|reembolso)|fecha\s+y\s+hora(?:\s+de\s+(?:la\s+)?(?:ejecuci[óo]n|operaci[óo]n))?|contratad[ao]\s+el|data\s+(?:di\s+)?(?:acquisto|vendita|sottoscrizione|rimborso|contratto)|data\s+(?:e|/)\s*ora(?:\s+(?:di\s+)?(?:esecuzione|operazione))?",
             r"data\s+(?:de\s+|da\s+)?(?:compra|venda|subscri[çc][ãa]o|resgate)|data\s+e\s+hora(?:\s+da\s+\w+)?|executad[ao]\s+em|(?:aankoop|verkoop|uitvoer)\s?datum|datum\s+(?:en\s+tijd(?:stip)?|uitvoering)|verhandeld\s+op|transactiedag",
@@ -103,7 +103,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
     (
         Label.TAX,
         (
-            r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?\s+tax|imposto\s+(?:do\s+)?selo|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
+            r"[a-zäöüß]{0,30}steuern?\b|kest\s+(?:i|ii|iii)|stempel(?:geb[üu]hr)?|[a-z]{0,20}taks\b|roerende\s+voorheffing|droits?\s+de\s+timbre|csg\b|crds\b|contributions?\s+sociales|irpf\b|retenci[óo]n(?:\s+(?:a\s+cuenta|fiscal|irpf))?|tasa\s+(?:tobin|financiera)|imposta\s+di\s+bollo|bolli\b|bollo\b|capital\s+gains?\s+tax|imp(?:osto|\.)\s*(?:do\s+|de\s+)?selo|selo\b|irs\b|consumption\s+tax|ftt|panel\s+(?:on\s+takeovers|levy)",
             r"(?:kapitalertrags?|quellen|abgeltungs?|kirchen|finanztransaktions?|umsatz|stempel|b[öo]rsenumsatz)-?s?t(?:euer|\.)|kapst|kest\b|kist\b|solz\b|solidarit[äa]ts\w*|steuern?\b|eidg\w*\s+umsatzabgabe|umsatzabgabe|stempelabgabe",
             r"(?:withholding|stamp|transaction|financial\s+transaction|capital\s+gains|securities|sales)\s+(?:tax|duty)|stamp\s+duty(?:\s+reserve\s+tax)?|sdrt|ptm\s+levy|tax(?:es)?\b|gst\b|vat\b|levy\b|sec(?:tion\s+31)?\s+fee|ftt\b",
             r"(?:taxe|imp[ôo]t|ttf|tob|pr[ée]l[èe]vement\w*|t\.?v\.?a\.?)\b(?:\s+(?:sur\s+les\s+)?(?:transactions?\s+financi[èe]res?|bourse|sociaux))?|retenci[óo]n|impuesto\w*|i\.?v\.?a\.?\b",
@@ -127,7 +127,7 @@ _LABELS: tuple[tuple[Label, tuple[str, ...]], ...] = (
             r"(?:totaal|bedrag|netto)\s+(?:te\s+(?:uwen|onzen)\s+)?(?:laste|gunste)|te\s+(?:uwen|uw)\s+(?:laste|gunste)|(?:totaal|netto)(?:bedrag)?\s+te\s+(?:betalen|ontvangen|verrekenen)|verrekend\s+bedrag|totaalbedrag|transactiebedrag\s+netto|af\s*te\s*rekenen",
             r"(?:total|montante|valor)\s+(?:a\s+)?(?:d[ée]bito|cr[ée]dito|pago|recebido|a\s+liquidar|da\s+liquida[çc][ãa]o|debitado|creditado)|l[íi]quido\s+a\s+(?:pagar|receber)",
             r"(?:net|total)\s+(?:amount\s+)?(?:due|payable|paid|received|settled|debit|credit)(?:\s+(?:to|from|by)\s+(?:you|us|client))?|(?:total|net)\s+(?:trade|transaction|contract|settlement)\s+(?:amount|value|cost)|amount\s+(?:settled|charged|to\s+(?:pay|be\s+paid|settle))|total\s+(?:consideration\s+)?(?:incl|including|after)\w*(?:\s+\w+){0,2}|total\s+amount|cash\s+(?:amount|movement)|you(?:r)?\s+total",
-            r"(?:gesamt|end|schluss|auszahlungs|einzugs|verrechnungs|lastschrift|[üu]berweisungs)-?(?:betrag|summe)|(?:total|betrag|summe)\s+zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten)|zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten)|summe\s+(?:belastung|gutschrift)|(?:total|totale|totaal|gesamt|summe|suma|insgesamt)\b(?=\W{0,40}(?:[a-z]{3}\s*)?\W{0,3}\d)",
+            r"(?:gesamt|end|schluss|auszahlungs|einzugs|verrechnungs|lastschrift|[üu]berweisungs)-?(?:betrag|summe)|(?:total|betrag|summe)\s+zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten)|zu\s+(?:ihren|unseren)\s+(?:lasten|gunsten)|summe\s+(?:belastung|gutschrift)|lastschrift\b(?=\W{0,40}(?:[a-z]{3}\s*)?\W{0,3}\d)|(?:total|totale|totaal|gesamt|summe|suma|insgesamt)\b(?=\W{0,40}(?:[a-z]{3}\s*)?\W{0,3}\d)",
         ),
     ),
     (
@@ -248,7 +248,7 @@ RECEIVED = re.compile(
     re.IGNORECASE,
 )
 TAX_WORD = re.compile(
-    r"steuer|\btax|\btaxe\b|imp[ôo]t|impuesto|imposta|imposto|reten[cç]|ritenuta|belasting|taks\b|stempel|stamp|\bduty|\blevy|timbre|\bboll[oi]\b|skat\b|abgabe|withh|solidar",
+    r"steuer|\btax|\btaxe\b|imp[ôo]t|impuesto|imposta|imposto|reten[cç]|ritenuta|belasting|taks\b|stempel|stamp|\bduty|\bselo\b|\blevy|timbre|\bboll[oi]\b|skat\b|abgabe|withh|solidar",
     re.IGNORECASE,
 )
 

@@ -57,8 +57,10 @@ class ReadLine:
 def read_lines(
     page: Sequence[TextLine], day_first: bool | None, *, may_group_in_rows: bool = True
 ) -> tuple[list[ReadLine], bool]:
-    """The lines, and whether a blank between digits was taken for a mark of thousands: `1 234,50`. Where columns are lost
-    `12 171,50` may be two numbers of a row; behind a label it is one."""
+    """The lines, and whether a blank between digits was taken for a mark of thousands: `1 234,50`.
+
+    Where columns are lost `12 171,50` may be two numbers of a row; behind a label it is one.
+    """
     # Between cells no blank parts the thousands of a number: `13` and `142,25` side by side are two.
     texts = ["\t".join(cell.text for cell in line.cells)[:_MAX_LINE] for line in page[:MAX_LINES]]
     masked = [mask_codes(text) for text in texts]

@@ -33,7 +33,7 @@ from ingestion.extract.trades.side_and_dates import SHORT_DATE
 from ingestion.extract.trades.trade import SharedFacts, TradeReading, read_trade
 from mailroom_common.parser import JSON
 
-TRADE_READER = "trade-rules/1"
+TRADE_READER = "trade-rules/2"
 
 _SEVERAL = 2  # trades that hold together by themselves
 _CERTAIN = 0.9
@@ -182,7 +182,8 @@ def _lists_trades(lines: Sequence[ReadLine]) -> bool:
     """Whether a row of a statement may be a trade: by a word, or because it multiplies and has a day."""
     if any(labels.DIRECTION.search(line.text) for line in lines if line.numbers and len(line.text) <= 140):
         return True
-    return any(row.traded is not None for row in find_product_rows(lines))
+    rows = (row for row in find_product_rows(lines) if row.traded is not None)
+    return any(not kind_words.NO_TRADE_WORD.search(row.line.text) for row in rows)
 
 
 def _says_what_it_is(page: Sequence[TextLine], texts: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from ingestion.extract.trades.rows import ProductRow, explain_by_row
 
 _CENT = Decimal("0.02")
 _MAX_CANDIDATES = 8  # of one field
+_MAX_UNNAMED = 40  # numbers that may be quantity or price without a label
 _MAX_NUMBERS = 60  # that may be an amount
 _MAX_COSTS = 10  # lines: each may or may not belong to the sum
 _LABELLED = 4  # the score of two numbers that labels name
@@ -105,11 +106,23 @@ def _list_products(candidates: Candidates) -> Iterator[Product]:
         for quantity in others:
             yield from _multiply(candidates, (quantity,), prices, int(quantity.currency is None))
     if not quantities and not prices:
+        yield from _multiply_unnamed(candidates)
         # A row of a table, whose heads stand far above: quantity, price, amount.
         for quantity, price, amount in zip(others[:9], others[1:], others[2:], strict=False):
             if quantity.line == amount.line and amount.is_money and quantity.value != 1:
                 row = replace(candidates, others=(amount,))
                 yield from _multiply(row, (quantity,), (price,), 2)
+
+
+def _multiply_unnamed(candidates: Candidates) -> Iterator[Product]:
+    """Two numbers that no label names, and that make exactly what a label calls the gross amount."""
+    numbers = [number for number in candidates.others[:_MAX_UNNAMED] if not number.is_percent and number.value != 1]
+    gross = tuple(number for number in candidates.gross[:3] if number.is_money)
+    exact = replace(candidates, gross=gross, settled=(), exchange_rates=(), others=())
+    for quantity in numbers:
+        if quantity.currency is None and gross:
+            prices = [price for price in numbers if price.currency is not None and price not in gross]
+            yield from (found for found in _multiply(exact, (quantity,), prices, 1) if not found.is_foreign)
 
 
 def _multiply(
@@ -213,7 +226,7 @@ def find_settlement(
     money = tuple(number for number in candidates.settled if number.is_money) or candidates.settled
     named = tuple(number for number in money if number.value) or money
     if (found := _find_proven(candidates, named, gross, currency, direction)) is not None:
-        return found
+        return _convert_onward(found, named, candidates.exchange_rates)
     if named and (candidates.unnamed_fees or candidates.unnamed_taxes):
         fees, taxes = candidates.unnamed_fees, candidates.unnamed_taxes
         more = replace(
@@ -224,7 +237,7 @@ def find_settlement(
             others=(),
         )
         if (found := _find_proven(more, named, gross, currency, direction)) is not None:
-            return found
+            return replace(found, is_proven=False)  # a fee or a tax: only a label says which
     if (last := find_single(named)) is not None:
         costs = CostSums(candidates, currency, Decimal(1)).total
         is_same = last.currency in (None, currency)
@@ -235,6 +248,24 @@ def find_settlement(
         is_alone = not _has_amount_near(candidates, gross)
         return Settlement(None, gross, gross, *_NOTHING, is_proven=is_alone, is_converted=False)
     return None
+
+
+def _convert_onward(found: Settlement, named: Sequence[Number], rates: Sequence[Number]) -> Settlement:
+    """What was settled in the end, where a note goes on from it to the account's currency."""
+    if found.amount is None or found.gross is None or found.is_converted:
+        return found
+    factors = [factor for rate in rates[:3] for value in rate.readings if value > 0 for factor in (value, 1 / value)]
+    for number in named:
+        if number.currency in (None, found.amount.currency):
+            continue
+        for factor in factors:
+            if abs(number.value - found.value * factor) <= _CENT + number.value / 3000:
+                costs = (found.fees * factor, found.taxes * factor, found.interest * factor)
+                gross = number.value - (found.value - found.gross) * factor
+                return Settlement(
+                    number, number.value, gross.quantize(Decimal("0.01")), *costs, is_proven=True, is_converted=True
+                )
+    return found
 
 
 def find_single(named: Sequence[Number]) -> Number | None:

@@ -215,6 +215,12 @@ def test_a_trade_that_was_made_before_the_rest_of_its_order_ended_is_kept() -> N
     assert read(GERMAN.replace("Valuta", "Restlicher Auftrag wurde gestrichen\nValuta")).has_trades
 
 
+def test_a_statement_whose_rows_tell_of_income_has_no_trade() -> None:
+    text = STATEMENT.partition("16.12 Kauf")[0] + "10.03.2026 Dividende DE0008404005 10 Stk 13,80 138,00"
+    assert not read(text).has_trades
+    assert read(text.replace("Dividende ", "")).has_trades
+
+
 def test_what_cannot_be_told_is_not_thrown_away() -> None:
     assert read("Some words that nobody knows\n12,00 EUR").has_trades
 
@@ -327,6 +333,18 @@ def test_signs_say_which_way_where_no_word_does_and_a_person_looks_at_it() -> No
     assert read(SIGNED).confidence < 0.9
 
 
+def test_a_note_that_goes_on_to_the_currency_of_the_account_was_settled_there() -> None:
+    text = ENGLISH.replace("€", "EUR ") + "\nExchange rate EUR/GBP: 0.8600\nSettlement amount: GBP 180.56"
+    trade = read_only(text)
+    assert (trade["settled_amount"], trade["currency"], trade["gross_amount"]) == ("180.56", "GBP", "176.30")
+
+
+def test_two_numbers_without_labels_are_quantity_and_price_if_they_make_the_gross_amount() -> None:
+    text = DUTCH.replace("Aantal: 10\nKoers: 20,50 EUR", "10 ALLIANZ SE\ntegen EUR 20,50")
+    trade = read_only(text)
+    assert (trade["quantity"], trade["price"]) == ("10", "20.5")
+
+
 def test_a_blank_parts_thousands_only_if_that_holds_together() -> None:
     text = FRENCH.replace("Quantité : 10   Cours : 20,50 EUR", "Quantité Cours Devise\n10 120,50 EUR").replace(
         "Montant brut : 205,00", "Montant brut : 1 205,00"
@@ -366,7 +384,7 @@ def test_the_reader_answers_with_type_trades_and_confidence() -> None:
     assert classified(GERMAN) == "contract_note"
     answer: Any = note.extract_trades(given(GERMAN), {})
     assert len(answer["extraction"]["trades"]) == 1
-    assert (answer["reader"], answer["doubts"]) == ("trade-rules/1", [])
+    assert (answer["reader"], answer["doubts"]) == ("trade-rules/2", [])
     assert classified("Dividendengutschrift\nISIN DE0008404005\nAktie") is None
 
 

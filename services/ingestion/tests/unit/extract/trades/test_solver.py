@@ -90,12 +90,12 @@ def test_many_cost_lines_are_summed_in_bounded_time() -> None:
     )
 
 
-def test_a_line_that_no_label_names_is_a_cost_if_it_explains_what_was_settled() -> None:
+def test_a_line_that_no_label_names_is_a_cost_if_it_explains_what_was_settled_and_a_person_says_which() -> None:
     settlement = find_settlement(
         candidates(settled="EUR 212.45", fees="4.95", unnamed_fees="2.50"), Decimal(205), "EUR", Direction.BUY
     )
     assert settlement is not None
-    assert (settlement.is_proven, settlement.fees) == (True, Decimal("7.45"))
+    assert (settlement.is_proven, settlement.fees) == (False, Decimal("7.45"))
 
 
 def test_a_row_goes_on_with_its_costs_and_what_was_paid() -> None:
