@@ -15,12 +15,14 @@ from ingestion.adapters.intakes import PgIntakeStore
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.reviews import PgReviews
+from ingestion.adapters.trades import PgTradeLedger
 from ingestion.adapters.uploads import PgManualUploads
 from ingestion.api.documents import build_documents_router
 from ingestion.api.events import build_events_router
 from ingestion.api.export import build_export_router
 from ingestion.api.reprocess import build_reprocess_router
 from ingestion.api.review import build_review_router
+from ingestion.api.trades import build_trades_router
 from ingestion.api.upload import BODY_LIMITS, build_upload_router
 from ingestion.handlers.record_attachment import AttachmentRecorder
 from ingestion.handlers.upload_document import DocumentUploader
@@ -83,6 +85,7 @@ async def run(settings: DocumentsAPISettings, process: Process) -> None:
         uploader = DocumentUploader(PgManualUploads(pool), recorder, blobs, utc_now)
         web.include_router(build_upload_router(uploader, PgDocumentCatalog(pool), keys))
         web.include_router(build_export_router(PgDocumentCatalog(pool), keys))
+        web.include_router(build_trades_router(PgTradeLedger(pool), keys))
         web.include_router(build_documents_router(PgDocumentCatalog(pool), blobs, keys))
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(listener.run_listener(stopping))

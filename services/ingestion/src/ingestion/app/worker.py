@@ -18,6 +18,7 @@ from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.ocr_reader import OCRReader
 from ingestion.adapters.rereads import PgRereads
+from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.adapters.uploads import UploadSweeper
 from ingestion.app.language_model import open_assistant
 from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
@@ -35,6 +36,7 @@ from ingestion.worker_loops import (
     run_document_worker,
     run_event_numbering,
     run_event_retention,
+    run_trade_announcements,
     run_upload_sweep,
 )
 from mailroom_common.blobs import find_blob_folder, open_blob_store
@@ -98,7 +100,7 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
         outbox = Outbox(SCHEMA, codec)
         listener = NotifyListener(
             settings.database_url,
-            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED],
+            [Channel.DOCUMENT_DUE, Channel.EVENT_UNNUMBERED, Channel.TRADES_CHANGED],
             application_name=f"{process.name}-listener",
         )
         events = PgEventLog(pool)
@@ -118,6 +120,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(OutboxRelay(settings.database_url, SCHEMA, producer).run_relay(stopping))
             tasks.create_task(listener.run_listener(stopping))
             tasks.create_task(run_event_numbering(events, listener, stopping))
+            announcements = PgTradeAnnouncements(pool, outbox, utc_now)
+            tasks.create_task(run_trade_announcements(announcements, listener, stopping))
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))
