@@ -11,6 +11,7 @@ from mailroom_cli import (
     doctor,
     documents,
     migrations,
+    orders,
     parked,
     read,
     replay,
@@ -37,6 +38,7 @@ app.add_typer(replay.app)
 app.add_typer(parked.app)
 app.add_typer(documents.app)
 app.add_typer(trades.app)
+app.add_typer(orders.app)
 app.add_typer(dlq.app)
 
 

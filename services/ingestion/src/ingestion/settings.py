@@ -1,6 +1,7 @@
 """The settings of each process, read from the environment."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, SecretStr, ValidationInfo, field_validator
@@ -8,6 +9,7 @@ from pydantic import Field, SecretStr, ValidationInfo, field_validator
 from ingestion.domain.extraction_router import DEFAULT_TRADE_CONFIDENCE
 from ingestion.domain.model_use import ModelUses
 from ingestion.domain.ocr_alphabet import LANGUAGES
+from ingestion.domain.order_matching import MAX_TOLERATED_DAYS, OrderTolerance
 from mailroom_common.settings import (
     APISettings,
     BlobSettings,
@@ -24,6 +26,7 @@ from mailroom_common.transport_security import HTTPSAddress
 _ANTHROPIC_URL = "https://api.anthropic.com"
 
 _MiB = 1024 * 1024
+_LONGEST_OPEN_DAYS = 366
 
 
 class OCRSettings(MailroomSettings):
@@ -135,8 +138,39 @@ class WorkerSettings(
     trade_confidence: float = Field(default=DEFAULT_TRADE_CONFIDENCE, ge=0, le=1)
     # JSON: doc source id → the least confidence for what is read from it, invoices included.
     confidence_by_doc_source: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
+    # JSON: doc source id, tenant, or `*` for all others → how far a trade may be from its pending order:
+    # `quantity_percent` (0), `price_percent` beyond the limit (0), `days` before it and after its last day (1), and
+    # `open_days` (30), how long an order is open that names no last day.
+    order_tolerances: dict[str, OrderTolerance] = Field(default_factory=dict)
     # How long events are kept for streams that resume.
     document_event_days: float = Field(default=30, gt=0)
+
+    @field_validator("order_tolerances", mode="before")
+    @classmethod
+    def _require_known_tolerances(cls, value: Any) -> Any:
+        """A name that is misspelt would otherwise be a tolerance that was never set."""
+        given = {
+            str(name)
+            for one in (value.values() if isinstance(value, dict) else ())
+            if isinstance(one, dict)
+            for name in one
+        }
+        if unknown := sorted(given - {field.name for field in fields(OrderTolerance)}):
+            raise ValueError(f"has {', '.join(unknown)}, which is no tolerance")
+        return value
+
+    @field_validator("order_tolerances")
+    @classmethod
+    def _require_small_tolerances(cls, value: dict[str, OrderTolerance]) -> dict[str, OrderTolerance]:
+        for name, one in value.items():
+            if not (0 <= one.quantity_percent <= 100 and 0 <= one.price_percent <= 100):
+                raise ValueError(f"has a percentage for {name} that is not from 0 to 100")
+            if not (0 <= one.days <= MAX_TOLERATED_DAYS and 0 <= one.open_days <= _LONGEST_OPEN_DAYS):
+                raise ValueError(
+                    f"has days for {name} that are not from 0 to {MAX_TOLERATED_DAYS}, "
+                    f"or open_days that are not from 0 to {_LONGEST_OPEN_DAYS}"
+                )
+        return value
 
 
 class DocumentsAPISettings(ProcessSettings, DatabaseSettings, BlobSettings, APISettings):

@@ -6,7 +6,15 @@ from datetime import timedelta
 
 from ingestion.domain.lanes import Lane, LaneSchedule
 from ingestion.handlers.process_document import DocumentProcessor
-from ingestion.ports import Channel, ChannelSignals, DocumentLeases, EventLog, TradeAnnouncements, UnfinishedUploads
+from ingestion.ports import (
+    Channel,
+    ChannelSignals,
+    DocumentLeases,
+    EventLog,
+    OrderMatcher,
+    TradeAnnouncements,
+    UnfinishedUploads,
+)
 from mailroom_common.errors import Retryable
 from mailroom_common.logs import get_logger
 from mailroom_common.metrics import INGESTION_BACKLOG_AGE_S
@@ -92,6 +100,19 @@ async def run_trade_announcements(
         except Retryable as error:
             # Postgres is away; what changed is told when it is back.
             log.warning("trade_announcement_deferred", reason=str(error))
+        await signals.wait_for_signal(Channel.TRADES_CHANGED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
+
+
+async def run_order_matching(matcher: OrderMatcher, signals: ChannelSignals, stopping: asyncio.Event) -> None:
+    """Hold pending orders and trades against each other once either of them changed. Several instances take turns."""
+    while not stopping.is_set():
+        seen = signals.count_signals(Channel.TRADES_CHANGED)
+        try:
+            if await matcher.match_next():
+                continue
+        except Retryable as error:
+            # Postgres is away; orders are matched when it is back.
+            log.warning("order_matching_deferred", reason=str(error))
         await signals.wait_for_signal(Channel.TRADES_CHANGED, beyond=seen, timeout_s=_LONGEST_PAUSE_S)
 
 

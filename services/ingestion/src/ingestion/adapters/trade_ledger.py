@@ -1,12 +1,12 @@
 """The ledger of trades in Postgres: written with the document that states them, one document of a tenant at a time."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
 from ingestion.domain.trade import Trade
 from ingestion.domain.trade_ledger import LedgerEntry, Settlement, TradeState, align_trades, settle_trades
-from ingestion.domain.trade_matching import build_match_key
+from ingestion.domain.trade_matching import build_match_key, list_instrument_keys
 from ingestion.ports import Channel
 from mailroom_common.events import Profile, ResultStatus
 from mailroom_common.postgres import DatabaseSession
@@ -14,17 +14,20 @@ from mailroom_common.postgres import DatabaseSession
 # Taken after the document's row and never before it, so nobody waits in a circle; held to the end of the transaction.
 # Of two documents that state one trade at the same moment the later one finds the earlier one's rows.
 _LOCK_LEDGER = "select pg_advisory_xact_lock(hashtextextended('ingestion.trade:' || $1, 0))"
-_OF_DOCUMENT = "select trade_id, match_key, fields from ingestion.trade where document_id = $1 order by position"
+_OF_DOCUMENT = """
+    select trade_id, match_key, fields from ingestion.trade where document_id = $1 order by position
+"""
 _DELETE = "delete from ingestion.trade where trade_id = any($1)"
 _STORE = """
     insert into ingestion.trade (trade_id, tenant_id, doc_source_id, document_id, document_type, content_sha256,
-                                 position, match_key, fields, is_cancellation, isin, trade_date, confirmed_seq, state)
+                                 position, match_key, fields, is_cancellation, isin, trade_date, confirmed_seq, state,
+                                 instrument_keys)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-            case when $13 then nextval('ingestion.trade_confirmation') end, $14)
+            case when $13 then nextval('ingestion.trade_confirmation') end, $14, $15)
     on conflict (trade_id) do update
     set position = excluded.position, document_type = excluded.document_type, match_key = excluded.match_key,
         fields = excluded.fields, is_cancellation = excluded.is_cancellation, isin = excluded.isin,
-        trade_date = excluded.trade_date,
+        trade_date = excluded.trade_date, instrument_keys = excluded.instrument_keys,
         confirmed_seq = case when $13 then coalesce(trade.confirmed_seq, excluded.confirmed_seq) end,
         version = trade.version + 1, updated_at = now()
     where (trade.position, trade.document_type, trade.fields) is distinct from
@@ -52,9 +55,14 @@ _SETTLE = """
     where trade.trade_id = settled.trade_id
       and (trade.state, trade.duplicate_of, trade.cancelled_by, trade.cancels)
           is distinct from (settled.state, settled.duplicate_of, settled.cancelled_by, settled.cancels)
-    returning document_id
+    returning document_id, instrument_keys, fields ->> 'direction' as direction
 """
 _REQUEST_ANNOUNCEMENTS = "insert into ingestion.trade_announcement (document_id) select unnest($1::text[])"
+_REQUEST_MATCHING = """
+    insert into ingestion.order_match_request (tenant_id, direction, instrument_key)
+    select $1, direction, instrument_key from unnest($2::text[], $3::text[]) as wanted(direction, instrument_key)
+    where exists (select from ingestion.pending_order where tenant_id = $1)
+"""
 _MARK_NAMES = ("trade_id", "state", "duplicate_of", "cancelled_by")
 _MARKS = """
     select position, trade_id, state, duplicate_of, cancelled_by from ingestion.trade where document_id = $1
@@ -79,6 +87,9 @@ async def record_trades(conn: DatabaseSession, document: Any) -> None:
         await conn.executemany(_STORE, _build_rows(document, trades, ids))
     keys = {row["match_key"] for row in known} | {build_match_key(trade) for trade in trades}
     await settle_alike(conn, document["tenant_id"], keys, announced=document["document_id"])
+    stated = [Trade.from_json(row["fields"]) for row in known] + trades
+    securities = {(trade.direction, key) for trade in stated for key in list_instrument_keys(trade)}
+    await request_matching(conn, document["tenant_id"], securities)
 
 
 async def lock_ledger(conn: DatabaseSession, tenant_id: str) -> None:
@@ -102,8 +113,23 @@ async def settle_alike(
     if not settled:
         return
     changed = await conn.fetch(_SETTLE, *_build_columns(settled))
+    await request_matching(
+        conn, tenant_id, {(row["direction"], key) for row in changed for key in row["instrument_keys"]}
+    )
     if others := sorted({row["document_id"] for row in changed} - {announced}):
         await conn.execute(_REQUEST_ANNOUNCEMENTS, others)
+        await conn.execute("select pg_notify($1, '')", Channel.TRADES_CHANGED.value)
+
+
+async def request_matching(
+    conn: DatabaseSession, tenant_id: str, securities: Collection[tuple[str | None, str]]
+) -> None:
+    """Have the pending orders of a security matched anew, by a worker. `securities` are direction and a key of it."""
+    wanted = sorted((direction, key) for direction, key in securities if direction is not None)
+    if wanted:
+        await conn.execute(
+            _REQUEST_MATCHING, tenant_id, [direction for direction, _ in wanted], [key for _, key in wanted]
+        )
         await conn.execute("select pg_notify($1, '')", Channel.TRADES_CHANGED.value)
 
 
@@ -140,6 +166,7 @@ def _build_rows(document: Any, trades: Sequence[Trade], ids: Sequence[str | None
             trade.trade_date,
             is_confirmed,
             TradeState.UNCONFIRMED.value,  # until it is settled, in this transaction
+            list_instrument_keys(trade),
         )
         for position, (trade, trade_id) in enumerate(zip(trades, ids, strict=True))
     ]

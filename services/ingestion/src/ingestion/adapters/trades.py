@@ -141,4 +141,7 @@ def _list_conditions(wanted: TradeFilter, before: int | None) -> Iterator[tuple[
     yield "trade_date >= {}", wanted.traded_from
     yield "trade_date <= {}", wanted.traded_to
     yield "updated_at >= {}", wanted.changed_since
+    yield "order_id = {}", wanted.order_id
+    # Of trades that count; what no order was looked for yet has none.
+    yield "state = 'counted' and coalesce(order_match, 'unmatched') = {}", wanted.order_match
     yield "seq < {}", before

@@ -36,7 +36,10 @@ _TRADE: dict[str, Any] = {
     "duplicate_of": "0f6b0a3e-35a8-4f0c-8c0e-6f0a86a5c9d4",
     "cancelled_by": None,
     "cancels": None,
+    "order_match": None,
+    "order_id": None,
     "version": 2,
+    "order_candidates": [],
     "trade": _FIELDS,
     "created_at": "2026-11-28T13:10:00.000Z",
     "updated_at": "2026-11-28T13:10:00.000Z",
@@ -58,3 +61,26 @@ def _answer(example: dict[str, Any], status: int = 200) -> dict[int | str, dict[
 
 TRADES_EXAMPLE = _answer({"items": [_TRADE], "next_cursor": None})
 TRADE_EXAMPLE = _answer({**_TRADE, "statements": [_TRADE], "decisions": [_DECISION]})
+
+_ORDER: dict[str, Any] = {
+    "id": "5a3c2f0e-9b7d-4c55-8c1e-2f9d6b1a7e42",
+    "external_id": "2026-1187",
+    "direction": "buy",
+    "isin": "DE0008404005",
+    "wkn": None,
+    "ticker": None,
+    "account": "1234567890",
+    "currency": "EUR",
+    "state": "filled",
+    "quantity": "10",
+    "limit_price": "21",
+    "executed_quantity": "10",
+    "ordered_on": "2026-04-01",
+    "valid_until": None,
+    "created_at": "2026-04-01T07:10:00.000Z",
+    "updated_at": "2026-04-01T17:10:00.000Z",
+}
+_ORDER_WITH_TRADES: dict[str, Any] = {**_ORDER, "trades": [_TRADE["duplicate_of"]]}
+ORDERS_EXAMPLE = _answer({"items": [_ORDER], "next_cursor": None})
+ORDER_EXAMPLE = _answer(_ORDER_WITH_TRADES)
+STORED_EXAMPLE = _answer({"created": 1, "updated": 0, "unchanged": 0, "order": _ORDER_WITH_TRADES})

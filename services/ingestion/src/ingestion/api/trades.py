@@ -15,6 +15,7 @@ from ingestion.api.documents import decode_cursor, encode_cursor
 from ingestion.api.trade_examples import TRADE_EXAMPLE, TRADES_EXAMPLE
 from ingestion.api.versions import parse_version
 from ingestion.domain.export import ExportFormat
+from ingestion.domain.order_matching import OrderMatch
 from ingestion.domain.trade_ledger import TradeState
 from ingestion.domain.trade_views import write_trade, write_trade_header
 from ingestion.ports import StaleVersion, TradeDecision, TradeDecisionRefused, TradeFilter, TradeLedger
@@ -71,6 +72,10 @@ def read_trade_filter(
     traded_from: date | None = None,
     traded_to: date | None = None,
     changed_since: Annotated[AwareDatetime | None, Query(description="Only what changed since then.")] = None,
+    order_match: Annotated[
+        OrderMatch | None, Query(description="Of trades that count: what is known of their order.")
+    ] = None,
+    order_id: Annotated[UUID | None, Query(description="Only of this pending order.")] = None,
 ) -> TradeFilter:
     return TradeFilter(
         document_id=None if document_id is None else str(document_id),
@@ -80,6 +85,8 @@ def read_trade_filter(
         traded_from=traded_from,
         traded_to=traded_to,
         changed_since=changed_since,
+        order_match=order_match,
+        order_id=None if order_id is None else str(order_id),
     )
 
 

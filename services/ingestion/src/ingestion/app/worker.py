@@ -17,6 +17,7 @@ from ingestion.adapters.leases import PgDocumentLeases
 from ingestion.adapters.local_reader import READER_MODULES, READER_REASONS, open_local_readers
 from ingestion.adapters.notify_listener import NotifyListener
 from ingestion.adapters.ocr_reader import OCRReader
+from ingestion.adapters.order_matching import PgOrderMatcher
 from ingestion.adapters.rereads import PgRereads
 from ingestion.adapters.trade_announcements import PgTradeAnnouncements
 from ingestion.adapters.uploads import UploadSweeper
@@ -25,6 +26,7 @@ from ingestion.app.ocr import build_ocr_reader, open_ocr_pool
 from ingestion.domain.document import AttemptPolicy
 from ingestion.domain.extraction_router import ExtractionRouter
 from ingestion.domain.lanes import LaneSchedule
+from ingestion.domain.order_matching import OrderTolerances
 from ingestion.handlers.archive_document import PDFArchiver
 from ingestion.handlers.assist_reading import ReadingAssistant
 from ingestion.handlers.process_document import DocumentProcessor
@@ -36,6 +38,7 @@ from ingestion.worker_loops import (
     run_document_worker,
     run_event_numbering,
     run_event_retention,
+    run_order_matching,
     run_trade_announcements,
     run_upload_sweep,
 )
@@ -122,6 +125,8 @@ async def run(settings: WorkerSettings, process: Process, *, providers: Sequence
             tasks.create_task(run_event_numbering(events, listener, stopping))
             announcements = PgTradeAnnouncements(pool, outbox, utc_now)
             tasks.create_task(run_trade_announcements(announcements, listener, stopping))
+            matcher = PgOrderMatcher(pool, OrderTolerances(settings.order_tolerances))
+            tasks.create_task(run_order_matching(matcher, listener, stopping))
             tasks.create_task(run_backlog_report(leases, stopping))
             tasks.create_task(run_event_retention(events, timedelta(days=settings.document_event_days), stopping))
             tasks.create_task(run_upload_sweep(UploadSweeper(pool, blob_store), stopping))

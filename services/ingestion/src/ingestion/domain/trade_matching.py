@@ -84,7 +84,7 @@ def have_same_instrument(one: Trade, other: Trade) -> bool | None:
     of them say nothing where they differ."""
     if one.isin and other.isin:
         return one.isin.upper() == other.isin.upper()
-    one_wkn, other_wkn = _find_wkn(one), _find_wkn(other)
+    one_wkn, other_wkn = find_wkn(one), find_wkn(other)
     if one_wkn and other_wkn:
         return one_wkn == other_wkn
     if one.ticker and other.ticker and one.ticker.upper() == other.ticker.upper():
@@ -92,7 +92,7 @@ def have_same_instrument(one: Trade, other: Trade) -> bool | None:
     return None
 
 
-def _find_wkn(trade: Trade) -> str | None:
+def find_wkn(trade: Trade) -> str | None:
     """That of a German ISIN is in it."""
     if trade.wkn:
         return trade.wkn.upper()
@@ -100,10 +100,16 @@ def _find_wkn(trade: Trade) -> str | None:
     return found[1] if found else None
 
 
+def list_instrument_keys(trade: Trade) -> list[str]:
+    """What two statements of a security share at least one of; its pending order is looked for by them."""
+    named = {"isin": trade.isin, "wkn": find_wkn(trade), "ticker": trade.ticker}
+    return [f"{kind}:{value.strip().upper()[:40]}" for kind, value in named.items() if value and value.strip()]
+
+
 def have_same_account(one: Trade, other: Trade) -> bool | None:
     """By the number, of which one may be the end of the other (some are printed without branch or client), else by the
     name of the account or its user: the same words, or some of them. Names that share a word only say nothing."""
-    numbers = [_compact(trade.account) for trade in (one, other)]
+    numbers = [compact_text(trade.account) for trade in (one, other)]
     if all(len(number) >= _SHORTEST_ACCOUNT for number in numbers):
         return numbers[0].endswith(numbers[1]) or numbers[1].endswith(numbers[0])
     words = [frozenset(fold_words((trade.account_name or "")[:_LONGEST_TEXT])) for trade in (one, other)]
@@ -137,7 +143,7 @@ def _count_decimals(number: Decimal) -> int:
 def _have_same_reference(one: StatedTrade, other: StatedTrade) -> bool | None:
     """Different ones are two trades only among notes, or among statements: a statement may print a number of another
     kind (of the booking) than a note (of the order)."""
-    references = [_compact(stated.trade.reference) for stated in (one, other)]
+    references = [compact_text(stated.trade.reference) for stated in (one, other)]
     if any(len(reference) < _SHORTEST_REFERENCE for reference in references):
         return None
     if references[0] == references[1]:
@@ -146,7 +152,7 @@ def _have_same_reference(one: StatedTrade, other: StatedTrade) -> bool | None:
 
 
 def have_same_printed_reference(one: Trade, other: Trade) -> bool:
-    references = {_compact(one.reference), _compact(other.reference)}
+    references = {compact_text(one.reference), compact_text(other.reference)}
     return len(references) == 1 and all(len(reference) >= _SHORTEST_REFERENCE for reference in references)
 
 
@@ -154,5 +160,5 @@ def _is_same_reading(one: Trade, other: Trade) -> bool:
     return {**one.to_json(), "is_cancellation": None} == {**other.to_json(), "is_cancellation": None}
 
 
-def _compact(text: str | None) -> str:
+def compact_text(text: str | None) -> str:
     return re.sub(r"[^A-Z0-9]", "", (text or "")[:_LONGEST_TEXT].upper())

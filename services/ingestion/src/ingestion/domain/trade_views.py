@@ -18,6 +18,8 @@ _PLAIN_FIELDS = (
     "duplicate_of",
     "cancelled_by",
     "cancels",
+    "order_match",
+    "order_id",
     "version",
 )
 EXPORT_COLUMNS = ("id", *_PLAIN_FIELDS, *TRADE_FIELDS, "created_at", "updated_at")
@@ -30,6 +32,7 @@ def build_trade_view(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": row["trade_id"],
         **{name: row[name] for name in _PLAIN_FIELDS},
+        "order_candidates": list(row["order_candidates"] or ()),
         "trade": row["fields"],
         "created_at": format_rfc3339(row["created_at"]),
         "updated_at": format_rfc3339(row["updated_at"]),

@@ -18,6 +18,7 @@ create table ingestion.trade (
     fields jsonb not null,                       -- the trade as `domain/trade.py` has it
     is_cancellation boolean not null,            -- the document takes this trade back
     isin text,                                   -- of `fields`, as text in capitals
+    instrument_keys text[] not null,             -- by which its pending order is looked for: `isin:…`, `wkn:…`, `ticker:…`
     trade_date date,                             -- of `fields`
     confirmed_seq bigint,                        -- its place among confirmed ones; null: its document waits for a person
     state text not null,                         -- what it is in the ledger: `TradeState`
