@@ -16,8 +16,8 @@ from ingestion.domain.order_matching import (
     find_order_state,
     match_orders,
 )
-from ingestion.domain.trade import Direction, Trade
-from ingestion.domain.trade_ledger import TradeState
+from ingestion.domain.trade import Direction
+from ingestion.domain.trade_ledger import TradeState, read_stored_trade
 from mailroom_common.postgres import DatabaseSession, open_transaction
 
 # The newest orders and trades of a security in one direction: older ones stay as they are.
@@ -106,7 +106,7 @@ class PgOrderMatcher:
     def _read_trade(self, row: Any) -> ExecutedTrade:
         return ExecutedTrade(
             trade_id=row["trade_id"],
-            trade=Trade.from_json(row["fields"]),
+            trade=read_stored_trade(row["fields"]),
             tolerance=self._tolerances.find_tolerance(row["tenant_id"], row["doc_source_id"]),
             decided_order_id=row["decided_order_id"],
         )

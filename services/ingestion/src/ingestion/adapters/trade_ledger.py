@@ -5,7 +5,14 @@ from typing import Any
 from uuid import uuid4
 
 from ingestion.domain.trade import Trade
-from ingestion.domain.trade_ledger import LedgerEntry, Settlement, TradeState, align_trades, settle_trades
+from ingestion.domain.trade_ledger import (
+    LedgerEntry,
+    TradeJudgement,
+    TradeState,
+    align_trades,
+    read_stored_trade,
+    settle_trades,
+)
 from ingestion.domain.trade_matching import build_match_key, list_instrument_keys
 from ingestion.ports import Channel
 from mailroom_common.events import Profile, ResultStatus
@@ -80,14 +87,14 @@ async def record_trades(conn: DatabaseSession, document: Any) -> None:
     if not trades and not known:
         return
     await lock_ledger(conn, document["tenant_id"])
-    ids = align_trades([(row["trade_id"], Trade.from_json(row["fields"])) for row in known], trades)
+    ids = align_trades([(row["trade_id"], read_stored_trade(row["fields"])) for row in known], trades)
     if gone := [row["trade_id"] for row in known if row["trade_id"] not in set(ids)]:
         await conn.execute(_DELETE, gone)
     if trades:
         await conn.executemany(_STORE, _build_rows(document, trades, ids))
     keys = {row["match_key"] for row in known} | {build_match_key(trade) for trade in trades}
     await settle_alike(conn, document["tenant_id"], keys, announced=document["document_id"])
-    stated = [Trade.from_json(row["fields"]) for row in known] + trades
+    stated = [read_stored_trade(row["fields"]) for row in known] + trades
     securities = {(trade.direction, key) for trade in stated for key in list_instrument_keys(trade)}
     await request_matching(conn, document["tenant_id"], securities)
 
@@ -107,7 +114,7 @@ async def settle_alike(
         alike.setdefault(row["match_key"], []).append(row)
     decisions = await conn.fetch(_LIST_DECISIONS, [row["trade_id"] for rows in alike.values() for row in rows])
     same, distinct = _read_decisions(decisions)
-    settled: dict[str, Settlement] = {}
+    settled: dict[str, TradeJudgement] = {}
     for rows in alike.values():
         settled |= settle_trades([_read_entry(row, same, distinct) for row in rows])
     if not settled:
@@ -145,7 +152,7 @@ def _list_trades(document: Any) -> list[Trade]:
     """Of a skipped document, also one that a person rejected, there are none."""
     if document["status"] == ResultStatus.SKIPPED:
         return []
-    return [Trade.from_json(trade) for trade in (document["extraction"] or {}).get("trades", [])]
+    return [read_stored_trade(trade) for trade in (document["extraction"] or {}).get("trades", [])]
 
 
 def _build_rows(document: Any, trades: Sequence[Trade], ids: Sequence[str | None]) -> list[tuple[Any, ...]]:
@@ -185,7 +192,7 @@ def _read_decisions(rows: Iterable[Any]) -> tuple[dict[str, set[str]], dict[str,
 
 def _read_entry(row: Any, same: Mapping[str, set[str]], distinct: Mapping[str, set[str]]) -> LedgerEntry:
     return LedgerEntry(
-        trade=Trade.from_json(row["fields"]),
+        trade=read_stored_trade(row["fields"]),
         document_type=row["document_type"],
         content_sha256=row["content_sha256"],
         trade_id=row["trade_id"],
@@ -197,7 +204,7 @@ def _read_entry(row: Any, same: Mapping[str, set[str]], distinct: Mapping[str, s
     )
 
 
-def _build_columns(settled: Mapping[str, Settlement]) -> tuple[list[Any], ...]:
+def _build_columns(settled: Mapping[str, TradeJudgement]) -> tuple[list[Any], ...]:
     rows = [
         (trade_id, one.state.value, one.duplicate_of, one.cancelled_by, one.cancels)
         for trade_id, one in settled.items()

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ingestion.domain.trade import TRADE_FIELDS, Trade
+from ingestion.domain.trade import TRADE_FIELDS
+from ingestion.domain.trade_ledger import read_stored_trade
 
 
 class TradeChange(NamedTuple):
@@ -32,8 +33,10 @@ def _compare_places(
             yield TradeChange(name, first, before, now)
             continue
         for field in TRADE_FIELDS:
-            if now[field] != before[field]:
-                yield TradeChange(f"{name}.{field}", None if first is None else first[field], before[field], now[field])
+            if now[field] != before.get(field):
+                yield TradeChange(
+                    f"{name}.{field}", None if first is None else first.get(field), before.get(field), now[field]
+                )
 
 
 def _get(trades: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, Any] | None:
@@ -42,4 +45,4 @@ def _get(trades: Sequence[Mapping[str, Any]], place: int) -> Mapping[str, Any] |
 
 def write_trades(given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """As a reader writes them, so that what was read and what was given compare."""
-    return [Trade.from_json(trade).to_json() for trade in given]
+    return [read_stored_trade(trade).to_json() for trade in given]

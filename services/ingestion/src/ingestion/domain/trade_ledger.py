@@ -5,11 +5,12 @@ statement settles all that are alike anew, and a cancellation may come before it
 """
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
-from ingestion.domain.trade import Trade
+from ingestion.domain.trade import TRADE_FIELDS, Trade
 from ingestion.domain.trade_matching import (
     Likeness,
     StatedTrade,
@@ -62,7 +63,7 @@ class LedgerEntry(StatedTrade):
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
+class TradeJudgement:
     """`duplicate_of` and `cancelled_by` are other entries; `cancels` is the trade that a cancellation takes back."""
 
     state: TradeState
@@ -87,7 +88,7 @@ class _Group:
         return frozenset(member.trade_id for member in self.members)
 
 
-def settle_trades(entries: Sequence[LedgerEntry]) -> dict[str, Settlement]:
+def settle_trades(entries: Sequence[LedgerEntry]) -> dict[str, TradeJudgement]:
     """What becomes of each entry, by its id. `entries` are all of a tenant with one `build_match_key`.
 
     Beyond `MAX_ALIKE` they are possible duplicates of the first one, which a person has to tell apart.
@@ -97,7 +98,7 @@ def settle_trades(entries: Sequence[LedgerEntry]) -> dict[str, Settlement]:
     trades = _group_entries([entry for entry in compared if not entry.trade.is_cancellation])
     cancellations = _group_entries([entry for entry in compared if entry.trade.is_cancellation])
     matched, unclear = _match_cancellations(cancellations, trades)
-    settled: dict[str, Settlement] = {}
+    settled: dict[str, TradeJudgement] = {}
     for place, group in enumerate(trades):
         settled |= _settle_group(group, matched.get(place), unclear.get(place))
     by_cancellation = {cancellation.first.trade_id: trades[place].first for place, cancellation in matched.items()}
@@ -199,7 +200,7 @@ def _grade_pair(taking: Trade, taken: Trade) -> int:
     return _FITTING if instrument is True or price is True else 0
 
 
-def _settle_group(group: _Group, cancellation: _Group | None, unclear: _Group | None) -> dict[str, Settlement]:
+def _settle_group(group: _Group, cancellation: _Group | None, unclear: _Group | None) -> dict[str, TradeJudgement]:
     by = cancellation or unclear
     cancelled_by = None if by is None else by.first.trade_id
     if not group.first.is_confirmed:
@@ -209,30 +210,35 @@ def _settle_group(group: _Group, cancellation: _Group | None, unclear: _Group | 
     else:
         is_sure = cancellation is not None and cancellation.first.is_confirmed
         state = TradeState.CANCELLED if is_sure else TradeState.POSSIBLY_CANCELLED
-    settled = {group.first.trade_id: Settlement(state, cancelled_by=cancelled_by)}
+    settled = {group.first.trade_id: TradeJudgement(state, cancelled_by=cancelled_by)}
     for member in group.members[1:]:
         is_certain = group.likeness[member.trade_id] is Likeness.CERTAIN
         state = TradeState.DUPLICATE if is_certain else TradeState.POSSIBLE_DUPLICATE
-        settled[member.trade_id] = Settlement(
+        settled[member.trade_id] = TradeJudgement(
             state if member.is_confirmed else TradeState.UNCONFIRMED, duplicate_of=group.first.trade_id
         )
     return settled
 
 
-def _settle_cancellation(group: _Group, taken: LedgerEntry | None) -> dict[str, Settlement]:
+def _settle_cancellation(group: _Group, taken: LedgerEntry | None) -> dict[str, TradeJudgement]:
     state = TradeState.CANCELLATION_UNMATCHED if taken is None else TradeState.CANCELLATION
     cancels = None if taken is None else taken.trade_id
-    settled = {group.first.trade_id: Settlement(state, cancels=cancels)}
+    settled = {group.first.trade_id: TradeJudgement(state, cancels=cancels)}
     for member in group.members[1:]:
-        settled[member.trade_id] = Settlement(state, duplicate_of=group.first.trade_id, cancels=cancels)
+        settled[member.trade_id] = TradeJudgement(state, duplicate_of=group.first.trade_id, cancels=cancels)
     return settled
 
 
-def _settle_uncompared(entry: LedgerEntry, first: LedgerEntry) -> Settlement:
+def _settle_uncompared(entry: LedgerEntry, first: LedgerEntry) -> TradeJudgement:
     if entry.trade.is_cancellation:
-        return Settlement(TradeState.CANCELLATION_UNMATCHED)
+        return TradeJudgement(TradeState.CANCELLATION_UNMATCHED)
     state = TradeState.POSSIBLE_DUPLICATE if entry.is_confirmed else TradeState.UNCONFIRMED
-    return Settlement(state, duplicate_of=first.trade_id)
+    return TradeJudgement(state, duplicate_of=first.trade_id)
+
+
+def read_stored_trade(fields: Mapping[str, Any]) -> Trade:
+    """As a document of any age has it: what a version before did not read is unknown."""
+    return Trade.from_json({**dict.fromkeys(TRADE_FIELDS), "is_cancellation": False, **fields})
 
 
 def align_trades(known: Sequence[tuple[str, Trade]], stated: Sequence[Trade]) -> list[str | None]:

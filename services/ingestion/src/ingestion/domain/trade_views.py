@@ -52,5 +52,5 @@ def write_trade_header(export_format: ExportFormat) -> bytes:
 def write_trade(export_format: ExportFormat, view: Mapping[str, Any]) -> bytes:
     if export_format is ExportFormat.JSONL:
         return orjson.dumps(view) + b"\n"
-    values = {**view, **view["trade"]}
+    values = {**dict.fromkeys(TRADE_FIELDS), **view, **view["trade"]}
     return write_csv_line([values[name] if name in _NOT_TEXT else guard_text(values[name]) for name in EXPORT_COLUMNS])

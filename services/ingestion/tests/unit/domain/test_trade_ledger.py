@@ -1,5 +1,6 @@
 """Which of the trades that documents state count: each once, in whatever order the documents come."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -8,13 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from ingestion_fakes import build_trade
 
-from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE
+from ingestion.domain.trade import ACTIVITY_STATEMENT, CONTRACT_NOTE, Direction, Trade
 from ingestion.domain.trade_ledger import (
     MAX_ALIKE,
     LedgerEntry,
-    Settlement,
+    TradeJudgement,
     TradeState,
     align_trades,
+    read_stored_trade,
     settle_trades,
 )
 
@@ -75,14 +77,23 @@ def test_a_statement_makes_no_one_trade_of_two_notes(order: tuple[int, ...]) -> 
 def test_what_counts_goes_on_counting_when_an_earlier_document_is_confirmed_later() -> None:
     waiting, counted = build_entry("a", 1, confirmed=False), build_entry("b", 2)
     assert settle(waiting, counted) == {"a": ("unconfirmed", "b"), "b": ("counted", None)}
-    confirmed = LedgerEntry(
-        **{**{name: getattr(waiting, name) for name in waiting.__dataclass_fields__}, "confirmed_seq": 9}
-    )
+    confirmed = replace(waiting, confirmed_seq=9)
     assert settle(confirmed, counted) == {"a": ("possible_duplicate", "b"), "b": ("counted", None)}
 
 
 def test_a_duplicate_counts_once_the_other_is_gone() -> None:
     assert settle(build_entry("b", 2)) == {"b": ("counted", None)}
+
+
+def test_what_is_sure_of_a_doubtful_statement_only_is_doubtful_too() -> None:
+    """The third is the second one's file in another mailbox, and the second is only perhaps the first one's trade."""
+    entries = [build_entry("a", 1), build_entry("b", 2), replace(build_entry("c", 3), content_sha256="b")]
+    assert settle(*entries)["c"] == ("possible_duplicate", "a")
+
+
+def test_a_trade_of_an_older_version_has_the_fields_that_were_read_then() -> None:
+    stored = {"direction": "buy", "quantity": "10"}
+    assert read_stored_trade(stored) == Trade(direction=Direction.BUY, quantity=Decimal(10))
 
 
 def test_a_person_says_what_two_statements_are() -> None:
@@ -121,7 +132,9 @@ def test_a_copy_of_a_cancellation_takes_back_no_second_trade() -> None:
     copies = cancel("c", 3, reference="R-1001"), cancel("d", 4, reference="R-1001")
     settled = settle(*trades, *copies)
     assert (settled["a"][0], settled["b"][0]) == ("cancelled", "counted")
-    assert settle_trades([*trades, *copies])["d"] == Settlement(TradeState.CANCELLATION, duplicate_of="c", cancels="a")
+    assert settle_trades([*trades, *copies])["d"] == TradeJudgement(
+        TradeState.CANCELLATION, duplicate_of="c", cancels="a"
+    )
 
 
 def test_a_cancellation_that_names_its_trade_goes_before_one_that_fits_several() -> None:
@@ -216,5 +229,6 @@ def test_a_document_that_is_read_again_keeps_the_ids_of_its_trades() -> None:
     assert align_trades(known, [first, second]) == ["x", "y"]
     assert align_trades(known, [third, second, first]) == [None, "y", "x"]
     assert align_trades(known, [build_trade(fees=None), third]) == ["x", "y"]
+    assert align_trades(known, [build_trade(quantity=Decimal(5), fees=None), third]) == ["y", "x"]
     assert align_trades(known, [second]) == ["y"]
     assert align_trades([("x", first), ("y", first)], [first, first]) == ["x", "y"]

@@ -49,6 +49,7 @@ def state(document_type: str = CONTRACT_NOTE, content: str = "", **changed: Any)
 )
 def test_what_both_notes_say_decides(changed: dict[str, Any], likeness: Likeness) -> None:
     assert compare_trades(state(), state(**changed)) is likeness
+    assert compare_trades(state(**changed), state()) is likeness
 
 
 def test_a_statement_lists_what_a_note_says_also_under_a_reference_of_another_kind() -> None:
