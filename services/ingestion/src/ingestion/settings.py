@@ -124,26 +124,13 @@ def _find_model_mistake(given: Mapping[str, Any]) -> str | None:
     return None
 
 
-class WorkerSettings(
-    ProcessSettings, KafkaSettings, DatabaseSettings, BlobSettings, ParserSettings, OCRSettings, LanguageModelSettings
-):
-    http_port: int = 8085
-    document_lease_s: float = Field(default=30, ge=1)  # a worker that died is taken over after at most so long
-    # Attempts before a document ends as `failed`; a dependency that is away costs none.
-    document_attempts: int = Field(default=5, ge=1)
-    document_pause_s: float = Field(default=5, gt=0)  # after the first failure; it doubles
-    # Longest pause between two attempts.
-    document_longest_pause_s: float = Field(default=300, gt=0)
-    # The least confidence with which trades are confirmed without a person; below it they go to review.
-    trade_confidence: float = Field(default=DEFAULT_TRADE_CONFIDENCE, ge=0, le=1)
-    # JSON: doc source id → the least confidence for what is read from it, invoices included.
-    confidence_by_doc_source: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
+class OrderMatchingSettings(MailroomSettings):
+    """Of linking trades to pending orders."""
+
     # JSON: doc source id, tenant, or `*` for all others → how far a trade may be from its pending order:
     # `quantity_percent` (0), `price_percent` beyond the limit (0), `days` before it and after its last day (1), and
     # `open_days` (30), how long an order is open that names no last day.
     order_tolerances: dict[str, OrderTolerance] = Field(default_factory=dict)
-    # How long events are kept for streams that resume.
-    document_event_days: float = Field(default=30, gt=0)
 
     @field_validator("order_tolerances", mode="before")
     @classmethod
@@ -171,6 +158,31 @@ class WorkerSettings(
                     f"or open_days that are not from 0 to {_LONGEST_OPEN_DAYS}"
                 )
         return value
+
+
+class WorkerSettings(
+    ProcessSettings,
+    KafkaSettings,
+    DatabaseSettings,
+    BlobSettings,
+    ParserSettings,
+    OCRSettings,
+    LanguageModelSettings,
+    OrderMatchingSettings,
+):
+    http_port: int = 8085
+    document_lease_s: float = Field(default=30, ge=1)  # a worker that died is taken over after at most so long
+    # Attempts before a document ends as `failed`; a dependency that is away costs none.
+    document_attempts: int = Field(default=5, ge=1)
+    document_pause_s: float = Field(default=5, gt=0)  # after the first failure; it doubles
+    # Longest pause between two attempts.
+    document_longest_pause_s: float = Field(default=300, gt=0)
+    # The least confidence with which trades are confirmed without a person; below it they go to review.
+    trade_confidence: float = Field(default=DEFAULT_TRADE_CONFIDENCE, ge=0, le=1)
+    # JSON: doc source id → the least confidence for what is read from it, invoices included.
+    confidence_by_doc_source: dict[str, Annotated[float, Field(ge=0, le=1)]] = Field(default_factory=dict)
+    # How long events are kept for streams that resume.
+    document_event_days: float = Field(default=30, gt=0)
 
 
 class DocumentsAPISettings(ProcessSettings, DatabaseSettings, BlobSettings, APISettings):
