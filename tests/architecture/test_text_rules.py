@@ -235,7 +235,7 @@ RULES = {
 NOT_UNTRUSTED = {
     "ingestion.api.review",  # an operator's IBAN of 50 characters
     "ingestion.api.versions",  # a header, by a pattern without repeats
-    "ingestion.domain.trade_matching",  # 200 characters at most, one class of them; an ISIN by a pattern without repeats
+    "ingestion.domain.trade_matching",  # 200 characters at most, and an ISIN
     "ingestion.handlers.record_attachment",  # our own events
     "mailroom_cli.outside_checks",  # what an operator writes
     "mailroom_cli.replay",  # what an operator writes
