@@ -66,7 +66,8 @@ def find_trade_date(lines: Sequence[ReadLine], year: int | None) -> tuple[date |
         found for line, place in list_places(lines, Label.TRADE_DATE) for found in list_dates_at(lines, line, place)[:1]
     ]
     if labelled:
-        return labelled[0], True
+        # Nothing is settled before it was traded: then one of the two dates is another one.
+        return labelled[0], all(found >= labelled[0] for found in _list_settlement_dates(lines))
     for line in lines:
         if len(line.text) > _MAX_PROSE or not (match := labels.DIRECTION.search(line.text)):
             continue

@@ -311,6 +311,10 @@ def test_an_explained_abbreviation_is_no_symbol() -> None:
     assert read_only(text)["ticker"] is None
 
 
+def test_what_was_settled_before_it_was_traded_is_not_certain() -> None:
+    assert read(ENGLISH.replace("Settlement date: 19/01/2026", "Settlement date: 12/01/2026")).confidence < 0.9
+
+
 def test_the_day_of_the_order_is_not_that_of_the_trade() -> None:
     text = GERMAN.replace("Kauf am 15.01.2026 um 08:13:35", "Kauf Ihr Auftrag vom 14.01.2026\nHandelstag 15.01.2026")
     assert read_only(text)["trade_date"] == "2026-01-15"
