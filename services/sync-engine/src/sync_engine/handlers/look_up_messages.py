@@ -139,9 +139,7 @@ async def _read_list(run: SyncRun, folder_id: str, shown: Sequence[MessageSummar
 
 def _is_as_new(listed: MessageSummary, shown: MessageSummary) -> bool:
     """The list may lag behind the changes. Times are of whole seconds: two versions may have the same."""
-    if None in (listed.version, shown.version):
-        return False
-    if listed.version == shown.version:
+    if listed.version is not None and listed.version == shown.version:
         return True
     return listed.modified_at is not None and shown.modified_at is not None and listed.modified_at > shown.modified_at
 
