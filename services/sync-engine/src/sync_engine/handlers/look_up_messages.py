@@ -76,7 +76,7 @@ class LookUpMessages:
         except CallDeferred:
             raise  # a mail that is asked for by its id would wait as long
         except (Throttled, ProviderUnavailable, Rejected, AccessDenied) as error:
-            # The list is one way to the mails: whether the mailbox is closed, or failing, the other way tells.
+            # The mails are asked for by their ids for a minute: that tells whether it is the mailbox that fails.
             log.warning("look_up_failed", doc_source_id=run.doc_source_id, scope=folder_id, reason=str(error))
             self._rest(run, pause_s=error.retry_after_s if isinstance(error, Retryable) else None)
         else:
