@@ -22,6 +22,7 @@ from code_rules import Module
 import ingestion.domain.archive as archive
 import ingestion.domain.search_words as search_words
 import ingestion.extract.rule_based as rule_based
+import ingestion.extract.trades.note as note
 import ingestion.readers.einvoice as einvoice
 import ingestion.readers.page_pictures as page_pictures
 import ingestion.readers.pdf_text as pdf_text
@@ -105,6 +106,13 @@ def page_of(text: str) -> Transcript:
 def read_page(text: str) -> object:
     file = orjson.dumps(page_of(text).to_json())
     return rule_based.classify_document(io.BytesIO(file), {}), rule_based.extract_invoice(io.BytesIO(file), {})
+
+
+def read_notes(text: str) -> object:
+    """As a page, and as a statement whose every line begins a trade: `16.12 Kauf 1`."""
+    rows = [text[start : start + 120] for start in range(0, min(len(text), 7_200), 120)]
+    anchored = Transcript.from_rows(["Kontoauszug", *(f"16.12 Kauf {row} 2,00 3,00 6,00" for row in rows)])
+    return note.read_note(page_of(text).lines), note.read_note(anchored.lines)
 
 
 def read_e_invoice(text: str) -> object:
@@ -197,6 +205,7 @@ RULES = {
     "archive senders": Rule("ingestion.domain.archive", archive.encode_sender_address),
     "search words": Rule("ingestion.domain.search_words", search_words.fold_words),
     "pages": Rule("ingestion.extract", read_page),
+    "notes": Rule("ingestion.extract.trades", read_notes),
     "garbled layers": Rule("ingestion.readers.page_pictures", lambda text: page_pictures.is_garbled(text, 0)),
     "placeholders": Rule("ingestion.readers.pdf_text", pdf_text.is_placeholder),
     "e-invoices": Rule("ingestion.readers.einvoice", read_e_invoice),
